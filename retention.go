@@ -34,8 +34,10 @@ type Retention struct {
 	// stays.
 	Events time.Duration
 	// Surveys are the instances of surveys and the log of their sends; 400 days.
-	// Responses stay.
 	Surveys time.Duration
+	// Responses are what customers have said. They stay by default, since results change
+	// without them. A link whose response went is over, and is not sent again.
+	Responses time.Duration
 	// Audit is who did what, and why. It stays by default.
 	Audit time.Duration
 }
@@ -50,7 +52,7 @@ var defaults = Retention{Reminders: 400 * day, Messages: 400 * day, Inbox: 400 *
 
 func (r Retention) keeps() forget.Keeps {
 	return forget.Keeps{
-		"Reminders": r.Reminders, "Messages": r.Messages, "Inbox": r.Inbox, "Events": r.Events, "Surveys": r.Surveys, "Audit": r.Audit,
+		"Reminders": r.Reminders, "Messages": r.Messages, "Inbox": r.Inbox, "Events": r.Events, "Surveys": r.Surveys, "Responses": r.Responses, "Audit": r.Audit,
 	}
 }
 

@@ -462,3 +462,26 @@ func TestAJobIsForgottenAfterItsDigest(t *testing.T) {
 		}
 	})
 }
+
+// A message of a job that says nothing, since its recipient has no address that could be,
+// is the job's like any other.
+func TestAMessageThatWasNeverRenderedGoesWithItsJob(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		f := newForgetter(t, store, clk, belfry.Options{Retention: belfry.Retention{Messages: 30 * days}})
+		_, err := f.out.Notify(t.Context(), notify.Job{
+			Type: "welcome", PartitionKey: "1", RowKey: "1", Recipients: []notify.Recipient{{Ref: "sam", Channel: "email:test", Address: "nowhere"}},
+		}, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.pass(1)
+		if whole, _ := f.rows("outgoing_message"); whole != 1 {
+			t.Fatalf("%d messages", whole)
+		}
+		f.pass(50)
+		if whole, stubs := f.rows("outgoing_message"); whole != 0 || stubs != 0 {
+			t.Errorf("%d messages and %d stubs are left", whole, stubs)
+		}
+	})
+}

@@ -20,6 +20,7 @@ import (
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
+	"github.com/belfry-go/belfry/survey"
 )
 
 // wish is what the model knows of something that was asked for.
@@ -37,6 +38,7 @@ type retelling struct {
 	clk     *clock.Mock
 	out     *notify.Notifier
 	due     *automation.Scheduler
+	asked   *survey.Service
 	poller  *belfry.Poller
 	scope   storage.Scope
 	rng     *rand.Rand
@@ -44,10 +46,12 @@ type retelling struct {
 
 	mu   sync.Mutex
 	sent map[string]int // accepted calls and runs, by id
+
+	instances map[string]string // public ids of survey links, by id
 }
 
 func newRetelling(t *testing.T, store storage.Store, clk *clock.Mock, seed uint64) *retelling {
-	r := &retelling{t: t, clk: clk, rng: rand.New(rand.NewPCG(seed, 1)), refused: map[string]bool{}, sent: map[string]int{}}
+	r := &retelling{t: t, clk: clk, rng: rand.New(rand.NewPCG(seed, 1)), refused: map[string]bool{}, sent: map[string]int{}, instances: map[string]string{}}
 	r.out = notify.New(store, nil, notify.ChannelFunc("email:test", r.send))
 	r.out.Register(notify.Type{Name: "welcome", Renderer: notify.Template{Subject: "Welcome"}})
 	r.out.Register(notify.Type{Name: "trial", Renderer: notify.Template{Subject: "Try it"}, ForgetAfter: 60 * days})
@@ -64,8 +68,9 @@ func newRetelling(t *testing.T, store storage.Store, clk *clock.Mock, seed uint6
 			return []notify.Recipient{{Channel: "email:test", Address: d.Source.ID + "@example.com"}}, nil
 		}),
 	})
-	keep := belfry.Retention{Reminders: 30 * days, Messages: 30 * days, Inbox: 30 * days, Events: 30 * days}
-	r.poller = belfry.NewPoller(store, &belfry.Options{Retention: keep}, r.due, r.out)
+	r.asked = survey.New(store, &survey.Options{SurveyURL: "https://host.example/s/{token}"}, notify.ChannelFunc("email:test", r.send))
+	keep := belfry.Retention{Reminders: 30 * days, Messages: 30 * days, Inbox: 30 * days, Events: 30 * days, Surveys: 30 * days, Responses: 30 * days}
+	r.poller = belfry.NewPoller(store, &belfry.Options{Retention: keep}, r.due, r.out, r.asked)
 	return r
 }
 
@@ -121,10 +126,51 @@ func (r *retelling) ask(w wish, says string) storage.Outcome {
 		})
 		outcome = got[0].Outcome
 	}
+	if w.kind == "survey" {
+		outcome, err = r.invite(w.id)
+	}
 	if conflict := (*notify.ConflictError)(nil); err != nil && !errors.As(err, &conflict) {
 		r.t.Fatal(err)
 	}
 	return outcome
+}
+
+// oneLink asks once, and never again.
+const oneLink = `{
+	"questions": [{"id": "rate", "type": "rating"}],
+	"triggers": [{"id": "visits", "enabled": true, "eventKind": "visit-closed", "dedupRecipe": ["recipient.address"],
+		"schedule": {"initialDelay": "0d", "reminders": []}, "channel": "email:test"}]
+}`
+
+// invite tells of a visit, and of one whose link was sent perhaps the response.
+func (r *retelling) invite(id string) (storage.Outcome, error) {
+	report, err := r.asked.Ingest(r.t.Context(), survey.Batch{Scope: r.scope, EventKind: "visit-closed", Items: []survey.Item{
+		{Payload: json.RawMessage("{}"), Recipient: survey.Recipient{Address: id + "@example.com"}},
+	}})
+	if err != nil {
+		return "", err
+	}
+	got := report.Items[0].Instances[0]
+	first := r.instances[id]
+	switch {
+	case first == "":
+		r.instances[id] = got.PublicID
+	case got.PublicID != first || got.Outcome != survey.Skipped:
+		r.t.Errorf("%s has another link", id)
+	}
+	r.mu.Lock()
+	sent := r.sent[id] > 0
+	r.mu.Unlock()
+	if sent && r.rng.IntN(2) == 0 {
+		_, err = r.asked.Complete(r.t.Context(), r.scope, got.PublicID, survey.Response{Answers: json.RawMessage(`{"rate": 5}`)})
+		if errors.Is(err, survey.ErrNoSurvey) { // it is over
+			err = nil
+		}
+	}
+	if got.Outcome == survey.Skipped {
+		return storage.Unchanged, err
+	}
+	return storage.Created, err
 }
 
 // pass lets time pass, with its polls.
@@ -144,7 +190,11 @@ func (r *retelling) pass(d time.Duration) {
 // model: it is done once, and asked for again it is what it was.
 func (r *retelling) story(n int) {
 	r.scope = storage.Scope(fmt.Sprint("tenant-", n))
-	kinds := []string{"welcome", "trial", "message", "export", "certificate"}
+	kinds := []string{"welcome", "trial", "message", "export", "certificate", "survey"}
+	_, err := r.asked.Publish(r.t.Context(), survey.Version{Scope: r.scope, SurveyID: 1, Name: "Visits", Definition: json.RawMessage(oneLink)})
+	if err != nil {
+		r.t.Fatal(err)
+	}
 	var told []wish
 	for step := range 12 {
 		switch pick := r.rng.IntN(10); {
@@ -153,8 +203,11 @@ func (r *retelling) story(n int) {
 			if r.rng.IntN(3) == 0 {
 				w.due = w.due.Add(time.Duration(r.rng.IntN(50)) * days)
 			}
-			if w.kind == "certificate" {
+			switch w.kind {
+			case "certificate":
 				w.due = w.due.Add(days)
+			case "survey":
+				w.due = r.clk.Now()
 			}
 			if w.kind == "trial" {
 				w.horizon = 59 * days
@@ -194,7 +247,7 @@ func (r *retelling) retell(w wish) {
 	if w.horizon > 0 && r.clk.Now().After(w.due.Add(w.horizon)) {
 		return
 	}
-	if w.kind != "export" && w.kind != "certificate" && r.rng.IntN(3) == 0 {
+	if w.kind != "export" && w.kind != "certificate" && w.kind != "survey" && r.rng.IntN(3) == 0 {
 		if got := r.ask(w, "good-bye"); got != storage.Conflict {
 			r.t.Errorf("another %s %s is %s", w.kind, w.id, got)
 		}
@@ -254,8 +307,10 @@ func (r *retelling) forgot() {
 		r.t.Fatal(err)
 	}
 	for _, table := range h.Retention {
-		if table.Table == "notification_job" && table.AnnouncedOn.IsZero() {
-			r.t.Error("no job was forgotten")
+		for _, name := range []string{"notification_job", "survey_instance", "survey_response"} {
+			if table.Table == name && table.AnnouncedOn.IsZero() {
+				r.t.Errorf("nothing of %s was forgotten", name)
+			}
 		}
 	}
 }

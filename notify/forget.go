@@ -145,7 +145,7 @@ func (m *messageRow) restsSince() time.Time {
 // judgeMessages deletes what a job led to, and shrinks messages that hosts asked for
 // themselves.
 func (n *core) judgeMessages(ctx context.Context, from driver.Reader, at forget.At, rows []*messageRow) ([]forget.Verdict, error) {
-	made, err := madeBy(ctx, from, rows, func(m *messageRow) (driver.Place, bool) { return m.job(), rendered(m.ContentHash, m.Content) })
+	made, err := madeBy(ctx, from, rows, func(m *messageRow) (driver.Place, bool) { return m.job(), m.ByJob })
 	out := make([]forget.Verdict, len(rows))
 	for i, m := range rows {
 		switch {
@@ -163,7 +163,7 @@ func (n *core) judgeMessages(ctx context.Context, from driver.Reader, at forget.
 
 func (n *core) judgeUserMessages(ctx context.Context, from driver.Reader, at forget.At, rows []*userMessageRow) ([]forget.Verdict, error) {
 	made, err := madeBy(ctx, from, rows, func(m *userMessageRow) (driver.Place, bool) {
-		return driver.Place{Scope: m.Scope, Key: m.JobPartitionKey + "\x1f" + m.JobRowKey}, rendered(m.ContentHash, m.Content)
+		return driver.Place{Scope: m.Scope, Key: m.JobPartitionKey + "\x1f" + m.JobRowKey}, m.ByJob
 	})
 	out := make([]forget.Verdict, len(rows))
 	for i, m := range rows {
@@ -187,16 +187,11 @@ const (
 	byStub               // one that makes nothing any more
 )
 
-// rendered reports whether a job made a message: what a host says has a hash, or no
-// content at all.
-func rendered(contentHash string, c Content) bool { return contentHash == "" && c.hashOr("") != "" }
-
-// madeBy tells what has made messages: those that a job has not rendered were asked for
-// by themselves.
-func madeBy[R any](ctx context.Context, from driver.Reader, rows []*R, of func(*R) (job driver.Place, rendered bool)) ([]maker, error) {
+// madeBy tells what has made messages: those of no generator were asked for by themselves.
+func madeBy[R any](ctx context.Context, from driver.Reader, rows []*R, of func(*R) (job driver.Place, byJob bool)) ([]maker, error) {
 	places := make([]driver.Place, 0, len(rows))
 	for _, m := range rows {
-		if job, rendered := of(m); rendered {
+		if job, byJob := of(m); byJob {
 			places = append(places, job)
 		}
 	}
@@ -207,10 +202,10 @@ func madeBy[R any](ctx context.Context, from driver.Reader, rows []*R, of func(*
 	campaigns, err := messagingJobs.GetMany(ctx, from, places, "forgotten_on")
 	out := make([]maker, len(rows))
 	for i, m := range rows {
-		job, rendered := of(m)
+		job, byJob := of(m)
 		j, c := known[job], campaigns[job]
 		switch {
-		case !rendered || j == nil && c == nil:
+		case !byJob || j == nil && c == nil:
 		case j != nil && !j.IsStub() || c != nil && !c.IsStub():
 			out[i] = byWhole
 		default:

@@ -428,7 +428,7 @@ func (d delivery) userMessage(j *jobRow) *userMessageRow {
 		Record:       storage.Record{Scope: j.Scope, Kind: j.Kind, Lane: j.Lane},
 		PartitionKey: d.Recipient.Inbox, JobPartitionKey: j.PartitionKey, JobRowKey: j.RowKey,
 		BusinessUnit: j.BusinessUnit, RecipientRef: d.Recipient.Ref,
-		Content: d.Content, InputHash: j.InputHash, SourceOn: j.SourceOn,
+		Content: d.Content, InputHash: j.InputHash, ByJob: true, SourceOn: j.SourceOn,
 	}
 }
 
@@ -444,7 +444,7 @@ func (n generator) outgoing(j *jobRow, hashKey string, d delivery) (*messageRow,
 		NotificationType: j.Kind, BusinessUnit: j.BusinessUnit, Method: Method(d.Recipient.Channel),
 		RecipientRef: d.Recipient.Ref, RecipientHash: d.Hash, HashKey: hashKey,
 		RecipientName: d.Recipient.Name, Address: d.Recipient.Address, Zone: d.Recipient.Zone,
-		Content: d.Content, InputHash: j.InputHash,
+		Content: d.Content, InputHash: j.InputHash, ByJob: true,
 		InDoubt: t.InDoubt, ConsentGroup: t.Group, Mandatory: t.Mandatory, Requested: t.Requested, CreatedOn: driver.Now(n.store),
 	}
 	m.ValidUntil = t.validUntil(j.ValidUntil, m.CreatedOn, m.Lane)

@@ -115,6 +115,7 @@ type messageRow struct {
 	ConsentGroup     string    `db:"consent_group,fixed,plain"`
 	Mandatory        bool      `db:"mandatory,fixed"`
 	Requested        bool      `db:"requested,fixed"`
+	ByJob            bool      `db:"by_job,fixed,null"` // the generator made it, not the host
 	ScheduledOn      time.Time `db:"scheduled_on,fixed"`
 	ValidUntil       time.Time `db:"valid_until"` // zero: a person wants it sent
 	UnlessRead       string    `db:"unless_read,fixed,person"`

@@ -68,6 +68,7 @@ type userMessageRow struct {
 	Content         Content   `db:"content,fixed,json,content"`
 	ContentHash     string    `db:"content_hash,fixed,plain"`
 	InputHash       string    `db:"input_hash,fixed,plain"`
+	ByJob           bool      `db:"by_job,fixed,null"` // the generator made it, not the host
 	SourceOn        time.Time `db:"source_on,fixed"`
 
 	CreatedOn  time.Time `db:"created_on,fixed"`

@@ -15,8 +15,8 @@ import (
 // told again, and what it counts as in a [Tally].
 var instanceStubs = instances.Stubs("public_id", "survey_id", "survey_version", "trigger_id", "unique_hash", "created_on", "completed_on", "ended_on", "deleted_on")
 
-// forgetting says how the tables of this package forget. Responses stay, unless a person
-// is erased.
+// forgetting says how the tables of this package forget. Who answered is not asked again
+// without the response: the instance says so, or its stub.
 func (s *core) forgetting() []forget.Rule {
 	return append([]forget.Rule{
 		forget.Of(forget.Spec[instanceRow]{
@@ -42,7 +42,19 @@ func (s *core) forgetting() []forget.Rule {
 			Old:     func(before time.Time) []driver.Cond { return []driver.Cond{driver.AtMost("at", before)} },
 			Judge:   judgeDeliveries,
 		}),
+		forget.Of(forget.Spec[responseRow]{
+			Table: responses, By: "Responses", Old: submittedBy,
+			Created: func(r *responseRow) time.Time { return r.SubmittedOn },
+		}),
+		forget.Of(forget.Spec[answerRow]{
+			Table: answers, By: "Responses", Old: submittedBy,
+			Created: func(a *answerRow) time.Time { return a.SubmittedOn },
+		}),
 	}, append(outbox.Rules(), forget.Audit()...)...)
+}
+
+func submittedBy(before time.Time) []driver.Cond {
+	return []driver.Cond{driver.AtMost("submitted_on", before)}
 }
 
 // judge says what becomes of an instance that ended long ago. A stub stays for as long

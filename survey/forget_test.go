@@ -1,11 +1,13 @@
 package survey_test
 
 import (
+	"encoding/json"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -56,6 +58,52 @@ func TestAnInstanceThatIsForgottenAsksNobodyAgain(t *testing.T) {
 				_, _, err = h.survey.Support().Instance(h.t.Context(), "", id)
 				if gone := err != nil; gone != (horizon > 0) {
 					h.t.Errorf("at the horizon: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// Responses and their answers stay, unless the host says for how long. Then nobody is
+// asked again, and the counts of the survey stay as they are.
+func TestResponsesGoOnlyIfTheHostSaysSo(t *testing.T) {
+	t.Parallel()
+	for name, keep := range map[string]time.Duration{"by default": 0, "after a month": 30 * day} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachHost(t, nil, func(h *host) {
+				h.poller = belfry.NewPoller(h.store, &belfry.Options{Retention: belfry.Retention{Surveys: 60 * day, Responses: keep}}, h.survey)
+				h.publish(csiGR)
+				id := h.ingest().Items[0].Instances[0].PublicID
+				h.drain()
+				answer := survey.Response{Answers: json.RawMessage(`{"rate": 1, "has-a-complaint": "yes", "complaint": "tweety was stolen"}`)}
+				if _, err := h.survey.Complete(h.t.Context(), "", id, answer); err != nil {
+					h.t.Fatal(err)
+				}
+				h.days(20)
+				again, err := h.survey.Complete(h.t.Context(), "", id, answer)
+				if err != nil || !again.Repeated {
+					h.t.Errorf("after 20 days: %+v, %v", again, err)
+				}
+				h.days(25) // and seven of notice
+				_, err = h.survey.Responses().Get(h.t.Context(), "", id)
+				if gone := errors.Is(err, storage.ErrNotFound); gone != (keep > 0) {
+					h.t.Errorf("the response: %v", err)
+				}
+				if left := h.counts(); (left[0]+left[1] == 0) != (keep > 0) {
+					h.t.Errorf("%v responses, answers and events", left)
+				}
+				if keep > 0 {
+					if _, err := h.survey.Complete(h.t.Context(), "", id, answer); !errors.Is(err, survey.ErrNoSurvey) {
+						h.t.Errorf("answered again: %v", err)
+					}
+				}
+				h.days(40) // the instance is a stub
+				told := h.ingest().Items[0].Instances[0]
+				h.days(3)
+				tally, err := h.survey.Responses().Tally(h.t.Context(), "", 4523)
+				if told.PublicID != id || told.Outcome != survey.Skipped || len(h.sent()) != 1 || err != nil || tally.Completed != 1 {
+					h.t.Errorf("%+v, %d links, %+v, %v", told, len(h.sent()), tally, err)
 				}
 			})
 		})

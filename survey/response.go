@@ -34,7 +34,7 @@ type responseRow struct {
 }
 
 var responses = driver.Define[responseRow]("survey_response").Grows(driver.WithWork).
-	Kept(driver.Always, "what customers have said; results change without it").Limit(form.MaxAnswers + 8<<10)
+	Kept("Retention.Responses", "what customers have said; results change without it").Limit(form.MaxAnswers + 8<<10)
 
 // answerRow is one answer, for a host's own SQL; Key is the PublicID and the
 // question. It is written once and never due.
@@ -44,10 +44,12 @@ type answerRow struct {
 	SurveyID   int64           `db:"survey_id,fixed"`
 	QuestionID string          `db:"question_id,fixed,plain"`
 	Value      json.RawMessage `db:"value,fixed,json,content"`
+	// SubmittedOn is that of the response.
+	SubmittedOn time.Time `db:"submitted_on,fixed"`
 }
 
 var answers = driver.Define[answerRow]("survey_answer").Grows(driver.WithWork).
-	Kept(driver.Always, "as its response").Limit(form.MaxAnswers + 8<<10)
+	Kept("Retention.Responses", "as its response").Limit(form.MaxAnswers + 8<<10)
 
 // responseOf is the row of a response that was accepted just now.
 func responseOf(row *instanceRow, v *version, r Response, a *form.Answers) *responseRow {
@@ -66,7 +68,7 @@ func answersOf(r *responseRow, a *form.Answers) []*answerRow {
 		value, _ := json.Marshal(a.Values[id]) // it was written as JSON before
 		rows[i] = &answerRow{
 			Record:   storage.Record{Scope: r.Scope, Key: r.Key + "\x1f" + id},
-			PublicID: r.Key, SurveyID: r.SurveyID, QuestionID: id, Value: value,
+			PublicID: r.Key, SurveyID: r.SurveyID, QuestionID: id, Value: value, SubmittedOn: r.SubmittedOn,
 		}
 	}
 	return rows

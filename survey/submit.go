@@ -159,7 +159,7 @@ func (s *Service) keep(ctx context.Context, tx storage.Tx, row *instanceRow, v *
 func (s *Service) again(ctx context.Context, tx storage.Tx, row *instanceRow, v *version, r Response) (Receipt, error) {
 	first, err := responses.Get(ctx, tx, row.Scope, row.PublicID)
 	if errors.Is(err, storage.ErrNotFound) {
-		return Receipt{}, ErrNoSurvey // erased
+		return Receipt{}, ErrNoSurvey // erased, or forgotten
 	}
 	if err != nil {
 		return Receipt{}, err

@@ -224,6 +224,7 @@ CREATE TABLE {outgoing_message} (
 	consent_group       text NOT NULL, -- of the type; empty: none
 	mandatory           boolean NOT NULL, -- of the type too
 	requested           boolean NOT NULL, -- of the type too
+	by_job              boolean, -- the generator made it, and may again; NULL: the host did
 	scheduled_on        timestamptz,
 	valid_until         timestamptz, -- stale from then on
 	unless_read         text NOT NULL, -- the message in an inbox that it goes out beside, while that is unread
@@ -290,6 +291,7 @@ CREATE TABLE {user_message} (
 	content           json NOT NULL,
 	content_hash      text NOT NULL,
 	input_hash        text NOT NULL,
+	by_job            boolean, -- the generator made it, and may again; NULL: the host did
 	source_on         timestamptz,
 	created_on        timestamptz,
 	seen_on           timestamptz,

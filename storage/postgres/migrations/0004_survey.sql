@@ -232,6 +232,7 @@ CREATE TABLE {survey_answer} (
 	survey_id        bigint NOT NULL,
 	question_id      text NOT NULL,
 	value            json NOT NULL,
+	submitted_on     timestamptz, -- that of the response
 	UNIQUE (scope, key)
 );
 

@@ -211,6 +211,7 @@ CREATE TABLE {outgoing_message} (
 	consent_group       TEXT NOT NULL, -- of the type; empty: none
 	mandatory           INTEGER NOT NULL, -- of the type too
 	requested           INTEGER NOT NULL, -- of the type too
+	by_job              INTEGER, -- the generator made it, and may again; NULL: the host did
 	scheduled_on        INTEGER,
 	valid_until         INTEGER, -- stale from then on
 	message_id          TEXT NOT NULL, -- random; what providers see
@@ -277,6 +278,7 @@ CREATE TABLE {user_message} (
 	content           TEXT NOT NULL,
 	content_hash      TEXT NOT NULL,
 	input_hash        TEXT NOT NULL,
+	by_job            INTEGER, -- the generator made it, and may again; NULL: the host did
 	source_on         INTEGER,
 	created_on        INTEGER,
 	seen_on           INTEGER,

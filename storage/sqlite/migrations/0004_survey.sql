@@ -230,6 +230,7 @@ CREATE TABLE {survey_answer} (
 	survey_id        INTEGER NOT NULL,
 	question_id      TEXT NOT NULL,
 	value            TEXT NOT NULL,
+	submitted_on     INTEGER, -- that of the response
 	UNIQUE (scope, key)
 ) STRICT;
 
