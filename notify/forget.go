@@ -219,27 +219,24 @@ func madeBy[R any](ctx context.Context, from driver.Reader, rows []*R, of func(*
 // are not old: those are asked about with their job.
 func judgeJobs[R any](ctx context.Context, from driver.Reader, at forget.At, rows []*R, of func(*R) (scope Scope, rowKey string, v forget.Verdict)) ([]forget.Verdict, error) {
 	out := make([]forget.Verdict, len(rows))
+	var places []driver.Place
+	var asked []int
 	for i, r := range rows {
 		scope, rowKey, verdict := of(r)
-		if verdict == forget.Keep {
-			continue
+		if out[i] = verdict; verdict != forget.Keep {
+			places, asked = append(places, driver.Place{Scope: scope, Key: rowKey}), append(asked, i)
 		}
-		within, err := under(rowKey)
-		if err != nil {
-			return nil, err
-		}
-		needed, err := outgoingMessages.Find(ctx, from, scope, driver.Query{
-			Columns: []string{"status"}, Limit: 1, Unordered: true,
-			Where: append(within, driver.Any(
-				driver.NotNull("due_on"), driver.NotNull("lease_expires_on"), driver.Eq("is_on_support_hold", true), driver.In("status", unsettled),
-				driver.Greater("created_on", at.Before), driver.Greater("sent_on", at.Before), driver.Greater("failed_on", at.Before), driver.Greater("ended_on", at.Before),
-			)),
-		})
-		if err != nil {
-			return nil, err
-		}
-		if len(needed) == 0 {
-			out[i] = verdict
+	}
+	needed, err := outgoingMessages.Under(ctx, from, places, driver.Any(
+		driver.NotNull("due_on"), driver.NotNull("lease_expires_on"), driver.Eq("is_on_support_hold", true), driver.In("status", unsettled),
+		driver.Greater("created_on", at.Before), driver.Greater("sent_on", at.Before), driver.Greater("failed_on", at.Before), driver.Greater("ended_on", at.Before),
+	))
+	if err != nil {
+		return nil, err
+	}
+	for n, i := range asked {
+		if needed[n] {
+			out[i] = forget.Keep
 		}
 	}
 	return out, nil

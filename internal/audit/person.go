@@ -202,21 +202,27 @@ func ForgetActor(ctx context.Context, tx storage.Tx, scope storage.Scope, actor 
 // Orphans tells which of rows, which are as old as an entry that was forgotten, are
 // needed by none that stays.
 func Orphans(ctx context.Context, from driver.Reader, rows []*Personal) ([]bool, error) {
-	out := make([]bool, len(rows))
+	out, places, named := make([]bool, len(rows)), []driver.Place{}, []int{}
 	for i, p := range rows {
-		where := []driver.Cond{driver.Eq("person", p.Pseudonym)}
 		switch p.Kind {
 		case kindWords: // as old as their entry
 			out[i] = true
-			continue
 		case kindRow:
-			where = about(p.Pseudonym + "\x1f")
+			places, named = append(places, driver.Place{Scope: p.Scope, Key: p.Pseudonym}), append(named, i)
+		default: // there are few
+			n, err := Table.Count(ctx, from, p.Scope, 1, driver.Eq("person", p.Pseudonym))
+			if err != nil {
+				return nil, err
+			}
+			out[i] = n == 0
 		}
-		n, err := Table.Count(ctx, from, p.Scope, 1, where...)
-		if err != nil {
-			return nil, err
-		}
-		out[i] = n == 0
+	}
+	left, err := Table.Under(ctx, from, places)
+	if err != nil {
+		return nil, err
+	}
+	for n, i := range named {
+		out[i] = !left[n]
 	}
 	return out, nil
 }

@@ -30,16 +30,17 @@ func Rules() []forget.Rule {
 
 // judgeEvents keeps those that a subscriber is still to get, or may be given again.
 func judgeEvents(ctx context.Context, from driver.Reader, _ forget.At, rows []*eventRow) ([]forget.Verdict, error) {
-	out := make([]forget.Verdict, len(rows))
+	places := make([]driver.Place, len(rows))
 	for i, e := range rows {
-		left, err := deliveries.Find(ctx, from, e.Scope, driver.Query{
-			Columns: []string{"status"}, Limit: 1, OrderBy: "key",
-			Where: []driver.Cond{driver.Greater("key", e.Key+"\x1f"), driver.Less("key", e.Key+"\x20")},
-		})
-		if err != nil {
-			return nil, err
-		}
-		if len(left) == 0 {
+		places[i] = events.PlaceOf(e)
+	}
+	left, err := deliveries.Under(ctx, from, places)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]forget.Verdict, len(rows))
+	for i := range rows {
+		if !left[i] {
 			out[i] = forget.Delete
 		}
 	}

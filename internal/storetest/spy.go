@@ -24,6 +24,7 @@ const (
 	Extend = "extend"
 	Delete = "delete"
 	Count  = "count"
+	Under  = "under"
 	Tally  = "tally"
 	Next   = "next" // of the store itself
 )
@@ -209,6 +210,14 @@ func (t spyReader) Count(ctx context.Context, s *driver.Schema, reach driver.Rea
 		return 0, err
 	}
 	return t.Reader.Count(ctx, s, reach, where, limit)
+}
+
+// Under tells the hook of conditions, but not of places.
+func (t spyReader) Under(ctx context.Context, s *driver.Schema, places []driver.Place, where []driver.Cond) ([]int, error) {
+	if err := t.at(Under, s, nil, driver.Query{Where: where}); err != nil {
+		return nil, err
+	}
+	return t.Reader.Under(ctx, s, places, where)
 }
 
 func (t spyReader) Tally(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Tally) ([]driver.Group, error) {

@@ -34,6 +34,34 @@ func (t *Table[R]) GetMany(ctx context.Context, from Reader, places []Place, col
 	return found, nil
 }
 
+// Under tells for each of places whether there is a row of its scope whose key goes on
+// behind the place's and U+001F, and for which all conditions hold: whether a job has such
+// messages. It is one statement, or none for no places.
+func (t *Table[R]) Under(ctx context.Context, from Reader, places []Place, where ...Cond) ([]bool, error) {
+	out := make([]bool, len(places))
+	asked, at := make([]Place, 0, len(places)), make([]int, 0, len(places))
+	for i, p := range places {
+		if err := t.CheckScope(p.Scope); err != nil {
+			return nil, err
+		}
+		if textProblem(p.Key) == "" {
+			asked, at = append(asked, p), append(at, i)
+		}
+	}
+	if len(asked) == 0 {
+		return out, nil
+	}
+	found, err := from.Under(ctx, &t.Schema, asked, where)
+	for _, i := range found {
+		out[at[i]] = true
+	}
+	return out, err
+}
+
+// UnderKey is what keys that go on behind key lie between, both not among them: from is
+// less, and to greater than any of them.
+func UnderKey(key string) (from, to string) { return key + "\x1f", key + "\x20" }
+
 // distinct leaves out keys that no row can have, and what comes again.
 func (s *Schema) distinct(places []Place) ([]Place, error) {
 	seen := make(map[Place]bool, len(places))

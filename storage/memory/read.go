@@ -164,6 +164,34 @@ func (t *tx) Untouched(ctx context.Context, s *driver.Schema, scope driver.Scope
 	return prints, nil
 }
 
+// Under looks at all rows once.
+func (t *tx) Under(ctx context.Context, s *driver.Schema, places []driver.Place, where []driver.Cond) ([]int, error) {
+	tab, err := t.table(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := tab.find(s, driver.Everywhere(), where)
+	if err != nil {
+		return nil, t.fail(err)
+	}
+	of := map[driver.Scope][]string{}
+	for _, img := range rows {
+		of[img.rec.Scope] = append(of[img.rec.Scope], img.rec.Key)
+	}
+	for _, keys := range of {
+		slices.Sort(keys)
+	}
+	var found []int
+	for i, p := range places {
+		from, to := driver.UnderKey(p.Key)
+		keys := of[p.Scope]
+		if at, _ := slices.BinarySearch(keys, from+"\x00"); at < len(keys) && keys[at] < to {
+			found = append(found, i)
+		}
+	}
+	return found, nil
+}
+
 // Tally counts what Select would find, up to q.Limit, by kind.
 func (t *tx) Tally(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Tally) ([]driver.Group, error) {
 	tab, err := t.table(ctx, s)

@@ -22,7 +22,26 @@ var countTheme = theme{name: "count", sentences: []sentence{
 		w.same("limit 3", w.count("", 3), 3)
 		w.same("limit 4", w.count("", 4), 3)
 	}},
+	{"Under tells behind which keys others go on", func(w *world) {
+		w.insert(newThings("a", "a\x1f1", "a\x1f2", "b", "b\x201", "ab\x1f1", "c\x1f")...)
+		w.insert(scoped("one", "b\x1f1"), scoped("two", "d\x1f1"))
+		places := []driver.Place{{Key: "a"}, {Key: "b"}, {Key: "c"}, {Key: "d"}, {Key: "a\x1f1"}, {Key: "a"}, {Scope: "one", Key: "b"}, {Scope: "two", Key: "d"}, {Key: "a\x00"}}
+		w.same("any", w.under(places), []bool{true, false, false, false, false, true, true, true, false})
+		w.same("those of a key", w.under(places, driver.Eq("key", "a\x1f3")), make([]bool, len(places)))
+		w.same("those of one of two", w.under(places, driver.Any(driver.Eq("key", "a\x1f2"), driver.Eq("key", "d\x1f1"))),
+			[]bool{true, false, false, false, false, true, false, true, false})
+		w.same("no places", w.under(nil), []bool{})
+	}},
 }}
+
+func (w *world) under(places []driver.Place, where ...driver.Cond) (found []bool) {
+	w.Helper()
+	w.tx(func(tx driver.Tx) (err error) {
+		found, err = w.things.Under(w.ctx, tx, places, where...)
+		return err
+	})
+	return found
+}
 
 func (w *world) count(scope driver.Scope, limit int, where ...driver.Cond) (n int) {
 	w.Helper()

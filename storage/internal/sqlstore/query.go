@@ -58,6 +58,30 @@ func (x *tx) Count(ctx context.Context, s *driver.Schema, reach driver.Reach, wh
 	return n, nil
 }
 
+// Under tells the numbers of places under which there is a row.
+func (x *tx) Under(ctx context.Context, s *driver.Schema, places []driver.Place, where []driver.Cond) (found []int, err error) {
+	if len(places) == 0 {
+		return nil, x.usable(ctx)
+	}
+	text, err := x.store.table(s).text().Under(places, where)
+	if err == nil {
+		err = x.query(ctx, text, func(r Rows) error {
+			for r.Next() {
+				var n int
+				if err := r.Scan(&n); err != nil {
+					return err
+				}
+				found = append(found, n)
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, x.fail(ctx, "look under places of "+s.Name, err)
+	}
+	return found, nil
+}
+
 // Tally counts rows within reach by kind, but reads no more than q.Limit of them.
 func (x *tx) Tally(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Tally) (groups []driver.Group, err error) {
 	if q.Limit <= 0 {

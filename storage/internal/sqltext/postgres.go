@@ -184,6 +184,18 @@ func (postgres) at(table, columns string, places []driver.Place) (text string, a
 		" FROM " + table + ` AS t WHERE t."scope" = p.scope AND t."key" = p.key LIMIT 1) AS r`, []any{textArray(scopes), textArray(keys)}
 }
 
+// under keeps the planner from joining the whole table: a subquery with a LIMIT stays one.
+func (postgres) under(table string, places []driver.Place) (head, tail string, args []any) {
+	scopes, from, to := make([]string, len(places)), make([]string, len(places)), make([]string, len(places))
+	for i, p := range places {
+		scopes[i] = string(p.Scope)
+		from[i], to[i] = driver.UnderKey(p.Key)
+	}
+	return "SELECT p.n - 1 FROM unnest((SELECT ?::text[]), (SELECT ?::text[]), (SELECT ?::text[])) WITH ORDINALITY AS p(scope, low, high, n)," +
+			" LATERAL (SELECT 1 FROM " + table + ` AS t WHERE t."scope" = p.scope AND t."key" > p.low AND t."key" < p.high AND `,
+		" LIMIT 1) AS r", []any{textArray(scopes), textArray(from), textArray(to)}
+}
+
 func (postgres) value(v any) any {
 	switch v := v.(type) {
 	case []string:

@@ -214,6 +214,18 @@ func (t *Table) Count(reach driver.Reach, where []driver.Cond, limit int) (State
 	return b.statement(), nil
 }
 
+// Under tells the numbers of places under which there is a row.
+func (t *Table) Under(places []driver.Place, where []driver.Cond) (Statement, error) {
+	head, tail, args := t.dialect.words.under(t.name, places)
+	b := newBuilder(t, "")
+	b.write(head, args...)
+	if err := b.where(driver.Everywhere(), where); err != nil {
+		return Statement{}, err
+	}
+	b.write(tail)
+	return b.statement(), nil
+}
+
 // order writes the place behind which to go on, and the order.
 func (b *builder) order(q *driver.Query) error {
 	direction, comparison := "", ">"

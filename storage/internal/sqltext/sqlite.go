@@ -191,6 +191,17 @@ func (sqlite) at(table, columns string, places []driver.Place) (text string, arg
 		" (SELECT value ->> 0, value ->> 1 FROM json_each(?))", []any{string(list)}
 }
 
+func (sqlite) under(table string, places []driver.Place) (head, tail string, args []any) {
+	spans := make([][3]string, len(places))
+	for i, p := range places {
+		from, to := driver.UnderKey(p.Key)
+		spans[i] = [3]string{string(p.Scope), from, to}
+	}
+	list, _ := json.Marshal(spans) // strings always marshal
+	return "SELECT p.key FROM json_each(?) AS p WHERE EXISTS (SELECT 1 FROM " + table +
+		` AS t WHERE t."scope" = p.value ->> 0 AND t."key" > p.value ->> 1 AND t."key" < p.value ->> 2 AND `, ")", []any{string(list)}
+}
+
 func (sqlite) value(v any) any {
 	switch v := v.(type) {
 	case []string, []int64:
