@@ -138,7 +138,7 @@ func (r *retelling) ask(w wish, says string) storage.Outcome {
 // oneLink asks once, and never again.
 const oneLink = `{
 	"questions": [{"id": "rate", "type": "rating"}],
-	"triggers": [{"id": "visits", "enabled": true, "eventKind": "visit-closed", "dedupRecipe": ["recipient.address"],
+	"triggers": [{"id": "visits", "enabled": true, "eventKind": "visit-closed", "dedupRecipe": ["templateId", "recipient.address"],
 		"schedule": {"initialDelay": "0d", "reminders": []}, "channel": "email:test"}]
 }`
 

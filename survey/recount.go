@@ -18,7 +18,7 @@ const recountTime = 5 * time.Minute
 var errOvertaken = errors.New("survey: another recount of the survey has begun")
 
 // Recount counts the responses of a survey again, and puts that in the place of what was
-// counted. How many were asked, which responses do not say, stays. What was erased since,
+// counted. How many were asked, which responses do not say, stays. What was erased or forgotten since,
 // or deleted by a host's own SQL, is not counted any more. It returns how many responses
 // there were.
 //

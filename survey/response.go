@@ -34,7 +34,7 @@ type responseRow struct {
 }
 
 var responses = driver.Define[responseRow]("survey_response").Grows(driver.WithWork).
-	Kept("Retention.Responses", "what customers have said; results change without it").Limit(form.MaxAnswers + 8<<10)
+	Kept("Retention.Responses", "what customers have said; results keep their counts without it").Limit(form.MaxAnswers + 8<<10)
 
 // answerRow is one answer, for a host's own SQL; Key is the PublicID and the
 // question. It is written once and never due.
