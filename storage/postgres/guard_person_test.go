@@ -20,11 +20,11 @@ func TestGuardWhatAPersonGotIsCheapHoweverManyMessagesThereAre(t *testing.T) {
 	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO outgoing_message (version, lane, abandoned, is_on_support_hold, scope, key, message_id, hold_reason, kind,
 			status, claim_token, partition_key, row_key, job_partition_key, notification_type, business_unit, method, recipient_ref, recipient_hash,
 			hash_key, recipient_name, address, zone, attempt_no, content, content_hash, input_hash, in_doubt, consent_group, mandatory, requested,
-			calls, provider_message_id, redirected, doubts, lookups, resolution, retry_count, lease_loss_count, reason_code, copies)
+			calls, provider_message_id, redirected, doubts, lookups, resolution, retry_count, lease_loss_count, reason_code, copies, unless_read)
 		SELECT 1, 0, false, false, 'tenant', g::text, g::text, '', 'email:smtp', 'Delivered', '', g::text, '', '', 'news', '', 'email',
 			CASE WHEN g %% 2 = 0 THEN 'p' || g %% (%[1]d / %[2]d) END,
 			CASE WHEN g %% (%[1]d / %[2]d) = 1 THEN '%[3]s' ELSE md5(g::text) END,
-			'', '', '', '', 0, '{}', '', '', 'Hold', '', false, false, 1, '', false, 0, 0, '', 0, 0, '', 0
+			'', '', '', '', 0, '{}', '', '', 'Hold', '', false, false, 1, '', false, 0, 0, '', 0, 0, '', 0, ''
 		FROM generate_series(1, %[1]d) AS g`, n, each, hash))
 	exec(t, s.DB(), "VACUUM (ANALYZE) outgoing_message")
 	out := notify.New(s, nil)

@@ -36,10 +36,10 @@ func messageTable(t *testing.T, n int) (*Store, *recorder) {
 				partition_key, row_key, job_partition_key, notification_type, business_unit, method, recipient_ref, recipient_hash, hash_key,
 				recipient_name, address, zone, attempt_no, content, content_hash, input_hash, in_doubt, consent_group, mandatory, requested,
 				message_id, created_on, calls, sent_on, provider_message_id, via, redirected, doubts, lookups, resolution,
-				retry_count, lease_loss_count, reason_code, is_on_support_hold, hold_reason, copies)
+				retry_count, lease_loss_count, reason_code, is_on_support_hold, hold_reason, copies, unless_read)
 			SELECT 'tenant-' || g %% 20, 'r' || g || '%[3]s' || E'\x1fm' || g, 'email:test', 'SentToProvider', 4, 0, '', false,
 				'r' || g || '%[3]s', 'm' || g, 'p' || g, 'welcome', '', 'email', NULL, md5(g::text), '', '', '', '', 0, '{}', '', md5(g::text), '', '',
-				false, false, md5(g::text || '%[3]s'), %[2]s, 1, %[2]s, '', '', false, 0, 0, '', 0, 0, '', false, '', 0
+				false, false, md5(g::text || '%[3]s'), %[2]s, 1, %[2]s, '', '', false, 0, 0, '', 0, 0, '', false, '', 0, ''
 			FROM generate_series(1, %[1]d) AS g`, n, ended, tag))
 	}
 	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO blob_owner (scope, key, kind, status, version, lane, claim_token, abandoned, owner, owner_scope, owner_table, owner_key)
@@ -109,10 +109,10 @@ func TestGuardAClaimCostsNoMoreWhileOldRowsAreForgotten(t *testing.T) {
 			partition_key, row_key, job_partition_key, notification_type, business_unit, method, recipient_ref, recipient_hash, hash_key,
 			recipient_name, address, zone, attempt_no, content, content_hash, input_hash, in_doubt, consent_group, mandatory, requested,
 			message_id, created_on, calls, provider_message_id, via, redirected, doubts, lookups, resolution,
-			retry_count, lease_loss_count, reason_code, is_on_support_hold, hold_reason, copies)
+			retry_count, lease_loss_count, reason_code, is_on_support_hold, hold_reason, copies, unless_read)
 		SELECT '', 'due' || g, 'email:test', 'Created', 1, 0, '', false, now() - interval '1 minute',
 			'due', 'm' || g, '', 'welcome', '', 'email', NULL, md5(g::text), '', '', 'someone@example.com', '', 0, '{}', '', '', '', '',
-			false, false, md5(g::text || 'due'), now(), 0, '', '', false, 0, 0, '', 0, 0, '', false, '', 0
+			false, false, md5(g::text || 'due'), now(), 0, '', '', false, 0, 0, '', 0, 0, '', false, '', 0, ''
 		FROM generate_series(1, 3000) AS g`, "VACUUM (ANALYZE) outgoing_message")
 	out := notify.New(s, nil, notify.ChannelFunc("email:test", func(context.Context, notify.Message) (notify.Receipt, error) {
 		return notify.Receipt{ID: "1"}, nil
