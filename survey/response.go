@@ -13,8 +13,8 @@ import (
 )
 
 // responseRow is the one response to an instance; Key is the instance's PublicID,
-// so that the unique key decides among concurrent submits. It is written once and
-// never due.
+// so that the unique key decides among concurrent submits. Only who handled it is
+// written later; it is never due.
 type responseRow struct {
 	storage.Record
 	SurveyID      int64  `db:"survey_id,fixed"`
@@ -29,6 +29,12 @@ type responseRow struct {
 	Answers        json.RawMessage `db:"answers,fixed,json,content"`
 	CompletedOn    time.Time       `db:"completed_on,fixed"`
 	SubmittedOn    time.Time       `db:"submitted_on,fixed"`
+	// Score is the lowest rating, from 0 to 100, or unrated. HandledOn, HandledBy and Note
+	// say who dealt with the response.
+	Score     int       `db:"score,fixed"`
+	HandledOn time.Time `db:"handled_on"`
+	HandledBy string    `db:"handled_by,person"`
+	Note      string    `db:"note,content"`
 	// Fact is what the response adds to the results: no text of the customer's.
 	Fact *fact `db:"fact,fixed,json,plain"`
 }
@@ -57,7 +63,7 @@ func responseOf(row *instanceRow, v *version, r Response, a *form.Answers) *resp
 		Record:   storage.Record{Scope: row.Scope, Key: row.PublicID},
 		SurveyID: row.SurveyID, SurveyVersion: row.SurveyVersion, TriggerID: row.TriggerID, BusinessUnit: row.BusinessUnit,
 		CustomerRef: row.CustomerRef, AgentID: r.AgentID, AnswersHash: a.Hash, IdempotencyKey: r.keyHash(), Answers: a.JSON,
-		CompletedOn: row.CompletedOn, SubmittedOn: row.EndedOn, Fact: answeredFact(row, v, a),
+		CompletedOn: row.CompletedOn, SubmittedOn: row.EndedOn, Fact: answeredFact(row, v, a), Score: scoreOf(&v.Definition, a),
 	}
 }
 

@@ -514,3 +514,35 @@ func TestARecountAmidResponses(t *testing.T) {
 		}
 	})
 }
+
+// Counts outlive the responses that they are of, and hold nothing of a person.
+func TestResultsStayWhenAResponseIsErased(t *testing.T) {
+	t.Parallel()
+	eachHost(t, nil, func(h *host) {
+		h.publish(csiGR)
+		_, done := h.answeredCustomer()
+		before, err := h.survey.Results().Get(h.t.Context(), "", survey.ResultQuery{SurveyID: 4523})
+		if err != nil || len(before.Groups) != 1 || before.Groups[0].Responses != 1 {
+			h.t.Fatalf("%+v, %v", before, err)
+		}
+		for _, counted := range []bool{false, true} {
+			if counted {
+				h.drain()
+			} else if n, err := h.survey.Support().Erase(h.t.Context(), "", canaries[1], support); n != 2 || err != nil {
+				h.t.Fatalf("%d erased, %v", n, err)
+			}
+			after, err := h.survey.Results().Get(h.t.Context(), "", survey.ResultQuery{SurveyID: 4523})
+			if diff := cmp.Diff(lines(before), lines(after)); diff != "" || err != nil {
+				h.t.Errorf("%v, counted: %t %s", err, counted, diff)
+			}
+			for _, canary := range canaries {
+				if strings.Contains(h.everything(), canary) {
+					h.t.Errorf("%s is left, counted: %t", canary, counted)
+				}
+			}
+		}
+		if _, err := h.survey.Responses().Get(h.t.Context(), "", done); !errors.Is(err, storage.ErrNotFound) {
+			h.t.Errorf("the response is there: %v", err)
+		}
+	})
+}

@@ -69,9 +69,9 @@ func responsesOf(t testing.TB, s *Store, surveyID, n int) {
 	t.Helper()
 	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO survey_response (scope, key, kind, status, version, lane, claim_token, abandoned,
 			survey_id, survey_version, trigger_id, business_unit, customer_ref, agent_id, answers_hash, idempotency_key, answers,
-			completed_on, submitted_on, fact)
+			completed_on, submitted_on, score, handled_by, note, fact)
 		SELECT '', '%[1]d-' || g, '', '', 1, 0, '', false, %[1]d, 1, 'trigger', 'unit', g::text, '', md5(g::text), '', '{"rate":9}',
-			m.at, m.at, 'null'
+			m.at, m.at, g %% 101, '', '', 'null'
 		FROM generate_series(0, %[2]d - 1) AS g, LATERAL (SELECT '%[3]s'::timestamptz + (g * 7919 %% %[2]d) * interval '1 minute' AS at) AS m`,
 		surveyID, n, noon.Format(time.RFC3339)))
 }

@@ -205,9 +205,16 @@ CREATE TABLE {survey_response} (
 	answers          json NOT NULL,
 	completed_on     timestamptz,
 	submitted_on     timestamptz,
+	score            bigint NOT NULL, -- the lowest rating, 0 to 100; 101: none
+	handled_on       timestamptz,
+	handled_by       text NOT NULL,
+	note             text NOT NULL,
 	fact             json NOT NULL, -- what it adds to the results
 	UNIQUE (scope, key)
 );
+
+-- The worklist: what nobody has handled, the unhappiest first.
+CREATE INDEX {index:survey_response_work} ON {survey_response} (scope, survey_id, score, id) WHERE handled_on IS NULL;
 
 -- Never due; every table has it.
 CREATE INDEX {index:survey_response_due} ON {survey_response} (lane, due_on, id) WHERE due_on IS NOT NULL;

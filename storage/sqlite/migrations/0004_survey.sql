@@ -203,9 +203,16 @@ CREATE TABLE {survey_response} (
 	answers          TEXT NOT NULL,
 	completed_on     INTEGER,
 	submitted_on     INTEGER,
+	score            INTEGER NOT NULL, -- the lowest rating, 0 to 100; 101: none
+	handled_on       INTEGER,
+	handled_by       TEXT NOT NULL,
+	note             TEXT NOT NULL,
 	fact             TEXT NOT NULL, -- what it adds to the results
 	UNIQUE (scope, key)
 ) STRICT;
+
+-- The worklist: what nobody has handled, the unhappiest first.
+CREATE INDEX {index:survey_response_work} ON {survey_response} (scope, survey_id, score, id) WHERE handled_on IS NULL;
 
 -- Never due; every table has it.
 CREATE INDEX {index:survey_response_due} ON {survey_response} (lane, due_on, id) WHERE due_on IS NOT NULL;
