@@ -59,6 +59,7 @@ func (s asker) composeOne(ctx context.Context, it *sending) bool {
 	}
 	it.message.Subject, it.message.Text, it.message.HTML, it.message.Template = parts.Subject, parts.Text, parts.HTML, parts.Template
 	it.message.Metadata["surveyUrl"] = link
+	it.message.Locale = cmp.Or(parts.Locale, it.message.Locale)
 	return true
 }
 
@@ -78,6 +79,9 @@ func (s asker) untried(it *sending, reason string, err error) bool {
 	return false
 }
 
+// whatsApp is the method of channels that a definition's provider templates are for.
+const whatsApp = "whatsapp"
+
 // render asks the host's renderer, or else takes the texts of the definition or
 // those that come with the package.
 func (s asker) render(ctx context.Context, it *sending, link string) (parts form.Parts, err error) {
@@ -86,7 +90,9 @@ func (s asker) render(ctx context.Context, it *sending, link string) (parts form
 		if s.options.Renderer != nil {
 			parts, err = s.options.Renderer.Render(ctx, data)
 		} else {
-			parts, err = form.Render(it.version.Messages, data)
+			if parts, err = form.Render(it.version.Messages, data); notify.Method(it.Row.Channel) != whatsApp {
+				parts.Template, parts.Locale = notify.ProviderTemplate{}, "" // others refuse it
+			}
 		}
 		return err
 	})

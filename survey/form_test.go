@@ -181,3 +181,40 @@ func TestTheLogSaysWhyThereIsNoMessage(t *testing.T) {
 		})
 	}
 }
+
+// templated are messages whose text the provider holds, in two languages.
+const templated = `"messages": [{"ordinal": 0, "text": "{{.URL}}",
+	"template": {"name": {"en": "csi_visit", "ar": "csi_visit_2"}, "params": ["{{.Value \"CustomerName\"}}", "{{.URL}}"]}}],`
+
+// A channel of WhatsApp gets the template in the nearest language that it has, and others
+// the text.
+func TestAProviderTemplateIsForWhatsApp(t *testing.T) {
+	t.Parallel()
+	eachHost(t, nil, func(h *host) {
+		wa := notify.ChannelFunc("whatsapp:test", h.send)
+		h.use(survey.Options{}, h.memory(), wa)
+		for kind, want := range map[string]string{"memory:default": "", "whatsapp:test": "csi_visit_2"} {
+			text := strings.Replace(strings.Replace(definition("0d", nil), `"questions"`, templated+` "questions"`, 1), "memory:default", kind, 1)
+			h.publish(text)
+			for _, locale := range []string{"ar-IQ", "fr"} {
+				h.about(survey.Item{Payload: []byte(`{"wip": "` + kind + locale + `", "CustomerName": "Bo"}`), Recipient: survey.Recipient{Address: "+9647700000001", Locale: locale}})
+				h.drain()
+				sent := h.sent()
+				m := sent[len(sent)-1]
+				name, language := want, map[string]string{"ar-IQ": "ar", "fr": "en"}[locale]
+				if locale == "fr" && want != "" {
+					name = "csi_visit"
+				}
+				if want == "" {
+					language = locale
+				}
+				if m.Template.Name != name || m.Locale != language || !strings.Contains(m.Text, linkIn(m)) {
+					h.t.Errorf("%s to %s: %+v in %q, text %q", kind, locale, m.Template, m.Locale, m.Text)
+				}
+				if want != "" && (len(m.Template.Params) != 2 || m.Template.Params[0] != "Bo" || m.Template.Params[1] != linkIn(m)) {
+					h.t.Errorf("params %q", m.Template.Params)
+				}
+			}
+		}
+	})
+}

@@ -12,6 +12,8 @@ var surveyFaults = []fault{
 		Old: "stored.Status != StatusCompleted", New: "true", Test: "./survey TestALinkIsAskedOnceThoughItIsAnsweredAmidItsSend/memory"},
 	{Name: "results: what is hidden follows from the rest", In: "survey.inquiry.hidden",
 		Old: "(sum == 0 || sum >= MinResponses)", New: "true", Test: "./survey TestAValueOfFewResponsesIsHidden/memory"},
+	{Name: "templates: a mail refuses a template of WhatsApp", In: "survey.asker.render",
+		Old: "notify.Method(it.Row.Channel) != whatsApp", New: "false", Test: "./survey TestAProviderTemplateIsForWhatsApp/memory"},
 	{Name: "worklist: what was handled is listed", In: "survey.Support.worklist",
 		Old: `, driver.Null("handled_on")`, New: "", Test: "./survey TestTheUnhappiestComeFirst/memory"},
 	{Name: "worklist: whoever is happiest with something is happy", In: "survey.scoreOf",

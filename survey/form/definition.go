@@ -47,6 +47,19 @@ type MessageText struct {
 	// not take.
 	Text Text `json:"text"`
 	HTML Text `json:"html,omitzero"`
+	// Template is sent instead by channels of WhatsApp; nil: the text is.
+	Template *ProviderTemplate `json:"template,omitempty"`
+}
+
+// ProviderTemplate names a text that the provider holds, as WhatsApp requires outside of
+// 24 hours after the customer's last message.
+type ProviderTemplate struct {
+	// Name is what the provider calls it, by the locales that it has there: that of the
+	// name chosen for the recipient is the language that is asked for.
+	Name Text `json:"name"`
+	// Params are its parameters in their order, templates of text/template as the text
+	// is. One that comes out empty is refused by the channel.
+	Params []string `json:"params,omitempty"`
 }
 
 //go:embed definition.schema.json

@@ -193,15 +193,16 @@ func TestTheSchemaAgreesWithValidate(t *testing.T) {
 
 // The objects of a definition and where the schema has them.
 var schemaObjects = map[string]reflect.Type{
-	"":         reflect.TypeFor[form.Definition](),
-	"question": reflect.TypeFor[form.Question](),
-	"choice":   reflect.TypeFor[form.Choice](),
-	"trigger":  reflect.TypeFor[form.Trigger](),
-	"schedule": reflect.TypeFor[form.Schedule](),
-	"contact":  reflect.TypeFor[form.Contact](),
-	"route":    reflect.TypeFor[form.Route](),
-	"message":  reflect.TypeFor[form.MessageText](),
-	"filter":   reflect.TypeFor[form.Filter](),
+	"":                 reflect.TypeFor[form.Definition](),
+	"question":         reflect.TypeFor[form.Question](),
+	"choice":           reflect.TypeFor[form.Choice](),
+	"trigger":          reflect.TypeFor[form.Trigger](),
+	"schedule":         reflect.TypeFor[form.Schedule](),
+	"contact":          reflect.TypeFor[form.Contact](),
+	"providerTemplate": reflect.TypeFor[form.ProviderTemplate](),
+	"route":            reflect.TypeFor[form.Route](),
+	"message":          reflect.TypeFor[form.MessageText](),
+	"filter":           reflect.TypeFor[form.Filter](),
 }
 
 type objectSchema struct {

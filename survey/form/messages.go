@@ -42,8 +42,10 @@ type LinkData struct {
 // Parts are the text of a send.
 type Parts struct {
 	Subject, Text, HTML string
-	// Template is set where the provider holds the text itself.
+	// Template is set where the provider holds the text itself; Locale is then the
+	// language that it is in, and empty: the recipient's.
 	Template notify.ProviderTemplate
+	Locale   string
 }
 
 // Value is the value at a path of the event's payload, as it was written, such as
@@ -104,8 +106,18 @@ func Render(messages []MessageText, d LinkData) (p Parts, err error) {
 	if p.Text, err = execute("text", m.Text.For(d.Locale), data, notify.MaxText); err != nil {
 		return p, err
 	}
-	p.HTML, err = executeHTML(m.HTML.For(d.Locale), data)
-	return p, err
+	if p.HTML, err = executeHTML(m.HTML.For(d.Locale), data); err != nil || m.Template == nil {
+		return p, err
+	}
+	p.Template.Name, p.Locale = m.Template.Name.For(d.Locale), m.Template.Name.Locale(d.Locale)
+	for _, param := range m.Template.Params {
+		text, err := execute("template", param, data, notify.MaxText)
+		if err != nil {
+			return p, err
+		}
+		p.Template.Params = append(p.Template.Params, text)
+	}
+	return p, nil
 }
 
 // textData is what templates see: the fields of [LinkData], and the language and
@@ -196,9 +208,23 @@ func (c *checker) messages(messages []MessageText) {
 			c.add(strictjson.Member(at, "ordinal"), "is not from 0 to %d", maxReminders)
 		}
 		ordinals.say(strictjson.Member(at, "ordinal"), strconv.Itoa(m.Ordinal))
-		c.template(at, "subject", m.Subject, maxLine, "", parseText, sampleText)
-		c.template(at, "text", m.Text, maxProse, lineBreaks, parseText, sampleText)
-		c.template(at, "html", m.HTML, maxHTML, lineBreaks, parseHTML, sampleHTML)
+		c.template(strictjson.Member(at, "subject"), "subject", m.Subject, maxLine, "", parseText, sampleText)
+		c.template(strictjson.Member(at, "text"), "text", m.Text, maxProse, lineBreaks, parseText, sampleText)
+		c.template(strictjson.Member(at, "html"), "html", m.HTML, maxHTML, lineBreaks, parseHTML, sampleHTML)
+		if m.Template != nil {
+			c.providerTemplate(strictjson.Member(at, "template"), m.Template)
+		}
+	}
+}
+
+// maxParams bounds the parameters of a provider's template.
+const maxParams = 20
+
+func (c *checker) providerTemplate(at string, t *ProviderTemplate) {
+	c.text(strictjson.Member(at, "name"), t.Name, maxName, "")
+	c.length(strictjson.Member(at, "params"), len(t.Params), maxParams)
+	for i, p := range t.Params {
+		c.template(strictjson.Element(strictjson.Member(at, "params"), i), "params", Text{"": p}, maxLine, "", parseText, sampleText)
 	}
 }
 
@@ -206,8 +232,7 @@ func (c *checker) messages(messages []MessageText) {
 const maxHTML = 100_000
 
 // template checks a member of a message whose locales are templates.
-func (c *checker) template(at, name string, t Text, limit int, allowed string, parse func(name, text string) error, sample func(name, text string) (string, error)) {
-	path := strictjson.Member(at, name)
+func (c *checker) template(path, name string, t Text, limit int, allowed string, parse func(name, text string) error, sample func(name, text string) (string, error)) {
 	c.text(path, t, limit, allowed)
 	for _, locale := range slices.Sorted(maps.Keys(t)) {
 		if err := parse(name, t[locale]); err != nil {
@@ -337,6 +362,9 @@ func (d *Definition) withoutLink(f *strictjson.Faults) {
 		at := strictjson.Element("messages", i)
 		m.Text.withoutLink(at, "text", sampleText, f)
 		m.HTML.withoutLink(at, "html", sampleHTML, f)
+		if m.Template != nil {
+			Text{"": strings.Join(m.Template.Params, " ")}.withoutLink(at, "template", sampleText, f)
+		}
 	}
 }
 
