@@ -10,12 +10,12 @@ import (
 )
 
 // The sweep for what nobody serves finds what waits by the index that polls walk, and
-// what it has put on hold by that of holds, beside many messages that are due and served.
+// what it has put on hold by that of holds, beside messages that are due and served.
 func TestGuardASweepForWhatNobodyServesReadsNoTable(t *testing.T) {
 	t.Parallel()
 	s, r := recorded(t, emptyDSN(t), 1, &Options{Clock: realTime, Migrate: MigrateAuto})
 	messagesOf(t, s, sized(t, 40_000, 500_000))
-	exec(t, s.DB(), "UPDATE outgoing_message SET status = 'Created', due_on = '2025-03-01' WHERE id <= 20000",
+	exec(t, s.DB(), "UPDATE outgoing_message SET status = 'Created', due_on = '2025-03-01'::timestamptz + id * interval '1 second' WHERE id <= 2000",
 		"UPDATE outgoing_message SET hold_reason = 'Unserved', status = 'Created' WHERE is_on_support_hold", "VACUUM (ANALYZE) outgoing_message")
 	out := notify.New(s, nil, notify.ChannelFunc("email:out", func(context.Context, notify.Message) (notify.Receipt, error) { return notify.Receipt{}, nil }))
 	looked := 0
