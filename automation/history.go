@@ -339,15 +339,64 @@ func (s Support) Planned(ctx context.Context, scope Scope, person string, p stor
 	if person == "" {
 		return nil, "", errors.New("automation: Planned: no person")
 	}
+	return s.page(ctx, "Planned", scope, p, driver.Query{
+		Where: []driver.Cond{driver.Eq("person", person), driver.NotNull("scheduled_on"), open()}, OrderBy: "scheduled_on",
+	})
+}
+
+// Subject says what [Support.Schedules] is asked about: one of the two.
+type Subject struct {
+	Person string // an id of the host's, as in [Candidate].Person
+	Source Source
+}
+
+// Schedules lists all rows of a person or a source, ended ones too, by their moment:
+// with coming those that are due after at, the next first; else those due at it or
+// before, the last first. It says where the next page begins; empty after the last. A
+// row that is new or moves while somebody pages may be missed or come twice.
+func (s Support) Schedules(ctx context.Context, scope Scope, of Subject, at time.Time, coming bool, p storage.Page) (rows []Schedule, next string, err error) {
+	where, err := of.where()
+	if err != nil {
+		return nil, "", fmt.Errorf("automation: Schedules: %w", err)
+	}
+	q := driver.Query{Where: append(where, driver.AtMost("scheduled_on", at)), OrderBy: "scheduled_on", Desc: true}
+	if coming {
+		q = driver.Query{Where: append(where, driver.Greater("scheduled_on", at)), OrderBy: "scheduled_on"}
+	}
+	return s.page(ctx, "Schedules", scope, p, q)
+}
+
+func (of Subject) where() ([]driver.Cond, error) {
+	switch {
+	case (of.Person == "") == (of.Source == Source{}):
+		return nil, errors.New("a Person or a Source is required, and not both")
+	case of.Person != "":
+		return []driver.Cond{driver.Eq("person", of.Person)}, nil
+	case of.Source.Type == "" || of.Source.ID == "":
+		return nil, errors.New("Source needs Type and ID")
+	}
+	return []driver.Cond{driver.Eq("source", of.Source.ID), driver.Eq("source_type", of.Source.Type)}, nil
+}
+
+// Held lists the rows that are on hold for a reason, those that were made first first.
+// See Release, Retry, Cancel and Bulk.
+func (s Support) Held(ctx context.Context, scope Scope, reason Reason, p storage.Page) (rows []Schedule, next string, err error) {
+	if reason == "" {
+		return nil, "", errors.New("automation: Held: no reason")
+	}
+	return s.page(ctx, "Held", scope, p, driver.Query{
+		Where: []driver.Cond{driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", string(reason))}, OrderBy: "id",
+	})
+}
+
+func (s Support) page(ctx context.Context, what string, scope Scope, p storage.Page, q driver.Query) (out []Schedule, next string, err error) {
 	err = s.read(ctx, func(from driver.Reader) error {
-		rows, after, err := schedules.Page(ctx, from, scope, p, driver.Query{
-			Where: []driver.Cond{driver.Eq("person", person), driver.NotNull("scheduled_on"), open()}, OrderBy: "scheduled_on",
-		})
-		planned, next = views(rows), after
+		rows, after, err := schedules.Page(ctx, from, scope, p, q)
+		out, next = views(rows), after
 		return err
 	})
 	if err != nil {
-		return nil, "", fmt.Errorf("automation: Planned: %w", err)
+		return nil, "", fmt.Errorf("automation: %s: %w", what, err)
 	}
-	return planned, next, nil
+	return out, next, nil
 }

@@ -84,8 +84,8 @@ var causes = map[Cause]string{
 	CauseNotAskedYet:      "no event has asked for it yet",
 }
 
-// words are for people, with the cause itself behind them.
-func (c Cause) words() string { return fmt.Sprintf("%s (%s)", causes[c], string(c)) }
+// Words are for people, with the cause itself behind them.
+func (c Cause) Words() string { return fmt.Sprintf("%s (%s)", causes[c], string(c)) }
 
 // Finding is what is known about one row that exists or could.
 type Finding struct {
@@ -116,7 +116,7 @@ type Absence struct {
 // String is a text of several lines.
 func (a Absence) String() string {
 	var b strings.Builder
-	what, why := "no open row", ": "+a.Cause.words()
+	what, why := "no open row", ": "+a.Cause.Words()
 	if a.Cause == CauseExists {
 		what, why = "open rows", ""
 	}
@@ -138,7 +138,7 @@ func (a Absence) String() string {
 // String is a line of text.
 func (f Finding) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", cmp.Or(f.Key, "no key"), f.Cause.words())
+	fmt.Fprintf(&b, "%s: %s", cmp.Or(f.Key, "no key"), f.Cause.Words())
 	if f.Status != "" {
 		fmt.Fprintf(&b, ", %s", f.Status)
 	}

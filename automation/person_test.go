@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -132,6 +133,62 @@ func TestNoPerson(t *testing.T) {
 			var refused *automation.CandidateError
 			if !errors.As(err, &refused) || refused.Field != "Person" {
 				w.t.Errorf("%q: %v", person, err)
+			}
+		}
+	})
+}
+
+// All rows of a person and of a source, ended ones too, from a moment on and back from it,
+// page by page; and those on hold for a reason.
+func TestAllRowsOfAPersonOrASourceAreListedByTheirMoment(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(nil))
+		var keys []string // by their moments
+		for d := range 5 {
+			c := candidate(about("sam"))
+			c.DaysBefore = 30 - 5*d
+			keys = append(keys, w.ensure(c)[0].Key)
+		}
+		other := candidate(about("sam"))
+		other.Scope, other.DaysBefore = "tenant", 3
+		namesake := candidate(nil)
+		namesake.Source.Type, namesake.DaysBefore = "car", 2
+		w.ensure(other, namesake)
+		w.must(w.s.Support().Cancel(w.ctx, "", keys[3], ann))
+		w.must(w.s.Support().Hold(w.ctx, "", keys[4], ann))
+		list := func(of automation.Subject, at time.Time, coming bool, limit int) (out []string) {
+			for p := (storage.Page{Limit: limit}); ; {
+				rows, next, err := w.s.Support().Schedules(w.ctx, "", of, at, coming, p)
+				w.must(err)
+				for _, r := range rows {
+					out = append(out, r.Key)
+				}
+				if p.After = next; next == "" {
+					return out
+				}
+			}
+		}
+		middle := w.row(keys[2]).ScheduledOn
+		back := []string{keys[2], keys[1], keys[0]}
+		for _, of := range []automation.Subject{{Person: "sam"}, {Source: candidate(nil).Source}} {
+			for _, limit := range []int{2, 100} {
+				if diff := cmp.Diff(back, list(of, middle, false, limit)); diff != "" {
+					w.t.Errorf("%+v: %s", of, diff)
+				}
+				if diff := cmp.Diff(keys[3:], list(of, middle, true, limit)); diff != "" {
+					w.t.Errorf("%+v: %s", of, diff)
+				}
+			}
+		}
+		for reason, want := range map[automation.Reason]string{automation.HeldBySupport: keys[4], automation.CancelledBySupport: keys[3], automation.RetriesExhausted: ""} {
+			rows, next, err := w.s.Support().Held(w.ctx, "", reason, storage.Page{})
+			if err != nil || next != "" || len(rows) > 1 || len(rows) == 1 && rows[0].Key != want || len(rows) == 0 && want != "" {
+				w.t.Errorf("%s: %+v, %v", reason, rows, err)
+			}
+		}
+		for _, of := range []automation.Subject{{}, {Person: "sam", Source: candidate(nil).Source}, {Source: automation.Source{ID: "7"}}} {
+			if _, _, err := w.s.Support().Schedules(w.ctx, "", of, middle, true, storage.Page{}); err == nil {
+				w.t.Errorf("%+v is no error", of)
 			}
 		}
 	})

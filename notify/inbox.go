@@ -45,6 +45,11 @@ func (i Inbox) Archived(ctx context.Context, p storage.Page) ([]UserMessage, str
 	return i.list(ctx, p, driver.NotNull("archived_on"))
 }
 
+// All lists every message, archived and snoozed ones too, newest first.
+func (i Inbox) All(ctx context.Context, p storage.Page) ([]UserMessage, string, error) {
+	return i.list(ctx, p)
+}
+
 func (i Inbox) list(ctx context.Context, p storage.Page, which ...driver.Cond) ([]UserMessage, string, error) {
 	within, err := under(i.person)
 	if err != nil {

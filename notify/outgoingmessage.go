@@ -171,7 +171,7 @@ type Progress struct {
 	SentOn        time.Time `db:"sent_on"`   // accepted by the provider, or assumed so
 	FailedOn      time.Time `db:"failed_on"` // failed for good
 	// ProviderMessageID is the provider's id of the message.
-	ProviderMessageID string `db:"provider_message_id,plain"`
+	ProviderMessageID string `db:"provider_message_id,null,plain"`
 	// Via is the key of the channel of a [Failover] that was called last, or that is
 	// called next; empty: the one that the message asks for.
 	Via string `db:"via,plain"`

@@ -70,6 +70,43 @@ func TestAllThatAPersonGotIsListedNewestFirst(t *testing.T) {
 	})
 }
 
+// A message is known by our id and by the provider's, in its own tenant.
+func TestAMessageIsFoundByOurIDAndByTheProviders(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		got, err := h.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{
+			Scope: "north", Channel: channelKey, PartitionKey: "1", NotificationType: "visit", RecipientRef: "sam", Address: "sam@example.com",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		find := func(scope storage.Scope, id string) (keys []string) {
+			rows, err := h.Support().MessagesByID(t.Context(), scope, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range rows {
+				keys = append(keys, m.Key)
+			}
+			return keys
+		}
+		if found := find("north", "accepted"); found != nil {
+			t.Error("before its call: ", found)
+		}
+		h.drain()
+		for _, id := range []string{got[0].MessageID, "accepted"} {
+			if found := find("north", id); len(found) != 1 || found[0] != got[0].Key {
+				t.Errorf("%s: %v", id, found)
+			}
+			if found := find("south", id); found != nil {
+				t.Error("another tenant finds ", found)
+			}
+		}
+		if _, err := h.Support().MessagesByID(t.Context(), "north", ""); err == nil {
+			t.Error("no id is no error")
+		}
+	})
+}
+
 func ExampleSupport_MessagesOf() {
 	ctx, store := context.Background(), memory.New(nil)
 	out := notify.New(store, nil)

@@ -353,6 +353,28 @@ func (n Support) Messages(ctx context.Context, scope Scope, jobRowKey string, p 
 	return list(ctx, n.core, outgoingMessages, scope, p, within, (*messageRow).view)
 }
 
+// MessagesByID lists the outgoing messages of a scope that are known by an id: a
+// MessageID, or what a provider's receipt said, the newest first and at most a hundred.
+func (n Support) MessagesByID(ctx context.Context, scope Scope, id string) (out []OutgoingMessage, err error) {
+	if id == "" {
+		return nil, errors.New("notify: MessagesByID: no id")
+	}
+	err = n.read(ctx, nil, func(from driver.Reader) error {
+		out = nil
+		for _, column := range []string{"message_id", "provider_message_id"} {
+			rows, err := outgoingMessages.Find(ctx, from, scope, driver.Query{Where: []driver.Cond{driver.Eq(column, id)}, Desc: true, Limit: driver.DefaultPage})
+			if err != nil {
+				return fmt.Errorf("notify: MessagesByID: %w", err)
+			}
+			for _, m := range rows {
+				out = append(out, m.view())
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
 // AllMessages lists the outgoing messages of a scope in the order of their keys.
 func (n Support) AllMessages(ctx context.Context, scope Scope, p storage.Page) ([]OutgoingMessage, string, error) {
 	return list(ctx, n.core, outgoingMessages, scope, p, nil, (*messageRow).view)

@@ -14,22 +14,29 @@ import (
 // maxLog bounds how much of the log of an instance is read.
 const maxLog = 1000
 
-// Selection says which instances are listed. One of the two is required; with both
-// set both hold.
+// Selection says which instances are listed. CustomerRef, SurveyID or Held is required;
+// what is set holds together.
 type Selection struct {
 	CustomerRef string
 	SurveyID    int64
+	Held        bool // those on hold alone
+	// NewestFirst lists them in the order in which they were made, from its end.
+	NewestFirst bool
 }
 
-// Instances lists the instances of a customer or a survey in the order of their
-// keys, deleted ones too, and says where the next page begins; empty after the last.
-// It shows personal data.
+// Instances lists the instances of a customer or a survey, or those on hold, in the order
+// of their keys unless the selection says otherwise, deleted ones too, and says where the
+// next page begins; empty after the last. It shows personal data.
 func (s Support) Instances(ctx context.Context, scope Scope, of Selection, p storage.Page) ([]Instance, string, error) {
 	where, err := of.where()
 	if err != nil {
 		return nil, "", fmt.Errorf("survey: Instances: %w", err)
 	}
-	rows, next, err := listRows(ctx, s.core, instances, scope, p, driver.Query{Where: where})
+	q := driver.Query{Where: where}
+	if of.NewestFirst {
+		q.OrderBy, q.Desc = "id", true
+	}
+	rows, next, err := listRows(ctx, s.core, instances, scope, p, q)
 	out := make([]Instance, len(rows))
 	for i, r := range rows {
 		out[i] = r.view()
@@ -38,8 +45,11 @@ func (s Support) Instances(ctx context.Context, scope Scope, of Selection, p sto
 }
 
 func (of Selection) where() (where []driver.Cond, err error) {
-	if of.CustomerRef == "" && of.SurveyID == 0 {
+	if of.CustomerRef == "" && of.SurveyID == 0 && !of.Held {
 		return nil, errors.New("neither a customer nor a survey is named")
+	}
+	if of.Held {
+		where = append(where, driver.Eq("is_on_support_hold", true))
 	}
 	if of.CustomerRef != "" {
 		where = append(where, driver.Eq("customer_ref", of.CustomerRef))

@@ -62,6 +62,45 @@ func TestInstancesAreListedInPages(t *testing.T) {
 	})
 }
 
+// A customer's links from the newest on, and those on hold, page by page.
+func TestInstancesAreListedFromTheNewestOnAndOnHold(t *testing.T) {
+	t.Parallel()
+	eachHost(t, nil, func(h *host) {
+		h.publish(csiGR)
+		b := visits(0, 5)
+		for i := range b.Items {
+			b.Items[i].Recipient.CustomerRef = "cust-7"
+		}
+		h.take(b)
+		list := func(of survey.Selection) (out []survey.Instance) {
+			for p := (storage.Page{Limit: 2}); ; {
+				page, next, err := h.survey.Support().Instances(h.t.Context(), "", of, p)
+				if err != nil {
+					h.t.Fatal(err)
+				}
+				out = append(out, page...)
+				if p.After = next; next == "" {
+					return out
+				}
+			}
+		}
+		all := list(survey.Selection{CustomerRef: "cust-7", NewestFirst: true})
+		if len(all) != 5 || len(list(survey.Selection{Held: true})) != 0 {
+			h.t.Fatal(len(all))
+		}
+		by := survey.By{Actor: "ann", Reason: "a call"}
+		for _, i := range []int{3, 1} {
+			if err := h.survey.Support().Hold(h.t.Context(), "", all[i].PublicID, by); err != nil {
+				h.t.Fatal(err)
+			}
+		}
+		held := list(survey.Selection{Held: true, NewestFirst: true})
+		if len(held) != 2 || held[0].PublicID != all[1].PublicID || held[1].PublicID != all[3].PublicID {
+			h.t.Errorf("%+v", held)
+		}
+	})
+}
+
 //spec:t-026 t-070
 func TestAnInstanceHasItsDeliveryLog(t *testing.T) {
 	t.Parallel()

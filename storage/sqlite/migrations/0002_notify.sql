@@ -220,7 +220,7 @@ CREATE TABLE {outgoing_message} (
 	calls               INTEGER NOT NULL, -- provider calls that were started
 	call_started_on     INTEGER, -- set from before a call: a crash leaves it in doubt
 	sent_on             INTEGER,
-	provider_message_id TEXT NOT NULL,
+	provider_message_id TEXT, -- NULL until a provider has named it
 	via                 TEXT NOT NULL DEFAULT '', -- channel of a chain; empty: the first
 	redirected          INTEGER NOT NULL, -- the last call went to another address
 	copies              INTEGER NOT NULL, -- how many got a copy with the last call
@@ -254,6 +254,9 @@ CREATE INDEX {index:outgoing_message_failed} ON {outgoing_message} (kind, failed
 -- bytes, and NULL costs nothing; each query compares, so that it is none of those.
 CREATE INDEX {index:outgoing_message_recipient} ON {outgoing_message} (scope, recipient_ref, id) WHERE recipient_ref IS NOT NULL;
 CREATE INDEX {index:outgoing_message_address} ON {outgoing_message} (scope, recipient_hash, id) WHERE recipient_ref IS NULL;
+
+-- The message that a provider speaks of.
+CREATE INDEX {index:outgoing_message_provider} ON {outgoing_message} (provider_message_id) WHERE provider_message_id IS NOT NULL;
 
 -- A message in an inbox of the host's application, never due. The key is the inbox and
 -- the reverse time of its occasion, so that the newest are the first of a range.
