@@ -22,6 +22,7 @@ import (
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
+	"github.com/belfry-go/belfry/support"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -192,7 +193,24 @@ func third[A, B any](_ A, _ B, err error) error { return err }
 // rooms are the methods that take a scope, called with that one and what else
 // finds the rows of the north.
 func (w *world) rooms(ctx context.Context, scope storage.Scope) []room {
-	return append(append(w.automation(ctx, scope), w.notify(ctx, scope)...), w.survey(ctx, scope)...)
+	rooms := append(append(w.automation(ctx, scope), w.notify(ctx, scope)...), w.survey(ctx, scope)...)
+	return append(rooms, w.desk(ctx, scope))
+}
+
+func (w *world) desk(ctx context.Context, scope storage.Scope) room {
+	d := support.New(support.Options{Store: w.store, Automation: w.work, Notify: w.out, Survey: w.surveys})
+	held := support.Need{Table: "automation_scheduler", Reason: string(automation.HeldBySupport)}
+	return room{d, map[string]func() error{
+		"Act": func() error {
+			return second(d.Act(ctx, scope, support.Order{Action: support.Cancel, Targets: []support.Target{{Kind: support.KindReminder, Key: w.reminder}}, By: by}))
+		},
+		"Health":  func() error { return second(d.Health(ctx, storage.Within(scope))) },
+		"Needs":   func() error { return second(d.Needs(ctx, storage.Within(scope))) },
+		"Search":  func() error { return second(d.Search(ctx, scope, "17", false)) },
+		"Story":   func() error { return second(d.Story(ctx, scope, support.About{Person: "17"}, storage.Page{})) },
+		"Verdict": func() error { return second(d.Verdict(ctx, scope, "17", "visit")) },
+		"Waiting": func() error { return third(d.Waiting(ctx, scope, held, storage.Page{})) },
+	}}
 }
 
 func (w *world) automation(ctx context.Context, scope storage.Scope) []room {
@@ -226,6 +244,7 @@ func (w *world) automation(ctx context.Context, scope storage.Scope) []room {
 			},
 			"Cancel":     func() error { return support.Cancel(ctx, scope, w.reminder, by) },
 			"History":    func() error { return third(support.History(ctx, scope, employee, storage.Page{})) },
+			"Held":       func() error { return third(support.Held(ctx, scope, automation.HeldBySupport, storage.Page{})) },
 			"Hold":       func() error { return support.Hold(ctx, scope, w.reminder, by) },
 			"Pause":      func() error { return support.Pause(ctx, automation.Extent{Scope: scope}, time.Time{}, by) },
 			"Pauses":     func() error { return second(support.Pauses(ctx, scope)) },
@@ -240,6 +259,9 @@ func (w *world) automation(ctx context.Context, scope storage.Scope) []room {
 					Scope: scope, AutomationType: automation.TypeReportSubscription, Type: "sales", Run: "r-1",
 					Source: automation.Source{Type: automation.TypeReportSubscription, ID: "weekly"}, Zone: "UTC",
 				}, by))
+			},
+			"Schedules": func() error {
+				return third(support.Schedules(ctx, scope, automation.Subject{Source: employee}, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), true, storage.Page{}))
 			},
 			"Trace": func() error { return second(support.Trace(ctx, scope, w.reminder)) },
 		}},
@@ -374,6 +396,7 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 			"HeldJobs":      func() error { return third(support.HeldJobs(ctx, scope, "", storage.Page{})) },
 			"HeldSchedules": func() error { return third(support.HeldSchedules(ctx, scope, "", storage.Page{})) },
 			"Messages":      func() error { return third(support.Messages(ctx, scope, j.RowKey, storage.Page{})) },
+			"MessagesByID":  func() error { return second(support.MessagesByID(ctx, scope, "m-1")) },
 			"MessagesOf": func() error {
 				return third(support.MessagesOf(ctx, scope, notify.Recipient{Ref: "17"}, storage.Page{}))
 			},

@@ -1,0 +1,221 @@
+package support
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/survey"
+)
+
+// About says what a story is told of: one of its fields.
+type About struct {
+	// Person is somebody by the host's id: the Ref of a recipient, the Person of a
+	// candidate, the CustomerRef of a survey's customer.
+	Person string
+	// Address finds what went to an address and names no recipient.
+	Address notify.Destination
+	// Entity is what reminders are about.
+	Entity automation.Source
+	// Key is that of a reminder, or the PublicID of a survey's link.
+	Key string
+	// MessageID is ours, ProviderID the provider's.
+	MessageID, ProviderID string
+}
+
+// ErrAbout says what is wrong with an [About] or a text to search for, and holds nothing
+// of it.
+var ErrAbout = errors.New("support: not to be looked for")
+
+func (a About) check() error {
+	said := 0
+	for _, is := range []bool{a.Person != "", a.Address != notify.Destination{}, a.Entity != automation.Source{}, a.Key != "", a.MessageID != "", a.ProviderID != ""} {
+		if is {
+			said++
+		}
+	}
+	switch {
+	case said != 1:
+		return fmt.Errorf("%w: About needs one of Person, Address, Entity, Key, MessageID and ProviderID", ErrAbout)
+	case (a.Address.Method == "") != (a.Address.Address == ""):
+		return fmt.Errorf("%w: Address needs Method and Address", ErrAbout)
+	case (a.Entity.Type == "") != (a.Entity.ID == ""):
+		return fmt.Errorf("%w: Entity needs Type and ID", ErrAbout)
+	}
+	if a.Address.Address != "" {
+		if _, err := notify.NormaliseAddress(a.Address.Method, a.Address.Address); err != nil {
+			return fmt.Errorf("%w: %w", ErrAbout, err)
+		}
+	}
+	return checkText(a.Person + a.Address.Method + a.Address.Address + a.Entity.Type + a.Entity.ID + a.Key + a.MessageID + a.ProviderID)
+}
+
+// Hit is something that a search has found.
+type Hit struct {
+	About About
+	Name  string // of a person, by the Directory
+	What  string // for people: what was found, without personal data
+}
+
+// Search finds what somebody has pasted: a host's id of a person, an address or a phone
+// number in any spelling, a key, a message's or a provider's id, or, by the Directory, a
+// name. names says whether the Directory is asked. Nothing found is no error.
+func (d *Desk) Search(ctx context.Context, scope Scope, text string, names bool) (hits []Hit, err error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return nil, nil
+	}
+	if err := checkText(text); err != nil {
+		return nil, fmt.Errorf("support: Search: %w", err)
+	}
+	for _, look := range []func(context.Context, Scope, string) ([]Hit, error){d.byID, d.byRef, d.byAddress} {
+		found, err := look(ctx, scope, text)
+		if err != nil {
+			return nil, fmt.Errorf("support: Search: %w", err)
+		}
+		hits = append(hits, found...)
+	}
+	if names && d.o.Directory != nil {
+		people, err := d.o.Directory(ctx, scope, text)
+		if err != nil {
+			return nil, fmt.Errorf("support: Search: Directory: %w", err)
+		}
+		for _, p := range people {
+			hits = append(hits, Hit{About: About{Person: p.Ref}, Name: p.Name, What: "a person of that name"})
+		}
+	}
+	return unique(hits), nil
+}
+
+// unique leaves the first hit of each thing.
+func unique(hits []Hit) (out []Hit) {
+	seen := map[About]int{}
+	for _, h := range hits {
+		if at, known := seen[h.About]; known {
+			out[at].Name = cmp.Or(out[at].Name, h.Name)
+			continue
+		}
+		seen[h.About] = len(out)
+		out = append(out, h)
+	}
+	return out
+}
+
+// maxSearch bounds what is looked for, in bytes.
+const maxSearch = 1000
+
+// checkText refuses what no row can hold.
+func checkText(text string) error {
+	if len(text) > maxSearch {
+		return fmt.Errorf("%w: the text has %d bytes, more than %d", ErrAbout, len(text), maxSearch)
+	}
+	if strings.ContainsRune(text, 0) || strings.ToValidUTF8(text, "") != text {
+		return fmt.Errorf("%w: the text holds a NUL or is not valid UTF-8", ErrAbout)
+	}
+	return nil
+}
+
+// byID finds a row by its key or id.
+func (d *Desk) byID(ctx context.Context, scope Scope, text string) (hits []Hit, err error) {
+	if d.o.Automation != nil {
+		e, err := d.o.Automation.Explain(ctx, scope, text)
+		if err != nil {
+			return nil, err
+		}
+		if e.Schedule != nil {
+			hits = append(hits, Hit{About: About{Key: text}, What: "a reminder: " + e.Schedule.Type})
+		}
+	}
+	if d.o.Notify != nil {
+		messages, err := d.o.Notify.Support().MessagesByID(ctx, scope, text)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range messages {
+			hits = append(hits, Hit{About: About{MessageID: m.MessageID}, What: "a message: " + m.NotificationType + " by " + m.Channel})
+		}
+	}
+	if d.o.Survey != nil {
+		i, _, err := d.o.Survey.Support().Instance(ctx, scope, text)
+		if err == nil {
+			return append(hits, Hit{About: About{Key: text}, What: fmt.Sprintf("a link of survey %d", i.SurveyID)}), nil
+		}
+		if !errors.Is(err, storage.ErrNotFound) {
+			return nil, err
+		}
+	}
+	return hits, nil
+}
+
+// byRef finds a person of whom there is anything.
+func (d *Desk) byRef(ctx context.Context, scope Scope, text string) ([]Hit, error) {
+	hit := []Hit{{About: About{Person: text}, What: "a person"}}
+	one := storage.Page{Limit: 1}
+	if d.o.Automation != nil {
+		for _, coming := range []bool{false, true} {
+			rows, _, err := d.o.Automation.Support().Schedules(ctx, scope, automation.Subject{Person: text}, d.now(), coming, one)
+			if err != nil || len(rows) > 0 {
+				return hit, err
+			}
+		}
+	}
+	if d.o.Notify != nil {
+		rows, _, err := d.o.Notify.Support().MessagesOf(ctx, scope, notify.Recipient{Ref: text}, one)
+		if err != nil || len(rows) > 0 {
+			return hit, err
+		}
+	}
+	if d.o.Survey != nil {
+		rows, _, err := d.o.Survey.Support().Instances(ctx, scope, survey.Selection{CustomerRef: text}, one)
+		if err != nil || len(rows) > 0 {
+			return hit, err
+		}
+	}
+	return nil, nil
+}
+
+// methods that an address can be of, by its looks.
+func methodsOf(text string) []string {
+	switch {
+	case strings.Contains(text, "@"):
+		return []string{"email"}
+	case strings.ContainsAny(text[:1], "+0123456789("):
+		return []string{"sms", "whatsapp"}
+	}
+	return nil
+}
+
+// byAddress finds what went to an address and names nobody. One of which nothing can be
+// made is no address.
+func (d *Desk) byAddress(ctx context.Context, scope Scope, text string) (hits []Hit, err error) {
+	if d.o.Notify == nil {
+		return nil, nil
+	}
+	for _, method := range methodsOf(text) {
+		at := notify.Destination{Method: method, Address: spelled(method, text)}
+		if _, err := notify.NormaliseAddress(method, at.Address); err != nil {
+			continue
+		}
+		rows, _, err := d.o.Notify.Support().MessagesOf(ctx, scope, notify.Recipient{Channel: method, Address: at.Address}, storage.Page{Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(rows) > 0 {
+			hits = append(hits, Hit{About: About{Address: at}, What: "an address: " + method})
+		}
+	}
+	return hits, nil
+}
+
+// spelled has the sign that people write as two zeros.
+func spelled(method, text string) string {
+	if rest, international := strings.CutPrefix(text, "00"); international && method != "email" {
+		return "+" + rest
+	}
+	return text
+}

@@ -1,0 +1,196 @@
+package support
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/belfry-go/belfry/automation"
+)
+
+// Kind is the sort of row that an [Entry] is about.
+type Kind string
+
+// The kinds.
+const (
+	KindReminder Kind = "Reminder" // due work of package automation
+	KindJob      Kind = "Job"      // one occasion to notify somebody
+	KindSchedule Kind = "Schedule" // when a job or a campaign is looked at
+	KindCampaign Kind = "Campaign" // messages to many
+	KindMessage  Kind = "Message"  // to one recipient by one channel
+	KindInbox    Kind = "Inbox"    // a message in an inbox of the host's
+	KindLink     Kind = "Link"     // of a survey
+	KindDead     Kind = "DeadLetter"
+)
+
+// Outcome is what became of it, in the words of whoever asks.
+type Outcome string
+
+// The outcomes.
+const (
+	Planned  Outcome = "Planned"  // its moment is to come
+	UnderWay Outcome = "UnderWay" // it is being worked on, or waits for its next try
+	Sent     Outcome = "Sent"     // a provider has it; nobody has said that it arrived
+	Reached  Outcome = "Reached"  // it arrived, was opened, read or answered
+	Withheld Outcome = "Withheld" // it was not sent, or will not be, by a rule or a word of somebody
+	Failed   Outcome = "Failed"   // it was tried, and failed for good
+	NeedsYou Outcome = "NeedsYou" // it waits for a person: a hold, or a doubt
+)
+
+// Entry is one thing that happened, did not happen, or is to. What, ToDo and the codes
+// hold no personal data; the fields that may are marked so.
+type Entry struct {
+	// On is the moment that it is about: when a reminder is due, when a message was made.
+	On      time.Time
+	Kind    Kind
+	Outcome Outcome
+	// Type is the reminder type, the type of notification or "survey 7"; Occasion which
+	// one of them: "7 days before 2026-04-24".
+	Type, Occasion string
+	Channel        string // of a message or a link
+	Status         string // of the row, as its domain has it
+	// Reason is the code of its state, Package where it is explained: "automation",
+	// "automation/report", "notify", "notify/gate", "survey".
+	Reason, Package string
+	// What is a sentence about what became of it, ToDo what to do; empty: nothing.
+	What, ToDo string
+	// NextOn is when something happens by itself; zero: nothing does.
+	NextOn time.Time
+	// Can are the actions that make sense.
+	Can []Action
+	// Version is that of the templates that made a message.
+	Version string
+
+	Key        string            // personal: what [Target] and [About] take
+	MessageID  string            // of a message
+	ProviderID string            // the provider's, of a message
+	Person     string            // personal: a host's id
+	Entity     automation.Source // personal: what a reminder is about
+	Address    string            // personal
+	Name       string            // personal
+	Subject    string            // personal: of a message
+	Detail     string            // personal: the last error, or what a person wrote
+	// Messages are those that a reminder led to, at most MaxMessages, and More says that
+	// there are others.
+	Messages []MessageState
+	More     bool
+	// Steps are what happened to it, in the order of time.
+	Steps []Step
+
+	schedule *automation.Schedule // of a reminder
+	audited  []Step               // what the audit knows
+	twin     bool                 // another list has it too
+	bounced  bool                 // its provider says that it came back
+}
+
+// MaxMessages bounds the messages of one reminder that are told.
+const MaxMessages = 20
+
+// MessageState is how far a message of a reminder has come.
+type MessageState struct {
+	MessageID string
+	Channel   string
+	Outcome   Outcome
+	Status    string
+	Reason    string
+	On        time.Time // when it came so far
+	Person    string    // personal: to whom
+}
+
+// Step is something that happened to a row.
+type Step struct {
+	On     time.Time
+	What   string // without personal data
+	Reason string // a code
+	Actor  string // personal: who did it, where it was a person or a program beside the usual way
+	Detail string // personal: why, in the words of a person
+}
+
+// title is what an entry is about, for people.
+func (e *Entry) title() string {
+	if e.Occasion == "" {
+		return e.Type
+	}
+	return e.Type + ", " + e.Occasion
+}
+
+// Title is what it is about: its type, and which occasion.
+func (e Entry) Title() string { return e.title() }
+
+// settle says what follows from the outcome, its reason and its package.
+func (e *Entry) settle() {
+	e.What = e.title() + ": " + e.verb()
+	e.ToDo = ""
+	if e.Reason != "" {
+		e.Package = home(e.Package, e.Reason)
+		e.ToDo = Meaning(e.Package, e.Reason)
+	}
+}
+
+// verb is what became of it, in words.
+func (e *Entry) verb() string {
+	because := ""
+	if e.Reason != "" {
+		because = ", " + why(e.Package, e.Reason)
+	}
+	switch e.Outcome {
+	case Planned:
+		return "comes on " + moment(e.On) + because
+	case UnderWay:
+		if !e.NextOn.IsZero() {
+			return "under way, goes on at " + moment(e.NextOn) + because
+		}
+		return "under way" + because
+	case Sent:
+		return "sent; nobody has said that it arrived"
+	case Reached:
+		return "arrived"
+	case Withheld:
+		return "not sent" + because
+	case Failed:
+		return "failed" + because
+	}
+	return "waits for a person" + because
+}
+
+// moment is a moment for people.
+func moment(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
+
+// occasion is which of its type a reminder is.
+func occasion(s *automation.Schedule) string {
+	text := ""
+	switch s.TriggerType {
+	case automation.DateBased:
+		text = offset(s.DaysBefore) + " " + s.TargetDate
+	case automation.InstantBased:
+		text = span(s.Before) + " " + moment(s.At)
+	case automation.Recurring, automation.ScheduledRun, automation.ManualRun:
+		text = moment(s.ScheduledOn)
+	case automation.ThresholdCondition:
+		text = "when a reading met its line"
+	}
+	return text
+}
+
+func offset(days int) string {
+	switch {
+	case days == 0:
+		return "on"
+	case days == 1:
+		return "1 day before"
+	case days == -1:
+		return "1 day after"
+	case days < 0:
+		return fmt.Sprintf("%d days after", -days)
+	}
+	return fmt.Sprintf("%d days before", days)
+}
+
+func span(d time.Duration) string {
+	switch {
+	case d < 0:
+		return (-d).String() + " after"
+	case d == 0:
+		return "at"
+	}
+	return d.String() + " before"
+}

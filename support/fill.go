@@ -1,0 +1,236 @@
+package support
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// maxSteps is how much of the audit of a row is told.
+const maxSteps = 50
+
+// tables are where the audit knows rows of each kind.
+var tables = map[Kind]string{
+	KindReminder: "automation_scheduler", KindMessage: "outgoing_message", KindJob: "notification_job",
+	KindSchedule: "notification_scheduler", KindCampaign: "messaging_job",
+}
+
+// fill reads what happened to the rows of a page: who did what, what a reminder led to,
+// what a provider said, and the sends of a link. person's messages are told first.
+func (d *Desk) fill(ctx context.Context, scope Scope, person string, page []Entry) error {
+	if err := d.audited(ctx, scope, page); err != nil {
+		return err
+	}
+	for i := range page {
+		e := &page[i]
+		var err error
+		switch e.Kind {
+		case KindReminder:
+			err = d.led(ctx, scope, person, e)
+		case KindMessage:
+			err = d.reported(ctx, scope, e)
+		case KindLink:
+			err = d.sends(ctx, scope, e)
+		}
+		if err != nil {
+			return err
+		}
+		slices.SortStableFunc(e.Steps, func(a, b Step) int { return a.On.Compare(b.On) })
+	}
+	return nil
+}
+
+// audited adds who did what, beside the usual way, in one view.
+func (d *Desk) audited(ctx context.Context, scope Scope, page []Entry) error {
+	return d.o.Store.View(ctx, func(from driver.Reader) error {
+		for i := range page {
+			e := &page[i]
+			e.audited = nil // the view may run again
+			if tables[e.Kind] == "" {
+				continue
+			}
+			entries, err := audit.History(ctx, from, scope, tables[e.Kind], e.Key, maxSteps)
+			if err != nil {
+				return err
+			}
+			for _, a := range entries {
+				step := Step{On: a.On, What: a.Action, Actor: a.Actor, Detail: a.Reason}
+				if a.From != a.To && a.From != "" {
+					step.What += ": " + a.From + " to " + a.To
+				}
+				e.audited = append(e.audited, step)
+			}
+		}
+		return nil
+	})
+}
+
+// led says what a reminder led to, and what became of that.
+func (d *Desk) led(ctx context.Context, scope Scope, person string, e *Entry) error {
+	e.Steps = append(e.Steps, e.audited...)
+	if e.Status != automation.StatusCompleted || d.o.Notify == nil {
+		return nil
+	}
+	row := e.schedule
+	messages, next, err := d.messagesOf(ctx, scope, row, storage.Page{Limit: MaxMessages})
+	if err != nil {
+		return err
+	}
+	e.More = next != ""
+	for i := range messages {
+		e.Messages = append(e.Messages, stateOf(&messages[i]))
+	}
+	slices.SortStableFunc(e.Messages, func(a, b MessageState) int { // those of the person first
+		switch {
+		case person == "" || (a.Person == person) == (b.Person == person):
+			return 0
+		case a.Person == person:
+			return -1
+		}
+		return 1
+	})
+	e.Steps = append(e.Steps, Step{On: row.EndedOn, What: "its moment came, and delivery was queued"})
+	if len(messages) == 0 {
+		return d.unmade(ctx, scope, person, row, e)
+	}
+	e.judge(person)
+	return nil
+}
+
+// messagesOf are the messages that a reminder led to.
+func (d *Desk) messagesOf(ctx context.Context, scope Scope, s *automation.Schedule, p storage.Page) ([]notify.OutgoingMessage, string, error) {
+	led, err := s.Dispatched()
+	if err != nil || led.Notification.IsZero() || d.o.Notify == nil {
+		return nil, "", err
+	}
+	return d.o.Notify.Support().Messages(ctx, scope, led.Notification.RowKey, p)
+}
+
+// judge gives a reminder the outcome of its messages: of the person's own, if there are
+// such, and of several the one that went furthest.
+func (e *Entry) judge(person string) {
+	mine := e.Messages
+	if person != "" {
+		own := slices.DeleteFunc(slices.Clone(mine), func(m MessageState) bool { return m.Person != person })
+		if len(own) > 0 {
+			mine = own
+		}
+	}
+	order := []Outcome{Reached, Sent, NeedsYou, UnderWay, Failed, Withheld}
+	best := slices.MinFunc(mine, func(a, b MessageState) int {
+		return slices.Index(order, a.Outcome) - slices.Index(order, b.Outcome)
+	})
+	e.Outcome, e.Reason, e.Package, e.Can, e.ToDo = best.Outcome, best.Reason, "notify", nil, ""
+	e.settle()
+}
+
+// unmade says why a reminder that is completed has led to no message.
+func (d *Desk) unmade(ctx context.Context, scope Scope, person string, row *automation.Schedule, e *Entry) error {
+	led, err := row.Dispatched()
+	if err != nil {
+		return fmt.Errorf("what %s led to: %w", e.Kind, err)
+	}
+	if led.Notification.IsZero() {
+		e.Outcome, e.What = Sent, e.title()+": done" // a host's own handler did it
+		return nil
+	}
+	t, err := d.o.Notify.Trace(ctx, scope, led.Notification)
+	if err != nil {
+		return err
+	}
+	e.Package = "notify"
+	switch {
+	case len(t.Digests) > 0:
+		e.digested(person, t.Digests)
+	case len(t.UserMessages) > 0:
+		e.Outcome, e.Reason = Reached, ""
+		e.settle()
+		e.What = e.title() + ": in the inbox"
+	case t.Job != nil && (t.Job.IsOnSupportHold || !t.Job.EndedOn.IsZero()):
+		of := d.job(t.Job)
+		if of.Outcome == Sent { // its messages have been forgotten
+			e.Outcome, e.What = Sent, e.title()+": its messages were made, and forgotten since"
+			return nil
+		}
+		e.Outcome, e.Reason = of.Outcome, of.Reason
+		e.settle()
+	case len(t.Schedules) > 0 && (t.Schedules[0].IsOnSupportHold || !t.Schedules[0].EndedOn.IsZero()) && t.Schedules[0].Status != notify.StatusDispatched:
+		of := d.schedule(&t.Schedules[0])
+		e.Outcome, e.Reason = of.Outcome, of.Reason
+		e.settle()
+	default:
+		e.Outcome, e.Reason = UnderWay, ""
+		e.settle()
+	}
+	return nil
+}
+
+// digested says what became of a reminder in the digest of the person, or in the first.
+func (e *Entry) digested(person string, all []notify.InDigest) {
+	in := all[max(0, slices.IndexFunc(all, func(d notify.InDigest) bool { return d.RecipientRef == person }))]
+	e.Reason, e.NextOn = in.Reason, time.Time{}
+	switch {
+	case in.Status == notify.StatusCancelled || in.Reason != "":
+		e.Outcome = Withheld
+	case in.Status == notify.StatusGenerated: // the digest's own message says more
+		e.Outcome = Sent
+	default:
+		e.Outcome, e.NextOn = UnderWay, in.On
+	}
+	e.settle()
+	e.What = e.title() + ": " + in.String()
+}
+
+// reported adds what a provider said of a message beside its status.
+func (d *Desk) reported(ctx context.Context, scope Scope, e *Entry) error {
+	e.Steps = append(e.Steps, e.audited...)
+	facts, err := d.o.Notify.Support().DeliveryFacts(ctx, scope, e.MessageID)
+	for _, f := range facts {
+		what := fmt.Sprintf("%s says: %s", f.Provider, f.Kind)
+		if f.Lasting {
+			what += ", for good"
+		}
+		e.Steps = append(e.Steps, Step{On: f.On, What: what, Reason: f.Code})
+		if e.Outcome == Sent && f.Kind == notify.KindBounced {
+			e.Outcome, e.Reason, e.bounced, e.What = Failed, f.Code, true, e.title()+": it came back"
+		}
+	}
+	return err
+}
+
+// sends adds the log of a link.
+func (d *Desk) sends(ctx context.Context, scope Scope, e *Entry) error {
+	told, err := d.o.Survey.Support().Explain(ctx, scope, e.Key)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil // it went meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	i := told.Instance
+	e.Steps = append(e.Steps, Step{On: i.CreatedOn, What: "made"})
+	for _, s := range told.Deliveries {
+		what := "send"
+		if s.Ordinal > 0 {
+			what = fmt.Sprintf("reminder %d", s.Ordinal)
+		}
+		e.Steps = append(e.Steps, Step{On: s.On, What: fmt.Sprintf("%s by %s: %s", what, s.Channel, s.Status), Reason: s.ReasonCode})
+	}
+	for _, a := range told.Actions {
+		e.Steps = append(e.Steps, Step{On: a.On, What: a.Action, Actor: a.By.Actor, Detail: a.By.Reason})
+	}
+	for _, s := range []Step{{On: i.OpenedOn, What: "opened"}, {On: i.CompletedOn, What: "answered"}, {On: i.DeletedOn, What: "deleted"}} {
+		if !s.On.IsZero() {
+			e.Steps = append(e.Steps, s)
+		}
+	}
+	return nil
+}

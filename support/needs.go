@@ -1,0 +1,282 @@
+package support
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/health"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/survey"
+)
+
+// NeedKind says what sort of cause something waits for a person for.
+type NeedKind string
+
+// The kinds of causes, the most urgent first.
+const (
+	NeedDoubt    NeedKind = "Doubt"    // nobody knows whether it was sent
+	NeedConflict NeedKind = "Conflict" // two things stand under one name
+	NeedHold     NeedKind = "Hold"     // it was given up, or a person stopped it
+	NeedDead     NeedKind = "DeadLetter"
+	NeedLost     NeedKind = "Lost"      // a series goes on no more
+	NeedSkipped  NeedKind = "Unplanned" // sources that cannot be planned
+	NeedOut      NeedKind = "ChannelOut"
+	NeedUnserved NeedKind = "Unserved" // nobody in this process does it, and it waits
+	NeedPaused   NeedKind = "Paused"
+)
+
+var urgency = []NeedKind{NeedDoubt, NeedConflict, NeedHold, NeedDead, NeedLost, NeedSkipped, NeedOut, NeedUnserved, NeedPaused}
+
+// Need is one cause for which something waits for a person.
+type Need struct {
+	Kind   NeedKind
+	Domain string // "automation", "notify", "survey"
+	Table  string // whose rows wait
+	// Reason is the code of a hold; Name a channel, a type or a subscriber.
+	Reason, Name string
+	// Rows wait for it; Capped says that there may be more. Zero where it is no matter of rows.
+	Rows   int
+	Capped bool
+	Since  time.Time // zero: not known
+	// Scope and Everywhere are those of a pause or an outage.
+	Scope      Scope
+	Everywhere bool
+	// What says it to people, ToDo what to do.
+	What, ToDo string
+	// Can are the actions that make sense for its rows, or for itself.
+	Can []Action
+}
+
+// DomainHealth is what one domain says of its work.
+type DomainHealth struct {
+	Domain string
+	health.Summary
+}
+
+type domain struct {
+	name   string
+	health func(context.Context, storage.Reach) (health.Summary, error)
+}
+
+func (d *Desk) domains() (out []domain) {
+	if d.o.Automation != nil {
+		out = append(out, domain{"automation", d.o.Automation.Health})
+	}
+	if d.o.Notify != nil {
+		out = append(out, domain{"notify", d.o.Notify.Health})
+	}
+	if d.o.Survey != nil {
+		out = append(out, domain{"survey", d.o.Survey.Health})
+	}
+	return out
+}
+
+// unservedAfter is how long something waits before nobody seems to serve it: longer than
+// a deployment takes.
+const unservedAfter = 10 * time.Minute
+
+// Needs lists what waits for a person, in one scope or everywhere: by cause, with how many
+// rows wait for it, the most urgent first. Health says how far it counts. A type or channel
+// that this process does not serve is listed once its work has waited for ten minutes.
+func (d *Desk) Needs(ctx context.Context, reach storage.Reach) ([]Need, error) {
+	all, err := d.Health(ctx, reach)
+	if err != nil {
+		return nil, fmt.Errorf("support: Needs: %w", err)
+	}
+	var out []Need
+	for _, h := range all {
+		out = append(out, needsOf(h)...)
+	}
+	out = shared(out)
+	slices.SortStableFunc(out, func(a, b Need) int { return slices.Index(urgency, a.Kind) - slices.Index(urgency, b.Kind) })
+	return out, nil
+}
+
+// shared leaves out an outage that two domains tell of.
+func shared(all []Need) []Need {
+	type channel struct {
+		name       string
+		scope      Scope
+		everywhere bool
+	}
+	seen := map[channel]bool{}
+	return slices.DeleteFunc(all, func(n Need) bool {
+		is := channel{n.Name, n.Scope, n.Everywhere}
+		known := n.Kind == NeedOut && seen[is]
+		seen[is] = seen[is] || n.Kind == NeedOut
+		return known
+	})
+}
+
+// needsOf are the causes in one domain.
+func needsOf(h DomainHealth) (out []Need) {
+	for _, c := range h.Holds {
+		n := Need{Kind: NeedHold, Domain: h.Domain, Table: c.Table, Reason: c.Reason, Rows: c.Rows, Capped: c.Capped}
+		n.Can = []Action{Release, Cancel}
+		switch {
+		case c.Reason == notify.HoldInDoubt || c.Reason == survey.ReasonInDoubt:
+			n.Kind, n.Can = NeedDoubt, []Action{Resolve}
+		case strings.HasSuffix(c.Reason, "Conflict"):
+			n.Kind = NeedConflict
+		case c.Reason == string(automation.Unserved):
+			n.Kind = NeedUnserved
+		case c.Table == "messaging_job":
+			n.Can = []Action{Release}
+		case c.Table == "automation_scheduler" && c.Reason == string(automation.CancelledBySupport):
+			continue // a person stopped it for good, and nobody waits
+		}
+		n.What = fmt.Sprintf("%s on hold: %s", rowsOf(c.Table), cmp.Or(words[home(h.Domain, c.Reason)+" "+c.Reason], c.Reason))
+		n.ToDo = Meaning(h.Domain, c.Reason)
+		out = append(out, n)
+	}
+	for _, c := range h.DeadLetters {
+		out = append(out, Need{
+			Kind: NeedDead, Domain: h.Domain, Table: c.Table, Name: c.Kind, Rows: c.Rows, Capped: c.Capped,
+			What: fmt.Sprintf("%s was not able to take what it was told", c.Kind), ToDo: "Mend the subscriber, then replay its dead letters.",
+		})
+	}
+	for _, l := range h.Lost {
+		out = append(out, Need{
+			Kind: NeedLost, Domain: h.Domain, Name: l.Kind, Rows: 1, Since: l.Since, Scope: l.Scope,
+			What: fmt.Sprintf("a series of %s has no next row", l.Kind), ToDo: "Tell the event of its source again, or reconcile its type.",
+		})
+	}
+	for _, s := range h.Skipped {
+		out = append(out, Need{
+			Kind: NeedSkipped, Domain: h.Domain, Name: s.Kind, Rows: s.Sources, Since: s.Since, Scope: s.Scope,
+			What: fmt.Sprintf("sources of %s cannot be planned", s.Kind), ToDo: "Its provider fails or a candidate is refused; Upkeep().Reconciliations says which.",
+		})
+	}
+	for _, o := range h.Outages {
+		out = append(out, Need{
+			Kind: NeedOut, Domain: h.Domain, Name: o.Channel, Since: o.Since, Scope: o.Scope, Everywhere: o.Everywhere,
+			What: fmt.Sprintf("channel %s takes nothing: %s", o.Channel, strings.TrimSpace(o.Class+" "+o.Code)),
+			ToDo: "What goes through it waits, and it comes back by itself. If its key was revoked, give the process another.",
+		})
+	}
+	for _, u := range h.Unserved() {
+		if u.OldestOn.IsZero() || h.On.Sub(u.OldestOn) < unservedAfter {
+			continue
+		}
+		out = append(out, Need{
+			Kind: NeedUnserved, Domain: h.Domain, Table: u.Table, Name: u.Kind, Rows: u.Rows, Capped: u.Capped, Since: u.OldestOn,
+			What: fmt.Sprintf("%s of %s wait, and this process does not serve them", rowsOf(u.Table), u.Kind),
+			ToDo: "Run a process that registers it. If another does, see why it does not keep up.",
+		})
+	}
+	for _, p := range h.Pauses {
+		what := "everything"
+		if p.Kind != "" {
+			what = p.Kind
+		}
+		until := "until somebody resumes it"
+		if !p.Until.IsZero() {
+			until = "until " + moment(p.Until)
+		}
+		out = append(out, Need{
+			Kind: NeedPaused, Domain: h.Domain, Table: p.Table, Name: p.Kind, Since: p.Since, Scope: p.Scope, Everywhere: p.Everywhere,
+			What: fmt.Sprintf("%s is paused in %s %s", what, h.Domain, until), ToDo: "Resume it when its cause is over.",
+		})
+	}
+	return out
+}
+
+// rowsOf names the rows of a table to people.
+func rowsOf(table string) string {
+	if name := map[string]string{
+		"automation_scheduler": "reminders", "outgoing_message": "messages", "notification_job": "jobs", "notification_scheduler": "schedules of jobs",
+		"messaging_job": "campaigns", "survey_instance": "survey links", "outbox_delivery": "events", "delivery_event": "callbacks",
+		"automation_reconciliation": "reconciliations",
+	}[table]; name != "" {
+		return name
+	}
+	return "rows of " + table
+}
+
+// Waiting lists the rows that wait for a cause in a scope: those of Table on hold for
+// Reason, or the dead letters of Name. Of other causes there are no rows to list, which is
+// an error. It says where the next page begins; empty after the last.
+func (d *Desk) Waiting(ctx context.Context, scope Scope, n Need, p storage.Page) (out []Entry, next string, err error) {
+	list := d.waiting(scope, n)
+	if list == nil {
+		return nil, "", fmt.Errorf("support: Waiting: %w: no rows of %.40q are listed", ErrAbout, n.Table)
+	}
+	if out, next, err = list(ctx, p); err == nil {
+		err = d.audited(ctx, scope, out)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("support: Waiting: %w", err)
+	}
+	for i := range out {
+		out[i].Steps = append(out[i].Steps, out[i].audited...)
+	}
+	return out, next, nil
+}
+
+func (d *Desk) waiting(scope Scope, n Need) func(context.Context, storage.Page) ([]Entry, string, error) {
+	switch {
+	case n.Table == "automation_scheduler" && d.o.Automation != nil && n.Reason != "":
+		return paged(func(ctx context.Context, p storage.Page) ([]automation.Schedule, string, error) {
+			return d.o.Automation.Support().Held(ctx, scope, automation.Reason(n.Reason), p)
+		}, d.reminder)
+	case n.Table == "survey_instance" && d.o.Survey != nil && n.Reason != "":
+		list := paged(func(ctx context.Context, p storage.Page) ([]survey.Instance, string, error) {
+			return d.o.Survey.Support().Instances(ctx, scope, survey.Selection{Held: true, NewestFirst: true}, p)
+		}, d.link)
+		return func(ctx context.Context, p storage.Page) ([]Entry, string, error) {
+			all, next, err := list(ctx, p)
+			return slices.DeleteFunc(all, func(e Entry) bool { return e.Reason != n.Reason }), next, err
+		}
+	case n.Table == "outbox_delivery":
+		return d.dead(scope, n)
+	case d.o.Notify == nil || n.Reason == "":
+		return nil
+	}
+	out := d.o.Notify.Support()
+	switch n.Table {
+	case "outgoing_message":
+		return paged(func(ctx context.Context, p storage.Page) ([]notify.OutgoingMessage, string, error) {
+			return out.Held(ctx, scope, n.Reason, p)
+		}, d.message)
+	case "notification_job":
+		return paged(func(ctx context.Context, p storage.Page) ([]notify.Job, string, error) {
+			return out.HeldJobs(ctx, scope, n.Reason, p)
+		}, d.job)
+	case "notification_scheduler":
+		return paged(func(ctx context.Context, p storage.Page) ([]notify.Schedule, string, error) {
+			return out.HeldSchedules(ctx, scope, n.Reason, p)
+		}, d.schedule)
+	case "messaging_job":
+		return paged(func(ctx context.Context, p storage.Page) ([]notify.MessagingJob, string, error) {
+			return out.HeldCampaigns(ctx, scope, n.Reason, p)
+		}, d.campaign)
+	}
+	return nil
+}
+
+// dead lists the dead letters of a subscriber.
+func (d *Desk) dead(scope Scope, n Need) func(context.Context, storage.Page) ([]Entry, string, error) {
+	tell := func(l *notify.DeadLetter) Entry {
+		return Entry{
+			On: l.On, Kind: KindDead, Outcome: Failed, Type: n.Name, Status: "DeadLetter", Key: l.Event, Detail: l.LastError,
+			What: fmt.Sprintf("given up after %d attempts", l.Attempts), ToDo: "Mend the subscriber, then replay its dead letters.",
+		}
+	}
+	if name, ofSurvey := strings.CutPrefix(n.Name, "survey/"); ofSurvey && d.o.Survey != nil {
+		return paged(func(ctx context.Context, p storage.Page) ([]notify.DeadLetter, string, error) {
+			return d.o.Survey.Support().DeadLetters(ctx, scope, name, p)
+		}, tell)
+	}
+	if d.o.Notify == nil {
+		return nil
+	}
+	return paged(func(ctx context.Context, p storage.Page) ([]notify.DeadLetter, string, error) {
+		return d.o.Notify.Support().DeadLetters(ctx, scope, n.Name, p)
+	}, tell)
+}

@@ -1,0 +1,170 @@
+package support
+
+import (
+	_ "embed" // the page of reason codes
+	"strings"
+	"sync"
+)
+
+// reasonPage is docs/reason-codes.md, which is printed from the comments in the code.
+//
+//go:embed reason-codes.md
+var reasonPage string
+
+// Code is a reason code with what it means and what to do about it.
+type Code struct {
+	Package string // "automation", "automation/report", "notify", "notify/gate", "survey"
+	Code    string
+	Means   string
+}
+
+// Codes are all reason codes, in the order of docs/reason-codes.md. Hosts, channels and
+// revalidators add their own, which are not among them.
+func Codes() []Code { return codes() }
+
+var codes = sync.OnceValue(func() (out []Code) {
+	of := ""
+	for line := range strings.Lines(reasonPage) {
+		line = strings.TrimSpace(line)
+		if name, ok := strings.CutPrefix(line, "## Package "); ok {
+			of = name
+			continue
+		}
+		entry, ok := strings.CutPrefix(line, "- `")
+		if code, means, found := strings.Cut(entry, "`: "); ok && found {
+			out = append(out, Code{of, code, strings.ReplaceAll(means, "`", "")})
+		}
+	}
+	return out
+})
+
+var meanings = sync.OnceValue(func() map[Code]string {
+	out := map[Code]string{}
+	for _, c := range codes() {
+		key := Code{Package: c.Package, Code: c.Code}
+		if out[key] == "" { // a hold and a state may share a code: the hold comes first
+			out[key] = c.Means
+		}
+	}
+	return out
+})
+
+// Meaning is what a code of a package means and what to do about it; of a code that is
+// none of ours, where it comes from.
+func Meaning(of, code string) string {
+	of = home(of, code)
+	if text := meanings()[Code{Package: of, Code: code}]; text != "" {
+		return text
+	}
+	return "A code of the host, of a channel or of a provider. Its own documentation says what it means."
+}
+
+// home is the package that a code of a message is explained in: its gates have codes of
+// their own.
+func home(of, code string) string {
+	if gate := of + "/gate"; meanings()[Code{Package: of, Code: code}] == "" && meanings()[Code{Package: gate, Code: code}] != "" {
+		return gate
+	}
+	return of
+}
+
+// why is a code as the end of a sentence, for people who do not know the code.
+func why(of, code string) string {
+	of = home(of, code)
+	if text := words[of+" "+code]; text != "" {
+		return "since " + text + " (" + code + ")"
+	}
+	return "with the code " + code
+}
+
+// words say each code to people, after "since".
+var words = map[string]string{
+	"automation SourceNoLongerValid":     "what it was about is no longer valid",
+	"automation ReminderSettingInactive": "its setting was off",
+	"automation InputChanged":            "something else was asked for in its place",
+	"automation Superseded":              "its source no longer asked for it",
+	"automation ThresholdNoLongerMet":    "the reading no longer met its line",
+	"automation Invalidated":             "the host's program ended it",
+	"automation TooLate":                 "it was later than its type allows",
+	"automation Overtaken":               "a later one was due too and went instead",
+	"automation SentByOldJob":            "the scheduler before this one had sent it",
+	"automation Shadow":                  "the scheduler before this one does it",
+	"automation NoRecipients":            "no recipient or address was on file",
+	"automation SkippedByPolicy":         "the host's delivery policy left nobody over",
+	"automation HandlerFailed":           "the host's program failed",
+	"automation HandlerPanicked":         "the host's program broke down",
+	"automation LeaseExpired":            "a worker died or stalled",
+	"automation InputConflict":           "it was asked for twice with different contents",
+	"automation DeliveryConflict":        "another delivery stands under its name",
+	"automation OwnershipConflict":       "the scheduler before this one has it too",
+	"automation RetriesExhausted":        "the last try failed",
+	"automation PermanentFailure":        "the host's program refused it for good",
+	"automation Undecodable":             "it cannot be read by this version",
+	"automation Unserved":                "no process has its type",
+	"automation HeldBySupport":           "a person put it on hold",
+	"automation CancelledBySupport":      "a person cancelled it",
+
+	"automation/report SubscriptionInactive": "its subscription was paused or deactivated",
+	"automation/report ReportEmpty":          "the report had nothing to say",
+
+	"notify Conflict":              "something else stands under its name",
+	"notify RetriesExhausted":      "the last try failed",
+	"notify OutcomeUnknown":        "nobody can tell whether it was sent",
+	"notify Unserved":              "no process has its type or its channel",
+	"notify EmptyDigest":           "nothing was in the digest",
+	"notify Read":                  "the recipient had read it in the inbox",
+	"notify Snoozed":               "the recipient has put it off in the inbox",
+	"notify Refused":               "the provider refused it",
+	"notify NoRecipients":          "no recipient was on file",
+	"notify NoDestination":         "the recipient had neither a channel nor an inbox",
+	"notify BadAddress":            "the address is not one that can be delivered to",
+	"notify RenderFailed":          "its text could not be made",
+	"notify ArtifactMissing":       "what it belongs to does not exist",
+	"notify LeaseLost":             "a worker died or stalled",
+	"notify PassFailed":            "it could not be handled or stored",
+	"notify TooLate":               "it was stale before it could be sent",
+	"notify RevalidationFailed":    "nobody could tell whether it is still wanted",
+	"notify InDoubt":               "a call ended without an answer",
+	"notify Absent":                "the provider does not have it",
+	"notify IdempotencyWindowOver": "the provider no longer filters repeats of it",
+	"notify AttachmentMissing":     "an attachment could not be read",
+	"notify NotSeeded":             "the catalogue does not know its type",
+	"notify Disabled":              "its type was switched off",
+	"notify NoSubscribers":         "nobody had subscribed to it",
+	"notify PayloadIncompatible":   "its audience cannot be read by this version",
+	"notify PayloadMissing":        "its audience is missing",
+	"notify HashKeyChanged":        "the key of recipients was changed in the middle of it",
+	"notify CampaignCancelled":     "a person cancelled its campaign",
+	"notify Cancelled":             "a person cancelled it",
+	"notify Quarantine":            "the database is a copy of another environment's",
+	"notify/gate NotAllowed":       "the recipient may get nothing in this environment",
+	"notify Paused":                "somebody has paused it",
+	"notify Suppressed":            "the address bounced, complained, unsubscribed or was suppressed",
+	"notify OptedOut":              "the recipient has opted out of it",
+	"notify/gate FrequencyCap":     "the recipient had got as many as a cap allows",
+	"notify/gate QuietHours":       "it was quiet hours where the recipient lives",
+	"notify/gate RateLimit":        "the rate of its channel was used up",
+	"notify GateFailed":            "a check before the call failed",
+	"notify NoChannel":             "there was no channel to send it by",
+	"notify Exists":                "it was sent, or ended, before",
+
+	"survey NoChannel":         "no process has its channel",
+	"survey BadAddress":        "the address is not one that can be delivered to",
+	"survey Refused":           "the provider refused it",
+	"survey RenderFailed":      "its text could not be made",
+	"survey ContentRefused":    "its text is not one that can be sent",
+	"survey LinkFailed":        "its link could not be made",
+	"survey VersionUnreadable": "its version could not be read",
+	"survey GateFailed":        "a check before the call failed",
+	"survey PassFailed":        "it could not be handled or stored",
+	"survey LeaseLost":         "a worker died or stalled",
+	"survey InDoubt":           "a call ended without an answer",
+	"survey Absent":            "the provider does not have it",
+	"survey AskedLately":       "the customer had been asked something else not long before",
+	"survey AskedAtOnce":       "another link is being sent to the customer",
+	"survey NotSampled":        "its event is not in the share that is asked about",
+	"survey TooLate":           "nobody got to it in time",
+	"survey ExpiresAfter":      "its time was over",
+	"survey HeldBySupport":     "a person put it on hold",
+	"survey StoppedBySupport":  "a person stopped its sends",
+}

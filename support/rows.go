@@ -1,0 +1,252 @@
+package support
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/survey"
+)
+
+// reminder is what a row of due work says by itself.
+func (d *Desk) reminder(s *automation.Schedule) Entry {
+	e := Entry{
+		schedule: s,
+		On:       s.ScheduledOn, Kind: KindReminder, Type: s.Type, Occasion: occasion(s), Status: s.Status, Package: "automation",
+		Key: s.Key, Person: s.Person, Entity: automation.Source{Type: s.SourceType, ID: s.Source}, Reason: string(s.ReasonCode), Detail: s.Diagnostics,
+	}
+	if s.AutomationType == automation.TypeReportSubscription && reportReasons[e.Reason] {
+		e.Package = "automation/report"
+	}
+	if !s.ForgottenOn.IsZero() {
+		e.Occasion = "" // it is not known any more
+	}
+	now := d.now()
+	switch {
+	case s.IsOnSupportHold && s.Status == automation.StatusCancelled: // a person stopped it, and nobody waits
+		e.Outcome, e.Can = Withheld, []Action{Release}
+	case s.IsOnSupportHold:
+		e.Outcome, e.Reason, e.Can = NeedsYou, string(s.HoldReason), []Action{Release, Retry, Cancel}
+		e.Detail = cmp.Or(s.HoldDetail, s.Diagnostics)
+	case s.Status == automation.StatusCompleted:
+		e.Outcome, e.Reason = UnderWay, "" // what it led to says more
+	case s.Status == automation.StatusPending && s.DueOn.After(now):
+		e.Outcome, e.NextOn, e.Can = Planned, s.DueOn, []Action{Cancel}
+		if s.NextRetryOn.IsZero() {
+			e.Reason = "" // that of a state before
+		} else {
+			e.Outcome, e.Can = UnderWay, []Action{Retry, Cancel}
+		}
+	case s.Status == automation.StatusPending || s.Status == automation.StatusProcessing:
+		e.Outcome, e.Can = UnderWay, []Action{Cancel}
+		if s.NextRetryOn.IsZero() {
+			e.Reason = ""
+		}
+	default:
+		e.Outcome = Withheld
+		if s.ForgottenOn.IsZero() {
+			e.Can = []Action{Retry}
+		}
+	}
+	e.settle()
+	return e
+}
+
+var reportReasons = map[string]bool{"SubscriptionInactive": true, "ReportEmpty": true}
+
+// message is what a row of an outgoing message says by itself.
+func (d *Desk) message(m *notify.OutgoingMessage) Entry {
+	e := Entry{
+		On: m.CreatedOn, Kind: KindMessage, Type: m.NotificationType, Channel: cmp.Or(m.Via, m.Channel), Status: m.Status, Package: "notify",
+		Reason: m.ReasonCode, Key: m.Key, MessageID: m.MessageID, ProviderID: m.ProviderMessageID,
+		Person: m.RecipientRef, Address: m.Address, Name: m.RecipientName, Subject: m.Content.Subject, Version: m.Content.Version,
+	}
+	e.Outcome = outcomeOf(m)
+	switch e.Outcome {
+	case NeedsYou:
+		e.Can = []Action{Release, Cancel}
+		if m.Status == notify.StatusOutcomeUnknown {
+			e.Can, e.Reason = []Action{Resolve}, cmp.Or(m.HoldReason, e.Reason, notify.ReasonInDoubt)
+		}
+	case UnderWay:
+		e.NextOn = m.DueOn
+		if m.Status == notify.StatusCreated || m.Status == notify.StatusRetryReady {
+			e.Can = []Action{Cancel}
+		}
+		if m.Status == notify.StatusOutcomeUnknown {
+			e.Can, e.Reason = []Action{Resolve}, cmp.Or(e.Reason, notify.ReasonInDoubt)
+		}
+	case Failed:
+		if m.Status == notify.StatusFailedFinal && m.ForgottenOn.IsZero() {
+			e.Can = []Action{Retry}
+		}
+	}
+	e.settle()
+	if e.Outcome == Sent && m.Resolution == notify.ResolvedByAssumption {
+		e.What = e.title() + ": taken for sent; nobody knows whether the provider has it"
+	}
+	e.Steps = messageSteps(m)
+	return e
+}
+
+// outcomeOf is how far a message has come.
+func outcomeOf(m *notify.OutgoingMessage) Outcome {
+	switch {
+	case m.IsOnSupportHold:
+		return NeedsYou
+	case m.Status == notify.StatusDelivered || m.Status == notify.StatusOpened:
+		return Reached
+	case m.Status == notify.StatusSentToProvider:
+		return Sent
+	case m.Status == notify.StatusFailedFinal:
+		return Failed
+	case m.Status == notify.StatusSkipped || m.Status == notify.StatusExpired || m.Status == notify.StatusCancelled:
+		return Withheld
+	}
+	return UnderWay
+}
+
+// messageSteps are the moments that a message itself has.
+func messageSteps(m *notify.OutgoingMessage) []Step {
+	var out []Step
+	add := func(on time.Time, reason, format string, args ...any) {
+		if !on.IsZero() {
+			out = append(out, Step{On: on, What: fmt.Sprintf(format, args...), Reason: reason})
+		}
+	}
+	add(m.CreatedOn, "", "made, for %s", m.Channel)
+	if m.SentOn.IsZero() && m.FailedOn.IsZero() {
+		add(m.CallStartedOn, "", "call %d of %s began", m.Calls, cmp.Or(m.Via, m.Channel))
+	}
+	add(m.SentOn, "", "accepted by %s, at call %d", cmp.Or(m.Via, m.Channel), m.Calls)
+	add(m.ResolvedOn, "", "a doubt was settled: %s", m.Resolution)
+	add(m.FailedOn, m.ReasonCode, "failed for good, after %d calls", m.Calls)
+	if m.FailedOn.IsZero() {
+		add(m.EndedOn, m.ReasonCode, "%s", m.Status)
+	}
+	return out
+}
+
+// stateOf is a message as its reminder tells of it.
+func stateOf(m *notify.OutgoingMessage) MessageState {
+	return MessageState{
+		MessageID: m.MessageID, Channel: cmp.Or(m.Via, m.Channel), Outcome: outcomeOf(m), Status: m.Status, Reason: m.ReasonCode,
+		On: latest(m.CreatedOn, m.CallStartedOn, m.SentOn, m.FailedOn, m.EndedOn), Person: m.RecipientRef,
+	}
+}
+
+func latest(moments ...time.Time) time.Time {
+	return slices.MaxFunc(moments, time.Time.Compare)
+}
+
+// inbox is what a message in an inbox says.
+func (d *Desk) inbox(m *notify.UserMessage) Entry {
+	e := Entry{
+		On: m.SourceOn, Kind: KindInbox, Type: m.Type, Channel: "inbox", Status: m.Status, Package: "notify", Outcome: Reached,
+		Key: m.Key, Person: m.RecipientRef, Subject: m.Content.Subject, Version: m.Content.Version,
+	}
+	e.What = e.title() + ": in the inbox"
+	for _, s := range []struct {
+		on   time.Time
+		what string
+	}{{m.CreatedOn, "put into the inbox"}, {m.SeenOn, "listed to its reader"}, {m.ReadOn, "read"}, {m.ArchivedOn, "put away"}} {
+		if !s.on.IsZero() {
+			e.Steps = append(e.Steps, Step{On: s.on, What: s.what})
+		}
+	}
+	return e
+}
+
+// link is what a survey's link says by itself.
+func (d *Desk) link(i *survey.Instance) Entry {
+	e := Entry{
+		On: i.CreatedOn, Kind: KindLink, Type: fmt.Sprintf("survey %d", i.SurveyID), Occasion: i.TriggeredBy, Channel: i.Channel, Status: i.Status,
+		Package: "survey", Reason: i.ReasonCode, Key: i.PublicID, Person: i.CustomerRef, Address: i.RecipientAddress,
+	}
+	active := i.Status == survey.StatusPending || i.Status == survey.StatusSent || i.Status == survey.StatusOpened
+	switch {
+	case !i.DeletedOn.IsZero():
+		e.Outcome, e.Status = Withheld, "Deleted"
+	case i.IsOnSupportHold && active && i.InDoubt:
+		e.Outcome, e.Can = NeedsYou, []Action{Resolve, Cancel}
+	case i.IsOnSupportHold && active:
+		e.Outcome, e.Can = NeedsYou, []Action{Release, Retry, Cancel}
+	case i.Status == survey.StatusSkipped:
+		e.Outcome = Withheld
+	case i.Status == survey.StatusCompleted || i.Status == survey.StatusOpened:
+		e.Outcome, e.Reason = Reached, ""
+	case i.Status == survey.StatusExpired && i.LastSentOn.IsZero() && i.Calls > 0:
+		e.Outcome = Failed
+	case i.Status == survey.StatusExpired && i.LastSentOn.IsZero():
+		e.Outcome = Withheld
+	case i.Status == survey.StatusExpired || i.Status == survey.StatusSent:
+		e.Outcome, e.Reason = Sent, "" // that of a reminder after it
+	case !i.NextSendOn.IsZero():
+		e.Outcome = UnderWay
+	default:
+		e.Outcome, e.Can = Failed, []Action{Retry} // its sends have stopped before the first
+	}
+	if active && !i.IsOnSupportHold && !i.NextSendOn.IsZero() {
+		e.NextOn, e.Can = latest(i.NextSendOn, i.NextTryOn), []Action{Cancel}
+	}
+	e.settle()
+	switch {
+	case !i.DeletedOn.IsZero():
+		e.What = e.title() + ": deleted"
+	case i.Status == survey.StatusCompleted:
+		e.What = e.title() + ": answered"
+	case i.Status == survey.StatusOpened:
+		e.What = e.title() + ": opened, not answered yet"
+	case i.Status == survey.StatusExpired && e.Outcome == Sent:
+		e.What = e.title() + ": sent, and expired without an answer"
+	}
+	return e
+}
+
+// job, schedule and campaign wait for a person, or are what a key names.
+func (d *Desk) job(j *notify.Job) Entry {
+	e := Entry{
+		On: j.CreatedOn, Kind: KindJob, Type: j.Type, Status: j.Status, Package: "notify", Reason: j.ReasonCode, Key: j.Key,
+		Entity: automation.Source{Type: j.EntityType, ID: j.Entity}, NextOn: j.DueOn,
+	}
+	e.tried(j.SupportHold, j.Status, notify.StatusGenerated)
+	return e
+}
+
+func (d *Desk) schedule(s *notify.Schedule) Entry {
+	e := Entry{On: s.CreatedOn, Kind: KindSchedule, Type: s.EventType, Status: s.Status, Package: "notify", Reason: s.ReasonCode, Key: s.Key, NextOn: s.DueOn}
+	e.tried(s.SupportHold, s.Status, notify.StatusDispatched)
+	return e
+}
+
+func (d *Desk) campaign(j *notify.MessagingJob) Entry {
+	e := Entry{On: j.CreatedOn, Kind: KindCampaign, Type: j.Type, Status: j.Status, Package: "notify", Reason: j.ReasonCode, Key: j.Key, NextOn: j.DueOn}
+	e.tried(j.SupportHold, j.Status, notify.StatusGenerated)
+	if e.Outcome == NeedsYou {
+		e.Can = []Action{Release} // it is cancelled with its messages, from Campaigns
+	}
+	return e
+}
+
+// tried is the outcome of what leads to messages.
+func (e *Entry) tried(h notify.SupportHold, status, done string) {
+	switch {
+	case h.IsOnSupportHold:
+		e.Outcome, e.Can, e.Reason = NeedsYou, []Action{Release, Cancel}, cmp.Or(e.Reason, h.HoldReason)
+	case status == done || status == notify.StatusDigested:
+		e.Outcome = Sent
+	case status == notify.StatusSkipped || status == notify.StatusCancelled || status == notify.StatusStopped:
+		e.Outcome = Withheld
+	case status == notify.StatusFailed:
+		e.Outcome = Failed
+	default:
+		e.Outcome = UnderWay
+	}
+	e.settle()
+	if status == done {
+		e.What = e.title() + ": its messages are made"
+	}
+}

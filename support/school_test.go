@@ -1,0 +1,218 @@
+package support_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+	_ "time/tzdata" // the tests run on machines without zone data
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/support"
+	"github.com/belfry-go/belfry/survey"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+const tenant = support.Scope("north")
+
+var by = support.By{Actor: "kim", Reason: "a call"}
+
+// school reminds people of their certificates, and asks how a visit was.
+type school struct {
+	*testing.T
+	clk       *clock.Mock
+	store     storage.Store
+	reminders *automation.Scheduler
+	out       *notify.Notifier
+	surveys   *survey.Service
+	desk      *support.Desk
+	poller    *belfry.Poller
+
+	noAddress, gone, off, others map[string]bool // people, and settings
+	answers                      map[string]error
+	sends                        int
+}
+
+// schools runs a test on every adapter.
+func schools(t *testing.T, test func(*school)) {
+	t.Helper()
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) { test(newSchool(t, store, clk)) })
+}
+
+func newSchool(t *testing.T, store storage.Store, clk *clock.Mock) *school {
+	s := &school{T: t, clk: clk, store: store, noAddress: map[string]bool{}, gone: map[string]bool{}, off: map[string]bool{}, others: map[string]bool{}, answers: map[string]error{}}
+	mail := notify.ChannelFunc("email:school", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+		s.sends++
+		return notify.Receipt{ID: "p-" + m.ID}, s.answers[m.To]
+	})
+	s.out = notify.New(store, &notify.Options{Logger: quiet}, mail)
+	s.out.Register(notify.Type{Name: "news", InDoubt: notify.Hold, Renderer: notify.RendererFunc(func(_ context.Context, j notify.Job, r notify.Recipient) (notify.Content, error) {
+		if r.Ref == "unreadable" {
+			return notify.Content{}, errors.New("no text")
+		}
+		return notify.Content{Subject: "News for " + r.Name, Text: "Hello"}, nil
+	})})
+	s.reminders = automation.New(store, s.out, &automation.Options{Logger: quiet, Settings: s})
+	s.reminders.Register(automation.ReminderType{
+		Name: "certificate", SendAt: "09:00", Zone: "UTC", Template: notify.Template{Subject: "It expires on {{.TargetDate}}"},
+		Triggers: s, Validator: automation.ValidatorFunc(func(_ context.Context, d automation.Due) (automation.Validity, error) {
+			if s.gone[d.Source.ID] {
+				return automation.NoLongerValid(automation.SourceNoLongerValid), nil
+			}
+			return automation.StillValid(), nil
+		}),
+		Recipients: automation.RecipientFunc(func(_ context.Context, d automation.Due) ([]notify.Recipient, error) {
+			switch who := d.Source.ID; {
+			case s.noAddress[who]:
+				return nil, nil
+			case s.others[who]:
+				return []notify.Recipient{{Ref: "guardian", Channel: "email:school", Address: "guardian@example.com"}}, nil
+			default:
+				return []notify.Recipient{{Ref: who, Name: "Ms " + who, Channel: "email:school", Address: who + "@example.com"}}, nil
+			}
+		}),
+	})
+	s.surveys = survey.New(store, &survey.Options{SurveyURL: "https://school.example/s/{token}", Logger: quiet}, mail)
+	s.desk = support.New(support.Options{
+		Store: store, Automation: s.reminders, Notify: s.out, Survey: s.surveys,
+		Directory: func(_ context.Context, _ support.Scope, text string) ([]support.Person, error) {
+			if text == "Samantha" || text == "sam" {
+				return []support.Person{{Ref: "sam", Name: "Samantha Jones"}}, nil
+			}
+			return nil, nil
+		},
+		Entities: func(_ context.Context, _ support.Scope, person string) ([]automation.Source, error) {
+			return []automation.Source{employee(person)}, nil
+		},
+	})
+	s.poller = belfry.NewPoller(store, &belfry.Options{Logger: quiet}, s.reminders, s.out, s.surveys)
+	return s
+}
+
+func employee(id string) automation.Source { return automation.Source{Type: "employee", ID: id} }
+
+// Setting says which settings are off: "certificate" of nobody, the others by name.
+func (s *school) Setting(_ context.Context, _ automation.Scope, id string) (automation.Setting, error) {
+	return automation.Setting{ID: id, Active: !s.off[id]}, nil
+}
+
+func (*school) EventTypes() []string { return []string{"certificate-changed"} }
+
+// Candidates asks for nothing: rows are ensured by hand.
+func (*school) Candidates(context.Context, automation.Event) ([]automation.Candidate, error) {
+	return nil, nil
+}
+
+func (s *school) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// due is the moment of what remind asks for.
+var due = time.Date(2026, 4, 17, 9, 0, 0, 0, time.UTC)
+
+// remind asks for a reminder seven days before 24 April.
+func (s *school) remind(person string, change func(*automation.Candidate)) string {
+	s.Helper()
+	c := automation.Candidate{
+		Scope: tenant, Type: "certificate", Source: employee(person), Person: person,
+		TargetDate: automation.Date{Year: 2026, Month: 4, Day: 24}, DaysBefore: 7,
+	}
+	if change != nil {
+		change(&c)
+	}
+	got, err := s.reminders.Ensure(s.Context(), c)
+	s.must(err)
+	return got[0].Key
+}
+
+// tell asks for a message of type news.
+func (s *school) tell(person, address string) {
+	s.Helper()
+	_, err := s.out.Notify(s.Context(), notify.Job{
+		Scope: tenant, Type: "news", PartitionKey: "news-" + person, RowKey: "news-" + person + "-" + s.clk.Now().Format("20060102150405"), EventData: json.RawMessage(`{}`),
+		Recipients: []notify.Recipient{{Ref: person, Name: "Ms " + person, Channel: "email:school", Address: address, Inbox: "user:" + person}},
+	}, time.Time{})
+	s.must(err)
+}
+
+const visit = `{
+	"questions": [{"id": "rate", "type": "rating"}],
+	"triggers": [{"id": "visits", "enabled": true, "eventKind": "visit-closed", "dedupRecipe": ["templateId", "recipient.address"],
+		"schedule": {"initialDelay": "0d", "reminders": ["2d"]}, "channel": "email:school"}]
+}`
+
+// ask makes a link of survey 7.
+func (s *school) ask(person string) string {
+	s.Helper()
+	_, err := s.surveys.Publish(s.Context(), survey.Version{Scope: tenant, SurveyID: 7, Name: "Visit", Definition: json.RawMessage(visit)})
+	s.must(err)
+	got, err := s.surveys.Ingest(s.Context(), survey.Batch{Scope: tenant, EventKind: "visit-closed", Items: []survey.Item{{
+		Payload: json.RawMessage(`{}`), Recipient: survey.Recipient{Address: person + "@example.com", CustomerRef: person},
+	}}})
+	s.must(err)
+	return got.Items[0].Instances[0].PublicID
+}
+
+// at does all that is due until then.
+func (s *school) at(moment time.Time) {
+	s.Helper()
+	s.drain()
+	s.clk.Set(moment)
+	s.drain()
+}
+
+func (s *school) drain() {
+	s.Helper()
+	for range 3 {
+		if err := s.poller.Drain(s.Context()); err != nil {
+			s.Fatal(err)
+		}
+	}
+}
+
+func (s *school) story(about support.About, p storage.Page) support.Story {
+	s.Helper()
+	story, err := s.desk.Story(s.Context(), tenant, about, p)
+	s.must(err)
+	return story
+}
+
+// lines are entries as "Kind Outcome Reason Title".
+func lines(entries []support.Entry) (out []string) {
+	for _, e := range entries {
+		line := fmt.Sprint(e.Kind, " ", e.Outcome)
+		if e.Reason != "" {
+			line += " " + e.Reason
+		}
+		out = append(out, line+" "+e.Title())
+	}
+	return out
+}
+
+func whats(steps []support.Step) (out []string) {
+	for _, s := range steps {
+		out = append(out, s.What)
+	}
+	return out
+}
+
+func has(all []string, one string) bool { return slices.Contains(all, one) }

@@ -1,0 +1,376 @@
+package support
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/survey"
+)
+
+// Story is what happened about somebody or something, and what will.
+type Story struct {
+	About About
+	Name  string // personal: of a person, by the Directory
+	// Next is what is to come, the next first: at most MaxNext, on the first page only.
+	// Reminders that will not come, since they have ended, are told too. MoreNext says
+	// that there are others.
+	Next     []Entry
+	MoreNext bool
+	// Past is what happened, the newest first, a page of it; After is where the next
+	// page begins, empty after the last.
+	Past  []Entry
+	After string
+	// Consent is what the person wants of messages, on the first page only.
+	Consent []notify.Preference
+}
+
+// MaxNext bounds what is told of the time to come.
+const MaxNext = 20
+
+// DefaultPage is how many entries a page of a story has unless it says more or less.
+const DefaultPage = 20
+
+// Story tells what happened about a person, an entity or a row, ended and cancelled rows
+// too, and what will. Each entry says what became of it, why, and what to do. A row that
+// scope does not have is [storage.ErrNotFound]; a person or an entity of whom there is
+// nothing has an empty story.
+//
+// Pages go on where the one before ended; what is new or moves meanwhile may be missed or
+// come twice. What happened to the rows of a page is read with it.
+func (d *Desk) Story(ctx context.Context, scope Scope, about About, p storage.Page) (Story, error) {
+	out, err := d.story(ctx, scope, about, p)
+	if err != nil {
+		return Story{}, fmt.Errorf("support: Story: %w", err)
+	}
+	return out, nil
+}
+
+func (d *Desk) story(ctx context.Context, scope Scope, about About, p storage.Page) (Story, error) {
+	out := Story{About: about}
+	if err := about.check(); err != nil {
+		return out, err
+	}
+	p.Limit = cmp.Or(max(p.Limit, 0), DefaultPage)
+	at, err := parsePlace(p.After)
+	if err != nil {
+		return out, err
+	}
+	if about.Key != "" || about.MessageID != "" || about.ProviderID != "" {
+		if p.After != "" {
+			return out, storage.ErrPage // it has one page
+		}
+		out.Past, err = d.row(ctx, scope, about)
+		return out, err
+	}
+	if at.Now.IsZero() {
+		at.Now = d.now()
+	}
+	feeds, subjects, err := d.feeds(ctx, scope, about, at.Now)
+	if err != nil {
+		return out, err
+	}
+	if p.After == "" {
+		if err := d.first(ctx, scope, &out, subjects, at.Now); err != nil {
+			return out, err
+		}
+	}
+	out.Past, at, err = merge(ctx, feeds, at, p)
+	if err != nil {
+		return out, err
+	}
+	out.After = at.String()
+	return out, d.fill(ctx, scope, about.Person, out.Past)
+}
+
+// first adds what only the first page has.
+func (d *Desk) first(ctx context.Context, scope Scope, out *Story, subjects []automation.Subject, now time.Time) (err error) {
+	for _, of := range subjects {
+		rows, next, err := d.o.Automation.Support().Schedules(ctx, scope, of, now, true, storage.Page{Limit: MaxNext})
+		if err != nil {
+			return err
+		}
+		tell := d.reminderOf(of, out.About.Person)
+		for i := range rows {
+			if e := tell(&rows[i]); !e.twin {
+				out.Next = append(out.Next, e)
+			}
+		}
+		out.MoreNext = out.MoreNext || next != ""
+	}
+	slices.SortStableFunc(out.Next, func(a, b Entry) int { return a.On.Compare(b.On) })
+	if len(out.Next) > MaxNext {
+		out.Next, out.MoreNext = out.Next[:MaxNext], true
+	}
+	if err := d.fill(ctx, scope, out.About.Person, out.Next); err != nil {
+		return err
+	}
+	person := out.About.Person
+	if person == "" {
+		return nil
+	}
+	if d.o.Notify != nil {
+		if out.Consent, err = d.o.Notify.Contacts().Preferences(ctx, scope, person); err != nil {
+			return err
+		}
+	}
+	if d.o.Directory != nil {
+		people, err := d.o.Directory(ctx, scope, person)
+		if err != nil {
+			return fmt.Errorf("Directory: %w", err)
+		}
+		for _, p := range people {
+			if p.Ref == person {
+				out.Name = p.Name
+			}
+		}
+	}
+	return nil
+}
+
+// feed is one list of a story, the newest first.
+type feed struct {
+	name string // in a place
+	read func(ctx context.Context, p storage.Page) ([]Entry, string, error)
+}
+
+// feeds are the lists that a story is merged of, and whose reminders they have. Of one
+// moment what follows comes first: a message before the reminder that led to it.
+func (d *Desk) feeds(ctx context.Context, scope Scope, about About, now time.Time) (out []feed, of []automation.Subject, err error) {
+	if about.Person != "" && d.o.Survey != nil {
+		out = append(out, feed{"links", paged(func(ctx context.Context, p storage.Page) ([]survey.Instance, string, error) {
+			return d.o.Survey.Support().Instances(ctx, scope, survey.Selection{CustomerRef: about.Person, NewestFirst: true}, p)
+		}, d.link)})
+	}
+	if about.Person != "" && d.o.Notify != nil {
+		for _, box := range []string{"user:", "employee:"} {
+			out = append(out, feed{"inbox " + box, paged(d.o.Notify.Inbox(scope, box+about.Person).All, d.inbox)})
+		}
+	}
+	if who := about.recipient(); d.o.Notify != nil && who != (recipient{}) {
+		out = append(out, feed{"messages", paged(func(ctx context.Context, p storage.Page) ([]notify.OutgoingMessage, string, error) {
+			return d.o.Notify.Support().MessagesOf(ctx, scope, notify.Recipient{Ref: who.ref, Channel: who.channel, Address: who.address}, p)
+		}, d.message)})
+	}
+	if d.o.Automation == nil {
+		return out, nil, nil
+	}
+	of, err = d.subjects(ctx, scope, about)
+	for _, s := range of {
+		out = append(out, feed{"reminders of " + s.Person + " " + s.Source.Type + ":" + s.Source.ID, paged(func(ctx context.Context, p storage.Page) ([]automation.Schedule, string, error) {
+			return d.o.Automation.Support().Schedules(ctx, scope, s, now, false, p)
+		}, d.reminderOf(s, about.Person))})
+	}
+	return out, of, err
+}
+
+// reminderOf tells of the rows of a subject, and marks those of an entity that are the
+// person's own, whose list has them too.
+func (d *Desk) reminderOf(s automation.Subject, person string) func(*automation.Schedule) Entry {
+	return func(row *automation.Schedule) Entry {
+		e := d.reminder(row)
+		e.twin = s.Person == "" && person != "" && row.Person == person
+		return e
+	}
+}
+
+// subjects are whose reminders a story tells of.
+func (d *Desk) subjects(ctx context.Context, scope Scope, about About) (out []automation.Subject, err error) {
+	switch {
+	case about.Entity != automation.Source{}:
+		return []automation.Subject{{Source: about.Entity}}, nil
+	case about.Person == "":
+		return nil, nil
+	}
+	out = append(out, automation.Subject{Person: about.Person})
+	entities, err := d.entities(ctx, scope, about.Person)
+	for _, e := range entities {
+		if of := (automation.Subject{Source: e}); !slices.Contains(out, of) {
+			out = append(out, of)
+		}
+	}
+	return out, err
+}
+
+func (d *Desk) entities(ctx context.Context, scope Scope, person string) ([]automation.Source, error) {
+	if d.o.Entities == nil {
+		return nil, nil
+	}
+	all, err := d.o.Entities(ctx, scope, person)
+	if err != nil {
+		return nil, fmt.Errorf("Entities: %w", err)
+	}
+	if len(all) > MaxEntities {
+		return nil, fmt.Errorf("Entities gave %d, more than %d", len(all), MaxEntities)
+	}
+	return all, nil
+}
+
+// recipient is whose messages a story tells of.
+type recipient struct{ ref, channel, address string }
+
+func (a About) recipient() recipient {
+	if a.Person != "" {
+		return recipient{ref: a.Person}
+	}
+	return recipient{channel: a.Address.Method, address: a.Address.Address}
+}
+
+// paged reads a list as entries.
+func paged[R any](list func(context.Context, storage.Page) ([]R, string, error), tell func(*R) Entry) func(context.Context, storage.Page) ([]Entry, string, error) {
+	return func(ctx context.Context, p storage.Page) ([]Entry, string, error) {
+		rows, next, err := list(ctx, p)
+		out := make([]Entry, len(rows))
+		for i := range rows {
+			out[i] = tell(&rows[i])
+		}
+		return out, next, err
+	}
+}
+
+// place is where the next page of a story begins: how far each list was told, as of one
+// moment. Lists that are at their end are not in it.
+type place struct {
+	Now   time.Time         `json:"n"`
+	After map[string]string `json:"a"`
+}
+
+// String is empty where nothing is left.
+func (p place) String() string {
+	if len(p.After) == 0 {
+		return ""
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // it consists of texts
+	}
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+func parsePlace(text string) (p place, err error) {
+	if text == "" {
+		return p, nil
+	}
+	plain, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		err = json.Unmarshal(plain, &p)
+	}
+	if err != nil || p.Now.IsZero() || len(p.After) == 0 {
+		return place{}, fmt.Errorf("%w: of a story", storage.ErrPage)
+	}
+	return p, nil
+}
+
+// merge takes the newest entries off the lists, and says how far it has come in each. Of
+// a list that is taken in part, that part is read again, since lists say only where a page
+// ends.
+func merge(ctx context.Context, feeds []feed, at place, p storage.Page) (out []Entry, next place, err error) {
+	next = place{Now: at.Now, After: map[string]string{}}
+	pages, after, taken := make([][]Entry, len(feeds)), make([]string, len(feeds)), make([]int, len(feeds))
+	for i, f := range feeds {
+		begin, open := at.After[f.name]
+		if at.After != nil && !open {
+			continue // told to its end
+		}
+		if pages[i], after[i], err = f.read(ctx, storage.Page{After: begin, Limit: p.Limit}); err != nil {
+			return nil, next, err
+		}
+	}
+	for len(out) < p.Size() {
+		newest := -1
+		for i := range feeds {
+			for taken[i] < len(pages[i]) && pages[i][taken[i]].twin {
+				taken[i]++
+			}
+			if taken[i] < len(pages[i]) && (newest < 0 || pages[i][taken[i]].On.After(pages[newest][taken[newest]].On)) {
+				newest = i
+			}
+		}
+		if newest < 0 {
+			break
+		}
+		out = append(out, pages[newest][taken[newest]])
+		taken[newest]++
+	}
+	for i, f := range feeds {
+		begin := at.After[f.name]
+		switch {
+		case taken[i] == 0 && len(pages[i]) > 0:
+			next.After[f.name] = begin
+		case taken[i] < len(pages[i]):
+			if _, after[i], err = f.read(ctx, storage.Page{After: begin, Limit: taken[i]}); err != nil {
+				return nil, next, err
+			}
+			fallthrough
+		default:
+			if after[i] != "" {
+				next.After[f.name] = after[i]
+			}
+		}
+	}
+	return out, next, nil
+}
+
+// row is the story of one row, and of what it led to.
+func (d *Desk) row(ctx context.Context, scope Scope, about About) ([]Entry, error) {
+	var out []Entry
+	var err error
+	if about.Key != "" {
+		out, err = d.byKey(ctx, scope, about.Key)
+	} else if d.o.Notify != nil {
+		var messages []notify.OutgoingMessage
+		messages, err = d.o.Notify.Support().MessagesByID(ctx, scope, cmp.Or(about.MessageID, about.ProviderID))
+		for i := range messages {
+			if id := messages[i].MessageID; about.MessageID == "" || id == about.MessageID {
+				out = append(out, d.message(&messages[i]))
+			}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(out) == 0 {
+		return nil, storage.ErrNotFound
+	}
+	return out, d.fill(ctx, scope, "", out)
+}
+
+// byKey is the reminder of that key with the messages that it led to, or the link.
+func (d *Desk) byKey(ctx context.Context, scope Scope, key string) (out []Entry, err error) {
+	if d.o.Automation != nil {
+		e, err := d.o.Automation.Explain(ctx, scope, key)
+		if err != nil {
+			return nil, err
+		}
+		if e.Schedule != nil {
+			first := d.reminder(e.Schedule)
+			if first.Outcome == Planned || first.Outcome == UnderWay {
+				first.Detail = e.Now
+			}
+			messages, _, err := d.messagesOf(ctx, scope, e.Schedule, storage.Page{Limit: MaxMessages})
+			out = []Entry{first}
+			for i := range messages {
+				out = append(out, d.message(&messages[i]))
+			}
+			return out, err
+		}
+	}
+	if d.o.Survey != nil {
+		i, _, err := d.o.Survey.Support().Instance(ctx, scope, key)
+		if err == nil {
+			return []Entry{d.link(&i)}, nil
+		}
+		if !errors.Is(err, storage.ErrNotFound) {
+			return nil, err
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,201 @@
+package support_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/support"
+)
+
+// One person: what is to come, what was withheld and by whom, what arrived, the link, the
+// inbox. Each with its reason, newest first.
+func TestAStoryTellsAllOfAPerson(t *testing.T) {
+	schools(t, func(s *school) {
+		early := func(days int) func(*automation.Candidate) {
+			return func(c *automation.Candidate) { c.DaysBefore = days }
+		}
+		s.remind("sam", early(40)) // 15 March
+		cancelled := s.remind("sam", early(30))
+		s.must(s.reminders.Support().Cancel(s.Context(), tenant, cancelled, by))
+		s.remind("sam", early(7))
+		s.remind("sam", early(1))
+		ended := s.remind("sam", early(0))
+		_, err := s.reminders.Deactivate(s.Context(), tenant, "other", employee("sam"), "Gone")
+		s.must(err)
+		s.must(s.reminders.Support().Cancel(s.Context(), tenant, ended, by))
+		s.at(time.Date(2026, 3, 15, 9, 0, 0, 0, time.UTC))
+		s.clk.Add(time.Hour)
+		s.tell("sam", "sam@example.com")
+		s.drain()
+		s.clk.Add(time.Hour)
+		s.ask("sam")
+		s.drain()
+		s.noAddress["sam"] = true
+		s.at(s.clk.Now().Add(49 * time.Hour)) // the link is sent once more
+		s.at(due)
+		s.clk.Add(time.Minute)
+
+		got := s.story(support.About{Person: "sam"}, storage.Page{})
+		want := []string{
+			"Reminder Planned certificate, 1 day before 2026-04-24",
+			"Reminder Withheld CancelledBySupport certificate, on 2026-04-24",
+		}
+		if diff := cmp.Diff(want, lines(got.Next)); diff != "" {
+			s.Error("next: ", diff)
+		}
+		want = []string{
+			"Reminder Withheld NoRecipients certificate, 7 days before 2026-04-24",
+			"Reminder Withheld CancelledBySupport certificate, 30 days before 2026-04-24",
+			"Link Sent survey 7, event:visit-closed",
+			"Inbox Reached news",
+			"Message Sent news",
+			"Message Sent certificate",
+			"Reminder Sent certificate, 40 days before 2026-04-24",
+		}
+		if diff := cmp.Diff(want, lines(got.Past)); diff != "" {
+			s.Error("past: ", diff)
+		}
+		if got.Name != "Samantha Jones" || got.After != "" {
+			s.Errorf("%q %q", got.Name, got.After)
+		}
+		withheld := got.Past[0]
+		if withheld.ToDo != "The RecipientProvider named nobody. Mend the data, then retry the row." {
+			s.Errorf("%+v", withheld)
+		}
+		stopped := got.Past[1]
+		if n := len(stopped.Steps); n == 0 || stopped.Steps[n-1].Actor != "kim" || stopped.Steps[n-1].Detail != "a call" {
+			s.Errorf("%+v", stopped.Steps)
+		}
+		reminder := got.Past[6]
+		if len(reminder.Messages) != 1 || reminder.Messages[0].Outcome != support.Sent || reminder.Messages[0].MessageID != got.Past[5].MessageID {
+			s.Errorf("%+v", reminder.Messages)
+		}
+		if links := whats(got.Past[2].Steps); !has(links, "send by email:school: delivered") || !has(links, "reminder 1 by email:school: delivered") {
+			s.Error(links)
+		}
+	})
+}
+
+// Whatever the size of a page, the pages together are the story.
+func TestPagesOfAStoryTogetherAreTheStory(t *testing.T) {
+	schools(t, func(s *school) {
+		for i := range 4 {
+			s.remind("sam", func(c *automation.Candidate) { c.DaysBefore = 50 - i })
+			s.tell("sam", "sam@example.com")
+			s.clk.Add(time.Hour)
+			s.drain()
+		}
+		s.ask("sam")
+		s.at(time.Date(2026, 3, 20, 0, 0, 0, 0, time.UTC))
+		whole := lines(s.story(support.About{Person: "sam"}, storage.Page{Limit: 100}).Past)
+		if len(whole) != 17 { // 4 reminders with their messages, 4 messages and inboxes, a link
+			s.Fatal(len(whole), whole)
+		}
+		for _, limit := range []int{1, 2, 3, 7, 17} {
+			var got []string
+			for p, pages := (storage.Page{Limit: limit}), 0; ; pages++ {
+				story := s.story(support.About{Person: "sam"}, p)
+				if got = append(got, lines(story.Past)...); story.After == "" || pages > 30 {
+					break
+				}
+				p.After = story.After
+			}
+			if diff := cmp.Diff(whole, got); diff != "" {
+				s.Errorf("by %d: %s", limit, diff)
+			}
+		}
+		for _, after := range []string{"x", "e30", "AAAA"} {
+			if _, err := s.desk.Story(s.Context(), tenant, support.About{Person: "sam"}, storage.Page{After: after}); !errors.Is(err, storage.ErrPage) {
+				s.Error(after, err)
+			}
+		}
+	})
+}
+
+// A row is found by whatever is known of it, and by nobody else's tenant.
+func TestARowIsFoundByWhateverIsKnownOfIt(t *testing.T) {
+	schools(t, func(s *school) {
+		key := s.remind("sam", nil)
+		s.at(due)
+		link := s.ask("kim")
+		s.drain()
+		message := s.story(support.About{Person: "sam"}, storage.Page{}).Past[0]
+		for name, c := range map[string]struct {
+			about support.About
+			want  []string
+		}{
+			"by its key":             {support.About{Key: key}, []string{"Reminder Sent certificate, 7 days before 2026-04-24", "Message Sent certificate"}},
+			"by what it is about":    {support.About{Entity: employee("sam")}, []string{"Reminder Sent certificate, 7 days before 2026-04-24"}},
+			"by a message's id":      {support.About{MessageID: message.MessageID}, []string{"Message Sent certificate"}},
+			"by the provider's id":   {support.About{ProviderID: message.ProviderID}, []string{"Message Sent certificate"}},
+			"by a link's public id":  {support.About{Key: link}, []string{"Link Sent survey 7, event:visit-closed"}},
+			"by an unknown person":   {support.About{Person: "nobody"}, nil},
+			"by nobody's address":    {support.About{Address: notify.Destination{Method: "email", Address: "sam@example.com"}}, nil},
+			"another source's id":    {support.About{Entity: automation.Source{Type: "car", ID: "sam"}}, nil},
+			"an entity of that name": {support.About{Entity: automation.Source{Type: "employee", ID: "kim"}}, nil},
+		} {
+			got := s.story(c.about, storage.Page{})
+			if diff := cmp.Diff(c.want, lines(got.Past)); diff != "" {
+				s.Errorf("%s: %s", name, diff)
+			}
+			other, err := s.desk.Story(s.Context(), "south", c.about, storage.Page{})
+			if len(other.Past)+len(other.Next) > 0 || err != nil && !errors.Is(err, storage.ErrNotFound) {
+				s.Errorf("%s: the south has %v, %v", name, lines(other.Past), err)
+			}
+		}
+		for _, about := range []support.About{{}, {Key: key, Person: "sam"}, {Entity: automation.Source{Type: "car"}}, {Address: notify.Destination{Method: "sms"}}} {
+			if _, err := s.desk.Story(s.Context(), tenant, about, storage.Page{}); err == nil {
+				s.Errorf("%+v is no error", about)
+			}
+		}
+	})
+}
+
+// Search takes anything, and names only where it may.
+func TestASearchTakesAnything(t *testing.T) {
+	schools(t, func(s *school) {
+		key := s.remind("sam", nil)
+		s.at(due)
+		link := s.ask("kim")
+		for _, to := range []notify.OutgoingMessage{
+			{Channel: "email:school", Address: "who@example.com"}, {Channel: "sms:school", Address: "+4915112345678"},
+		} {
+			to.Scope, to.PartitionKey, to.NotificationType = tenant, "once", "once"
+			_, err := s.out.EnsureOutgoingMessage(s.Context(), nil, to)
+			s.must(err)
+		}
+		message := s.story(support.About{Person: "sam"}, storage.Page{}).Past[0]
+		person := support.About{Person: "sam"}
+		for text, want := range map[string]support.About{
+			"sam": person, " Samantha ": person, key: {Key: key}, link: {Key: link}, "kim": {Person: "kim"},
+			message.MessageID: {MessageID: message.MessageID}, message.ProviderID: {MessageID: message.MessageID},
+			"who@EXAMPLE.com":    {Address: notify.Destination{Method: "email", Address: "who@EXAMPLE.com"}},
+			"0049 151/1234-5678": {Address: notify.Destination{Method: "sms", Address: "+49 151/1234-5678"}},
+		} {
+			hits, err := s.desk.Search(s.Context(), tenant, text, true)
+			if err != nil || len(hits) != 1 || hits[0].About != want {
+				s.Errorf("%s: %+v, %v", text, hits, err)
+			}
+			if hits, err := s.desk.Search(s.Context(), "south", text, false); err != nil || len(hits) != 0 {
+				s.Errorf("the south finds %s: %+v, %v", text, hits, err)
+			}
+		}
+		for _, text := range []string{"", "  ", "nobody", "Samantha", "@", "+", "%", "'; --", fmt.Sprintf("%0900d", 7)} {
+			if hits, err := s.desk.Search(s.Context(), tenant, text, false); err != nil || len(hits) != 0 {
+				s.Errorf("%q: %+v, %v", text, hits, err)
+			}
+		}
+		for _, text := range []string{"a\x00b", "\xff", fmt.Sprintf("%01001d", 7)} {
+			if _, err := s.desk.Search(s.Context(), tenant, text, false); err == nil {
+				s.Errorf("%.20q is no error", text)
+			}
+		}
+	})
+}

@@ -1,0 +1,235 @@
+package support
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// Verdict says whether a person got something of a type, the last of it, and why not.
+type Verdict struct {
+	Person  string // personal
+	Type    string
+	Outcome Outcome // empty: nobody has asked for it
+	Reason  string
+	// On is the moment that it is about; zero where nobody has asked for it.
+	On time.Time
+	// Text is a sentence without personal data, ToDo what to do; empty: nothing.
+	Text, ToDo string
+	// Entry is the row that it follows from; nil: none.
+	Entry *Entry
+}
+
+// maxVerdict is how many rows of a person a verdict looks at, verdictPage at once.
+const (
+	maxVerdict  = 500
+	verdictPage = 100
+)
+
+// Verdict says in a sentence what became of the last reminder, message or survey of a
+// type for a person: `did not get "certificate, 7 days before 2026-04-24": no recipient or
+// address was on file on 17 April 2026, 08:00 UTC (NoRecipients)`. It looks at what
+// happened, then at what is to come, then asks why nobody has asked for it. It looks at
+// the 500 newest rows of the person.
+func (d *Desk) Verdict(ctx context.Context, scope Scope, person, typ string) (Verdict, error) {
+	out, err := d.verdict(ctx, scope, person, typ)
+	if err != nil {
+		return Verdict{}, fmt.Errorf("support: Verdict: %w", err)
+	}
+	return out, nil
+}
+
+func (d *Desk) verdict(ctx context.Context, scope Scope, person, typ string) (Verdict, error) {
+	v := Verdict{Person: person, Type: typ}
+	if person == "" || typ == "" {
+		return v, fmt.Errorf("%w: a person and a type are required", ErrAbout)
+	}
+	if err := checkText(person + typ); err != nil {
+		return v, err
+	}
+	of, err := d.last(ctx, scope, person, typ)
+	if err != nil {
+		return v, err
+	}
+	if len(of) == 0 {
+		return v, d.absent(ctx, scope, &v)
+	}
+	if err := d.fill(ctx, scope, person, of); err != nil {
+		return v, err
+	}
+	e := &of[0]
+	for _, r := range of[1:] { // the occasion of a message is its reminder's
+		if slices.ContainsFunc(r.Messages, func(m MessageState) bool { return m.MessageID == e.MessageID }) {
+			e.Occasion = r.Occasion
+		}
+	}
+	v.judge(e)
+	return v, nil
+}
+
+// last is the last thing of that type that happened, with the reminder that may have led
+// to it, or else the next that is to come.
+func (d *Desk) last(ctx context.Context, scope Scope, person, typ string) (out []Entry, err error) {
+	about, at := About{Person: person}, place{Now: d.now()}
+	feeds, subjects, err := d.feeds(ctx, scope, about, at.Now)
+	if err != nil {
+		return nil, err
+	}
+	for seen := 0; seen < maxVerdict; seen += verdictPage {
+		page, next, err := merge(ctx, feeds, at, storage.Page{Limit: verdictPage})
+		if err != nil {
+			return nil, err
+		}
+		for i := range page {
+			e := page[i]
+			if e.Type != typ || len(out) > 0 && e.Kind != KindReminder {
+				continue
+			}
+			out = append(out, e)
+			if len(out) == 2 || e.Kind != KindMessage {
+				return out, nil
+			}
+		}
+		if at = next; at.String() == "" {
+			break
+		}
+	}
+	if len(out) > 0 {
+		return out, nil
+	}
+	for _, of := range subjects {
+		rows, _, err := d.o.Automation.Support().Schedules(ctx, scope, of, at.Now, true, storage.Page{Limit: verdictPage})
+		if err != nil {
+			return nil, err
+		}
+		i := slices.IndexFunc(rows, func(s automation.Schedule) bool { return s.Type == typ })
+		if i >= 0 && (len(out) == 0 || rows[i].ScheduledOn.Before(out[0].On)) {
+			out = []Entry{d.reminder(&rows[i])}
+		}
+	}
+	return out, nil
+}
+
+// judge says it in a sentence.
+func (v *Verdict) judge(e *Entry) {
+	v.Entry, v.Outcome, v.Reason, v.On, v.ToDo = e, e.Outcome, e.Reason, e.On, e.ToDo
+	what := fmt.Sprintf("%q", e.title())
+	because := ""
+	if e.Reason != "" {
+		because = strings.TrimPrefix(why(e.Package, e.Reason), "since ")
+	}
+	if e.bounced {
+		because = "it came back"
+		if e.Reason != "" {
+			because += " (" + e.Reason + ")"
+		}
+	}
+	if e.Kind == KindReminder && toOthers(e, v.Person) {
+		v.Outcome, v.Reason, v.ToDo = Withheld, "", "Its recipients are those whom the host named when it was due."
+		v.Text = fmt.Sprintf("did not get %s on %s: it went to others (%d)", what, moment(e.On), len(e.Messages))
+		return
+	}
+	by := ""
+	switch e.Channel {
+	case "":
+	case "inbox":
+		by = " in the inbox"
+	default:
+		by = " by " + e.Channel
+	}
+	switch e.Outcome {
+	case Reached:
+		v.Text = fmt.Sprintf("got %s%s on %s", what, by, moment(e.On))
+	case Sent:
+		v.Text = fmt.Sprintf("was sent %s%s on %s; nobody has said that it arrived", what, by, moment(e.On))
+	case Planned:
+		v.Text = fmt.Sprintf("has not got %s yet: it comes on %s", what, moment(e.On))
+	case UnderWay:
+		if inDoubt(e) {
+			v.Text = fmt.Sprintf("may have got %s on %s", what, moment(e.On)) + reasonEnd(because)
+			return
+		}
+		v.Text = fmt.Sprintf("has not got %s yet: it is under way", what)
+		if because != "" {
+			v.Text += ", and waits: " + because
+		}
+	case NeedsYou:
+		v.Text = fmt.Sprintf("has not got %s: it waits for a person", what)
+		if inDoubt(e) {
+			v.Text = fmt.Sprintf("may have got %s on %s", what, moment(e.On))
+		}
+		v.Text += reasonEnd(because)
+	default:
+		v.Text = fmt.Sprintf("did not get %s on %s%s", what, moment(e.On), reasonEnd(because))
+		if words, code, ok := strings.Cut(because, " ("); ok && e.Reason != "" {
+			v.Text = fmt.Sprintf("did not get %s: %s on %s (%s", what, words, moment(e.On), code)
+		}
+	}
+}
+
+func reasonEnd(because string) string {
+	if because == "" {
+		return ""
+	}
+	return ": " + because
+}
+
+// toOthers reports whether what a reminder led to went to other recipients alone.
+func toOthers(e *Entry, person string) bool {
+	if len(e.Messages) == 0 || e.More {
+		return false
+	}
+	for _, m := range e.Messages {
+		if m.Person == person || m.Person == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// inDoubt reports whether nobody knows whether it was sent.
+func inDoubt(e *Entry) bool {
+	for _, c := range e.Can {
+		if c == Resolve {
+			return true
+		}
+	}
+	for _, m := range e.Messages {
+		if m.Outcome == NeedsYou && m.Status == "OutcomeUnknown" {
+			return true
+		}
+	}
+	return false
+}
+
+// absent says why nobody has asked for it.
+func (d *Desk) absent(ctx context.Context, scope Scope, v *Verdict) error {
+	v.Text = fmt.Sprintf("never got %q: nobody has asked for it", v.Type)
+	if d.o.Automation == nil {
+		return nil
+	}
+	entities, err := d.entities(ctx, scope, v.Person)
+	if err != nil {
+		return err
+	}
+	var nearest automation.Absence
+	for _, e := range entities {
+		a, err := d.o.Automation.ExplainMissing(ctx, scope, v.Type, e)
+		if err != nil {
+			return err
+		}
+		if nearest.Cause == "" || a.Cause == automation.CauseNotAskedYet {
+			nearest = a
+		}
+	}
+	if nearest.Cause != "" {
+		v.Text += ": " + nearest.Cause.Words()
+		v.Reason = string(nearest.Cause)
+	}
+	return nil
+}

@@ -1,0 +1,236 @@
+package support_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/support"
+)
+
+// cause is something that happens to a person, and what the verdict has to say of it.
+type cause struct {
+	typ     string
+	outcome support.Outcome
+	reason  string
+	says    string // in the verdict
+	before  func(s *school, person string)
+	after   func(s *school, person string) // when it is over
+}
+
+func address(person string) string { return person + "@example.com" }
+
+const onTheDay = " on 17 April 2026, 09:00 UTC"
+
+// causes are ways to get something, and not to.
+var causes = map[string]cause{
+	"it was sent": {typ: "certificate", outcome: support.Sent, says: `was sent "certificate, 7 days before 2026-04-24" by email:school on 17 April 2026, 09:00 UTC; nobody has said that it arrived`,
+		before: func(s *school, p string) { s.remind(p, nil) }},
+	"it arrived": {typ: "certificate", outcome: support.Reached, says: `got "certificate, 7 days before 2026-04-24" by email:school on 17 April 2026`,
+		before: func(s *school, p string) { s.remind(p, nil) },
+		after:  func(s *school, p string) { s.report(p, notify.KindDelivered) }},
+	"it came back": {typ: "certificate", outcome: support.Failed, reason: "550", says: "did not get \"certificate, 7 days before 2026-04-24\": it came back" + onTheDay + " (550)",
+		before: func(s *school, p string) { s.remind(p, nil) },
+		after:  func(s *school, p string) { s.report(p, notify.KindBounced) }},
+	"no address": {typ: "certificate", outcome: support.Withheld, reason: "NoRecipients",
+		says:   `did not get "certificate, 7 days before 2026-04-24": no recipient or address was on file` + onTheDay + " (NoRecipients)",
+		before: func(s *school, p string) { s.noAddress[p] = true; s.remind(p, nil) }},
+	"the source has gone": {typ: "certificate", outcome: support.Withheld, reason: "SourceNoLongerValid", says: "what it was about is no longer valid" + onTheDay,
+		before: func(s *school, p string) { s.gone[p] = true; s.remind(p, nil) }},
+	"the setting was off": {typ: "certificate", outcome: support.Withheld, reason: "ReminderSettingInactive", says: "its setting was off",
+		before: func(s *school, p string) {
+			s.remind(p, func(c *automation.Candidate) { c.Setting = "off-" + p })
+			s.off["off-"+p] = true
+		}},
+	"a person cancelled it": {typ: "certificate", outcome: support.Withheld, reason: "CancelledBySupport", says: "a person cancelled it",
+		before: func(s *school, p string) {
+			s.must(s.reminders.Support().Cancel(s.Context(), tenant, s.remind(p, nil), by))
+		}},
+	"a person holds it": {typ: "certificate", outcome: support.NeedsYou, reason: "HeldBySupport", says: "waits for a person: a person put it on hold",
+		before: func(s *school, p string) {
+			s.must(s.reminders.Support().Hold(s.Context(), tenant, s.remind(p, nil), by))
+		}},
+	"the host ended it": {typ: "certificate", outcome: support.Withheld, reason: "Invalidated", says: "the host's program ended it",
+		before: func(s *school, p string) {
+			s.remind(p, nil)
+			_, err := s.reminders.Deactivate(s.Context(), tenant, "certificate", employee(p), automation.Invalidated)
+			s.must(err)
+		}},
+	"the date has moved": {typ: "certificate", outcome: support.Planned, says: `has not got "certificate, 7 days before 2026-06-24" yet: it comes on 17 June 2026, 09:00 UTC`,
+		before: func(s *school, p string) {
+			s.remind(p, func(c *automation.Candidate) { c.TargetDate = automation.Date{Year: 2026, Month: 6, Day: 24} })
+		}},
+	"nobody serves it": {typ: "unserved", outcome: support.UnderWay, says: `has not got "unserved, 7 days before 2026-04-24" yet: it is under way`,
+		before: func(s *school, p string) {
+			s.remind(p, func(c *automation.Candidate) { c.Type, c.SendAt, c.Zone = "unserved", "09:00", "UTC" })
+		}},
+	"it went to others": {typ: "certificate", outcome: support.Withheld, says: "it went to others (1)",
+		before: func(s *school, p string) { s.others[p] = true; s.remind(p, nil) }},
+	"nobody asked": {typ: "certificate", reason: "ProviderGaveNone", says: `never got "certificate": nobody has asked for it: the provider asks for none (ProviderGaveNone)`,
+		before: func(*school, string) {}},
+	"the address is bad": {typ: "news", outcome: support.Withheld, reason: "BadAddress", says: "the address is not one that can be delivered to",
+		before: func(s *school, p string) { s.write(p, "nowhere") }},
+	"opted out": {typ: "news", outcome: support.Withheld, reason: "OptedOut", says: "the recipient has opted out of it",
+		before: func(s *school, p string) {
+			s.must(s.out.Contacts().SetPreferences(s.Context(), notify.Preference{Scope: tenant, RecipientRef: p, Type: "news", OptedOut: true}))
+			s.write(p, address(p))
+		}},
+	"suppressed": {typ: "news", outcome: support.Withheld, reason: "Suppressed", says: "the address bounced, complained, unsubscribed or was suppressed",
+		before: func(s *school, p string) {
+			s.must(s.out.Contacts().Suppress(s.Context(), tenant, notify.HardBounce, by, notify.Destination{Method: "email", Address: address(p)}))
+			s.write(p, address(p))
+		}},
+	"the provider refused": {typ: "news", outcome: support.Failed, reason: "550", says: "with the code 550",
+		before: func(s *school, p string) {
+			s.answers[address(p)] = notify.Permanent("550", nil)
+			s.write(p, address(p))
+		}},
+	"nobody knows": {typ: "news", outcome: support.NeedsYou, reason: "OutcomeUnknown", says: `may have got "news"`,
+		before: func(s *school, p string) {
+			s.answers[address(p)] = notify.Unknown("timeout", nil)
+			s.write(p, address(p))
+		}},
+	"it was called off": {typ: "news", outcome: support.Withheld, reason: "Cancelled", says: "a person cancelled it",
+		before: func(s *school, p string) {
+			m := s.write(p, address(p))
+			s.must(s.out.Support().Cancel(s.Context(), tenant, notify.ArtifactOutgoingMessage, m, by))
+		}},
+	"it was stale": {typ: "news", outcome: support.Withheld, reason: "TooLate", says: "it was stale before it could be sent",
+		before: func(s *school, p string) {
+			s.writing(notify.OutgoingMessage{RecipientRef: p, Address: address(p), PartitionKey: "stale-" + p, ScheduledOn: s.clk.Now().Add(time.Hour), ValidUntil: s.clk.Now().Add(2 * time.Hour)})
+		}},
+	"it is tried again": {typ: "news", outcome: support.UnderWay, reason: "429", says: "it is under way, and waits: with the code 429",
+		before: func(*school, string) {},
+		after: func(s *school, p string) {
+			s.answers[address(p)] = notify.Transient("429", 0, nil)
+			s.write(p, address(p))
+			s.drainOnce()
+		}},
+	"in the inbox alone": {typ: "news", outcome: support.Reached, says: `got "news" in the inbox on 1 March 2026, 08:00 UTC`,
+		before: func(s *school, p string) { s.tell(p, "nowhere") }},
+	"a link was sent": {typ: "survey 7", outcome: support.Sent, says: "was sent",
+		before: func(s *school, p string) { s.ask(p) }},
+	"a link is on hold": {typ: "survey 7", outcome: support.NeedsYou, reason: "HeldBySupport", says: "a person put it on hold",
+		before: func(s *school, p string) { s.must(s.surveys.Support().Hold(s.Context(), tenant, s.ask(p), by)) }},
+	"a link was refused": {typ: "survey 7", outcome: support.Failed, reason: "550", says: "with the code 550",
+		before: func(s *school, p string) {
+			s.answers[address(p)] = notify.Permanent("550", nil)
+			s.ask(p)
+		}},
+}
+
+// write asks for one message without a job.
+func (s *school) write(person, to string) string {
+	s.Helper()
+	return s.writing(notify.OutgoingMessage{RecipientRef: person, Address: to, PartitionKey: "news-" + person})
+}
+
+func (s *school) writing(m notify.OutgoingMessage) string {
+	s.Helper()
+	if !strings.Contains(m.Address, "@") { // a job says so of its own recipients
+		_, err := s.out.Notify(s.Context(), notify.Job{Scope: tenant, Type: "news", PartitionKey: "bad", RowKey: "bad-" + m.RecipientRef, EventData: json.RawMessage(`{}`),
+			Recipients: []notify.Recipient{{Ref: m.RecipientRef, Channel: "email:school", Address: m.Address}}}, time.Time{})
+		s.must(err)
+		return ""
+	}
+	m.Scope, m.Channel, m.NotificationType, m.Content = tenant, "email:school", "news", notify.Content{Subject: "News"}
+	got, err := s.out.EnsureOutgoingMessage(s.Context(), nil, m)
+	s.must(err)
+	rows, err := s.out.Support().MessagesByID(s.Context(), tenant, got[0].MessageID)
+	s.must(err)
+	return rows[0].Key
+}
+
+// report is what a provider says of the last message.
+func (s *school) report(person string, kind notify.StatusKind) {
+	s.Helper()
+	rows, _, err := s.out.Support().MessagesOf(s.Context(), tenant, notify.Recipient{Ref: person}, first)
+	s.must(err)
+	if len(rows) != 1 {
+		s.Fatal(person, rows)
+	}
+	code := ""
+	if kind == notify.KindBounced {
+		code = "550"
+	}
+	_, err = s.out.Track(s.Context(), notify.StatusEvent{Provider: "school", EventID: string(kind) + person, Kind: kind, Code: code, MessageID: rows[0].MessageID})
+	s.must(err)
+}
+
+func (s *school) drainOnce() {
+	s.Helper()
+	s.must(s.poller.Drain(s.Context()))
+}
+
+// Two hundred people, to whom things happen in a random mixture: the verdict knows the
+// cause of each.
+func TestAVerdictIsRight(t *testing.T) {
+	schools(t, func(s *school) {
+		const people = 200
+		seed := rand.Uint64()
+		s.Logf("seed %d", seed)
+		names := make([]string, 0, len(causes))
+		for name := range causes {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		random := rand.New(rand.NewPCG(seed, 0))
+		of := make([]string, people)
+		for i := range of { // each at least once, the rest at random
+			of[i] = names[i%len(names)]
+			if i >= len(names) {
+				of[i] = names[random.IntN(len(names))]
+			}
+		}
+		for i, name := range of {
+			causes[name].before(s, fmt.Sprint("p", i))
+		}
+		s.at(due)
+		s.clk.Add(time.Minute)
+		for i, name := range of {
+			if after := causes[name].after; after != nil {
+				after(s, fmt.Sprint("p", i))
+			}
+		}
+		right := 0
+		for i, name := range of {
+			c := causes[name]
+			v, err := s.desk.Verdict(s.Context(), tenant, fmt.Sprint("p", i), c.typ)
+			s.must(err)
+			if v.Outcome != c.outcome || v.Reason != c.reason || !strings.Contains(v.Text, c.says) {
+				s.Errorf("p%d, %s: %s %s: %s", i, name, v.Outcome, v.Reason, v.Text)
+				continue
+			}
+			right++
+		}
+		s.Logf("%d of %d", right, people)
+	})
+}
+
+// Every code that the domains have is said to people in words.
+func TestEveryReasonCodeIsSaidInWords(t *testing.T) {
+	t.Parallel()
+	if len(support.Codes()) < 70 {
+		t.Errorf("%d codes", len(support.Codes()))
+	}
+	for _, c := range support.Codes() {
+		if support.InWords(c.Package, c.Code) == "" {
+			t.Errorf("%s %s has no words", c.Package, c.Code)
+		}
+		if strings.HasPrefix(support.Meaning(c.Package, c.Code), "A code of the host") {
+			t.Errorf("%s %s means nothing", c.Package, c.Code)
+		}
+	}
+	for word := range support.Words {
+		of, code, _ := strings.Cut(word, " ")
+		if strings.HasPrefix(support.Meaning(of, code), "A code of the host") {
+			t.Errorf("%s is no code", word)
+		}
+	}
+}
