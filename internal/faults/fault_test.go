@@ -39,7 +39,7 @@ func (f fault) test() (dir, pattern string) {
 
 // all are the deliberate faults. The place of each in the list is its number.
 func all() []fault {
-	return slices.Concat(storageFaults, internalFaults, automationFaults, replanFaults, notifyFaults, mailFaults, channelFaults, surveyFaults, httpFaults)
+	return slices.Concat(storageFaults, internalFaults, automationFaults, replanFaults, notifyFaults, mailFaults, channelFaults, surveyFaults, httpFaults, supportFaults)
 }
 
 func TestMain(m *testing.M) { pgtest.Main(m) }

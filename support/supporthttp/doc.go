@@ -1,0 +1,72 @@
+// Package supporthttp serves package support over HTTP: a console for people, and an API
+// in JSON. It works for nobody whom the host has not let in, under any path, and without
+// JavaScript.
+//
+//	mux.Handle("/support/", supporthttp.New(desk, supporthttp.Options{Authorise: who}))
+//
+// The console has /, /search, /story, /needs, /act and /reasons. The API has, under
+// /api/v1/: story, verdict, search, needs, waiting, health and reasons by GET, act by POST.
+// Nothing changes by GET. A refusal of the API is a problem as in RFC 9457. Without the
+// right to see personal data all of it is left out in the server, and keys are sealed:
+// they lead to their rows, and say nothing.
+package supporthttp
+
+import (
+	"cmp"
+	"crypto/rand"
+	"log/slog"
+	"net/http"
+	"slices"
+
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/support"
+)
+
+// Caller is who is calling, and what they may. The zero value may nothing.
+type Caller struct {
+	// Actor is who acts, for the audit: a person or program that can be found again. It is
+	// required of whoever acts.
+	Actor string
+	// Scope is the tenant whose rows they see.
+	Scope storage.Scope
+	// Read lets them see stories and lists, without personal data.
+	Read bool
+	// Act are the actions that they may take.
+	Act []support.Action
+	// Personal lets them see names, addresses, keys and what was written.
+	Personal bool
+	// Everywhere lets them name another tenant (?tenant=), and act for all.
+	Everywhere bool
+}
+
+func (c Caller) may(a support.Action) bool { return slices.Contains(c.Act, a) }
+
+// Options are the settings of [New]. Authorise is required.
+type Options struct {
+	// Authorise says who is calling, or returns an error, which is answered with 401 and
+	// not shown.
+	Authorise func(*http.Request) (Caller, error)
+	// Key seals keys and places in lists for callers who may not see personal data: 32
+	// random bytes, the same in every process. Empty: one of the process's own, so that
+	// such links lead nowhere after it, or in another.
+	Key []byte
+	// Note is shown on top of every page, such as "production".
+	Note string
+	// Logger gets what failed on our side, without keys; default slog.Default().
+	Logger *slog.Logger
+}
+
+// New serves the desk. It panics without a desk, without Authorise, and on a Key of another
+// length than 32 bytes.
+func New(d *support.Desk, o Options) http.Handler {
+	if d == nil || o.Authorise == nil {
+		panic("supporthttp: New needs a desk and Authorise")
+	}
+	if len(o.Key) == 0 {
+		o.Key = make([]byte, 32)
+		_, _ = rand.Read(o.Key) // never fails
+	}
+	o.Logger = cmp.Or(o.Logger, slog.Default())
+	s := &site{desk: d, o: o, seal: newSealer(o.Key)}
+	return s.handler()
+}

@@ -1,0 +1,275 @@
+package supporthttp
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/belfry-go/belfry/internal/httpapi"
+	"github.com/belfry-go/belfry/internal/hush"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/support"
+)
+
+// site is the console and the API.
+type site struct {
+	desk *support.Desk
+	o    Options
+	seal sealer
+}
+
+// route is one address, by the last parts of its path: whatever is before them is where
+// the host has mounted it.
+type route struct {
+	method, path string
+	acts         bool // needs an action, else the right to read
+	serve        func(*call)
+}
+
+// api begins the path of the routes that answer in JSON.
+const api = "api/v1/"
+
+func (s *site) routes() []route {
+	return []route{
+		{"GET", "", false, s.home},
+		{"GET", "search", false, s.search},
+		{"GET", "story", false, s.story},
+		{"GET", "needs", false, s.needs},
+		{"GET", "reasons", false, s.reasons},
+		{"GET", "style.css", false, s.style},
+		{"POST", "act", true, s.act},
+		{"GET", api + "story", false, s.apiStory},
+		{"GET", api + "verdict", false, s.apiVerdict},
+		{"GET", api + "search", false, s.apiSearch},
+		{"GET", api + "needs", false, s.apiNeeds},
+		{"GET", api + "waiting", false, s.apiWaiting},
+		{"GET", api + "health", false, s.apiHealth},
+		{"GET", api + "reasons", false, s.apiReasons},
+		{"POST", api + "act", true, s.apiAct},
+	}
+}
+
+// call is one request of a caller who was let in.
+type call struct {
+	w      http.ResponseWriter
+	r      *http.Request
+	caller Caller
+	scope  storage.Scope
+	query  url.Values
+	json   bool
+	s      *site
+}
+
+func (s *site) handler() http.Handler {
+	routes := s.routes()
+	return httpapi.Guarded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		page, inJSON := place(r.URL.Path)
+		c := &call{w: w, r: r, json: inJSON, s: s}
+		c.headers()
+		caller, err := s.o.Authorise(r)
+		if err != nil {
+			c.fail(http.StatusUnauthorized, "not signed in")
+			return
+		}
+		c.caller, c.scope = caller, caller.Scope
+		if r.URL.Path == "" { // the host has taken the mount from it, and links are relative to its slash
+			mount, _, _ := strings.Cut(r.RequestURI, "?")
+			w.Header().Set("Location", path.Base(mount)+"/")
+			w.WriteHeader(http.StatusPermanentRedirect)
+			return
+		}
+		var allowed []string
+		for _, to := range routes {
+			if to.path != page {
+				continue
+			}
+			if to.method == r.Method || to.method == "GET" && r.Method == http.MethodHead {
+				s.enter(c, to)
+				return
+			}
+			allowed = append(allowed, to.method)
+		}
+		switch {
+		case !caller.Read && len(caller.Act) == 0:
+			c.fail(http.StatusForbidden, "not allowed")
+		case len(allowed) > 0:
+			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			c.fail(http.StatusMethodNotAllowed, "not by that method")
+		default:
+			c.fail(http.StatusNotFound, nothing)
+		}
+	}), "not from another site")
+}
+
+// place is which route a path means.
+func place(full string) (page string, inJSON bool) {
+	parts := strings.Split(full, "/")
+	page = parts[len(parts)-1]
+	if n := len(parts); n >= 3 && parts[n-3]+"/"+parts[n-2]+"/" == api {
+		return api + page, true
+	}
+	return page, false
+}
+
+// nothing is what is said of all that is not there, and of what is another tenant's.
+const nothing = "there is no such row or page"
+
+// enter lets those in who may, and reads what they ask for.
+func (s *site) enter(c *call, to route) {
+	if to.acts && len(c.caller.Act) == 0 || !to.acts && !c.caller.Read {
+		c.fail(http.StatusForbidden, "not allowed")
+		return
+	}
+	query, err := url.ParseQuery(c.r.URL.RawQuery)
+	if err != nil {
+		c.fail(http.StatusBadRequest, "the query cannot be read")
+		return
+	}
+	c.query = query
+	if !c.tenant() {
+		return
+	}
+	to.serve(c)
+}
+
+// tenant takes the tenant that the request names, of those who may. It answers for itself
+// unless it is true.
+func (c *call) tenant() bool {
+	if !c.query.Has("tenant") || storage.Scope(c.query.Get("tenant")) == c.caller.Scope {
+		return true
+	}
+	if !c.caller.Everywhere {
+		c.fail(http.StatusForbidden, "not allowed")
+		return false
+	}
+	c.scope = storage.Scope(c.query.Get("tenant"))
+	return true
+}
+
+// headers keep a page from running or loading anything but its own style.
+func (c *call) headers() {
+	h := c.w.Header()
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Frame-Options", "DENY")
+}
+
+// fail answers with a problem, or with a page that says it.
+func (c *call) fail(status int, title string) {
+	if c.json {
+		httpapi.Fail(c.w, status, title)
+		return
+	}
+	c.show(status, view{Title: title, Problem: title})
+}
+
+// refuse answers a call that returned an error. Only what is our own failure is logged, by
+// its innermost cause, which has no key.
+func (c *call) refuse(what string, err error) {
+	var value *storage.ValueError
+	switch {
+	case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrPage), errors.As(err, &value):
+		c.fail(http.StatusNotFound, nothing)
+	case errors.Is(err, support.ErrAbout):
+		c.fail(http.StatusUnprocessableEntity, "that is not to be looked for: one thing is asked for at a time, by all that it needs")
+	case errors.Is(err, support.ErrOrder):
+		c.fail(http.StatusUnprocessableEntity, "that makes no sense: the action, its targets, its decision or its reason is missing or wrong")
+	default:
+		if c.r.Context().Err() == nil {
+			hush.Error(c.r.Context(), c.s.o.Logger, "belfry: support: "+what, slog.String("cause", cause(err)))
+		}
+		c.fail(http.StatusServiceUnavailable, "try again")
+	}
+}
+
+// cause is the innermost error of a chain.
+func cause(err error) string {
+	for {
+		switch e := err.(type) {
+		case interface{ Unwrap() error }:
+			if next := e.Unwrap(); next != nil {
+				err = next
+				continue
+			}
+		case interface{ Unwrap() []error }:
+			if all := e.Unwrap(); len(all) > 0 {
+				err = all[len(all)-1]
+				continue
+			}
+		}
+		return err.Error()
+	}
+}
+
+// opened is a parameter that may be sealed. It answers for itself unless it is true.
+func (c *call) opened(names ...string) (out []string, ok bool) {
+	for _, name := range names {
+		text, ok := c.s.seal.open(c.scope, c.query.Get(name))
+		if !ok {
+			c.fail(http.StatusNotFound, nothing)
+			return nil, false
+		}
+		out = append(out, text)
+	}
+	return out, true
+}
+
+// about is what a story is asked about.
+func (c *call) about() (a support.About, p storage.Page, ok bool) {
+	in, ok := c.opened("person", "method", "address", "type", "id", "key", "message", "provider", "after")
+	if !ok {
+		return a, p, false
+	}
+	a = support.About{Person: in[0], Key: in[5], MessageID: in[6], ProviderID: in[7]}
+	a.Address.Method, a.Address.Address = in[1], in[2]
+	a.Entity.Type, a.Entity.ID = in[3], in[4]
+	return a, storage.Page{After: in[8]}, true
+}
+
+// need is what a list is asked about.
+func (c *call) need() (n support.Need, p storage.Page, ok bool) {
+	in, ok := c.opened("after")
+	if !ok {
+		return n, p, false
+	}
+	q := c.query
+	return support.Need{Kind: support.NeedKind(q.Get("kind")), Domain: q.Get("domain"), Table: q.Get("table"), Reason: q.Get("reason"), Name: q.Get("name")},
+		storage.Page{After: in[0], Limit: support.DefaultPage}, true
+}
+
+// reach is the tenant, or all of them where that is asked for.
+func (c *call) reach() (storage.Reach, bool) {
+	if c.query.Get("everywhere") != "true" {
+		return storage.Within(c.scope), true
+	}
+	if !c.caller.Everywhere {
+		c.fail(http.StatusForbidden, "not allowed")
+		return storage.Reach{}, false
+	}
+	return storage.Everywhere(), true
+}
+
+// hide is a personal text as the caller may see it.
+func (c *call) hide(text string) string {
+	if c.caller.Personal {
+		return text
+	}
+	return ""
+}
+
+// handle is a key as the caller may have it: as it is, or sealed.
+func (c *call) handle(text string) string {
+	if c.caller.Personal && !strings.HasPrefix(text, sealed) {
+		return text
+	}
+	return c.s.seal.close(c.scope, text)
+}
+
+// can are the actions that make sense and that the caller may take.
+func (c *call) can(all []support.Action) []support.Action {
+	return slices.DeleteFunc(slices.Clone(all), func(a support.Action) bool { return !c.caller.may(a) })
+}

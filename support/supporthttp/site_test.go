@@ -1,0 +1,521 @@
+package supporthttp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
+	"github.com/belfry-go/belfry/support"
+	"github.com/belfry-go/belfry/support/supporthttp"
+	"github.com/belfry-go/belfry/survey"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+// Canaries stand in everything that is personal.
+const (
+	canary  = "zinnober"
+	person  = "zinnober-ref"
+	address = "zinnober@zinnober.example"
+)
+
+// hostile is what a user or a provider may have written.
+var hostile = `<script>alert("zinnober")</script><img src=x onerror=alert(1)>"'&amp;` + "\u202e" + strings.Repeat("x", 400)
+
+// office is a program with a held reminder, a message in doubt, one that arrived and a link,
+// each in the north and in the south.
+type office struct {
+	*testing.T
+	store     storage.Store
+	clk       *clock.Mock
+	reminders *automation.Scheduler
+	out       *notify.Notifier
+	surveys   *survey.Service
+	desk      *support.Desk
+	logs      strings.Builder
+
+	reminder, message, messageID, link string // of the north
+}
+
+const visit = `{
+	"questions": [{"id": "rate", "type": "rating"}],
+	"triggers": [{"id": "visits", "enabled": true, "eventKind": "visit-closed", "dedupRecipe": ["templateId", "recipient.address"],
+		"schedule": {"initialDelay": "0d"}, "channel": "email:test"}]
+}`
+
+func newOffice(t *testing.T) *office {
+	t.Helper()
+	o := &office{T: t, clk: clock.NewMock()}
+	o.clk.Set(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC))
+	o.store = memory.New(&memory.Options{Clock: o.clk})
+	log := slog.New(slog.NewTextHandler(&o.logs, nil))
+	mail := notify.ChannelFunc("email:test", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+		if strings.Contains(m.Subject, "doubt") {
+			return notify.Receipt{}, notify.Unknown("timeout", errors.New(m.To))
+		}
+		return notify.Receipt{ID: "p-1"}, nil
+	})
+	o.out = notify.New(o.store, &notify.Options{Logger: log}, mail)
+	o.reminders = automation.New(o.store, o.out, &automation.Options{Logger: log})
+	o.reminders.Register(automation.ReminderType{
+		Name: "certificate", SendAt: "09:00", Zone: "UTC", Template: notify.Template{Subject: "It expires"},
+		Recipients: automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) {
+			return nil, errors.New(hostile)
+		}),
+	})
+	o.surveys = survey.New(o.store, &survey.Options{SurveyURL: "https://school.example/s/{token}", Logger: log}, mail)
+	o.desk = support.New(support.Options{
+		Store: o.store, Automation: o.reminders, Notify: o.out, Survey: o.surveys,
+		Directory: func(_ context.Context, _ support.Scope, text string) ([]support.Person, error) {
+			if text != person {
+				return nil, nil
+			}
+			return []support.Person{{Ref: person, Name: hostile}}, nil
+		},
+	})
+	for _, scope := range []storage.Scope{"south", "north"} {
+		o.fill(scope)
+	}
+	for range 3 {
+		o.clk.Add(time.Hour)
+		o.must(belfry.NewPoller(o.store, &belfry.Options{Logger: log}, o.reminders, o.out, o.surveys).Drain(t.Context()))
+	}
+	return o
+}
+
+func (o *office) must(err error) {
+	o.Helper()
+	if err != nil {
+		o.Fatal(err)
+	}
+}
+
+func (o *office) fill(scope storage.Scope) {
+	o.Helper()
+	ctx := o.Context()
+	got, err := o.reminders.Ensure(ctx,
+		automation.Candidate{Scope: scope, Type: "certificate", Source: automation.Source{Type: "employee", ID: person}, Person: person, TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30},
+		automation.Candidate{Scope: scope, Type: "certificate", Source: automation.Source{Type: "employee", ID: person}, Person: person, TargetDate: automation.Date{Year: 2026, Month: 3, Day: 1}, SendAt: "07:00"})
+	o.must(err)
+	o.must(o.reminders.Support().Hold(ctx, scope, got[0].Key, automation.By{Actor: "zinnober-actor", Reason: hostile}))
+	for _, subject := range []string{"doubt", hostile} {
+		_, err := o.out.EnsureOutgoingMessage(ctx, nil, notify.OutgoingMessage{
+			Scope: scope, Channel: "email:test", PartitionKey: canary + subject[:5], NotificationType: "news", RecipientRef: person, RecipientName: hostile,
+			Address: address, Content: notify.Content{Subject: strings.ReplaceAll(subject, "\u202e", ""), Text: hostile},
+		})
+		o.must(err)
+	}
+	_, err = o.surveys.Publish(ctx, survey.Version{Scope: scope, SurveyID: 1, Name: canary, Definition: json.RawMessage(visit)})
+	o.must(err)
+	links, err := o.surveys.Ingest(ctx, survey.Batch{Scope: scope, EventKind: "visit-closed", Items: []survey.Item{{
+		Payload: json.RawMessage(`{}`), Recipient: survey.Recipient{Address: address, CustomerRef: person},
+	}}})
+	o.must(err)
+	messages, _, err := o.out.Support().MessagesOf(ctx, scope, notify.Recipient{Ref: person}, storage.Page{})
+	o.must(err)
+	o.reminder, o.link = got[0].Key, links.Items[0].Instances[0].PublicID
+	o.message, o.messageID = messages[1].Key, messages[1].MessageID // the one in doubt
+}
+
+var everything = supporthttp.Caller{Actor: "kim", Scope: "north", Read: true, Act: support.Actions(), Personal: true, Everywhere: true}
+
+// site serves one caller.
+func (o *office) site(c supporthttp.Caller) http.Handler {
+	return supporthttp.New(o.desk, supporthttp.Options{
+		Authorise: func(r *http.Request) (supporthttp.Caller, error) {
+			if r.Header.Get("X-Stranger") != "" {
+				return supporthttp.Caller{}, errors.New("zinnober: who are you")
+			}
+			return c, nil
+		},
+		Key: []byte(strings.Repeat("k", 32)), Logger: slog.New(slog.NewTextHandler(&o.logs, nil)), Note: "a test",
+	})
+}
+
+// ask sends a request and gives the answer with its body.
+func (o *office) ask(h http.Handler, method, target, body string, headers ...string) (*http.Response, string) {
+	o.Helper()
+	r := httptest.NewRequestWithContext(o.Context(), method, target, strings.NewReader(body))
+	if strings.HasPrefix(body, "{") {
+		r.Header.Set("Content-Type", "application/json")
+	} else if body != "" {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	answer := w.Result()
+	text, err := io.ReadAll(answer.Body)
+	o.must(errors.Join(err, answer.Body.Close()))
+	return answer, string(text)
+}
+
+// requests are one of each route, that succeeds for a caller who may everything.
+func (o *office) requests() map[string]string {
+	q := func(pairs ...string) string {
+		v := url.Values{}
+		for i := 0; i < len(pairs); i += 2 {
+			v.Set(pairs[i], pairs[i+1])
+		}
+		return "?" + v.Encode()
+	}
+	waiting := q("kind", "Hold", "domain", "automation", "table", "automation_scheduler", "reason", "HeldBySupport")
+	return map[string]string{
+		"GET ": "", "GET search": q("q", person), "GET story": q("person", person), "GET needs": waiting, "GET reasons": "", "GET style.css": "",
+		"GET api/v1/story": q("key", o.reminder), "GET api/v1/verdict": q("person", person, "type", "news"), "GET api/v1/search": q("q", person),
+		"GET api/v1/needs": "", "GET api/v1/waiting": waiting, "GET api/v1/health": "", "GET api/v1/reasons": "",
+		"POST act":        url.Values{"action": {"Release"}, "target": {"Reminder " + o.reminder}}.Encode(),
+		"POST api/v1/act": fmt.Sprintf(`{"action":"Release","targets":[{"kind":"Reminder","key":%q}],"reason":"a test","dryRun":true}`, o.reminder),
+	}
+}
+
+// send sends the request of a route.
+func (o *office) send(h http.Handler, route string, headers ...string) (*http.Response, string) {
+	o.Helper()
+	method, path, _ := strings.Cut(route, " ")
+	more, known := o.requests()[route]
+	if !known {
+		o.Fatalf("no request for %s", route)
+	}
+	if method == "POST" {
+		return o.ask(h, method, "/"+path, more, headers...)
+	}
+	return o.ask(h, method, "/"+path+more, "", headers...)
+}
+
+// Each route of the router against each right: nobody is let in who has none, only those
+// who may act change anything, and the table forgets no route.
+func TestEveryRouteIsRefusedWithoutItsRight(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	routes := supporthttp.Routes()
+	if len(routes) != len(o.requests()) {
+		t.Errorf("%d routes, %d requests", len(routes), len(o.requests()))
+	}
+	callers := map[string]supporthttp.Caller{
+		"nothing":       {Actor: "kim", Scope: "north"},
+		"personal data": {Actor: "kim", Scope: "north", Personal: true, Everywhere: true},
+		"reading":       {Actor: "kim", Scope: "north", Read: true},
+		"another act":   {Actor: "kim", Scope: "north", Read: true, Act: []support.Action{support.Retry, support.Cancel, support.Resolve, support.Pause, support.Resume}},
+		"acting":        {Actor: "kim", Scope: "north", Act: []support.Action{support.Release}},
+		"everything":    everything,
+	}
+	for _, route := range routes {
+		if answer, body := o.send(o.site(everything), route, "X-Stranger", "1"); answer.StatusCode != http.StatusUnauthorized || strings.Contains(body, canary) {
+			t.Errorf("a stranger, %s: %d %s", route, answer.StatusCode, body)
+		}
+		for name, c := range callers {
+			writes := strings.HasPrefix(route, "POST")
+			want := c.Read && !writes || writes && slices.Contains(c.Act, support.Release)
+			answer, body := o.send(o.site(c), route)
+			if ok := answer.StatusCode == http.StatusOK || answer.StatusCode == http.StatusSeeOther; ok != want || !ok && answer.StatusCode != http.StatusForbidden {
+				t.Errorf("%s, %s: %d %.200s", name, route, answer.StatusCode, body)
+			}
+		}
+	}
+	held, _, err := o.reminders.Support().Held(t.Context(), "north", automation.HeldBySupport, storage.Page{})
+	if err != nil || len(held) != 1 {
+		t.Errorf("something was done: %v %v", held, err)
+	}
+}
+
+// Whatever is personal is left out for those who may not see it, in pages, JSON, headers
+// and the log; and a sealed key leads to its row all the same.
+func TestNothingPersonalIsShownWithoutTheRight(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	blind := everything
+	blind.Personal, blind.Actor = false, "kim"
+	h := o.site(blind)
+	for _, route := range supporthttp.Routes() {
+		answer, body := o.send(h, route)
+		if text := body + fmt.Sprint(answer.Header); strings.Contains(strings.ToLower(text), canary) {
+			at := strings.Index(strings.ToLower(text), canary)
+			t.Errorf("%s: %s", route, text[max(0, at-200):min(len(text), at+100)])
+		}
+		if answer.StatusCode >= 400 {
+			t.Errorf("%s: %d %s", route, answer.StatusCode, body)
+		}
+	}
+	if strings.Contains(o.logs.String(), canary) {
+		t.Error(o.logs.String())
+	}
+	_, body := o.ask(h, "GET", "/api/v1/waiting?table=automation_scheduler&reason=HeldBySupport", "")
+	key := regexp.MustCompile(`"key":"(~[^"]+)"`).FindStringSubmatch(body)
+	if key == nil {
+		t.Fatal(body)
+	}
+	answer, body := o.ask(h, "GET", "/api/v1/story?key="+key[1], "")
+	if answer.StatusCode != http.StatusOK || !strings.Contains(body, "HeldBySupport") {
+		t.Errorf("%d %s", answer.StatusCode, body)
+	}
+	answer, body = o.ask(h, "POST", "/api/v1/act", fmt.Sprintf(`{"action":"Release","targets":[{"kind":"Reminder","key":%q}],"reason":"a call"}`, key[1]))
+	if answer.StatusCode != http.StatusOK || !strings.Contains(body, `"done":1`) || strings.Contains(body, canary) {
+		t.Errorf("%d %s", answer.StatusCode, body)
+	}
+	_, body = o.ask(o.site(everything), "GET", "/api/v1/story?person="+person, "")
+	for _, shown := range []string{address, o.reminder, "zinnober-actor", `"actor":"kim","detail":"a call"`} {
+		if !strings.Contains(body, shown) {
+			t.Errorf("with the right %s is not shown", shown)
+		}
+	}
+}
+
+// What is another tenant's is answered as what is not there: ids, keys, sealed keys, places.
+func TestAnotherTenantsRowsAreAsIfTheyWereNot(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	one := everything
+	one.Everywhere, one.Scope, one.Personal = false, "west", false
+	west := o.site(one)
+	_, body := o.ask(o.site(supporthttp.Caller{Scope: "north", Read: true}), "GET", "/api/v1/story?person="+person, "")
+	sealedKey := regexp.MustCompile(`"key":"(~[^"]+)"`).FindStringSubmatch(body)[1]
+	_, missing := o.ask(west, "GET", "/api/v1/story?key=nothing", "")
+	for name, query := range map[string]string{
+		"a reminder's key": "key=" + url.QueryEscape(o.reminder), "a message's id": "message=" + o.messageID, "the provider's id": "provider=p-1",
+		"a link's id": "key=" + o.link, "a sealed key": "key=" + sealedKey, "a sealed place": "person=x&after=" + sealedKey, "a forged one": "key=~AAAA",
+	} {
+		for _, page := range []string{"/api/v1/story?", "/story?"} {
+			answer, body := o.ask(west, "GET", page+query, "")
+			if answer.StatusCode != http.StatusNotFound || page == "/api/v1/story?" && body != missing {
+				t.Errorf("%s: %d %s", name, answer.StatusCode, body)
+			}
+		}
+	}
+	for _, kind := range []support.Kind{support.KindReminder, support.KindMessage, support.KindLink} {
+		key := map[support.Kind]string{support.KindReminder: o.reminder, support.KindMessage: o.message, support.KindLink: o.link}[kind]
+		body, err := json.Marshal(map[string]any{"action": "Cancel", "reason": "r", "targets": []map[string]any{{"kind": kind, "key": key}, {"kind": kind, "key": "nothing"}}})
+		o.must(err)
+		_, text := o.ask(west, "POST", "/api/v1/act", string(body))
+		var got struct {
+			Done    int `json:"done"`
+			Targets []struct {
+				Refused string `json:"refused"`
+			} `json:"targets"`
+		}
+		o.must(json.Unmarshal([]byte(text), &got))
+		if got.Done != 0 || len(got.Targets) != 2 || got.Targets[0] != got.Targets[1] {
+			t.Errorf("%s: %s", kind, text)
+		}
+	}
+	for _, query := range []string{"tenant=north", "tenant=nobody", "everywhere=true"} {
+		if answer, body := o.ask(west, "GET", "/api/v1/needs?"+query, ""); answer.StatusCode != http.StatusForbidden {
+			t.Errorf("%s: %d %s", query, answer.StatusCode, body)
+		}
+	}
+	answer, body := o.ask(o.site(everything), "GET", "/api/v1/story?tenant=south&key="+url.QueryEscape(o.reminder), "")
+	if answer.StatusCode != http.StatusOK {
+		t.Errorf("who may: %d %s", answer.StatusCode, body)
+	}
+	everyWhere := `{"action":"Pause","targets":[{"part":{"domain":"notify","everywhere":true}}],"reason":"r"}`
+	if answer, body := o.ask(west, "POST", "/api/v1/act", everyWhere); answer.StatusCode != http.StatusForbidden {
+		t.Errorf("a pause of all tenants: %d %s", answer.StatusCode, body)
+	}
+}
+
+// A request that cannot be meant is a problem that says what is wrong, and does nothing.
+func TestWhatCannotBeMeantIsAProblem(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	h := o.site(everything)
+	for _, c := range []struct {
+		method, target, body string
+		headers              []string
+		want                 int
+	}{
+		{"GET", "/api/v1/story", "", nil, 422},
+		{"GET", "/api/v1/story?person=a&key=b", "", nil, 422},
+		{"GET", "/api/v1/story?method=email&address=nowhere", "", nil, 422},
+		{"GET", "/api/v1/story?person=%00", "", nil, 422},
+		{"GET", "/api/v1/story?person=%zz", "", nil, 400},
+		{"GET", "/api/v1/verdict?person=a", "", nil, 422},
+		{"GET", "/api/v1/waiting?table=audit_entry&reason=x", "", nil, 422},
+		{"GET", "/api/v1/nothing", "", nil, 404},
+		{"GET", "/nothing", "", nil, 404},
+		{"POST", "/api/v1/story", "{}", nil, 405},
+		{"DELETE", "/api/v1/act", "", nil, 405},
+		{"GET", "/act", "", nil, 405},
+		{"POST", "/api/v1/act", "action=Release", nil, 415},
+		{"POST", "/act", "{}", nil, 415},
+		{"POST", "/api/v1/act", "{", nil, 400},
+		{"POST", "/api/v1/act", `{"action":"Release","targets":[],"reason":"r"}`, nil, 422},
+		{"POST", "/api/v1/act", `{"action":"Release","targets":[{"kind":"Reminder","key":"k"}]}`, nil, 400},
+		{"POST", "/api/v1/act", `{"action":"Release","targets":[{"kind":"Reminder","key":"k"}],"reason":""}`, nil, 422},
+		{"POST", "/api/v1/act", `{"action":"Release","targets":[{"kind":"Inbox","key":"k"}],"reason":"r"}`, nil, 422},
+		{"POST", "/api/v1/act", `{"action":"Resolve","targets":[{"kind":"Message","key":"k"}],"reason":"r"}`, nil, 422},
+		{"POST", "/api/v1/act", `{"action":"Explode","targets":[],"reason":"r"}`, nil, 403},
+		{"POST", "/api/v1/act", `{"action":"Release","unknown":1}`, nil, 400},
+		{"POST", "/api/v1/act", `{"action":"Release"}`, []string{"Sec-Fetch-Site", "cross-site"}, 403},
+		{"POST", "/act", "action=Release", []string{"Sec-Fetch-Site", "cross-site"}, 403},
+		{"POST", "/act", "action=Release&confirm=yes&reason=r&target=Reminder+x", []string{"Origin", "https://evil.example"}, 403},
+	} {
+		answer, body := o.ask(h, c.method, c.target, c.body, c.headers...)
+		if answer.StatusCode != c.want {
+			t.Errorf("%s %s %s: %d, not %d: %s", c.method, c.target, c.body, answer.StatusCode, c.want, body)
+		}
+		if media := answer.Header.Get("Content-Type"); strings.Contains(c.target, "/api/") && media != "application/problem+json" {
+			t.Errorf("%s: %s", c.target, media)
+		}
+	}
+}
+
+// A page runs nothing, loads nothing but its style, and shows hostile text as text.
+func TestPagesShowHostileTextAsText(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	h := o.site(everything)
+	forbidden := regexp.MustCompile(`(?i)<script|<img|<iframe|<style|<[^>]*\sstyle=|<[^>]*\son[a-z]+=|javascript:|href="/|<[^>]*\ssrc=|action="/`)
+	for _, route := range supporthttp.Routes() {
+		if strings.Contains(route, "api/") || strings.Contains(route, "css") || strings.Contains(route, "search") {
+			continue
+		}
+		answer, body := o.send(h, route)
+		if found := forbidden.FindString(strings.ReplaceAll(body, "<bdi>", "")); found != "" {
+			t.Errorf("%s has %s", route, found)
+		}
+		if policy := answer.Header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; style-src 'self';") || strings.Contains(policy, "unsafe") {
+			t.Errorf("%s: %s", route, policy)
+		}
+		if answer.Header.Get("Cache-Control") != "no-store" || answer.Header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: %v", route, answer.Header)
+		}
+	}
+	_, body := o.send(h, "GET story")
+	for _, text := range []string{"&lt;script&gt;alert(&#34;zinnober&#34;)", "nobody can tell whether it was sent", "certificate, 30 days before 2026-05-01", "reasons#automation-HeldBySupport"} {
+		if !strings.Contains(body, text) {
+			t.Errorf("the story has no %q", text)
+		}
+	}
+}
+
+// The console works wherever a host mounts it: every link of every page leads to a page.
+func TestTheConsoleWorksUnderAnyPath(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	h := o.site(everything)
+	for prefix, mounted := range map[string]http.Handler{
+		"/": h, "/support/": h, "/a/b/support/": http.StripPrefix("/a/b/support", h), "/api/v2/": h,
+	} {
+		mux := http.NewServeMux()
+		mux.Handle(prefix, mounted)
+		todo, seen := []string{prefix, prefix + "story?person=" + person}, map[string]bool{}
+		for len(todo) > 0 && len(seen) < 60 {
+			at := todo[0]
+			todo = todo[1:]
+			if seen[at] {
+				continue
+			}
+			seen[at] = true
+			answer, body := o.ask(mux, "GET", at, "")
+			if answer.StatusCode != http.StatusOK {
+				t.Errorf("%s: %d", at, answer.StatusCode)
+			}
+			base, err := url.Parse(at)
+			o.must(err)
+			for _, link := range regexp.MustCompile(`(?:href|action)="([^"]*)"`).FindAllStringSubmatch(body, -1) {
+				to, err := base.Parse(strings.ReplaceAll(link[1], "&amp;", "&"))
+				o.must(err)
+				if to.Fragment = ""; strings.HasSuffix(to.Path, "/act") || strings.HasSuffix(to.Path, "/search") || to.Path == base.Path && to.RawQuery == "" {
+					continue
+				}
+				if !strings.HasPrefix(to.Path, prefix) {
+					t.Errorf("%s leads to %s", at, to)
+				}
+				todo = append(todo, to.String())
+			}
+		}
+		if len(seen) < 8 {
+			t.Errorf("%s: %v", prefix, seen)
+		}
+	}
+	answer, _ := o.ask(http.StripPrefix("/support", h), "GET", "/support", "")
+	if answer.StatusCode != http.StatusPermanentRedirect || answer.Header.Get("Location") != "support/" {
+		t.Errorf("%d %v", answer.StatusCode, answer.Header)
+	}
+}
+
+// By the pages alone: a person is found, the action is rehearsed, done with a reason, and
+// told in the story with whoever did it.
+func TestAnActionIsRehearsedThenDoneThenTold(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	h := o.site(everything)
+	answer, _ := o.ask(h, "GET", "/search?q="+url.QueryEscape(o.reminder), "")
+	if to := answer.Header.Get("Location"); answer.StatusCode != http.StatusSeeOther || !strings.HasPrefix(to, "story?") {
+		t.Fatal(answer.StatusCode, to)
+	}
+	form := url.Values{"action": {"Release"}, "target": {"Reminder " + o.reminder}, "back": {"story?person=" + person}}
+	_, body := o.ask(h, "POST", "/act", form.Encode())
+	if !strings.Contains(body, "would be done") || !strings.Contains(body, "Ends the hold of it") {
+		t.Error(body)
+	}
+	held := func() int {
+		rows, _, err := o.reminders.Support().Held(t.Context(), "north", automation.HeldBySupport, storage.Page{})
+		o.must(err)
+		return len(rows)
+	}
+	if held() != 1 {
+		t.Error("the rehearsal did it")
+	}
+	form.Set("confirm", "yes")
+	if answer, _ := o.ask(h, "POST", "/act", form.Encode()); answer.StatusCode != http.StatusUnprocessableEntity || held() != 1 {
+		t.Error("without a reason: ", answer.StatusCode, held())
+	}
+	form.Set("reason", "Ms Jones called")
+	_, body = o.ask(h, "POST", "/act", form.Encode())
+	if !strings.Contains(body, "done for 1 of 1") || held() != 0 {
+		t.Error(held(), body)
+	}
+	_, body = o.ask(h, "GET", "/story?person="+person, "")
+	if !strings.Contains(body, "by <bdi>kim</bdi>: <bdi>Ms Jones called</bdi>") {
+		t.Error("the story does not tell who did it: ", body)
+	}
+	for _, back := range []string{"https://evil.example/", "//evil.example", "javascript:alert(1)", "story%"} {
+		form.Set("back", back)
+		if _, body := o.ask(h, "POST", "/act", form.Encode()); strings.Contains(body, "evil") || strings.Contains(body, "javascript:") {
+			t.Errorf("%s: %s", back, body)
+		}
+	}
+}
+
+// The desk's site is never made without somebody who says who is calling.
+func TestThereIsNoSiteWithoutAnAuthoriser(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	who := func(*http.Request) (supporthttp.Caller, error) { return everything, nil }
+	for name, f := range map[string]func(){
+		"no authoriser": func() { supporthttp.New(o.desk, supporthttp.Options{}) },
+		"no desk":       func() { supporthttp.New(nil, supporthttp.Options{Authorise: who}) },
+		"a short key":   func() { supporthttp.New(o.desk, supporthttp.Options{Authorise: who, Key: []byte("short")}) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error(name)
+				}
+			}()
+			f()
+		}()
+	}
+}
