@@ -92,7 +92,7 @@ setup-browser:
 	@./scripts/setup-browser.sh
 
 .PHONY: test-browser
-test-browser: setup-browser ## the survey form, preferences and inbox in a real browser; installs Chromium where it is missing and it may
+test-browser: setup-browser ## the survey form, preferences, inbox and console in a real browser; installs Chromium where it is missing and it may
 	cd survey/surveyhttp/browsertest && $(GO) vet ./... && BELFRY_TEST=all $(GO) test -timeout 10m ./...
 
 .PHONY: lint

@@ -1,0 +1,120 @@
+// Command support-console opens the console of a school's support desk, on SQLite, with
+// three weeks of sample data: reminders of certificates, mails that arrived, bounced, were
+// refused and are in doubt, and surveys. It goes on working while you look.
+//
+//	go run ./examples/support-console          # says what to open in a browser
+//	go run ./examples/support-console -blind   # the same, without the right to see personal data
+//	go run ./examples/support-console -play    # answers three questions over HTTP, and exits
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/benbjohnson/clock"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/storage/sqlite"
+	"github.com/belfry-go/belfry/support"
+	"github.com/belfry-go/belfry/support/supporthttp"
+)
+
+func main() {
+	addr := flag.String("addr", "localhost:8080", "`host:port` to serve on")
+	dir := flag.String("dir", "demo/support", "`folder` for the database")
+	blind := flag.Bool("blind", false, "hide personal data")
+	story := flag.Bool("play", false, "answer three questions in a temporary folder")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var err error
+	if *story {
+		err = play(ctx, os.Stdout)
+	} else {
+		err = serve(ctx, *addr, *dir, *blind, os.Stdout)
+	}
+	if err != nil {
+		log.Fatal("support-console: ", err)
+	}
+}
+
+// demonstration lets everybody in, and says so on every page. A real program asks who is
+// calling: see [supporthttp.Options].
+func demonstration(blind bool) supporthttp.Options {
+	return supporthttp.Options{
+		Note: "a demonstration: everybody may everything",
+		Authorise: func(*http.Request) (supporthttp.Caller, error) {
+			return supporthttp.Caller{Actor: "demonstration", Read: true, Act: support.Actions(), Personal: !blind}, nil
+		},
+	}
+}
+
+// open is the school on a database in a folder, with the machine's clock or that of a play.
+func open(ctx context.Context, dir string, clk driver.Clock) (*school, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	store, err := sqlite.Open(ctx, filepath.Join(dir, "school.db"), &sqlite.Options{Clock: clk})
+	if err != nil {
+		return nil, err
+	}
+	return newSchool(store), nil
+}
+
+// serve makes the sample data where there are none, and runs until ctx ends.
+func serve(ctx context.Context, addr, dir string, blind bool, w io.Writer) error {
+	if _, err := os.Stat(filepath.Join(dir, "school.db")); errors.Is(err, os.ErrNotExist) {
+		past := clock.NewMock()
+		past.Set(time.Now().UTC().Truncate(24 * time.Hour).Add(-weeks + 9*time.Hour))
+		if err := history(ctx, dir, past); err != nil {
+			return err
+		}
+	}
+	s, err := open(ctx, dir, nil)
+	if err != nil {
+		return err
+	}
+	defer s.store.Close()
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/support/", supporthttp.New(s.desk, demonstration(blind)))
+	mux.Handle("/{$}", http.RedirectHandler("/support/", http.StatusFound))
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 20 * time.Second}
+	fmt.Fprintf(w, "Open http://%s/support/ and look for ada, ben, cem, dia, eve or fay. Press Ctrl-C to end.\n", listener.Addr())
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	group.Go(func() error {
+		return belfry.NewPoller(s.store, &belfry.Options{Interval: time.Second}, s.reminders, s.out, s.surveys).Run(ctx)
+	})
+	group.Go(func() error {
+		<-ctx.Done()
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		return server.Shutdown(last)
+	})
+	if err := group.Wait(); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
