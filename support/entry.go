@@ -79,6 +79,7 @@ type Entry struct {
 	schedule *automation.Schedule // of a reminder
 	audited  []Step               // what the audit knows
 	twin     bool                 // another list has it too
+	job      string               // whose message it is
 	bounced  bool                 // its provider says that it came back
 }
 

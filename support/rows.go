@@ -62,7 +62,7 @@ func (d *Desk) message(m *notify.OutgoingMessage) Entry {
 	e := Entry{
 		On: m.CreatedOn, Kind: KindMessage, Type: m.NotificationType, Channel: cmp.Or(m.Via, m.Channel), Status: m.Status, Package: "notify",
 		Reason: m.ReasonCode, Key: m.Key, MessageID: m.MessageID, ProviderID: m.ProviderMessageID,
-		Person: m.RecipientRef, Address: m.Address, Name: m.RecipientName, Subject: m.Content.Subject, Version: m.Content.Version,
+		job: m.PartitionKey, Person: m.RecipientRef, Address: m.Address, Name: m.RecipientName, Subject: m.Content.Subject, Version: m.Content.Version,
 	}
 	e.Outcome = outcomeOf(m)
 	switch e.Outcome {
@@ -146,7 +146,7 @@ func latest(moments ...time.Time) time.Time {
 func (d *Desk) inbox(m *notify.UserMessage) Entry {
 	e := Entry{
 		On: m.SourceOn, Kind: KindInbox, Type: m.Type, Channel: "inbox", Status: m.Status, Package: "notify", Outcome: Reached,
-		Key: m.Key, Person: m.RecipientRef, Subject: m.Content.Subject, Version: m.Content.Version,
+		job: m.JobRowKey, Key: m.Key, Person: m.RecipientRef, Subject: m.Content.Subject, Version: m.Content.Version,
 	}
 	e.What = e.title() + ": in the inbox"
 	for _, s := range []struct {

@@ -150,15 +150,15 @@ func (d *Desk) feeds(ctx context.Context, scope Scope, about About, now time.Tim
 			return d.o.Survey.Support().Instances(ctx, scope, survey.Selection{CustomerRef: about.Person, NewestFirst: true}, p)
 		}, d.link)})
 	}
-	if about.Person != "" && d.o.Notify != nil {
-		for _, box := range []string{"user:", "employee:"} {
-			out = append(out, feed{"inbox " + box, paged(d.o.Notify.Inbox(scope, box+about.Person).All, d.inbox)})
-		}
-	}
 	if who := about.recipient(); d.o.Notify != nil && who != (recipient{}) {
 		out = append(out, feed{"messages", paged(func(ctx context.Context, p storage.Page) ([]notify.OutgoingMessage, string, error) {
 			return d.o.Notify.Support().MessagesOf(ctx, scope, notify.Recipient{Ref: who.ref, Channel: who.channel, Address: who.address}, p)
 		}, d.message)})
+	}
+	if about.Person != "" && d.o.Notify != nil {
+		for _, box := range []string{"user:", "employee:"} {
+			out = append(out, feed{"inbox " + box, paged(d.o.Notify.Inbox(scope, box+about.Person).All, d.inbox)})
+		}
 	}
 	if d.o.Automation == nil {
 		return out, nil, nil

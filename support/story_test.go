@@ -54,8 +54,8 @@ func TestAStoryTellsAllOfAPerson(t *testing.T) {
 			"Reminder Withheld NoRecipients certificate, 7 days before 2026-04-24",
 			"Reminder Withheld CancelledBySupport certificate, 30 days before 2026-04-24",
 			"Link Sent survey 7, event:visit-closed",
-			"Inbox Reached news",
 			"Message Sent news",
+			"Inbox Reached news",
 			"Message Sent certificate",
 			"Reminder Sent certificate, 40 days before 2026-04-24",
 		}

@@ -63,17 +63,22 @@ func (d *Desk) verdict(ctx context.Context, scope Scope, person, typ string) (Ve
 		return v, err
 	}
 	e := &of[0]
+	inbox := false
 	for _, r := range of[1:] { // the occasion of a message is its reminder's
 		if slices.ContainsFunc(r.Messages, func(m MessageState) bool { return m.MessageID == e.MessageID }) {
 			e.Occasion = r.Occasion
 		}
+		inbox = inbox || r.Kind == KindInbox
 	}
 	v.judge(e)
+	if inbox && v.Outcome != Reached {
+		v.Text += "; it is in the inbox"
+	}
 	return v, nil
 }
 
-// last is the last thing of that type that happened, with the reminder that may have led
-// to it, or else the next that is to come.
+// last is the last thing of that type that happened, with what the same job put into an
+// inbox and the reminder that may have led to it, or else the next that is to come.
 func (d *Desk) last(ctx context.Context, scope Scope, person, typ string) (out []Entry, err error) {
 	about, at := About{Person: person}, place{Now: d.now()}
 	feeds, subjects, err := d.feeds(ctx, scope, about, at.Now)
@@ -87,11 +92,12 @@ func (d *Desk) last(ctx context.Context, scope Scope, person, typ string) (out [
 		}
 		for i := range page {
 			e := page[i]
-			if e.Type != typ || len(out) > 0 && e.Kind != KindReminder {
+			copied := len(out) > 0 && e.Kind == KindInbox && e.job == out[0].job
+			if e.Type != typ || len(out) > 0 && e.Kind != KindReminder && !copied {
 				continue
 			}
 			out = append(out, e)
-			if len(out) == 2 || e.Kind != KindMessage {
+			if e.Kind == KindReminder || out[0].Kind != KindMessage {
 				return out, nil
 			}
 		}

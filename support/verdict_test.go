@@ -112,7 +112,7 @@ var causes = map[string]cause{
 			s.write(p, address(p))
 			s.drainOnce()
 		}},
-	"in the inbox alone": {typ: "news", outcome: support.Reached, says: `got "news" in the inbox on 1 March 2026, 08:00 UTC`,
+	"in the inbox alone": {typ: "news", outcome: support.Withheld, reason: "BadAddress", says: "(BadAddress); it is in the inbox",
 		before: func(s *school, p string) { s.tell(p, "nowhere") }},
 	"a link was sent": {typ: "survey 7", outcome: support.Sent, says: "was sent",
 		before: func(s *school, p string) { s.ask(p) }},
