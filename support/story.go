@@ -125,7 +125,7 @@ func (d *Desk) first(ctx context.Context, scope Scope, out *Story, subjects []au
 	if d.o.Directory != nil {
 		people, err := d.o.Directory(ctx, scope, person)
 		if err != nil {
-			return fmt.Errorf("Directory: %w", err)
+			return fmt.Errorf("the Directory: %w", err)
 		}
 		for _, p := range people {
 			if p.Ref == person {
@@ -206,10 +206,10 @@ func (d *Desk) entities(ctx context.Context, scope Scope, person string) ([]auto
 	}
 	all, err := d.o.Entities(ctx, scope, person)
 	if err != nil {
-		return nil, fmt.Errorf("Entities: %w", err)
+		return nil, fmt.Errorf("the Entities: %w", err)
 	}
 	if len(all) > MaxEntities {
-		return nil, fmt.Errorf("Entities gave %d, more than %d", len(all), MaxEntities)
+		return nil, fmt.Errorf("the Entities are %d, more than %d", len(all), MaxEntities)
 	}
 	return all, nil
 }

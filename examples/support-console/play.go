@@ -61,7 +61,7 @@ func play(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	clk := clock.NewMock()
 	clk.Set(time.Date(2026, 3, 27, 9, 0, 0, 0, time.UTC))
 	if err := history(ctx, dir, clk); err != nil {

@@ -114,8 +114,7 @@ func (v view) Row(e entry) string {
 
 // RowsOf is the link to the rows of a cause; empty: there are none to list.
 func (v view) RowsOf(n need) string {
-	switch {
-	case n.Reason != "" || n.Kind == support.NeedDead:
+	if n.Reason != "" || n.Kind == support.NeedDead {
 		return v.Link("needs", "kind", string(n.Kind), "domain", n.Domain, "table", n.Table, "reason", n.Reason, "name", n.Name)
 	}
 	return ""

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -151,8 +150,14 @@ func (o *office) site(c supporthttp.Caller) http.Handler {
 	})
 }
 
+// answered is what comes beside a body.
+type answered struct {
+	StatusCode int
+	Header     http.Header
+}
+
 // ask sends a request and gives the answer with its body.
-func (o *office) ask(h http.Handler, method, target, body string, headers ...string) (*http.Response, string) {
+func (o *office) ask(h http.Handler, method, target, body string, headers ...string) (answered, string) {
 	o.Helper()
 	r := httptest.NewRequestWithContext(o.Context(), method, target, strings.NewReader(body))
 	if strings.HasPrefix(body, "{") {
@@ -165,10 +170,7 @@ func (o *office) ask(h http.Handler, method, target, body string, headers ...str
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	answer := w.Result()
-	text, err := io.ReadAll(answer.Body)
-	o.must(errors.Join(err, answer.Body.Close()))
-	return answer, string(text)
+	return answered{w.Code, w.Header()}, w.Body.String()
 }
 
 // requests are one of each route, that succeeds for a caller who may everything.
@@ -191,7 +193,7 @@ func (o *office) requests() map[string]string {
 }
 
 // send sends the request of a route.
-func (o *office) send(h http.Handler, route string, headers ...string) (*http.Response, string) {
+func (o *office) send(h http.Handler, route string, headers ...string) (answered, string) {
 	o.Helper()
 	method, path, _ := strings.Cut(route, " ")
 	more, known := o.requests()[route]
