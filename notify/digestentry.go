@@ -230,20 +230,18 @@ func (n generator) postpone(late []*joining, now time.Time) (err error) {
 // that cancels the job is over, and says why it may not: one is under way.
 func leaveDigests(ctx context.Context, tx storage.Tx, scope Scope, job string) error {
 	return driver.Again("the digests of "+job, func() error { // entries of other jobs come between
-		entries, err := entriesOf(ctx, tx, scope, job)
-		if err != nil {
-			return err
-		}
-		digests, err := jobs.GetMany(ctx, tx, digestsOf(entries))
-		if err != nil {
-			return err
-		}
-		for _, d := range digests {
-			if !d.takesEntries() {
-				return fmt.Errorf("%w: Cancel of %s: its digest is %s", ErrActionRefused, job, d.Status)
+		return digestEntries.Walk(ctx, tx, scope, driver.Query{Where: ofJob(job), OrderBy: "key", Limit: maxPage}, func(page []*digestEntry) error {
+			digests, err := jobs.GetMany(ctx, tx, digestsOf(page))
+			if err != nil {
+				return err
 			}
-		}
-		return jobs.Save(ctx, tx, slices.Collect(maps.Values(digests))...)
+			for _, d := range digests {
+				if !d.takesEntries() {
+					return fmt.Errorf("%w: Cancel of %s: its digest is %s", ErrActionRefused, job, d.Status)
+				}
+			}
+			return jobs.Save(ctx, tx, slices.Collect(maps.Values(digests))...)
+		})
 	})
 }
 
@@ -257,8 +255,12 @@ func digestsOf(entries []*digestEntry) []driver.Place {
 
 // entriesOf are those of one job, of its first thousand recipients.
 func entriesOf(ctx context.Context, from driver.Reader, scope Scope, job string) ([]*digestEntry, error) {
-	within := []driver.Cond{driver.Greater("key", job+"\x1f"), driver.Less("key", job+"\x20")} // as of under
-	return digestEntries.Find(ctx, from, scope, driver.Query{Where: within, OrderBy: "key", Limit: maxPage})
+	return digestEntries.Find(ctx, from, scope, driver.Query{Where: ofJob(job), OrderBy: "key", Limit: maxPage})
+}
+
+// ofJob is the range of the keys of a job's entries, by its key, as under says.
+func ofJob(key string) []driver.Cond {
+	return []driver.Cond{driver.Greater("key", key+"\x1f"), driver.Less("key", key+"\x20")}
 }
 
 // cancelJob cancels a job, and takes it out of the digests that it waits for.

@@ -151,7 +151,7 @@ func held(reason string) []driver.Cond {
 //
 // Like Release it is audited, and returns storage.ErrNotFound where scope has no such
 // key. It is refused ([ErrActionRefused]) for what has ended, for a job whose messages
-// are made (cancel those), and for a message whose call has begun or is in doubt.
+// are made (cancel those) or whose digest is begun with, and for a message whose call has begun or is in doubt.
 func (n Support) Cancel(ctx context.Context, scope Scope, a Artifact, key string, by By) error {
 	switch a {
 	case ArtifactNotificationScheduler:
