@@ -25,7 +25,7 @@ var notifyFaults = []fault{
 	{Name: "I-4 a message is forgotten before its job, which makes it again", In: "notify.madeBy",
 		Old: "j != nil && !j.IsStub()", New: "false", Test: ". TestAJobThatIsAddedToSendsNothingAgain/memory"},
 	{Name: "I-4 a job is forgotten whose message waits for a person", In: "notify.judgeJobs",
-		Old: "needed[n]", New: "false", Test: ". TestWhatIsHeldIsNotForgotten/memory"},
+		Old: "needed[n]", New: "needed[n] && false", Test: ". TestWhatIsHeldIsNotForgotten/memory"},
 	{Name: "I-4 a message that a host asked for leaves no stub", In: "notify.core.wish",
 		Old: "return forget.Shrink", New: "return forget.Delete", Test: ". TestAMessageOfNoJobLeavesAStub/memory"},
 	{Name: "I-4 a message that says nothing is taken for its job's", In: "notify.core.judgeMessages",
