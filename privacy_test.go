@@ -15,7 +15,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry"
-	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/erase"
 	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/outbox"
@@ -26,6 +26,7 @@ import (
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
+	"github.com/belfry-go/belfry/survey"
 )
 
 // somebody is a person of whom every text has the name in it.
@@ -200,7 +201,7 @@ func (o *office) rows() map[string]string {
 	out := map[string]string{}
 	o.need(o.store.View(o.t.Context(), func(from driver.Reader) error {
 		clear(out)
-		for _, s := range slices.Concat(driver.Schemas(), notify.Schemas(), gate.Schemas(), outbox.Schemas(), forget.Schemas(), erase.Schemas(), audit.Schemas()) {
+		for _, s := range slices.Concat(driver.Schemas(), notify.Schemas(), gate.Schemas(), outbox.Schemas(), forget.Schemas(), erase.Schemas(), automation.Schemas(), survey.Schemas()) {
 			rows, err := from.Select(o.t.Context(), s, driver.Everywhere(), driver.Query{Limit: 10_000})
 			if err != nil {
 				return err
@@ -380,6 +381,90 @@ func TestWhatComesAgainForAnErasedPersonIsNotSent(t *testing.T) {
 		}
 		if _, err := o.poller.Privacy().Report(t.Context(), "", erased.ID); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// Reminders, series and surveys are found by the same Ref: what waits is cancelled, and
+// what has ended is emptied.
+func TestRemindersAndSurveysOfAPersonAreErased(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		o := newOffice(t, store, clk)
+		reminders := automation.New(store, o.out, nil)
+		reminders.Register(automation.ReminderType{
+			Name: "visit", SendAt: "09:00", Zone: "UTC", Template: notify.Template{Subject: "A visit"},
+			Recipients: automation.RecipientFunc(func(_ context.Context, d automation.Due) ([]notify.Recipient, error) {
+				return []notify.Recipient{{Ref: d.Person, Channel: "email:test", Address: somebody(strings.TrimPrefix(d.Person, "ref-")).mail()}}, nil
+			}),
+		})
+		surveys := survey.New(store, &survey.Options{
+			SurveyURL: "https://school.example/s/{token}", Gates: &gate.Options{HashKey: []byte("a key of the hashes of recipients")},
+		}, o.mails)
+		_, err := surveys.Publish(t.Context(), survey.Version{SurveyID: 1, Name: "visit", IntegrationID: "visit", Definition: json.RawMessage(`{
+			"questions": [{"id": "rate", "type": "rating", "min": 1, "max": 10, "required": true}],
+			"triggers": [{"id": "visit", "enabled": true, "eventKind": "visit", "dedupRecipe": ["templateId", "recipient.address", "candidate.wip"],
+				"schedule": {"initialDelay": "0d", "reminders": ["1d"]}, "channel": "email:test"}]}`)})
+		o.need(err)
+		o.poller = belfry.NewPoller(store, nil, reminders, o.out, surveys)
+		soon, later := automation.Date{Year: 2026, Month: 3, Day: 2}, automation.Date{Year: 2026, Month: 5, Day: 1}
+		for i, who := range []somebody{canary, other} {
+			for source, on := range map[string]automation.Date{fmt.Sprint("soon-", i): soon, fmt.Sprint("later-", i): later} {
+				_, err := reminders.Ensure(t.Context(), automation.Candidate{
+					Type: "visit", Person: who.ref(), Source: automation.Source{Type: "visit", ID: source}, TargetDate: on,
+				})
+				o.need(err)
+			}
+			_, err = reminders.Ensure(t.Context(), automation.Candidate{
+				Type: "visit", Person: who.ref(), Source: automation.Source{Type: "course", ID: fmt.Sprint("weekly-", i)}, Recurrence: &automation.Recurrence{Cron: "0 9 * * 5"},
+			})
+			o.need(err)
+			report, err := surveys.Ingest(t.Context(), survey.Batch{EventKind: "visit", Items: []survey.Item{{
+				Payload:   json.RawMessage(fmt.Sprintf(`{"wip":"%d","CustomerName":%q}`, i, who)),
+				Recipient: survey.Recipient{Address: who.mail(), CustomerRef: who.ref()},
+			}}})
+			if err != nil || len(report.Items[0].Instances) != 1 {
+				t.Fatal(report, err)
+			}
+		}
+		clk.Add(36 * time.Hour)
+		o.drain()
+		before := o.rows()
+		for _, table := range []string{"automation_scheduler", "automation_series", "survey_instance"} {
+			if tell(before, canary)[table] == 0 {
+				t.Errorf("%s does not know the person to begin with", table)
+			}
+		}
+		report, err := o.poller.Privacy().Erase(t.Context(), "", canary.person(), dpo)
+		o.need(err)
+		if report.Tables["automation_scheduler"].Emptied != 3 || report.Tables["automation_series"].Cut != 1 || report.Tables["survey_instance"].Cut != 1 {
+			t.Errorf("%+v", report.Tables)
+		}
+		clk.Add(time.Hour)
+		o.drain()
+		after := o.rows()
+		for row, text := range after {
+			if strings.Contains(strings.ToLower(text), string(canary)) {
+				t.Errorf("%s: %s", row, text)
+			}
+		}
+		for row, was := range before {
+			if strings.Contains(was, string(other)) && strings.HasPrefix(row, "survey") && after[row] != was {
+				t.Errorf("%s is changed:\n%s\n%s", row, was, after[row])
+			}
+		}
+		sent := len(o.mails.Messages())
+		for range 10 {
+			clk.Add(7 * 24 * time.Hour)
+			o.drain()
+		}
+		for _, m := range o.mails.Messages()[sent:] {
+			if m.To != other.mail() {
+				t.Errorf("%s got %q", m.To, m.Subject)
+			}
+		}
+		if len(o.mails.Messages()) == sent {
+			t.Error("the other got nothing either")
 		}
 	})
 }

@@ -102,6 +102,8 @@ const (
 	// CancelledBySupport: a person stopped the row for good (see the audit). Only
 	// Release or Retry brings it back.
 	CancelledBySupport Reason = "CancelledBySupport"
+	// PersonErased: whom the row was about was erased. No action needed.
+	PersonErased Reason = "PersonErased"
 )
 
 // holdReasons are those of support holds. A hold has no other reason.

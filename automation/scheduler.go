@@ -54,6 +54,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/erase"
 	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/work"
@@ -186,7 +187,7 @@ func (s *core) now() time.Time { return driver.Now(s.store) }
 // the one that reconciles the types with a [Scan], and the one that deletes old rows. The
 // last three rest while there is nothing for them.
 func (s *Scheduler) Passes() []work.Pass {
-	return []work.Pass{s.worker().unservedPass(), s.worker().duePass(), reportPass{s.core}, reconcilePass{s.core}, forget.Pass(s.store, "automation.retention", s.keeper().forgetting)}
+	return []work.Pass{s.worker().unservedPass(), s.worker().duePass(), reportPass{s.core}, reconcilePass{s.core}, forget.Pass(s.store, "automation.retention", s.keeper().forgetting), erase.Pass(s.keeper().erasing())}
 }
 
 // States gives the state machines of this package, for the documentation.

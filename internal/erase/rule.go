@@ -57,6 +57,12 @@ type Spec[R any] struct {
 	CutFrom  []string
 	// Keeps are columns that tell of people and stay in a row that does, and why.
 	Keeps map[string]string
+	// Write erases rows that are cut in a way of the domain's own, in the place of Rewrites;
+	// Most is how many of them one transaction takes, 300 if it is zero.
+	Write func(ctx context.Context, tx storage.Tx, rows []*R) error
+	Most  int
+	// With names the table whose rows these go with: they are found to be shown.
+	With string
 	// Audited says that people act on rows, so that what the audit says of it goes, too.
 	Audited bool
 	// Show leaves of a row what is the person's, and says whether anything is; nil: all is.
@@ -164,6 +170,10 @@ func (s Spec[R]) how() string {
 			says = append(says, s.Keeps[column])
 		}
 		return "stays: " + strings.Join(slices.Compact(says), "; ")
+	case s.With != "":
+		return "deleted with `" + s.With + "`"
+	case s.Write != nil:
+		return "emptied, but for its key"
 	case s.Empties != nil:
 		says = append(says, "emptied, but for its key")
 	case s.Rewrites == nil:
@@ -183,7 +193,7 @@ func Of[R any](s Spec[R]) Rule {
 			if s.Empties != nil {
 				return s.Empties.Empties(column)
 			}
-			return s.Rewrites == nil && !s.Stay // the row goes
+			return s.Rewrites == nil && s.Write == nil && !s.Stay // the row goes
 		},
 		ways: func(of Subject) int { return len(s.ways(of)) },
 		plan: s.plan, show: s.shown,
@@ -223,13 +233,13 @@ func (s Spec[R]) plan(ctx context.Context, store storage.Store, of Subject, at A
 	}
 	var w written[R]
 	for _, r := range rows {
-		if w.rows() >= most && !at.Dry {
+		if w.rows() >= cmp.Or(s.Most, most) && !at.Dry {
 			step.Next, step.again = after, true // what is written now is not found again
 			break
 		}
 		fate := Fate{Verdict: Delete}
 		switch {
-		case s.Stay:
+		case s.Stay || s.With != "":
 			fate.Verdict = Leave
 		case s.Judge != nil:
 			if fate, err = s.Judge(ctx, of, at, r); err != nil {
@@ -305,7 +315,12 @@ func (s Spec[R]) apply(ctx context.Context, tx storage.Tx, w written[R]) (done C
 	}
 	write(w.gone, &done.Deleted, func(rows []*R) error { return s.Table.Delete(ctx, tx, rows...) })
 	write(w.emptied, &done.Emptied, func(rows []*R) error { return s.Empties.Save(ctx, tx, rows...) })
-	write(w.cut, &done.Cut, func(rows []*R) error { return s.Rewrites.Save(ctx, tx, rows...) })
+	write(w.cut, &done.Cut, func(rows []*R) error {
+		if s.Write != nil {
+			return s.Write(ctx, tx, rows)
+		}
+		return s.Rewrites.Save(ctx, tx, rows...)
+	})
 	if err != nil {
 		return Count{}, nil, err
 	}

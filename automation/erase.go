@@ -1,0 +1,88 @@
+package automation
+
+import (
+	"context"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/erase"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// What is left of a row whose person is erased: what answers a repeated wish.
+var (
+	scheduleErasures = schedules.Erasures("trigger_type", "trigger_key", "target_date", "days_before", "input_hash", "scheduled_on", "scheduled_local_date", "created_on", "ended_on", "reason_code")
+	seriesRewriting  = seriesTable.Rewriting()
+)
+
+// erasing is the part of this package in the erasure of a person.
+func (s keeper) erasing() erase.Part { return erase.Part{Name: "automation", Rules: s.erasures} }
+
+// erasures go through the tables of this package: a series is found by its occurrences, so
+// it goes before them.
+func (s keeper) erasures() []erase.Rule {
+	const ids = "an id of the host's, as in the key, which stays so that nothing is made again"
+	return []erase.Rule{
+		erase.Of(erase.Spec[series]{
+			Table: seriesTable, Rewrites: seriesRewriting, CutFrom: []string{"person"}, Keeps: map[string]string{"source": ids},
+			Ways: func(p erase.Subject) (out []erase.Way[series]) {
+				for _, way := range remindersOf(p) {
+					out = append(out, erase.Via(way, seriesTable, func(r *scheduleRow) []driver.Place {
+						if key := r.seriesKey(); key != "" {
+							return []driver.Place{{Scope: r.Scope, Key: key}}
+						}
+						return nil
+					}))
+				}
+				return out
+			},
+			Judge: func(_ context.Context, _ erase.Subject, _ erase.At, d *series) (erase.Fate, error) {
+				if !d.Active && d.Person == "" {
+					return erase.Fate{}, nil
+				}
+				d.Active, d.Person = false, ""
+				return erase.Fate{Verdict: erase.Cut}, nil
+			},
+		}),
+		erase.Of(erase.Spec[scheduleRow]{
+			Table: schedules, Empties: scheduleErasures, Audited: true, Ways: remindersOf,
+			Judge: func(_ context.Context, _ erase.Subject, at erase.At, r *scheduleRow) (erase.Fate, error) {
+				return r.erase(at.Now), nil
+			},
+			Keeps: map[string]string{"key": "a repeated wish finds it, by the id of what it is about; ended rows are found by Candidate.Person alone"},
+		}),
+		erase.Stays(sources, map[string]string{"source": ids}),
+		erase.Stays(ownerships, map[string]string{"source": ids, "coordinates": "where the delivery of a run is"}),
+		erase.Stays(rollouts, map[string]string{"source": ids, "changed_by": "who acted", "reason": "why"}),
+		erase.Stays(pauses, map[string]string{"paused_by": "who acted", "reason": "why"}),
+		erase.Stays(reconciliations, map[string]string{
+			"scan_cursor": "where the host's scan is", "run_report": "counts", "last_report": "counts",
+			"skipped": "ids of what could not be planned, until it can", "diagnostics": "the host's last error, until the next page",
+		}),
+	}
+}
+
+// remindersOf are the rows that name the person, and the open ones about what is theirs.
+func remindersOf(p erase.Subject) (out []erase.Way[scheduleRow]) {
+	if p.Ref != "" {
+		out = append(out, erase.By(schedules, p.Scope, driver.Eq("person", p.Ref)))
+	}
+	for _, e := range p.Entities {
+		open := driver.Any(driver.NotNull("due_on"), driver.Eq("is_on_support_hold", true))
+		out = append(out, erase.By(schedules, p.Scope, open, driver.Eq("source_type", e.Type), driver.Eq("source", e.ID)))
+	}
+	return out
+}
+
+// erase says what becomes of a row, and cancels it if nothing came of it yet.
+func (r *scheduleRow) erase(now time.Time) erase.Fate {
+	switch {
+	case r.IsErased():
+		return erase.Fate{}
+	case !r.LeaseExpiresOn.IsZero():
+		return erase.Fate{Verdict: erase.Wait}
+	case r.Status != StatusCompleted && r.Status != StatusCancelled:
+		r.to(now, StatusCancelled)
+		r.ReasonCode = PersonErased
+	}
+	return erase.Fate{Verdict: erase.Empty}
+}

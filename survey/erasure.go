@@ -1,0 +1,63 @@
+package survey
+
+import (
+	"context"
+
+	"github.com/belfry-go/belfry/internal/erase"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// erasing is the part of this package in the erasure of a person, whose Ref is the
+// CustomerRef.
+func (s *core) erasing() erase.Part { return erase.Part{Name: "survey", Rules: erasures} }
+
+// byErasure is who the log of an instance names.
+var byErasure = By{Actor: "erasure", Reason: "a person was erased"}
+
+func erasures() []erase.Rule {
+	goes := map[string]string{
+		"agent_id":     "whom the customer spoke to, until the response goes",
+		"customer_ref": "of a link that retention has emptied before its response: it is not found any more",
+	}
+	return []erase.Rule{
+		erase.Of(erase.Spec[responseRow]{
+			Table: responses, With: instances.Name, Keeps: goes,
+			Ways: func(p erase.Subject) (out []erase.Way[responseRow]) {
+				for _, way := range instancesOf(p) {
+					out = append(out, erase.Via(way, responses, func(i *instanceRow) []driver.Place {
+						return []driver.Place{{Scope: i.Scope, Key: i.PublicID}}
+					}))
+				}
+				return out
+			},
+		}),
+		erase.Of(erase.Spec[answerRow]{
+			Table: answers, With: responses.Name, Ways: func(erase.Subject) []erase.Way[answerRow] { return nil },
+		}),
+		erase.Of(erase.Spec[instanceRow]{
+			Table: instances, Ways: instancesOf, Most: 3, // of up to two hundred answers each
+			CutFrom: []string{"metadata", "customer_ref", "recipient_address", "recipient_locale"},
+			Keeps:   map[string]string{"key": "the same event asks nobody again; links without a CustomerRef are not found by their address"},
+			Judge: func(_ context.Context, _ erase.Subject, _ erase.At, i *instanceRow) (erase.Fate, error) {
+				return erase.Fate{Verdict: erase.Cut}, nil
+			},
+			Write: func(ctx context.Context, tx storage.Tx, rows []*instanceRow) error {
+				for _, i := range rows {
+					if err := eraseInstance(ctx, tx, i.Scope, i.PublicID, byErasure); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+		}),
+	}
+}
+
+// instancesOf are the links that the person was sent.
+func instancesOf(p erase.Subject) []erase.Way[instanceRow] {
+	if p.Ref == "" {
+		return nil
+	}
+	return []erase.Way[instanceRow]{erase.By(instances, p.Scope, driver.Eq("customer_ref", p.Ref))}
+}
