@@ -161,7 +161,7 @@ func (r *retelling) invite(id string) (storage.Outcome, error) {
 	r.mu.Lock()
 	sent := r.sent[id] > 0
 	r.mu.Unlock()
-	if sent && r.rng.IntN(2) == 0 {
+	if sent && r.rng.IntN(8) > 0 {
 		_, err = r.asked.Complete(r.t.Context(), r.scope, got.PublicID, survey.Response{Answers: json.RawMessage(`{"rate": 5}`)})
 		if errors.Is(err, survey.ErrNoSurvey) { // it is over
 			err = nil
