@@ -132,7 +132,8 @@ func (s *Store) transact(ctx context.Context, f func(*session) error) error {
 }
 
 // apply runs what is missing, each migration in a transaction of its own under
-// the lock row, so that it happens wholly and once.
+// the lock row, so that it happens wholly and once; one that makes an index concurrently
+// outside of any, and again until it is whole.
 func (s *Store) apply(ctx context.Context, all []migration) error {
 	err := s.transact(ctx, func(db *session) error {
 		return s.execAll(ctx, db, "create "+sqltext.HistoryTable, s.names.SetUp())
@@ -145,7 +146,11 @@ func (s *Store) apply(ctx context.Context, all []migration) error {
 		if err != nil {
 			return err
 		}
-		err = s.transact(ctx, func(db *session) error { return s.applyOne(ctx, db, m, text) })
+		if m.isConcurrent() {
+			err = s.applyConcurrently(ctx, m, text)
+		} else {
+			err = s.transact(ctx, func(db *session) error { return s.applyOne(ctx, db, m, text) })
+		}
 		if err != nil {
 			return err
 		}
@@ -161,8 +166,10 @@ func (s *Store) applyOne(ctx context.Context, db *session, m migration, text str
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	if err := s.execAll(ctx, db, "migration "+m.file, []string{text}); err != nil {
-		return err
+	if !m.isConcurrent() { // else it was run before
+		if err := s.execAll(ctx, db, "migration "+m.file, []string{text}); err != nil {
+			return err
+		}
 	}
 	record := s.names.Applied(m.number, m.file, m.sum, driver.Time(s.cfg.Clock.Now()))
 	if _, err := db.Exec(s.inside(ctx), record.Text, record.Args...); err != nil {

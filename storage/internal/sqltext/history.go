@@ -54,3 +54,11 @@ func (n Names) ColumnsOf(table string) Statement {
 func (n Names) IndexesOf(table string) Statement {
 	return Statement{n.Dialect.rebind(n.Dialect.words.indexes()), []any{n.live(table)}}
 }
+
+// Invalid answers with the quoted name of an index of a table (PostgreSQL) if whoever made
+// it concurrently did not end.
+func (n Names) Invalid(index, table string) Statement {
+	return Statement{n.Dialect.rebind(`SELECT format('%I.%I', s.nspname, i.relname) FROM pg_index AS x
+JOIN pg_class AS i ON i.oid = x.indexrelid JOIN pg_namespace AS s ON s.oid = i.relnamespace
+WHERE x.indrelid = to_regclass(?) AND i.relname = ? AND NOT x.indisvalid`), []any{table, index}}
+}
