@@ -103,6 +103,7 @@ var words = map[string]string{
 	"automation Unserved":                "no process has its type",
 	"automation HeldBySupport":           "a person put it on hold",
 	"automation CancelledBySupport":      "a person cancelled it",
+	"automation PersonErased":            "whom it was about was erased",
 
 	"automation/report SubscriptionInactive": "its subscription was paused or deactivated",
 	"automation/report ReportEmpty":          "the report had nothing to say",
