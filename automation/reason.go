@@ -52,6 +52,8 @@ const (
 	// SkippedByPolicy: the [DeliveryPolicy] left nobody over. No action needed,
 	// unless the policy is wrong: mend it, then retry the row.
 	SkippedByPolicy Reason = "SkippedByPolicy"
+	// PersonErased: whom the row was about was erased. No action needed.
+	PersonErased Reason = "PersonErased"
 )
 
 // Reasons of failures; Diagnostics has the details.
@@ -102,8 +104,6 @@ const (
 	// CancelledBySupport: a person stopped the row for good (see the audit). Only
 	// Release or Retry brings it back.
 	CancelledBySupport Reason = "CancelledBySupport"
-	// PersonErased: whom the row was about was erased. No action needed.
-	PersonErased Reason = "PersonErased"
 )
 
 // holdReasons are those of support holds. A hold has no other reason.

@@ -101,7 +101,7 @@ func ExampleOptions() {
 		},
 	}, texts)
 	fmt.Println(len(surveys.Passes()))
-	// Output: 5
+	// Output: 6
 }
 
 // closeVisit is a host's own transaction: the visit is closed and its customer will
