@@ -273,6 +273,7 @@ func TestI29_GaugesShowHealthByNamesFromCode(t *testing.T) {
 			t.Error("asked again within ten seconds:", lines)
 		}
 		pass(20 * time.Second)
+		synctest.Wait() // no poll of this moment is among the calls
 		var calls []string
 		w.store.SetHook(func(c storetest.Call) error {
 			if c.Verb != storetest.Begin && c.Verb != storetest.Next {
