@@ -92,10 +92,10 @@ CREATE TABLE {survey_instance} (
 	due_on           timestamptz,
 	scope            text COLLATE "C" NOT NULL,
 	key              text COLLATE "C" NOT NULL, -- survey, trigger and unique_hash, joined by colons
-	contact_group    text NOT NULL,
 	public_id        text COLLATE "C" NOT NULL, -- opens nothing
 	link_hash        text COLLATE "C" NOT NULL, -- hex of the SHA-256 of the token
 	customer_ref     text COLLATE "C" NOT NULL,
+	contact_group    text NOT NULL,
 	kind             text NOT NULL, -- the channel while a send is scheduled, else empty
 	status           text NOT NULL,
 	lease_expires_on timestamptz,

@@ -87,7 +87,6 @@ CREATE TABLE {survey_instance} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- survey, trigger and unique_hash, joined by colons
-	contact_group    text NOT NULL,
 	kind             TEXT NOT NULL, -- the channel while a send is scheduled, else empty
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
@@ -107,6 +106,7 @@ CREATE TABLE {survey_instance} (
 	triggered_by     TEXT NOT NULL,
 	metadata         TEXT NOT NULL, -- the payload of the event
 	customer_ref     TEXT NOT NULL,
+	contact_group    text NOT NULL,
 	channel          TEXT NOT NULL,
 	recipient_address TEXT NOT NULL,
 	recipient_locale TEXT NOT NULL,
