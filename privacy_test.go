@@ -16,6 +16,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/erase"
 	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/outbox"
@@ -553,6 +554,52 @@ func TestAnErasureMayDieAtAnyMoment(t *testing.T) {
 		}
 		o.untouched(before, after)
 	})
+}
+
+// However much people did to a person's rows, no transaction writes more than a thousand
+// rows, and the first sweep leaves none behind.
+func TestNoTransactionOfAnErasureIsLarge(t *testing.T) {
+	t.Parallel()
+	clk := clock.NewMock()
+	clk.Set(storetest.Start)
+	store := storetest.Memory(t, clk)
+	spy := &storetest.Spy{Store: store}
+	o := newOffice(t, spy, clk)
+	const messages = 320
+	for n := range messages {
+		got, err := o.out.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{
+			PartitionKey: fmt.Sprint("m-", n), RecipientRef: canary.ref(), Address: canary.mail(), Channel: "email:test", NotificationType: "news",
+			Content: notify.Content{Text: canary.said("hello")}, ScheduledOn: clk.Now().Add(24 * time.Hour),
+		})
+		o.need(err)
+		for version := range int64(3) {
+			o.need(store.InTx(t.Context(), func(tx storage.Tx) error {
+				return audit.Write(t.Context(), tx, &audit.Entry{
+					Subject: "outgoing_message", SubjectKey: got[0].Key, SubjectID: int64(n) + 1, SubjectVersion: version + 2,
+					Action: "Release", Actor: "ann", Reason: canary.said("a call"), On: clk.Now(),
+				})
+			}))
+		}
+	}
+	written, largest := map[int]int{}, 0
+	spy.SetHook(func(c storetest.Call) error {
+		switch c.Verb {
+		case storetest.Update, storetest.Delete, storetest.Insert:
+			written[c.Number] += len(c.Rows)
+			largest = max(largest, written[c.Number])
+		}
+		return nil
+	})
+	report, err := o.poller.Privacy().Erase(t.Context(), "", canary.person(), dpo)
+	spy.SetHook(nil)
+	if err != nil || report.Tables["outgoing_message"].Emptied != messages || report.Waiting != 0 || largest > 1000 || largest < 300 {
+		t.Errorf("%+v, %d waiting, %v: at most %d rows in a transaction", report.Tables["outgoing_message"], report.Waiting, err, largest)
+	}
+	clk.Add(time.Hour)
+	o.drain()
+	if of := tell(o.rows(), canary); len(of) > 0 {
+		t.Errorf("left: %v", of)
+	}
 }
 
 // What is with a provider at that moment is erased an hour later.

@@ -230,7 +230,7 @@ func (n generator) postpone(late []*joining, now time.Time) (err error) {
 // that cancels the job is over, and says why it may not: one is under way.
 func leaveDigests(ctx context.Context, tx storage.Tx, scope Scope, job string) error {
 	return driver.Again("the digests of "+job, func() error { // entries of other jobs come between
-		return digestEntries.Walk(ctx, tx, scope, driver.Query{Where: ofJob(job), OrderBy: "key", Limit: maxPage}, func(page []*digestEntry) error {
+		return digestEntries.Walk(ctx, tx, scope, driver.Query{Where: driver.Under(job), OrderBy: "key", Limit: maxPage}, func(page []*digestEntry) error {
 			digests, err := jobs.GetMany(ctx, tx, digestsOf(page))
 			if err != nil {
 				return err
@@ -255,12 +255,7 @@ func digestsOf(entries []*digestEntry) []driver.Place {
 
 // entriesOf are those of one job, of its first thousand recipients.
 func entriesOf(ctx context.Context, from driver.Reader, scope Scope, job string) ([]*digestEntry, error) {
-	return digestEntries.Find(ctx, from, scope, driver.Query{Where: ofJob(job), OrderBy: "key", Limit: maxPage})
-}
-
-// ofJob is the range of the keys of a job's entries, by its key, as under says.
-func ofJob(key string) []driver.Cond {
-	return []driver.Cond{driver.Greater("key", key+"\x1f"), driver.Less("key", key+"\x20")}
+	return digestEntries.Find(ctx, from, scope, driver.Query{Where: driver.Under(job), OrderBy: "key", Limit: maxPage})
 }
 
 // cancelJob cancels a job, and takes it out of the digests that it waits for.
@@ -408,16 +403,25 @@ func entryRule() forget.Rule {
 	})
 }
 
-// inNoDigest keeps jobs that a digest tells, or has told and is not forgotten.
-func inNoDigest(ctx context.Context, from driver.Reader, j *jobRow, v forget.Verdict) (forget.Verdict, error) {
-	if j.Status != StatusDigested || v == forget.Keep {
-		return v, nil
+// keepDigested keeps jobs that a digest tells, or has told and is not forgotten.
+func keepDigested(ctx context.Context, from driver.Reader, rows []*jobRow, verdicts []forget.Verdict) error {
+	var places []driver.Place
+	var asked []int
+	for i, j := range rows {
+		if j.Status == StatusDigested && verdicts[i] != forget.Keep {
+			places, asked = append(places, jobs.PlaceOf(j)), append(asked, i)
+		}
 	}
-	entries, err := entriesOf(ctx, from, j.Scope, j.Key)
-	if len(entries) > 0 {
-		return forget.Keep, err
+	told, err := digestEntries.Under(ctx, from, places)
+	if err != nil {
+		return err
 	}
-	return v, err
+	for n, i := range asked {
+		if told[n] {
+			verdicts[i] = forget.Keep
+		}
+	}
+	return nil
 }
 
 // entries are the jobs of a digest, the first thousand; nil for other jobs.

@@ -66,10 +66,10 @@ func (n *core) forgetting() []forget.Rule {
 				out, err := judgeJobs(ctx, from, at, rows, func(j *jobRow) (Scope, string, forget.Verdict) {
 					return j.Scope, j.Coordinates().RowKey, n.wish(j.Kind, j.IsStub(), at.Now, j.EndedOn)
 				})
-				for i := 0; err == nil && i < len(rows); i++ {
-					out[i], err = inNoDigest(ctx, from, rows[i], out[i])
+				if err != nil {
+					return nil, err
 				}
-				return out, err
+				return out, keepDigested(ctx, from, rows, out)
 			},
 		}),
 		forget.Of(forget.Spec[messagingJobRow]{

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -356,8 +357,11 @@ func TestWhatIsStaleExpiresAndIsNotSent(t *testing.T) {
 		}
 		h.clk.Add(3 * hour)
 		h.resume(notify.Extent{Everywhere: true})
+		var mu sync.Mutex
 		var heard []notify.ChangeKind
 		h.Subscribe(notify.StatusFunc("host", func(_ context.Context, c notify.StatusChange) error {
+			mu.Lock()
+			defer mu.Unlock()
 			heard = append(heard, c.Kind)
 			return nil
 		}))

@@ -387,7 +387,7 @@ func under(parts ...string) ([]driver.Cond, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []driver.Cond{driver.Greater("key", prefix+"\x1f"), driver.Less("key", prefix+"\x20")}, nil
+	return driver.Under(prefix), nil
 }
 
 // list reads a page of rows in the order of their keys, and says where the next

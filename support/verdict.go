@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -200,17 +201,9 @@ func toOthers(e *Entry, person string) bool {
 
 // inDoubt reports whether nobody knows whether it was sent.
 func inDoubt(e *Entry) bool {
-	for _, c := range e.Can {
-		if c == Resolve {
-			return true
-		}
-	}
-	for _, m := range e.Messages {
-		if m.Outcome == NeedsYou && m.Status == "OutcomeUnknown" {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(e.Can, Resolve) || slices.ContainsFunc(e.Messages, func(m MessageState) bool {
+		return m.Outcome == NeedsYou && m.Status == notify.StatusOutcomeUnknown
+	})
 }
 
 // absent says why nobody has asked for it.

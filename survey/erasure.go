@@ -36,7 +36,7 @@ func erasures() []erase.Rule {
 			Table: answers, With: responses.Name, Ways: func(erase.Subject) []erase.Way[answerRow] { return nil },
 		}),
 		erase.Of(erase.Spec[instanceRow]{
-			Table: instances, Ways: instancesOf, Most: 3, // of up to two hundred answers each
+			Table: instances, Audited: true, Ways: instancesOf, Most: 3, // of up to two hundred answers each
 			CutFrom: []string{"metadata", "customer_ref", "recipient_address", "recipient_locale"},
 			Keeps:   map[string]string{"key": "the same event asks nobody again; links without a CustomerRef are not found by their address"},
 			Judge: func(_ context.Context, _ erase.Subject, _ erase.At, i *instanceRow) (erase.Fate, error) {

@@ -124,7 +124,7 @@ func (r *recount) finish(ctx context.Context) error {
 			left[p] = c
 		}
 		err := resultRows.Walk(ctx, tx, r.ref.scope, driver.Query{
-			Where:   []driver.Cond{driver.Greater("key", headKey(r.ref.id)+"\x1f"), driver.Less("key", headKey(r.ref.id)+"\x20")},
+			Where:   driver.Under(headKey(r.ref.id)),
 			OrderBy: "key", Limit: 1000,
 		}, func(page []*resultRow) error {
 			var kept, empty []*resultRow

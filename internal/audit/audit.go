@@ -97,7 +97,7 @@ func IsDry(o *Options) bool { return o != nil && o.DryRun }
 // of them first. What was erased is not among them.
 func History(ctx context.Context, from driver.Reader, scope storage.Scope, subject, subjectKey string, limit int) ([]*Entry, error) {
 	rows, err := People.Find(ctx, from, scope, driver.Query{ // most have one, none that is before the limit is left out
-		Where:   append(about(rowPrefix(subject, subjectKey)), driver.Eq("kind", kindRow)),
+		Where:   append(driver.Under(rowsKey(subject, subjectKey)), driver.Eq("kind", kindRow)),
 		Columns: []string{"pseudonym"}, OrderBy: "key", Desc: true, Limit: limit,
 	})
 	if err != nil {
@@ -108,7 +108,7 @@ func History(ctx context.Context, from driver.Reader, scope storage.Scope, subje
 		if len(last) == limit {
 			break
 		}
-		entries, err := Table.Find(ctx, from, scope, driver.Query{Where: about(p.Pseudonym + "\x1f"), OrderBy: "key", Desc: true, Limit: limit - len(last)})
+		entries, err := Table.Find(ctx, from, scope, driver.Query{Where: driver.Under(p.Pseudonym), OrderBy: "key", Desc: true, Limit: limit - len(last)})
 		if err != nil {
 			return nil, err
 		}

@@ -37,21 +37,16 @@ var People = driver.Define[Personal]("audit_person").Grows(driver.WithWork).
 	Kept("Retention.Audit", "which row, whose deed and in what words; without it an entry tells of nobody").
 	Erased("deleted, and the entries stay").Limit(8 << 10).Deciding("pseudonym")
 
-// rowPrefix begins the keys of all that is told of the rows of one key: of no other key,
-// since its length comes first.
-func rowPrefix(subject, subjectKey string) string {
-	return fmt.Sprintf("%s\x1f%s\x1f%04d\x1f%s\x1f", kindRow, subject, len(subjectKey), subjectKey)
-}
-
-// about holds for all keys that begin with a prefix of digits to come.
-func about(prefix string) []driver.Cond {
-	return []driver.Cond{driver.Greater("key", prefix), driver.Less("key", prefix+":")} // ':' follows the digits
+// rowsKey is what the keys of all that is told of the rows of one key are under: those of
+// no other key, since its length comes first.
+func rowsKey(subject, subjectKey string) string {
+	return fmt.Sprintf("%s\x1f%s\x1f%04d\x1f%s", kindRow, subject, len(subjectKey), subjectKey)
 }
 
 // rowKey is the key of an entry's row, and wordsKey that of its words: a row that was
 // deleted and made again is another one, behind the old one.
 func (e *Entry) rowKey() string {
-	return rowPrefix(e.Subject, e.SubjectKey) + fmt.Sprintf("%019d", e.SubjectID)
+	return rowsKey(e.Subject, e.SubjectKey) + fmt.Sprintf("\x1f%019d", e.SubjectID)
 }
 
 func (e *Entry) wordsKey() string { return e.rowKey() + fmt.Sprintf("\x1f%019d", e.SubjectVersion) }
@@ -169,15 +164,24 @@ const erasePage = 400
 
 // Forget erases what ties entries to the rows of subject (a table) under keys, and the
 // words of whoever acted on them; the entries stay, and tell of nobody. It deletes at
-// most 400 rows: more says that it is to be called again, in another transaction. What
-// is written meanwhile begins a new history, which a later call finds.
-func Forget(ctx context.Context, tx storage.Tx, scope storage.Scope, subject string, subjectKeys ...string) (more bool, err error) {
+// most 400 rows, and is to be called again, in another transaction, until it answers that
+// there were none. What is written meanwhile begins a new history, which a later call
+// finds.
+func Forget(ctx context.Context, tx storage.Tx, scope storage.Scope, subject string, subjectKeys ...string) (some bool, err error) {
+	places := make([]driver.Place, len(subjectKeys))
+	for i, key := range subjectKeys {
+		places[i] = driver.Place{Scope: scope, Key: rowsKey(subject, key)}
+	}
+	told, err := People.Under(ctx, tx, places)
+	if err != nil {
+		return false, err
+	}
 	left := erasePage
-	for _, key := range subjectKeys {
-		if left == 0 {
-			return true, nil
+	for i, at := range places {
+		if !told[i] || left == 0 {
+			continue
 		}
-		rows, err := People.Find(ctx, tx, scope, driver.Query{Where: about(rowPrefix(subject, key)), OrderBy: "key", Limit: left})
+		rows, err := People.Find(ctx, tx, scope, driver.Query{Where: driver.Under(at.Key), OrderBy: "key", Limit: left})
 		if err != nil {
 			return false, err
 		}
@@ -186,7 +190,7 @@ func Forget(ctx context.Context, tx storage.Tx, scope storage.Scope, subject str
 		}
 		left -= len(rows)
 	}
-	return left == 0, nil
+	return left < erasePage, nil
 }
 
 // ForgetActor erases who somebody was that acted: entries call them by a pseudonym that

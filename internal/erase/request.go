@@ -263,7 +263,7 @@ func (e *Eraser) step(ctx context.Context, r *request) error {
 	rule := e.rules[r.Progress.Rule]
 	if r.Progress.Way >= rule.ways(s) {
 		next.Progress.Rule, next.Progress.Way = r.Progress.Rule+1, 0
-		return e.save(ctx, &next, Step{}, rule)
+		return e.save(ctx, r, &next, Step{}, rule)
 	}
 	step, err := rule.plan(ctx, e.store, s, At{Now: now}, r.Progress.Way, r.Progress.After)
 	if err != nil {
@@ -273,22 +273,28 @@ func (e *Eraser) step(ctx context.Context, r *request) error {
 		next.Progress.Way++
 	}
 	next.Progress.leave(rule.Table(), step.waiting)
-	return e.save(ctx, &next, step, rule)
+	return e.save(ctx, r, &next, step, rule)
 }
 
-// save writes a step and the place behind it; an ErrStale, and nothing, if somebody else
-// has gone on.
-func (e *Eraser) save(ctx context.Context, r *request, step Step, rule Rule) error {
+// save writes a step and the place behind it, or where the erasure is if the step is to be
+// taken again; an ErrStale, and nothing, if somebody else has gone on.
+func (e *Eraser) save(ctx context.Context, at, behind *request, step Step, rule Rule) error {
 	return e.store.InTx(ctx, func(tx storage.Tx) error {
-		next := *r // the transaction may run again
-		next.Progress = r.Progress.clone()
+		var got applied
 		if step.apply != nil {
-			done, lost, err := step.apply(ctx, tx)
-			if err != nil {
+			var err error
+			if got, err = step.apply(ctx, tx); err != nil {
 				return fmt.Errorf("%s: %w", rule.Table(), err)
 			}
-			next.Progress.leave(rule.Table(), lost)
-			next.Progress.Tables[rule.Table()] = next.Progress.Tables[rule.Table()].Add(done)
+		}
+		next := *behind // the transaction may run again
+		if got.first {
+			next = *at
+		}
+		next.Progress = next.Progress.clone()
+		if step.apply != nil && !got.first {
+			next.Progress.leave(rule.Table(), got.lost)
+			next.Progress.Tables[rule.Table()] = next.Progress.Tables[rule.Table()].Add(got.done)
 		}
 		return requests.Save(ctx, tx, &next)
 	})

@@ -151,10 +151,8 @@ func (r Rule) Treats(column string) string {
 	case r.empties(column):
 		return "emptied"
 	}
-	for _, c := range r.cutFrom {
-		if c == column {
-			return "cut"
-		}
+	if slices.Contains(r.cutFrom, column) {
+		return "cut"
 	}
 	return ""
 }
@@ -217,7 +215,15 @@ type Step struct {
 	found map[int64]Verdict
 	// waiting are the ids of rows that are looked at again later.
 	waiting []int64
-	apply   func(ctx context.Context, tx storage.Tx) (done Count, lost []int64, err error)
+	apply   func(ctx context.Context, tx storage.Tx) (applied, error)
+}
+
+// applied is what a transaction did of a step.
+type applied struct {
+	done Count
+	lost []int64 // ids of rows that somebody wrote since
+	// first says that something else had to be done first: the step is to be taken again.
+	first bool
 }
 
 // plan looks at the next rows of a way.
@@ -252,7 +258,7 @@ func (s Spec[R]) plan(ctx context.Context, store storage.Store, of Subject, at A
 			step.waiting = append(step.waiting, s.Table.Record(r).ID)
 		}
 	}
-	step.apply = func(ctx context.Context, tx storage.Tx) (Count, []int64, error) { return s.apply(ctx, tx, w) }
+	step.apply = func(ctx context.Context, tx storage.Tx) (applied, error) { return s.apply(ctx, tx, of.Scope, w) }
 	return step, nil
 }
 
@@ -288,12 +294,12 @@ func (w *written[R]) add(f Fate, at driver.Place, table string, r *R) {
 
 // apply writes copies, for the transaction may run again. Rows that somebody wrote since
 // are lost to this look.
-func (s Spec[R]) apply(ctx context.Context, tx storage.Tx, w written[R]) (done Count, lost []int64, err error) {
-	if more, err := s.forgetDeeds(ctx, tx, w); err != nil || more {
-		return done, s.ids(w.gone, w.emptied, w.cut), err
+func (s Spec[R]) apply(ctx context.Context, tx storage.Tx, scope storage.Scope, w written[R]) (out applied, err error) {
+	if out.first, err = s.forgetDeeds(ctx, tx, scope, w); err != nil || out.first {
+		return out, err
 	}
 	if err := tx.Store().Blobs().Keep(ctx, tx, w.keep...); err != nil {
-		return done, nil, err
+		return out, err
 	}
 	var owned []storage.Owned
 	write := func(rows []*R, n *int, how func([]*R) error) {
@@ -306,55 +312,51 @@ func (s Spec[R]) apply(ctx context.Context, tx storage.Tx, w written[R]) (done C
 		}
 		for i, r := range rows {
 			if missed[i] {
-				lost = append(lost, s.Table.Record(r).ID)
+				out.lost = append(out.lost, s.Table.Record(r).ID)
 			} else {
 				owned = append(owned, w.release[r])
 			}
 		}
 		*n = len(rows) - len(missed)
 	}
-	write(w.gone, &done.Deleted, func(rows []*R) error { return s.Table.Delete(ctx, tx, rows...) })
-	write(w.emptied, &done.Emptied, func(rows []*R) error { return s.Empties.Save(ctx, tx, rows...) })
-	write(w.cut, &done.Cut, func(rows []*R) error {
+	write(w.gone, &out.done.Deleted, func(rows []*R) error { return s.Table.Delete(ctx, tx, rows...) })
+	write(w.emptied, &out.done.Emptied, func(rows []*R) error { return s.Empties.Save(ctx, tx, rows...) })
+	write(w.cut, &out.done.Cut, func(rows []*R) error {
 		if s.Write != nil {
 			return s.Write(ctx, tx, rows)
 		}
 		return s.Rewrites.Save(ctx, tx, rows...)
 	})
 	if err != nil {
-		return Count{}, nil, err
+		return applied{}, err
 	}
 	all, err := driver.OwnedBy(ctx, tx, s.Table.Name, s.places(w.gone, w.emptied)...)
 	if err != nil {
-		return Count{}, nil, err
+		return applied{}, err
 	}
-	return done, lost, driver.Release(ctx, tx, append(owned, slices.Collect(maps.Values(all))...)...)
+	return out, driver.Release(ctx, tx, append(owned, slices.Collect(maps.Values(all))...)...)
 }
 
-// forgetDeeds takes what people did to rows out of the audit; there may be more than one
-// transaction takes.
-func (s Spec[R]) forgetDeeds(ctx context.Context, tx storage.Tx, w written[R]) (more bool, err error) {
+// forgetDeeds takes what people did to rows out of the audit, and reports whether there
+// was anything: it fills a transaction of its own.
+func (s Spec[R]) forgetDeeds(ctx context.Context, tx storage.Tx, scope storage.Scope, w written[R]) (some bool, err error) {
 	if !s.Audited {
 		return false, nil
 	}
-	for _, at := range s.places(w.gone, w.emptied) {
-		if more, err = audit.Forget(ctx, tx, at.Scope, s.Table.Name, at.Key); err != nil || more {
-			return more, err
-		}
+	rows := [][]*R{w.gone, w.emptied}
+	if s.Write != nil { // it empties what is cut
+		rows = append(rows, w.cut)
 	}
-	return false, nil
+	var keys []string
+	for _, at := range s.places(rows...) {
+		keys = append(keys, at.Key)
+	}
+	return audit.Forget(ctx, tx, scope, s.Table.Name, keys...)
 }
 
 func (s Spec[R]) places(some ...[]*R) (out []driver.Place) {
 	for _, r := range slices.Concat(some...) {
 		out = append(out, s.Table.PlaceOf(r))
-	}
-	return out
-}
-
-func (s Spec[R]) ids(some ...[]*R) (out []int64) {
-	for _, r := range slices.Concat(some...) {
-		out = append(out, s.Table.Record(r).ID)
 	}
 	return out
 }

@@ -38,7 +38,7 @@ var internalFaults = []fault{
 	{Name: "audit: an entry holds the key of its row", In: "audit.hide",
 		Old: "of(p[0]), e.SubjectVersion", New: "e.SubjectKey, e.SubjectVersion", Test: "./internal/audit TestAnEntryHoldsNothingPersonal/memory"},
 	{Name: "audit: the words about who was erased stay", In: "audit.Forget",
-		Old: "Where: about(rowPrefix(subject, key))", New: "Where: append(about(rowPrefix(subject, key)), driver.Eq(\"kind\", kindRow))",
+		Old: "Where: driver.Under(at.Key)", New: "Where: append(driver.Under(at.Key), driver.Eq(\"kind\", kindRow))",
 		Test: "./internal/audit TestErasureLeavesTheEntries/memory"},
 	{Name: "audit: what ties an entry to people outlives it", In: "audit.Orphans",
 		Old: "n == 0", New: "n < 0", Test: ". TestTheAuditGoesAsTheHostSays/memory"},

@@ -109,7 +109,7 @@ func ofType(notificationType string) ([]driver.Cond, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []driver.Cond{driver.Greater("key", prefix+"\x1f"), driver.Less("key", prefix+"\x20")}, nil
+	return driver.Under(prefix), nil
 }
 
 // Put stores a set as the newest version of a type, and returns the version; a set that

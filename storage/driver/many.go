@@ -62,6 +62,12 @@ func (t *Table[R]) Under(ctx context.Context, from Reader, places []Place, where
 // less, and to greater than any of them.
 func UnderKey(key string) (from, to string) { return key + "\x1f", key + "\x20" }
 
+// Under holds for the keys that go on behind key and U+001F.
+func Under(key string) []Cond {
+	from, to := UnderKey(key)
+	return []Cond{Greater("key", from), Less("key", to)}
+}
+
 // distinct leaves out keys that no row can have, and what comes again.
 func (s *Schema) distinct(places []Place) ([]Place, error) {
 	seen := make(map[Place]bool, len(places))
