@@ -48,7 +48,7 @@ func (s keeper) erasures() []erase.Rule {
 			Judge: func(_ context.Context, _ erase.Subject, at erase.At, r *scheduleRow) (erase.Fate, error) {
 				return r.erase(at.Now), nil
 			},
-			Keeps: map[string]string{"key": "a repeated wish finds it, by the id of what it is about; ended rows are found by Candidate.Person alone"},
+			Keeps: map[string]string{"key": "a repeated wish finds it, by the id of what it is about"},
 		}),
 		erase.Stays(sources, map[string]string{"source": ids}),
 		erase.Stays(ownerships, map[string]string{"source": ids, "coordinates": "where the delivery of a run is"}),
@@ -61,14 +61,15 @@ func (s keeper) erasures() []erase.Rule {
 	}
 }
 
-// remindersOf are the rows that name the person, and the open ones about what is theirs.
+// remindersOf are the rows that name the person, and those about what is theirs.
 func remindersOf(p erase.Subject) (out []erase.Way[scheduleRow]) {
 	if p.Ref != "" {
 		out = append(out, erase.By(schedules, p.Scope, driver.Eq("person", p.Ref)))
 	}
 	for _, e := range p.Entities {
-		open := driver.Any(driver.NotNull("due_on"), driver.Eq("is_on_support_hold", true))
-		out = append(out, erase.By(schedules, p.Scope, open, driver.Eq("source_type", e.Type), driver.Eq("source", e.ID)))
+		out = append(out, erase.Among(schedules, p.Scope, func(ctx context.Context, from driver.Reader) ([][]driver.Cond, error) {
+			return ofSource(ctx, from, p.Scope, Source{e.Type, e.ID})
+		}))
 	}
 	return out
 }

@@ -355,27 +355,26 @@ type Subject struct {
 // before, the last first. It says where the next page begins; empty after the last. A
 // row that is new or moves while somebody pages may be missed or come twice.
 func (s Support) Schedules(ctx context.Context, scope Scope, of Subject, at time.Time, coming bool, p storage.Page) (rows []Schedule, next string, err error) {
-	where, err := of.where()
-	if err != nil {
-		return nil, "", fmt.Errorf("automation: Schedules: %w", err)
-	}
-	q := driver.Query{Where: append(where, driver.AtMost("scheduled_on", at)), OrderBy: "scheduled_on", Desc: true}
+	q := driver.Query{Where: []driver.Cond{driver.AtMost("scheduled_on", at)}, OrderBy: "scheduled_on", Desc: true}
 	if coming {
-		q = driver.Query{Where: append(where, driver.Greater("scheduled_on", at)), OrderBy: "scheduled_on"}
+		q = driver.Query{Where: []driver.Cond{driver.Greater("scheduled_on", at)}, OrderBy: "scheduled_on"}
 	}
-	return s.page(ctx, "Schedules", scope, p, q)
-}
-
-func (of Subject) where() ([]driver.Cond, error) {
 	switch {
 	case (of.Person == "") == (of.Source == Source{}):
-		return nil, errors.New("a Person or a Source is required, and not both")
+		return nil, "", errors.New("automation: Schedules: a Person or a Source is required, and not both")
 	case of.Person != "":
-		return []driver.Cond{driver.Eq("person", of.Person)}, nil
+		q.Where = append(q.Where, driver.Eq("person", of.Person))
+		return s.page(ctx, "Schedules", scope, p, q)
 	case of.Source.Type == "" || of.Source.ID == "":
-		return nil, errors.New("Source needs Type and ID")
+		return nil, "", errors.New("automation: Schedules: Source needs Type and ID")
 	}
-	return []driver.Cond{driver.Eq("source", of.Source.ID), driver.Eq("source_type", of.Source.Type)}, nil
+	return s.list(ctx, "Schedules", func(from driver.Reader) ([]*scheduleRow, string, error) {
+		ranges, err := ofSource(ctx, from, scope, of.Source)
+		if err != nil {
+			return nil, "", err
+		}
+		return among(ctx, from, scope, ranges, p, q)
+	})
 }
 
 // Held lists the rows that are on hold for a reason, those that were made first first.
@@ -389,9 +388,15 @@ func (s Support) Held(ctx context.Context, scope Scope, reason Reason, p storage
 	})
 }
 
-func (s Support) page(ctx context.Context, what string, scope Scope, p storage.Page, q driver.Query) (out []Schedule, next string, err error) {
+func (s Support) page(ctx context.Context, what string, scope Scope, p storage.Page, q driver.Query) ([]Schedule, string, error) {
+	return s.list(ctx, what, func(from driver.Reader) ([]*scheduleRow, string, error) {
+		return schedules.Page(ctx, from, scope, p, q)
+	})
+}
+
+func (s Support) list(ctx context.Context, what string, read func(driver.Reader) ([]*scheduleRow, string, error)) (out []Schedule, next string, err error) {
 	err = s.read(ctx, func(from driver.Reader) error {
-		rows, after, err := schedules.Page(ctx, from, scope, p, q)
+		rows, after, err := read(from)
 		out, next = views(rows), after
 		return err
 	})

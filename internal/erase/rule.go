@@ -91,6 +91,30 @@ func By[R any](t *driver.Table[R], scope storage.Scope, conds ...driver.Cond) Wa
 	}
 }
 
+// Among finds the rows of a scope for which one of several lists of conditions holds; the
+// lists are looked up for each page, and no row is in two of them.
+func Among[R any](t *driver.Table[R], scope storage.Scope, lists func(context.Context, driver.Reader) ([][]driver.Cond, error)) Way[R] {
+	return func(ctx context.Context, from driver.Reader, after int64) (rows []*R, next int64, err error) {
+		all, err := lists(ctx, from)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, conds := range all {
+			some, _, err := By(t, scope, conds...)(ctx, from, after)
+			if err != nil {
+				return nil, 0, err
+			}
+			rows = append(rows, some...)
+		}
+		slices.SortFunc(rows, func(a, b *R) int { return cmp.Compare(t.Record(a).ID, t.Record(b).ID) })
+		if len(rows) < page {
+			return rows, 0, nil
+		}
+		rows = rows[:page]
+		return rows, t.Record(rows[page-1]).ID, nil
+	}
+}
+
 // There finds the rows at places.
 func There[R any](t *driver.Table[R], places ...driver.Place) Way[R] {
 	return func(ctx context.Context, from driver.Reader, _ int64) ([]*R, int64, error) {

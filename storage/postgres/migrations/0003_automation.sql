@@ -359,12 +359,12 @@ CREATE TABLE {report_subscription} (
 -- Never due; every table has it.
 CREATE INDEX {index:report_subscription_due} ON {report_subscription} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
--- All that was planned about a source, by its moment, which people list: the runs of a
--- subscription too.
-CREATE INDEX {index:automation_scheduler_about} ON {automation_scheduler} (scope, source, scheduled_on, id);
+-- The runs of a subscription by their moment, which people list. Partial, so that
+-- reminders pay nothing for it; every query repeats the predicate.
+CREATE INDEX {index:automation_scheduler_runs} ON {automation_scheduler} (scope, source, scheduled_on, id)
+	WHERE automation_type = 'ReportSubscription';
 
--- The runs of all subscriptions of a tenant. Partial, so that reminders pay nothing for
--- it; every query repeats the predicate.
+-- The runs of all subscriptions of a tenant, likewise.
 CREATE INDEX {index:automation_scheduler_recent} ON {automation_scheduler} (scope, scheduled_on, id)
 	WHERE automation_type = 'ReportSubscription';
 
