@@ -36,7 +36,7 @@ func TestSQLiteListsRunsByPartialIndexes(t *testing.T) {
 		"failed":              {"INDEX automation_scheduler_failed (scope=?", is(driver.Eq("is_on_support_hold", true))},
 		"recent":              {"INDEX automation_scheduler_recent (scope=? AND scheduled_on", is()},
 		"of one subscription": {"INDEX automation_scheduler_runs (scope=? AND source=? AND scheduled_on", is(driver.Eq("source", "7"))},
-		"of a person": {"INDEX automation_scheduler_person (scope=? AND person=? AND scheduled_on", []driver.Cond{driver.Eq("person", "7"), driver.NotNull("scheduled_on")}},
+		"of a person":         {"INDEX automation_scheduler_person (scope=? AND person=? AND scheduled_on", []driver.Cond{driver.Eq("person", "7"), driver.NotNull("scheduled_on")}},
 		"planned for a person": {"INDEX automation_scheduler_person (scope=? AND person=? AND scheduled_on", []driver.Cond{
 			driver.Eq("person", "7"), driver.NotNull("scheduled_on"), driver.Any(driver.NotNull("due_on"), driver.Eq("is_on_support_hold", true)),
 		}},
