@@ -11,8 +11,8 @@
 // deliberately less friendly than a developer's own server, in the ways real
 // ones are: databases sort linguistically (ICU en-US) and the session time zone
 // is Asia/Kathmandu, so whatever leans on byte order or on UTC without asking
-// for it fails here. Durability is PostgreSQL's default: fsync and
-// synchronous_commit are on.
+// for it fails here. On the cluster of DSN fsync is off, which only a power failure
+// could tell, and no test has one.
 //
 // Environment:
 //   - BELFRY_POSTGRES_DSN: URL of a server to create the databases of DSN on

@@ -67,22 +67,33 @@ func DSN(t testing.TB) string {
 		return createOn(t, server)
 	}
 	server := parse(t, sharedServer(t).DSN())
-	name := takeFree()
-	if name == "" {
-		var err error
-		if name, err = createDatabase(server); err != nil {
-			t.Fatal(err)
-		}
+	name, err := freeOrCreated(server)
+	if err != nil {
+		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		fresh, err := recycleDatabase(server, name)
-		if err == nil {
-			giveBack(fresh)
-		} else if err := dropDatabase(server, fresh); err != nil {
+		if err := recycle(server, name); err != nil {
 			t.Error(err)
 		}
 	})
 	return inDatabase(server, name).String()
+}
+
+func freeOrCreated(server *url.URL) (string, error) {
+	if name := takeFree(); name != "" {
+		return name, nil
+	}
+	return createDatabase(server)
+}
+
+// recycle empties a database for the next test, or drops it.
+func recycle(server *url.URL, name string) error {
+	fresh, err := recycleDatabase(server, name)
+	if err != nil {
+		return dropDatabase(server, fresh)
+	}
+	giveBack(fresh)
+	return nil
 }
 
 // createOn makes a database on a server that is not ours, where nothing is to
@@ -129,7 +140,7 @@ func sharedServer(t testing.TB) *Server {
 		t.Fatal("pgtest: DSN needs `func TestMain(m *testing.M) { pgtest.Main(m) }` in this package, which stops the server")
 	}
 	if shared.server == nil && shared.err == nil {
-		shared.server, shared.err = startCluster(bin, &Options{})
+		shared.server, shared.err = startCluster(bin, &Options{NoFsync: true})
 	}
 	if shared.err != nil {
 		t.Fatal(shared.err)
@@ -164,12 +175,7 @@ func dropDatabase(server *url.URL, name string) error {
 // dropping and creating, which copies about a thousand files. An error means
 // that the database is better dropped.
 func recycleDatabase(server *url.URL, name string) (string, error) {
-	fresh := newName()
-	err := admin(server, fmt.Sprintf(`
-		SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
-			WHERE datname = '%[1]s' AND backend_type = 'client backend';
-		ALTER DATABASE %[1]s RENAME TO %[2]s;
-		ALTER DATABASE %[2]s RESET ALL`, name, fresh))
+	fresh, err := rename(server, name)
 	if err != nil {
 		return name, err
 	}
@@ -183,6 +189,16 @@ func recycleDatabase(server *url.URL, name string) (string, error) {
 		END $$;
 		CREATE SCHEMA public AUTHORIZATION pg_database_owner;
 		GRANT USAGE ON SCHEMA public TO PUBLIC`)
+}
+
+// rename ends the sessions of a database, and gives it a name that nobody knows.
+func rename(server *url.URL, name string) (string, error) {
+	fresh := newName()
+	return fresh, admin(server, fmt.Sprintf(`
+		SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+			WHERE datname = '%[1]s' AND backend_type = 'client backend';
+		ALTER DATABASE %[1]s RENAME TO %[2]s;
+		ALTER DATABASE %[2]s RESET ALL`, name, fresh))
 }
 
 func admin(server *url.URL, statements string) error {

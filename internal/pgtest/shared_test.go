@@ -95,7 +95,7 @@ func TestTheServerIsSetUpAsPromised(t *testing.T) {
 	want := map[string]string{
 		"'B' < 'a'":          "false",
 		"'a' < 'B'":          "true",
-		"fsync":              "on",
+		"fsync":              "off",
 		"synchronous_commit": "on",
 		"max_connections":    "200",
 		"TimeZone":           "Asia/Kathmandu",

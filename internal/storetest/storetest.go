@@ -77,7 +77,11 @@ func SQLite(t testing.TB, clk clock.Clock) storage.Store {
 
 func openSQLite(t testing.TB, clk clock.Clock) storage.Store {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "belfry.db"), &sqlite.Options{Clock: clk})
+	path := filepath.Join(t.TempDir(), "belfry.db")
+	if err := prepareSQLite(path); err != nil {
+		t.Fatal(err)
+	}
+	store, err := sqlite.Open(t.Context(), path, &sqlite.Options{Clock: clk})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +98,11 @@ func Postgres(t testing.TB, clk clock.Clock) storage.Store {
 
 func openPostgres(t testing.TB, clk clock.Clock) storage.Store {
 	t.Helper()
-	store, err := postgres.Open(t.Context(), pgtest.DSN(t), &postgres.Options{Clock: clk})
+	migrations, err := migrationsOfPostgres()
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := postgres.Open(t.Context(), pgtest.Prepared(t, migrations), &postgres.Options{Clock: clk})
 	if err != nil {
 		t.Fatal(err)
 	}
