@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -89,7 +90,7 @@ type identity struct{ ref, method, address, inbox string }
 
 func (r Recipient) identity() identity {
 	method := Method(r.Channel)
-	address, err := normalise(method, r.Address)
+	address, err := spelling.Of(method, r.Address)
 	if err != nil {
 		address = r.Address
 	}

@@ -25,7 +25,7 @@ const (
 	MaxSubject  = 900 // a header line of 998 with its name
 	MaxText     = 64 << 10
 	MaxHTML     = 256 << 10
-	maxMetadata = 8 << 10 // of template parameters and metadata together, as JSON
+	MaxMetadata = 8 << 10 // of template parameters and metadata together, and of mail headers, as JSON
 )
 
 // ErrContent is the cause of every refusal of a message's content.
@@ -71,8 +71,8 @@ func (c Content) check() error {
 	if strings.ContainsAny(c.Subject, "\r\n") {
 		return fmt.Errorf("%w: subject holds a line break", ErrContent)
 	}
-	if extra := mustJSON(Content{Template: c.Template, Metadata: c.Metadata}); len(extra) > maxMetadata {
-		return fmt.Errorf("%w: template parameters and metadata have %d bytes, more than %d", ErrContent, len(extra), maxMetadata)
+	if extra := mustJSON(Content{Template: c.Template, Metadata: c.Metadata}); len(extra) > MaxMetadata {
+		return fmt.Errorf("%w: template parameters and metadata have %d bytes, more than %d", ErrContent, len(extra), MaxMetadata)
 	}
 	if err := c.Mail.Check(); err != nil {
 		return err

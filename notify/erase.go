@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/erase"
 	"github.com/belfry-go/belfry/internal/frequency"
 	"github.com/belfry-go/belfry/internal/outage"
+	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -38,8 +39,8 @@ func (n *core) somebody(s erase.Subject) somebody {
 	for _, a := range s.Addresses {
 		raw := strings.TrimSpace(a.Address)
 		some := []string{raw} // one that cannot be delivered to is stored as it is
-		if address, err := normalise(a.Method, raw); err == nil {
-			some = append(some, address, spelling(a.Method, address))
+		if address, err := spelling.Of(a.Method, raw); err == nil {
+			some = append(some, address, spelling.Folded(a.Method, address))
 		}
 		for _, address := range some {
 			if d := (Destination{a.Method, address}); !slices.Contains(out.spellings, d) {
@@ -74,7 +75,7 @@ func (s somebody) is(r Recipient) bool {
 	}
 	id := r.identity()
 	return slices.Contains(s.spellings, Destination{id.method, id.address}) ||
-		slices.Contains(s.spellings, Destination{id.method, spelling(id.method, id.address)})
+		slices.Contains(s.spellings, Destination{id.method, spelling.Folded(id.method, id.address)})
 }
 
 // about reports whether something of the host's is about this person alone.

@@ -124,7 +124,7 @@ func (n *Notifier) TrackStale(ctx context.Context, tx storage.Tx, e StatusEvent)
 	}
 	seen := found[e.MessageID]
 	seen.Version--
-	row, err := e.row(driver.Now(n.store))
+	row, err := newEvent(e, driver.Now(n.store))
 	if err != nil {
 		return err
 	}
@@ -132,9 +132,9 @@ func (n *Notifier) TrackStale(ctx context.Context, tx storage.Tx, e StatusEvent)
 	return err
 }
 
-// Row is the event as it is stored, for a story whose tracker dies before it is
+// NewEvent is an event as it is stored, for a story whose tracker dies before it is
 // applied.
-func (e StatusEvent) Row(now time.Time) (*DeliveryEvent, error) { return e.row(now) }
+func NewEvent(e StatusEvent, now time.Time) (*DeliveryEvent, error) { return newEvent(e, now) }
 
 // Calling records that the call of a claimed message starts; a worker that dies
 // then goes no further.

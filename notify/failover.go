@@ -154,14 +154,14 @@ func (t *turn) undo(m *messageRow, now time.Time) {
 func (t *turn) refusedBefore(m *messageRow) bool { return t.free(m) && !m.NextRetryOn.IsZero() }
 
 // goesOn reports whether another channel may take what this one has refused.
-func (e *SendError) goesOn() bool {
+func goesOn(e *SendError) bool {
 	return e != nil && e.Class != ClassUnknown && e.Fault != FaultAddress && e.Fault != FaultMessage
 }
 
 // nextWay is the way behind the present one that is open now, if the message may take
 // one.
 func (n sender) nextWay(t *turn, m *messageRow, e *SendError) *way {
-	if !t.free(m) || !e.goesOn() {
+	if !t.free(m) || !goesOn(e) {
 		return nil
 	}
 	behind := t.chain[t.chain.index(t.name)+1:]
@@ -191,7 +191,7 @@ func (m *messageRow) goOn(now time.Time, next string, e *SendError, out bool) {
 // lastWord is what a refusal means behind which no channel is left: it is for good only
 // if no other may take the message later.
 func (n sender) lastWord(t *turn, m *messageRow, e *SendError) *SendError {
-	if !t.free(m) || !e.goesOn() || e.Class != ClassPermanent {
+	if !t.free(m) || !goesOn(e) || e.Class != ClassPermanent {
 		return e
 	}
 	now := driver.Now(n.store)

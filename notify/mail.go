@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/belfry-go/belfry/internal/calls"
+	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -57,13 +59,21 @@ func (m Mail) Check() error {
 			err = checkHeader(name, value)
 		}
 	}
-	if size := len(mustJSON(m)); err == nil && size > maxMetadata {
-		err = fmt.Errorf("they have %d bytes, more than %d", size, maxMetadata)
+	if size := sizeOf(m); err == nil && size > MaxMetadata {
+		err = fmt.Errorf("they have %d bytes, more than %d", size, MaxMetadata)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: mail headers: %w", ErrContent, err)
 	}
 	return nil
+}
+
+func sizeOf(m Mail) int {
+	text, err := json.Marshal(m)
+	if err != nil {
+		panic(err) // texts cannot fail
+	}
+	return len(text)
 }
 
 func (m Mail) checkAddresses() error {
@@ -81,7 +91,7 @@ func (m Mail) checkAddresses() error {
 		if err != nil {
 			return fmt.Errorf("copy %d (CC, then BCC) goes to no mail address", i+1)
 		}
-		if to := spelling("email", a.Address); seen[to] {
+		if to := spelling.Folded("email", a.Address); seen[to] {
 			return fmt.Errorf("copy %d (CC, then BCC) is the second one to its address", i+1)
 		} else {
 			seen[to] = true
@@ -131,6 +141,10 @@ func isReserved(name string) bool {
 	})
 }
 
+// MayBeSet reports whether a message may have a header of that name: it is one, and
+// neither made by the transport nor one that has relays send to others.
+func MayBeSet(header string) bool { return headerName.MatchString(header) && !isReserved(header) }
+
 // checkHeader does not say a name that is none, which may be anything.
 func checkHeader(name, value string) error {
 	switch {
@@ -156,7 +170,7 @@ var usualHeaders = []string{"Feedback-ID", "Importance", "Keywords", "List-ID", 
 // checkMailHeaders panics on what Options cannot allow.
 func checkMailHeaders(names []string) {
 	for _, name := range names {
-		if !headerName.MatchString(name) || isReserved(name) {
+		if !MayBeSet(name) {
 			panic(fmt.Sprintf("notify: New: MailHeaders: %.40q is not for a message to set", name))
 		}
 	}
@@ -177,20 +191,20 @@ func (n *core) allowed(c Content) error {
 // address into its one spelling. The error holds nothing of it. Mail channels use it.
 func ParseMailbox(text string) (netmail.Address, error) {
 	if strings.ContainsAny(text, "\r\n\x00") || encodedWord.MatchString(text) || len(text) > MaxSubject {
-		return netmail.Address{}, errAddress
+		return netmail.Address{}, spelling.ErrUnusable
 	}
 	a, err := netmail.ParseAddress(text)
 	if err != nil || len(a.Address) > 254 || strings.ContainsAny(a.Name, "\r\n\x00") {
-		return netmail.Address{}, errAddress
+		return netmail.Address{}, spelling.ErrUnusable
 	}
-	if a.Address, err = normaliseMail(a.Address); err != nil {
-		return netmail.Address{}, errAddress
+	if a.Address, err = spelling.Of("email", a.Address); err != nil {
+		return netmail.Address{}, spelling.ErrUnusable
 	}
 	return *a, nil
 }
 
-// keep leaves out the copies whose address is not wanted.
-func (m Mail) keep(wanted func(address string) bool) Mail {
+// keepCopies leaves out the copies whose address is not wanted.
+func keepCopies(m Mail, wanted func(address string) bool) Mail {
 	drop := func(text string) bool {
 		a, err := ParseMailbox(text)
 		return err != nil || !wanted(a.Address)
@@ -200,9 +214,9 @@ func (m Mail) keep(wanted func(address string) bool) Mail {
 	return m
 }
 
-// copies are the addresses that get one.
-func (m Mail) copies() (out []string) {
-	m.keep(func(address string) bool { out = append(out, address); return true })
+// copiesOf are the addresses that get one.
+func copiesOf(m Mail) (out []string) {
+	keepCopies(m, func(address string) bool { out = append(out, address); return true })
 	return out
 }
 
@@ -239,8 +253,8 @@ func wishesOf(items []sending, to redirects) (wishes []wish) {
 		if to[it.Row] != "" {
 			continue
 		}
-		for _, address := range it.Row.Content.Mail.copies() {
-			if spelling("email", address) != spelling("email", it.Row.Address) {
+		for _, address := range copiesOf(it.Row.Content.Mail) {
+			if spelling.Folded("email", address) != spelling.Folded("email", it.Row.Address) {
 				wishes = append(wishes, wish{it, address})
 			}
 		}
@@ -299,7 +313,7 @@ func lettersOf(items []sending, granted []wish) letters {
 	}
 	for _, it := range items {
 		if mail := it.Row.Content.Mail; !mail.IsZero() {
-			out[it.Row] = mail.keep(func(address string) bool { return slices.Contains(wanted[it.Row], address) })
+			out[it.Row] = keepCopies(mail, func(address string) bool { return slices.Contains(wanted[it.Row], address) })
 		}
 	}
 	return out

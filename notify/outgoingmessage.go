@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -339,7 +340,7 @@ func fillOutgoing(n *core, now time.Time, m *messageRow) (err error) {
 		return errMessageID
 	}
 	m.Method = cmp.Or(m.Method, Method(m.Kind))
-	if m.Address, err = normalise(m.Method, m.Address); err != nil {
+	if m.Address, err = spelling.Of(m.Method, m.Address); err != nil {
 		return err
 	}
 	if m.RecipientHash == "" {

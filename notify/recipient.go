@@ -6,15 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net/mail"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
-	"github.com/nyaruka/phonenumbers"
-	"golang.org/x/net/idna"
-	"golang.org/x/text/unicode/norm"
-
+	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -83,69 +77,11 @@ func checkMethod(method string) error {
 	return err
 }
 
-// errAddress never holds the address, which is personal.
-var errAddress = errors.New("the address is not one that its method can deliver to")
-
 // NormaliseAddress gives the spelling of an address in which gates, the list of
 // suppressed addresses and channels know it: E.164 for the methods sms, whatsapp and
 // voice, a lower-case domain in Punycode for email, and no spaces around any other. The error
 // says that the method cannot deliver to it, and never holds it.
-func NormaliseAddress(method, address string) (string, error) { return normalise(method, address) }
-
-// normalise gives an address its one spelling, so that one person does not get
-// a message twice: E.164 for phones, an ASCII domain for mail.
-func normalise(method, address string) (string, error) {
-	address = strings.TrimSpace(address)
-	if address == "" || strings.ContainsFunc(address, unicode.IsControl) {
-		return "", errAddress
-	}
-	switch method {
-	case "email":
-		return normaliseMail(address)
-	case "sms", "whatsapp", "voice":
-		return normalisePhone(address)
-	}
-	return address, nil
-}
-
-// normaliseMail leaves the local part alone, which some servers compare with case. The
-// domain is in the form that every server takes: lower case, and Punycode.
-func normaliseMail(address string) (string, error) {
-	parsed, err := mail.ParseAddress(address)
-	at := strings.LastIndexByte(address, '@')
-	if err != nil || parsed.Address != address || at < 0 {
-		return "", errAddress
-	}
-	domain := strings.ToLower(address[at+1:])
-	if strings.ContainsFunc(domain, func(r rune) bool { return r >= utf8.RuneSelf }) {
-		if domain, err = domains.ToASCII(address[at+1:]); err != nil {
-			return "", errAddress
-		}
-	}
-	return address[:at+1] + domain, nil
-}
-
-// domains are as they are looked up today (UTS 46, nontransitional).
-var domains = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.BidiRule(), idna.VerifyDNSLength(true))
-
-// spelling is an address, in its normal form, as the list of suppressed ones knows it:
-// hardly a server tells mailboxes apart by case, and who has left one has left both.
-func spelling(method, address string) string {
-	if method == "email" {
-		return strings.ToLower(norm.NFC.String(address))
-	}
-	return address
-}
-
-// normalisePhone wants the international form, since a national one means
-// different people in different countries.
-func normalisePhone(address string) (string, error) {
-	number, err := phonenumbers.Parse(address, "")
-	if err != nil || !phonenumbers.IsPossibleNumber(number) {
-		return "", errAddress
-	}
-	return phonenumbers.Format(number, phonenumbers.E164), nil
-}
+func NormaliseAddress(method, text string) (string, error) { return spelling.Of(method, text) }
 
 // redacted stands for a text that may be personal where only equality matters.
 func redacted(text string) string {
@@ -303,7 +239,7 @@ func (n generator) destination(r Recipient) delivery {
 		return d
 	}
 	method := Method(r.Channel)
-	address, err := normalise(method, r.Address)
+	address, err := spelling.Of(method, r.Address)
 	if err != nil {
 		d.Problem, address = ReasonBadAddress, r.Address
 	}
@@ -338,7 +274,7 @@ func (n *core) gotBy(r Recipient) ([]driver.Cond, error) {
 	if r.Ref != "" {
 		return []driver.Cond{driver.Eq("recipient_ref", r.Ref)}, nil
 	}
-	address, err := normalise(Method(r.Channel), r.Address)
+	address, err := spelling.Of(Method(r.Channel), r.Address)
 	if err != nil {
 		return nil, err
 	}

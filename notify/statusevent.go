@@ -135,7 +135,7 @@ func (n *Notifier) Receive(ctx context.Context, w Webhook, r WebhookRequest) (Tr
 	usable := make([]StatusEvent, 0, len(events))
 	for _, e := range events {
 		e.Provider = w.Provider()
-		if e.check() == nil {
+		if checkEvent(e) == nil {
 			usable = append(usable, e)
 		}
 	}
@@ -170,8 +170,8 @@ var matchWaits = [...]time.Duration{time.Minute, 5 * time.Minute, time.Hour, 24 
 // ErrStatusEvent is a [StatusEvent] that says too little to be used.
 var ErrStatusEvent = errors.New("notify: not a status event")
 
-// check tells what is missing. The text holds no data.
-func (e StatusEvent) check() error {
+// checkEvent tells what is missing. The text holds no data.
+func checkEvent(e StatusEvent) error {
 	switch {
 	case checkProvider(e.Provider) != nil:
 		return checkProvider(e.Provider)
@@ -203,8 +203,8 @@ func checkProvider(name string) error {
 	return nil
 }
 
-// row makes the stored form of an event that has passed its check.
-func (e StatusEvent) row(now time.Time) (*deliveryEvent, error) {
+// newEvent makes the stored form of an event that has passed its check.
+func newEvent(e StatusEvent, now time.Time) (*deliveryEvent, error) {
 	key, err := keys.Join(e.Provider, hashOf("belfry-event-1", e.EventID))
 	if err != nil {
 		return nil, err

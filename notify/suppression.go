@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -32,7 +33,7 @@ const (
 var strongest = []SuppressionReason{HardBounce, Complaint, Unsubscribe}
 
 // stops reports whether a message is stopped for this reason.
-func (r SuppressionReason) stops(a *Attempt) bool {
+func stops(r SuppressionReason, a *Attempt) bool {
 	switch r {
 	case Erased, HardBounce:
 		return true
@@ -95,14 +96,14 @@ var suppressions = driver.Define[suppressionRow]("suppression").Grows(driver.Wit
 // addressHash stands for an address in the suppression list. It is not that of
 // message keys, which says something of the recipient too.
 func (n *core) addressHash(method, address string) string {
-	return keys.RecipientHash(n.options.HashKey, "", method, spelling(method, address))
+	return keys.RecipientHash(n.options.HashKey, "", method, spelling.Folded(method, address))
 }
 
 // addressHashes stand for an address under the present key, and the former ones.
 func (n *core) addressHashes(method, address string) []string {
 	out := []string{n.addressHash(method, address)}
 	for _, key := range n.options.FormerHashKeys {
-		out = append(out, keys.RecipientHash(key, "", method, spelling(method, address)))
+		out = append(out, keys.RecipientHash(key, "", method, spelling.Folded(method, address)))
 	}
 	return out
 }
@@ -268,7 +269,7 @@ func (g suppressionGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error
 		switch {
 		case r == Erased:
 			out[i] = Skip(ReasonErased)
-		case r.stops(&a[i]):
+		case stops(r, &a[i]):
 			out[i] = Skip(ReasonSuppressed)
 		}
 	}
@@ -310,7 +311,7 @@ func (n Contacts) Suppress(ctx context.Context, scope Scope, reason SuppressionR
 	}
 	list := make([]Destination, len(to))
 	for i, d := range to {
-		address, err := normalise(d.Method, d.Address)
+		address, err := spelling.Of(d.Method, d.Address)
 		if err != nil {
 			return fmt.Errorf("notify: Suppress, destination %d: %w", i+1, err)
 		}
@@ -359,7 +360,7 @@ func (n Contacts) suppressBy(ctx context.Context, tx storage.Tx, scope Scope, re
 // provider's own list is not changed by it. An address that is not suppressed is
 // an [ErrActionRefused].
 func (n Contacts) Unsuppress(ctx context.Context, scope Scope, to Destination, by By) error {
-	address, err := normalise(to.Method, to.Address)
+	address, err := spelling.Of(to.Method, to.Address)
 	if err != nil {
 		return fmt.Errorf("notify: Unsuppress: %w", err)
 	}

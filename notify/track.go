@@ -43,10 +43,10 @@ func (n *Notifier) Track(ctx context.Context, events ...StatusEvent) (rep TrackR
 	now := driver.Now(n.store)
 	rows := make([]deliveryEvent, len(events))
 	for i, e := range events {
-		if err := e.check(); err != nil {
+		if err := checkEvent(e); err != nil {
 			return rep, fmt.Errorf("%w: argument %d: %w", ErrStatusEvent, i+1, err)
 		}
-		row, err := e.row(now)
+		row, err := newEvent(e, now)
 		if err != nil {
 			return rep, err
 		}

@@ -158,7 +158,7 @@ func TestATrackerThatDiesIsFollowedByAnother(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.accepted()
 		e := about(m, notify.KindDelivered)
-		row, err := e.Row(h.clk.Now())
+		row, err := notify.NewEvent(e, h.clk.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
