@@ -33,11 +33,11 @@ func (h *host) crowd() {
 	h.t.Helper()
 	for _, scope := range []notify.Scope{"north", "south"} {
 		for _, kind := range []string{"visit", "offer"} {
-			for _, channel := range []string{channelKey, "sms:test"} {
-				text := string(scope) + " " + kind + " " + notify.Method(channel)
+			for _, over := range []string{channelKey, "sms:test"} {
+				text := string(scope) + " " + kind + " " + notify.Method(over)
 				h.ensure(letter(text, "sam", func(m *notify.OutgoingMessage) {
-					m.Scope, m.NotificationType, m.Channel = scope, kind, channel
-					if channel != channelKey {
+					m.Scope, m.NotificationType, m.Channel = scope, kind, over
+					if over != channelKey {
 						m.Address = "+4915112345678"
 					}
 				}))

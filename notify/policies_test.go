@@ -160,15 +160,15 @@ func TestTheStatementsOfAGroupDoNotGrowWithItsMessages(t *testing.T) {
 func TestProgrammersErrorsPanicWithAClearMessage(t *testing.T) {
 	t.Parallel()
 	send := func(context.Context, notify.Message) (notify.Receipt, error) { return notify.Receipt{}, nil }
-	channel := func(key string) notify.Channel { return notify.ChannelFunc(key, send) }
+	over := func(key string) notify.Channel { return notify.ChannelFunc(key, send) }
 	store := memory.New(nil)
 	n := notify.New(store, nil)
 	n.Register(notify.Type{Name: "visit"})
 	for want, f := range map[string]func(){
 		"New needs a store":             func() { notify.New(nil, nil) },
-		"channel 2 is nil":              func() { notify.New(store, nil, channel("email:a"), nil) },
-		`two channels have the key "`:   func() { notify.New(store, nil, channel("email:a"), channel("email:a")) },
-		`channel key "E-Mail"`:          func() { notify.New(store, nil, channel("E-Mail")) },
+		"channel 2 is nil":              func() { notify.New(store, nil, over("email:a"), nil) },
+		`two channels have the key "`:   func() { notify.New(store, nil, over("email:a"), over("email:a")) },
+		`channel key "E-Mail"`:          func() { notify.New(store, nil, over("E-Mail")) },
 		"ChannelFunc needs":             func() { notify.ChannelFunc("email", nil) },
 		"ChannelFunc needs a key":       func() { notify.ChannelFunc("", send) },
 		"a type needs a name":           func() { n.Register(notify.Type{}) },

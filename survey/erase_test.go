@@ -295,7 +295,7 @@ func TestADeletionWhileTheLinkIsSent(t *testing.T) {
 			eachHost(t, nil, func(h *host) {
 				h.publish(csiGR)
 				id := h.ingest().Items[0].Instances[0].PublicID
-				h.channel(func(ctx context.Context, m notify.Message) error {
+				h.through(func(ctx context.Context, m notify.Message) error {
 					return h.survey.Support().Delete(ctx, "", m.ID, support, o)
 				})
 				for range 5 {
@@ -312,7 +312,7 @@ func TestADeletionWhileTheLinkIsSent(t *testing.T) {
 }
 
 // channel does something during each send.
-func (h *host) channel(during func(context.Context, notify.Message) error) {
+func (h *host) through(during func(context.Context, notify.Message) error) {
 	h.survey = survey.New(h.store, &survey.Options{SurveyURL: "https://host.example/s/{token}?i={publicId}"},
 		notify.ChannelFunc("memory:default", func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
 			if err := during(ctx, m); err != nil {

@@ -230,7 +230,7 @@ func (h *host) use(opts survey.Options, channels ...notify.Channel) {
 func (h *host) memory() notify.Channel { return notify.ChannelFunc("memory:default", h.send) }
 
 // channel is memory:default with another manner of sending.
-func channel(send func(context.Context, notify.Message) (notify.Receipt, error)) notify.Channel {
+func through(send func(context.Context, notify.Message) (notify.Receipt, error)) notify.Channel {
 	return notify.ChannelFunc("memory:default", send)
 }
 

@@ -234,7 +234,7 @@ func TestALinkThatTheChannelRefusedInTheEndIsHeld(t *testing.T) {
 
 func refusedInTheEnd(t *testing.T, opened bool) {
 	eachHost(t, nil, func(h *host) {
-		h.use(survey.Options{}, channel(func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+		h.use(survey.Options{}, through(func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
 			if m.Metadata["customerRef"] != "cust-123" {
 				return h.send(ctx, m)
 			}

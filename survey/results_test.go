@@ -468,7 +468,7 @@ func TestAValueOfFewResponsesIsHidden(t *testing.T) {
 func TestALinkIsAskedOnceThoughItIsAnsweredAmidItsSend(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
-		h.use(survey.Options{}, channel(func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+		h.use(survey.Options{}, through(func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
 			if _, err := h.survey.Submit(ctx, tokenOf(linkIn(m)), survey.Response{Answers: json.RawMessage(`{"rate": 7}`)}); err != nil {
 				h.t.Error(err)
 			}

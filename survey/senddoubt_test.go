@@ -204,7 +204,7 @@ func TestI9_ACallThatOutlivesItsLeaseIsNotRepeated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachHost(t, nil, func(h *host) {
 				called, answer := make(chan struct{}), make(chan struct{})
-				h.use(survey.Options{InDoubt: c.policy}, channel(func(context.Context, notify.Message) (notify.Receipt, error) {
+				h.use(survey.Options{InDoubt: c.policy}, through(func(context.Context, notify.Message) (notify.Receipt, error) {
 					called <- struct{}{}
 					<-answer
 					return notify.Receipt{}, c.answer
@@ -280,7 +280,7 @@ func TestAResultIsKeptWhileAnotherCallGoesOn(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		slow, answer := make(chan struct{}, 1), make(chan struct{})
 		slow <- struct{}{}
-		h.use(survey.Options{}, channel(func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+		h.use(survey.Options{}, through(func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
 			select {
 			case <-slow: // the first
 				<-answer
@@ -345,7 +345,7 @@ func TestI26_WhoAnswersAfterTheClaimIsNotSentToAnyMore(t *testing.T) {
 // stands, and the send is in the log.
 func TestACallUnderWayDoesNotUndoAnAnswer(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
-		h.use(survey.Options{}, channel(func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+		h.use(survey.Options{}, through(func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
 			if m.Attempt == 2 {
 				if _, err := h.survey.Submit(ctx, tokenOf(linkIn(m)), rated); err != nil {
 					h.t.Error(err)

@@ -142,7 +142,7 @@ func TestAPanicFailsItsOwnRow(t *testing.T) {
 				panic("a renderer")
 			}
 			return form.Parts{Text: d.URL}, nil
-		})}, channel(func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+		})}, through(func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
 			if m.Metadata["candidateMetadata"] == `{"wip":"2"}` {
 				panic("a channel")
 			}
@@ -346,21 +346,21 @@ func TestI29_TheLogHoldsNothingOfTheCustomer(t *testing.T) {
 	for name, fault := range map[string]func(*survey.Options) notify.Channel{
 		"a renderer that panics": func(o *survey.Options) notify.Channel {
 			o.Renderer = rendererFunc(func(form.LinkData) (form.Parts, error) { panic(canary) })
-			return channel(nothingSent)
+			return through(nothingSent)
 		},
 		"a renderer that fails": func(o *survey.Options) notify.Channel {
 			o.Renderer = rendererFunc(func(form.LinkData) (form.Parts, error) { return form.Parts{}, errors.New(canary) })
-			return channel(nothingSent)
+			return through(nothingSent)
 		},
 		"a gate that fails": func(o *survey.Options) notify.Channel {
 			o.HostGates = []notify.Gate{&hostGate{err: errors.New(canary)}}
-			return channel(nothingSent)
+			return through(nothingSent)
 		},
 		"a channel that panics": func(*survey.Options) notify.Channel {
-			return channel(func(context.Context, notify.Message) (notify.Receipt, error) { panic(canary) })
+			return through(func(context.Context, notify.Message) (notify.Receipt, error) { panic(canary) })
 		},
 		"a channel that fails": func(*survey.Options) notify.Channel {
-			return channel(func(context.Context, notify.Message) (notify.Receipt, error) {
+			return through(func(context.Context, notify.Message) (notify.Receipt, error) {
 				return notify.Receipt{}, notify.Transient("550", 0, errors.New(canary))
 			})
 		},

@@ -20,7 +20,7 @@ func (bounded) MaxCalls() int { return 2 }
 func TestALinkIsNotedAsCalledWhenAConnectionIsFree(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		begun, answer := make(chan struct{}, 5), make(chan struct{})
-		h.use(survey.Options{}, bounded{channel(func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+		h.use(survey.Options{}, bounded{through(func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
 			begun <- struct{}{}
 			<-answer
 			return h.send(ctx, m)

@@ -155,7 +155,7 @@ func TestSupportActsWhileTheChannelIsCalled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachHost(t, nil, func(h *host) {
 				var id string
-				h.use(survey.Options{}, channel(func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+				h.use(survey.Options{}, through(func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
 					act(h, id)
 					return h.send(ctx, m)
 				}))

@@ -177,17 +177,17 @@ func TestFinalDotIsNotSentAfterTheContextHasEnded(t *testing.T) {
 // The channel is at fault where nothing could be sent at all.
 func TestAnswersBlameTheChannelTheAddressOrTheMessage(t *testing.T) {
 	t.Parallel()
-	const channel, address, message1 = notify.FaultChannel, notify.FaultAddress, notify.FaultMessage
+	const atServer, address, message1 = notify.FaultChannel, notify.FaultAddress, notify.FaultMessage
 	for name, c := range map[string]struct {
 		script script
 		want   notify.Fault
 	}{
-		"server is full":             {at("CONNECT", "421 4.3.2 later"), channel},
-		"server hangs up":            {at("EHLO", drop), channel},
-		"server shuts down":          {at("RCPT", "421 bye"), channel},
-		"sender has to log in":       {at("MAIL", "530 5.7.0 log in"), channel},
-		"sender is blocked":          {at("MAIL", "550 5.7.1 blocked"), channel},
-		"sender's domain is unknown": {at("RCPT", "550 5.1.8 who are you"), channel},
+		"server is full":             {at("CONNECT", "421 4.3.2 later"), atServer},
+		"server hangs up":            {at("EHLO", drop), atServer},
+		"server shuts down":          {at("RCPT", "421 bye"), atServer},
+		"sender has to log in":       {at("MAIL", "530 5.7.0 log in"), atServer},
+		"sender is blocked":          {at("MAIL", "550 5.7.1 blocked"), atServer},
+		"sender's domain is unknown": {at("RCPT", "550 5.1.8 who are you"), atServer},
 		"sender is put off":          {at("MAIL", "451 4.7.1 grey"), ""},
 		"mail is too large":          {at("MAIL", "552 5.3.4 too large"), message1},
 		"mail is too large, in old":  {at("MAIL", "552 too large"), ""},
@@ -197,7 +197,7 @@ func TestAnswersBlameTheChannelTheAddressOrTheMessage(t *testing.T) {
 		"mailbox takes less":         {at("RCPT", "552 5.2.3 too long"), message1},
 		"connection breaks":          {at("DATA", drop), ""},
 		"data are refused":           {at("DATA", "554 5.5.1 no"), ""},
-		"disk is full":               {at(".", "452 4.3.1 disk full"), channel},
+		"disk is full":               {at(".", "452 4.3.1 disk full"), atServer},
 		"content is refused":         {at(".", "554 5.6.0 spam"), message1},
 	} {
 		t.Run(name, func(t *testing.T) {
