@@ -9,6 +9,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -28,7 +29,7 @@ const channelKey = "email:test"
 
 func newHost(t *testing.T, store storage.Store, types ...automation.ReminderType) *host {
 	h := &host{t: t, sent: map[string]int{}}
-	h.out = notify.New(store, nil, notify.ChannelFunc(channelKey, h.send))
+	h.out = notify.New(store, nil, channel.Func(channelKey, h.send))
 	h.reminders = automation.New(store, h.out, nil)
 	for _, typ := range types {
 		h.reminders.Register(typ)
@@ -37,11 +38,11 @@ func newHost(t *testing.T, store storage.Store, types ...automation.ReminderType
 	return h
 }
 
-func (h *host) send(_ context.Context, m notify.Message) (notify.Receipt, error) {
+func (h *host) send(_ context.Context, m channel.Message) (channel.Receipt, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.sent[m.To+": "+m.Subject]++
-	return notify.Receipt{ID: m.ID}, nil
+	return channel.Receipt{ID: m.ID}, nil
 }
 
 // mails is how many went out, and to how many people.

@@ -17,6 +17,7 @@ import (
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -38,17 +39,17 @@ func TestAChannelThatHangsHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(&memory.Options{Clock: clock.New()})
-		hung := notify.ChannelFunc("email:hung", func(ctx context.Context, _ notify.Message) (notify.Receipt, error) {
+		hung := channel.Func("email:hung", func(ctx context.Context, _ channel.Message) (channel.Receipt, error) {
 			<-ctx.Done()
-			return notify.Receipt{}, ctx.Err()
+			return channel.Receipt{}, ctx.Err()
 		})
 		var mu sync.Mutex
 		var called []time.Time
-		well := notify.ChannelFunc("email:well", func(context.Context, notify.Message) (notify.Receipt, error) {
+		well := channel.Func("email:well", func(context.Context, channel.Message) (channel.Receipt, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			called = append(called, store.Clock().Now())
-			return notify.Receipt{ID: "1"}, nil
+			return channel.Receipt{ID: "1"}, nil
 		})
 		out := notify.New(store, &notify.Options{CallTimeout: time.Second}, hung, well)
 		out.Register(notify.Type{Name: "news", Renderer: notify.Template{Subject: "News"}})
@@ -88,9 +89,9 @@ func TestHealthNamesWhoDoesNotReturn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store, gone := memory.New(&memory.Options{Clock: clock.New()}), make(chan struct{})
-		deaf := notify.ChannelFunc("email:deaf", func(context.Context, notify.Message) (notify.Receipt, error) {
+		deaf := channel.Func("email:deaf", func(context.Context, channel.Message) (channel.Receipt, error) {
 			<-gone
-			return notify.Receipt{}, nil
+			return channel.Receipt{}, nil
 		})
 		out := notify.New(store, &notify.Options{CallTimeout: time.Second, Concurrency: 1}, deaf)
 		reminders := automation.New(store, out, nil)
@@ -159,9 +160,9 @@ func TestAReminderTypeThatBlocksHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(&memory.Options{Clock: clock.New()})
 		mails := 0
-		out := notify.New(store, nil, notify.ChannelFunc("mail", func(context.Context, notify.Message) (notify.Receipt, error) {
+		out := notify.New(store, nil, channel.Func("mail", func(context.Context, channel.Message) (channel.Receipt, error) {
 			mails++
-			return notify.Receipt{ID: "1"}, nil
+			return channel.Receipt{ID: "1"}, nil
 		}))
 		work := automation.New(store, out, nil)
 		register := func(name string, to func(context.Context, automation.Due) ([]notify.Recipient, error)) {
@@ -214,9 +215,9 @@ func TestAGateThatHangsLosesItsMessages(t *testing.T) {
 			}
 			return notify.Proceed(), nil
 		})
-		out := notify.New(store, &notify.Options{Gates: []notify.Gate{gate}}, notify.ChannelFunc("mail", func(context.Context, notify.Message) (notify.Receipt, error) {
+		out := notify.New(store, &notify.Options{Gates: []notify.Gate{gate}}, channel.Func("mail", func(context.Context, channel.Message) (channel.Receipt, error) {
 			sent.Add(1)
-			return notify.Receipt{ID: "1"}, nil
+			return channel.Receipt{ID: "1"}, nil
 		}))
 		out.Register(notify.Type{Name: "news", Renderer: notify.Template{Subject: "News"}})
 		to := []notify.Recipient{{Ref: "sam", Channel: "mail", Address: "sam@example.com"}}
@@ -245,7 +246,7 @@ func TestAGateThatHangsLosesItsMessages(t *testing.T) {
 }
 
 // few is a channel that makes two calls at once.
-type few struct{ notify.Channel }
+type few struct{ channel.Channel }
 
 func (few) MaxCalls() int { return 2 }
 
@@ -263,9 +264,9 @@ func TestI12_NoCallBeginsBeforeTheResultsBeforeItAreStored(t *testing.T) {
 			return nil
 		}}
 		var calls atomic.Int64
-		out := notify.New(store, nil, few{notify.ChannelFunc("email:few", func(context.Context, notify.Message) (notify.Receipt, error) {
+		out := notify.New(store, nil, few{channel.Func("email:few", func(context.Context, channel.Message) (channel.Receipt, error) {
 			calls.Add(1)
-			return notify.Receipt{ID: "1"}, nil
+			return channel.Receipt{ID: "1"}, nil
 		})})
 		out.Register(notify.Type{Name: "news", Renderer: notify.Template{Subject: "News"}})
 		job := notify.Job{Type: "news", PartitionKey: "all", RowKey: "1"}

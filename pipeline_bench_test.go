@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -91,9 +92,9 @@ type pipeline struct {
 func newPipeline(b *testing.B, store storage.Store, opts *belfry.Options, gates ...notify.Gate) *pipeline {
 	b.StopTimer()
 	p := &pipeline{sent: make(chan struct{}, 1<<16)}
-	p.Notifier = notify.New(store, &notify.Options{Gates: gates}, notify.ChannelFunc(channelKey, func(context.Context, notify.Message) (notify.Receipt, error) {
+	p.Notifier = notify.New(store, &notify.Options{Gates: gates}, channel.Func(channelKey, func(context.Context, channel.Message) (channel.Receipt, error) {
 		p.sent <- struct{}{}
-		return notify.Receipt{}, nil
+		return channel.Receipt{}, nil
 	}))
 	p.Register(notify.Type{Name: "visit", Renderer: notify.Template{Subject: "Visit", Text: "Dear {{.Recipient.Name}}"}})
 	p.poller = belfry.NewPoller(store, opts, p.Notifier)

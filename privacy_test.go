@@ -22,6 +22,7 @@ import (
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/notify/notifytest"
 	"github.com/belfry-go/belfry/storage"
@@ -179,7 +180,7 @@ func (o *office) fillBoth() {
 	}
 	o.drain()
 	for _, m := range o.mails.Messages() {
-		_, err := o.out.Track(ctx, notify.StatusEvent{Provider: "test", EventID: m.ID, Kind: notify.KindDelivered, MessageID: m.ID})
+		_, err := o.out.Track(ctx, channel.StatusEvent{Provider: "test", EventID: m.ID, Kind: channel.KindDelivered, MessageID: m.ID})
 		o.need(err)
 	}
 	o.drain()
@@ -617,10 +618,10 @@ func TestWhatIsUnderWayIsErasedWhenItHasLanded(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 		o := newOffice(t, store, clk)
 		var report belfry.ErasureReport
-		channel := notify.ChannelFunc("push:test", func(ctx context.Context, _ notify.Message) (notify.Receipt, error) {
+		channel := channel.Func("push:test", func(ctx context.Context, _ channel.Message) (channel.Receipt, error) {
 			var err error
 			report, err = o.poller.Privacy().Erase(ctx, "", canary.person(), dpo)
-			return notify.Receipt{ID: "1"}, err
+			return channel.Receipt{ID: "1"}, err
 		})
 		out := notify.New(store, &notify.Options{HashKey: []byte("a key of the hashes of recipients")}, channel)
 		o.poller = belfry.NewPoller(store, nil, out)

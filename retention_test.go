@@ -18,6 +18,7 @@ import (
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/notifytest"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -358,7 +359,7 @@ func TestWhatIsHeldIsNotForgotten(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 		clk.Set(storetest.Start)
 		f := newForgetter(t, store, clk, belfry.Options{Retention: belfry.Retention{Messages: 30 * days}})
-		lost := notifytest.Failing(&notify.SendError{Class: notify.ClassUnknown, Code: "lost"})
+		lost := notifytest.Failing(&channel.Error{Class: channel.ClassUnknown, Code: "lost"})
 		out := notify.New(store, nil, lost)
 		out.Register(notify.Type{Name: "welcome", Renderer: notify.Template{Subject: "Welcome"}})
 		poller := belfry.NewPoller(store, &belfry.Options{Retention: belfry.Retention{Messages: 30 * days}}, out)

@@ -18,6 +18,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
@@ -52,7 +53,7 @@ type retelling struct {
 
 func newRetelling(t *testing.T, store storage.Store, clk *clock.Mock, seed uint64) *retelling {
 	r := &retelling{t: t, clk: clk, rng: rand.New(rand.NewPCG(seed, 1)), refused: map[string]bool{}, sent: map[string]int{}, instances: map[string]string{}}
-	r.out = notify.New(store, nil, notify.ChannelFunc("email:test", r.send))
+	r.out = notify.New(store, nil, channel.Func("email:test", r.send))
 	r.out.Register(notify.Type{Name: "welcome", Renderer: notify.Template{Subject: "Welcome"}})
 	r.out.Register(notify.Type{Name: "trial", Renderer: notify.Template{Subject: "Try it"}, ForgetAfter: 60 * days})
 	r.due = automation.New(store, r.out, nil)
@@ -68,7 +69,7 @@ func newRetelling(t *testing.T, store storage.Store, clk *clock.Mock, seed uint6
 			return []notify.Recipient{{Channel: "email:test", Address: d.Source.ID + "@example.com"}}, nil
 		}),
 	})
-	r.asked = survey.New(store, &survey.Options{SurveyURL: "https://host.example/s/{token}"}, notify.ChannelFunc("email:test", r.send))
+	r.asked = survey.New(store, &survey.Options{SurveyURL: "https://host.example/s/{token}"}, channel.Func("email:test", r.send))
 	keep := belfry.Retention{Reminders: 30 * days, Messages: 30 * days, Inbox: 30 * days, Events: 30 * days, Surveys: 30 * days, Responses: 30 * days}
 	r.poller = belfry.NewPoller(store, &belfry.Options{Retention: keep}, r.due, r.out, r.asked)
 	return r
@@ -80,16 +81,16 @@ func (r *retelling) count(id string) {
 	r.sent[id]++
 }
 
-func (r *retelling) send(_ context.Context, m notify.Message) (notify.Receipt, error) {
+func (r *retelling) send(_ context.Context, m channel.Message) (channel.Receipt, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id := m.To[:len(m.To)-len("@example.com")]
 	if r.refused[id] {
 		delete(r.refused, id)
-		return notify.Receipt{}, &notify.SendError{Class: notify.ClassTransient, Code: "busy"}
+		return channel.Receipt{}, &channel.Error{Class: channel.ClassTransient, Code: "busy"}
 	}
 	r.sent[id]++
-	return notify.Receipt{ID: m.ID}, nil
+	return channel.Receipt{ID: m.ID}, nil
 }
 
 // ask tells a wish, or another one under its key, and says what came of it.

@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -40,8 +41,8 @@ func TestADatabaseThatForgetsStopsGrowing(t *testing.T) {
 func (y year) run(t *testing.T, store storage.Store, clk *clock.Mock) {
 	month := time.Duration(y.month) * days
 	sent := 0
-	out := notify.New(store, nil, notify.ChannelFunc("email:test", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
-		return notify.Receipt{ID: m.ID}, nil
+	out := notify.New(store, nil, channel.Func("email:test", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
+		return channel.Receipt{ID: m.ID}, nil
 	}))
 	out.Register(notify.Type{
 		Name: "welcome", ForgetAfter: 2 * month,

@@ -19,6 +19,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/storage/postgres"
@@ -52,9 +53,9 @@ func newWard(t *testing.T, store storage.Store) *ward {
 	broken.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) {
 		return nil, errors.New("it is down")
 	})
-	out := notify.New(store, nil, notify.ChannelFunc(channelKey, func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	out := notify.New(store, nil, channel.Func(channelKey, func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		w.arrived <- strings.TrimSuffix(m.To, "@example.com")
-		return notify.Receipt{ID: m.ID}, nil
+		return channel.Receipt{ID: m.ID}, nil
 	}))
 	quiet := slog.New(slog.DiscardHandler) // it would say of each try that it failed
 	w.host = &host{t: t, reminders: automation.New(store, out, &automation.Options{Logger: quiet})}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/internal/storetest"
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -24,7 +24,7 @@ const visitSurvey = `{
 
 // surveys is the same application's survey, through the same channel and store.
 func (h *host) surveys(store storage.Store) *survey.Service {
-	return survey.New(store, &survey.Options{SurveyURL: "https://host.example/s/{token}"}, notify.ChannelFunc(channelKey, h.send))
+	return survey.New(store, &survey.Options{SurveyURL: "https://host.example/s/{token}"}, channel.Func(channelKey, h.send))
 }
 
 // link tells of n visits, and gives the public id of the first one's link.

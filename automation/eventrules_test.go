@@ -18,6 +18,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -41,11 +42,11 @@ func eachAcademy(t *testing.T, change func(*automation.ReminderType), story func
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 		s, quiet := &academy{T: t, clk: clk}, slog.New(slog.NewTextHandler(io.Discard, nil))
-		s.messages = notify.New(store, &notify.Options{Logger: quiet}, notify.ChannelFunc("email:print", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+		s.messages = notify.New(store, &notify.Options{Logger: quiet}, channel.Func("email:print", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.sent = append(s.sent, m.To)
-			return notify.Receipt{ID: "accepted"}, nil
+			return channel.Receipt{ID: "accepted"}, nil
 		}))
 		s.reminders = automation.New(store, s.messages, &automation.Options{Logger: quiet})
 		reminder := certificate

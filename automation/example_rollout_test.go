@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -20,9 +21,9 @@ import (
 // of them are due on 1 April, as the old job knows.
 func migration(ctx context.Context) (store *memory.Store, reminders *automation.Scheduler, tick func(time.Time), keys []string) {
 	store, clk := open()
-	out := notify.New(store, nil, notify.ChannelFunc("email:print", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	out := notify.New(store, nil, channel.Func("email:print", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		fmt.Println("Belfry sends:", m.Subject)
-		return notify.Receipt{ID: "1"}, nil
+		return channel.Receipt{ID: "1"}, nil
 	}))
 	reminders = automation.New(store, out, nil)
 	certificates := certificate
@@ -297,9 +298,9 @@ func Example_movingOver() {
 		},
 		sentAt: map[string]bool{"9/30": true},
 	}
-	out := notify.New(store, nil, notify.ChannelFunc("email:print", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	out := notify.New(store, nil, channel.Func("email:print", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		fmt.Println("sent:", m.Subject)
-		return notify.Receipt{ID: "1"}, nil
+		return channel.Receipt{ID: "1"}, nil
 	}))
 	reminders := automation.New(store, out, &automation.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	t := certificate

@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -185,9 +186,9 @@ func ExampleScheduler_Handle() {
 func Example() {
 	ctx := context.Background()
 	store, clk := open()
-	out := notify.New(store, nil, notify.ChannelFunc("email:print", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	out := notify.New(store, nil, channel.Func("email:print", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		fmt.Println(m.To, "-", m.Subject)
-		return notify.Receipt{ID: "1"}, nil
+		return channel.Receipt{ID: "1"}, nil
 	}))
 	reminders := automation.New(store, out, nil)
 	reminders.Register(automation.ReminderType{

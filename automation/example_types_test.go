@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -124,9 +125,9 @@ func (b bookings) Candidates(_ context.Context, e automation.Event) ([]automatio
 func ExampleThreshold() {
 	ctx := context.Background()
 	store, _ := open()
-	out := notify.New(store, nil, notify.ChannelFunc("email:print", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	out := notify.New(store, nil, channel.Func("email:print", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		fmt.Println(m.To, "-", m.Subject)
-		return notify.Receipt{ID: "1"}, nil
+		return channel.Receipt{ID: "1"}, nil
 	}))
 	taken := bookings{}
 	reminders := automation.New(store, out, nil)
@@ -262,9 +263,9 @@ func ExampleSupport_Bulk() {
 func ExampleSupport_Pause() {
 	ctx := context.Background()
 	store, clk := open()
-	out := notify.New(store, nil, notify.ChannelFunc("email:print", func(context.Context, notify.Message) (notify.Receipt, error) {
+	out := notify.New(store, nil, channel.Func("email:print", func(context.Context, channel.Message) (channel.Receipt, error) {
 		fmt.Println("sent on", clk.Now().Format(time.DateTime))
-		return notify.Receipt{ID: "1"}, nil
+		return channel.Receipt{ID: "1"}, nil
 	}))
 	reminders := automation.New(store, out, nil)
 	reminders.Register(certificate)
@@ -295,9 +296,9 @@ func ExampleSupport_Pause() {
 func ExampleSupport_Rerun() {
 	ctx := context.Background()
 	store, clk := open()
-	out := notify.New(store, nil, notify.ChannelFunc("email:print", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	out := notify.New(store, nil, channel.Func("email:print", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		fmt.Println(m.To, "-", m.Subject)
-		return notify.Receipt{ID: "1"}, nil
+		return channel.Receipt{ID: "1"}, nil
 	}))
 	reminders := automation.New(store, out, nil)
 	reminders.Register(certificate)

@@ -9,6 +9,7 @@ import (
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -89,7 +90,7 @@ func (j *jobRow) takeMore(now time.Time) (refused string) {
 type identity struct{ ref, method, address, inbox string }
 
 func (r Recipient) identity() identity {
-	method := Method(r.Channel)
+	method := channel.Method(r.Channel)
 	address, err := spelling.Of(method, r.Address)
 	if err != nil {
 		address = r.Address

@@ -9,6 +9,7 @@ import (
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -269,12 +270,12 @@ var suppressionStates = states.Machine{
 // forGood reports errors that another try would meet again.
 func forGood(err error) bool {
 	var part *keys.PartError
-	return errors.Is(err, ErrContent) || errors.As(err, &part) || permanent.Is(err)
+	return errors.Is(err, channel.ErrContent) || errors.As(err, &part) || permanent.Is(err)
 }
 
 // reasonOf is the code that an error is remembered by; its text may be personal.
 func reasonOf(err error, other string) string {
-	var e *SendError
+	var e *channel.Error
 	if errors.As(err, &e) && e.Code != "" {
 		return storable.Code(e.Code)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -36,10 +37,10 @@ func eachClinic(t *testing.T, opts notify.Options, story func(c *clinic)) {
 	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 		opts := opts
 		opts.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
-		accept := func(context.Context, notify.Message) (notify.Receipt, error) {
-			return notify.Receipt{ID: "accepted"}, nil
+		accept := func(context.Context, channel.Message) (channel.Receipt, error) {
+			return channel.Receipt{ID: "accepted"}, nil
 		}
-		n := notify.New(store, &opts, notify.ChannelFunc("email:test", accept))
+		n := notify.New(store, &opts, channel.Func("email:test", accept))
 		n.Register(notify.Type{Name: "visit", Renderer: notify.Template{Subject: "{{.Recipient.Name}}"}})
 		story(&clinic{t, n, clk, belfry.NewPoller(store, nil, n)})
 	})
@@ -307,7 +308,7 @@ func TestI17_WhatIsGivenUpIsHeld(t *testing.T) {
 			})
 		}
 		c.Register(notify.Type{Name: "failing", Renderer: fails(errors.New("no connection"))})
-		c.Register(notify.Type{Name: "refusing", Renderer: fails(notify.Permanent("no such text", nil))})
+		c.Register(notify.Type{Name: "refusing", Renderer: fails(channel.Permanent("no such text", nil))})
 		_, err := c.EnsureNotificationScheduler(c.Context(), nil, notify.ScheduleFor(appointment("missing"), time.Time{}))
 		c.must(err)
 		for _, name := range []string{"failing", "refusing", "visit"} {

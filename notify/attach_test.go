@@ -12,6 +12,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -65,7 +66,7 @@ func TestAMessageGoesOutWithItsAttachments(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.dispatch(h.withFiles(h.attach("certificate.pdf", "", "%PDF"), h.attach("logo.png", "logo", "png")))
 		h.drain()
-		want := []notify.Attachment{{"certificate.pdf", "application/pdf", "", []byte("%PDF")}, {"logo.png", "application/pdf", "logo", []byte("png")}}
+		want := []channel.Attachment{{"certificate.pdf", "application/pdf", "", []byte("%PDF")}, {"logo.png", "application/pdf", "logo", []byte("png")}}
 		for _, m := range h.sent() {
 			h.same("attachments", want, m.Attachments)
 		}
@@ -170,10 +171,10 @@ func TestAttachReadsNothingThatItRefuses(t *testing.T) {
 		r          io.Reader
 		want       error
 	}{
-		"name":      {"a/b", "text/csv", iotest.ErrReader(broken), notify.ErrContent},
-		"type":      {"a.csv", "csv", iotest.ErrReader(broken), notify.ErrContent},
+		"name":      {"a/b", "text/csv", iotest.ErrReader(broken), channel.ErrContent},
+		"type":      {"a.csv", "csv", iotest.ErrReader(broken), channel.ErrContent},
 		"reader":    {"a.csv", "text/csv", iotest.ErrReader(broken), broken},
-		"too large": {"a.csv", "text/csv", io.LimitReader(zeros{}, notify.MaxAttachments+1), notify.ErrContent},
+		"too large": {"a.csv", "text/csv", io.LimitReader(zeros{}, notify.MaxAttachments+1), channel.ErrContent},
 	} {
 		if a, err := notify.Attach(t.Context(), blobs, c.file, c.kind, "", c.r); !errors.Is(err, c.want) || a != (notify.AttachmentRef{}) {
 			t.Errorf("%s: %v, %v", name, a, err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -325,8 +326,8 @@ func TestAMessageOfACampaignIsRevalidatedBeforeItsRetry(t *testing.T) {
 			asked = append(asked, j)
 			return notify.Skip("Over"), nil
 		})})
-		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
-			return notify.Receipt{}, notify.Transient("busy", 0, nil)
+		h.answer = func(context.Context, channel.Message) (channel.Receipt, error) {
+			return channel.Receipt{}, channel.Transient("busy", 0, nil)
 		}
 		h.begin("spring", person("sam"))
 		h.retype("offer")
@@ -354,7 +355,7 @@ func TestAnUrgentMessageDuringACampaignLeavesWithinOnePoll(t *testing.T) {
 		alarm.Type = "alarm"
 		h.dispatch(alarm)
 		h.pollOnce(100)
-		left := slices.ContainsFunc(h.sent()[before:], func(m notify.Message) bool { return m.To == "warden@example.com" })
+		left := slices.ContainsFunc(h.sent()[before:], func(m channel.Message) bool { return m.To == "warden@example.com" })
 		if j := h.campaign("spring"); !left || j.Status != notify.StatusReady || before == 0 {
 			t.Errorf("left: %v, campaign is %s, %d were out before", left, j.Status, before)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -108,9 +109,9 @@ func campaignOf(t testing.TB, n int) uint64 {
 	var sent atomic.Int64
 	p := &provider{}
 	h := newHost(t, storetest.SQLite(t, clk), clk, p)
-	h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet, Concurrency: 500}, notify.ChannelFunc("email:count", func(context.Context, notify.Message) (notify.Receipt, error) {
+	h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet, Concurrency: 500}, channel.Func("email:count", func(context.Context, channel.Message) (channel.Receipt, error) {
 		sent.Add(1)
-		return notify.Receipt{}, nil
+		return channel.Receipt{}, nil
 	}))
 	h.Register(notify.Type{Name: "visit", Renderer: notify.Template{Subject: "spring", Text: "Dear {{.Recipient.Name}}"}})
 	heap := newHeap()

@@ -16,20 +16,10 @@ import (
 	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
-
-// Limits in bytes of the parts of a message.
-const (
-	MaxSubject  = 900 // a header line of 998 with its name
-	MaxText     = 64 << 10
-	MaxHTML     = 256 << 10
-	MaxMetadata = 8 << 10 // of template parameters and metadata together, and of mail headers, as JSON
-)
-
-// ErrContent is the cause of every refusal of a message's content.
-var ErrContent = errors.New("notify: content refused")
 
 // Content is what a message says. Any part may be empty.
 type Content struct {
@@ -43,13 +33,13 @@ type Content struct {
 	// Missing are the locales that the renderer looked for before it, in vain.
 	Missing []string `json:"missing,omitempty"`
 	// Version is that of the templates that made it, where they have one.
-	Version  string            `json:"version,omitempty"`
-	Template ProviderTemplate  `json:"template,omitzero"`
-	Metadata map[string]string `json:"metadata,omitempty"`
+	Version  string                   `json:"version,omitempty"`
+	Template channel.ProviderTemplate `json:"template,omitzero"`
+	Metadata map[string]string        `json:"metadata,omitempty"`
 	// Attachments go with an e-mail; channels without them refuse the message.
 	Attachments []AttachmentRef `json:"attachments,omitempty"`
 	// Mail is what only an e-mail has; an inbox leaves it out.
-	Mail Mail `json:"mail,omitzero"`
+	Mail channel.Mail `json:"mail,omitzero"`
 }
 
 // check refuses what no channel may send.
@@ -57,22 +47,22 @@ func (c Content) check() error {
 	for _, p := range []struct {
 		name, text string
 		limit      int
-	}{{"subject", c.Subject, MaxSubject}, {"text", c.Text, MaxText}, {"HTML", c.HTML, MaxHTML}} {
+	}{{"subject", c.Subject, channel.MaxSubject}, {"text", c.Text, channel.MaxText}, {"HTML", c.HTML, channel.MaxHTML}} {
 		switch {
 		case len(p.text) > p.limit:
-			return fmt.Errorf("%w: %s has %d bytes, more than %d", ErrContent, p.name, len(p.text), p.limit)
+			return fmt.Errorf("%w: %s has %d bytes, more than %d", channel.ErrContent, p.name, len(p.text), p.limit)
 		case !utf8.ValidString(p.text) || strings.ContainsRune(p.text, 0):
-			return fmt.Errorf("%w: %s holds a NUL or is not valid UTF-8", ErrContent, p.name)
+			return fmt.Errorf("%w: %s holds a NUL or is not valid UTF-8", channel.ErrContent, p.name)
 		}
 	}
 	if len(c.Version) > 200 || strings.ContainsRune(c.Version, 0) || !utf8.ValidString(c.Version) {
-		return fmt.Errorf("%w: version is no text of at most 200 bytes", ErrContent)
+		return fmt.Errorf("%w: version is no text of at most 200 bytes", channel.ErrContent)
 	}
 	if strings.ContainsAny(c.Subject, "\r\n") {
-		return fmt.Errorf("%w: subject holds a line break", ErrContent)
+		return fmt.Errorf("%w: subject holds a line break", channel.ErrContent)
 	}
-	if extra := mustJSON(Content{Template: c.Template, Metadata: c.Metadata}); len(extra) > MaxMetadata {
-		return fmt.Errorf("%w: template parameters and metadata have %d bytes, more than %d", ErrContent, len(extra), MaxMetadata)
+	if extra := mustJSON(Content{Template: c.Template, Metadata: c.Metadata}); len(extra) > channel.MaxMetadata {
+		return fmt.Errorf("%w: template parameters and metadata have %d bytes, more than %d", channel.ErrContent, len(extra), channel.MaxMetadata)
 	}
 	if err := c.Mail.Check(); err != nil {
 		return err
@@ -136,34 +126,27 @@ type AttachmentRef struct {
 	Blob storage.Ref `json:"blob"`
 }
 
-// Attachment is a part of a [Message], loaded for the call. Messages share the
-// Data, so a channel does not change it.
-type Attachment struct {
-	Name, MediaType, ContentID string
-	Data                       []byte
-}
-
 var mediaType = regexp.MustCompile(`^[a-z0-9][a-z0-9.+-]{0,60}/[a-z0-9][a-z0-9.+-]{0,80}$`)
 
 // checkAttachments refuses what no mail could hold.
 func checkAttachments(all []AttachmentRef) error {
 	if len(all) > maxAttachmentCount {
-		return fmt.Errorf("%w: %d attachments, more than %d", ErrContent, len(all), maxAttachmentCount)
+		return fmt.Errorf("%w: %d attachments, more than %d", channel.ErrContent, len(all), maxAttachmentCount)
 	}
 	var size int64
 	ids := map[string]bool{"": false}
 	for i, a := range all {
 		if err := a.check(); err != nil {
-			return fmt.Errorf("%w: attachment %d: %w", ErrContent, i+1, err)
+			return fmt.Errorf("%w: attachment %d: %w", channel.ErrContent, i+1, err)
 		}
 		if ids[a.ContentID] {
-			return fmt.Errorf("%w: attachment %d: its content id is that of another one", ErrContent, i+1)
+			return fmt.Errorf("%w: attachment %d: its content id is that of another one", channel.ErrContent, i+1)
 		}
 		ids[a.ContentID] = a.ContentID != ""
 		size += a.Blob.Size
 	}
 	if size > MaxAttachments {
-		return fmt.Errorf("%w: attachments have %d bytes, more than %d", ErrContent, size, MaxAttachments)
+		return fmt.Errorf("%w: attachments have %d bytes, more than %d", channel.ErrContent, size, MaxAttachments)
 	}
 	return nil
 }
@@ -216,7 +199,7 @@ func Attach(ctx context.Context, blobs storage.Blobs, name, mediaType, contentID
 // message has a link to. It returns a with its Blob.
 func PutFile(ctx context.Context, blobs storage.Blobs, a AttachmentRef, r io.Reader, limit int64) (AttachmentRef, error) {
 	if err := a.checkLabels(); err != nil {
-		return AttachmentRef{}, fmt.Errorf("%w: attachment: %w", ErrContent, err)
+		return AttachmentRef{}, fmt.Errorf("%w: attachment: %w", channel.ErrContent, err)
 	}
 	ref, err := blobs.Put(ctx, &limited{r: r, left: limit, limit: limit})
 	if err != nil {
@@ -238,7 +221,7 @@ func (l *limited) Read(p []byte) (int, error) {
 	}
 	n, err := l.r.Read(p)
 	if l.left -= int64(n); l.left < 0 {
-		return 0, fmt.Errorf("%w: attachment has more than %d bytes", ErrContent, l.limit)
+		return 0, fmt.Errorf("%w: attachment has more than %d bytes", channel.ErrContent, l.limit)
 	}
 	return n, err
 }
@@ -331,10 +314,10 @@ func (f *files) get(name string) file {
 }
 
 // of are the attachments of m as the channel gets them.
-func (f *files) of(m *messageRow) []Attachment {
-	var out []Attachment
+func (f *files) of(m *messageRow) []channel.Attachment {
+	var out []channel.Attachment
 	for _, a := range m.Content.Attachments {
-		out = append(out, Attachment{Name: a.Name, MediaType: a.MediaType, ContentID: a.ContentID, Data: f.get(a.Blob.Name).data})
+		out = append(out, channel.Attachment{Name: a.Name, MediaType: a.MediaType, ContentID: a.ContentID, Data: f.get(a.Blob.Name).data})
 	}
 	return out
 }

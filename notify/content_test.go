@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -35,7 +36,7 @@ func TestAttachmentsHaveLimits(t *testing.T) {
 		"attachment 2: its content id is that of another one":   append(same, same...),
 	} {
 		err := Content{Attachments: files}.check()
-		if !errors.Is(err, ErrContent) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "canary") {
+		if !errors.Is(err, channel.ErrContent) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "canary") {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}
@@ -57,11 +58,11 @@ func FuzzTheSubjectIsOneLineOrRefused(f *testing.F) {
 	})
 }
 
-var kinds = []StatusKind{KindAccepted, KindFailed, KindDelivered, KindOpened, KindBounced, KindComplained, KindUnsubscribed}
+var kinds = []channel.StatusKind{channel.KindAccepted, channel.KindFailed, channel.KindDelivered, channel.KindOpened, channel.KindBounced, channel.KindComplained, channel.KindUnsubscribed}
 
 // highest is the model: what remains of reports in whatever order.
-func highest(kinds []StatusKind) string {
-	for _, k := range []StatusKind{KindOpened, KindDelivered, KindFailed} {
+func highest(kinds []channel.StatusKind) string {
+	for _, k := range []channel.StatusKind{channel.KindOpened, channel.KindDelivered, channel.KindFailed} {
 		for _, got := range kinds {
 			if got == k {
 				return statusOf[k]
@@ -100,7 +101,7 @@ func TestI27_CallbacksInAnyOrderAndMultiplicityGiveTheSameStatus(t *testing.T) {
 
 func TestMandatoryMessagesPassAnUnsubscriptionAndRequestedOnesAComplaint(t *testing.T) {
 	t.Parallel()
-	for reason, want := range map[SuppressionReason][3]bool{"": {}, HardBounce: {true, true, true}, Complaint: {true, true, false}, Unsubscribe: {true, false, false}} {
+	for reason, want := range map[channel.SuppressionReason][3]bool{"": {}, channel.HardBounce: {true, true, true}, channel.Complaint: {true, true, false}, channel.Unsubscribe: {true, false, false}} {
 		if got := [3]bool{stops(reason, &Attempt{}), stops(reason, &Attempt{Mandatory: true}), stops(reason, &Attempt{Mandatory: true, Requested: true})}; got != want {
 			t.Errorf("%q stops %v, want %v", reason, got, want)
 		}

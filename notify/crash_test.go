@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -179,7 +180,7 @@ type crashStory struct {
 
 func newCrashStory(h *host, how crash, point int) *crashStory {
 	s := &crashStory{host: h, flaky: newFlaky(h.store, point, how), name: fmt.Sprint(point)}
-	if err := h.Contacts().Suppress(h.t.Context(), "tenant", notify.Complaint, support, notify.Destination{"email", s.person("kim").Address}); err != nil {
+	if err := h.Contacts().Suppress(h.t.Context(), "tenant", channel.Complaint, support, notify.Destination{"email", s.person("kim").Address}); err != nil {
 		h.t.Fatal(err)
 	}
 	if err := h.Contacts().SetPreferences(h.t.Context(), notify.Preference{Scope: "tenant", RecipientRef: s.person("pat").Ref, OptedOut: true}); err != nil {
@@ -209,11 +210,11 @@ type mortal struct {
 	flaky *flaky
 }
 
-func (m mortal) Send(ctx context.Context, msg notify.Message) (notify.Receipt, error) {
+func (m mortal) Send(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
 	m.flaky.mu.Lock()
 	defer m.flaky.mu.Unlock()
 	if m.flaky.dead {
-		return notify.Receipt{}, errLost
+		return channel.Receipt{}, errLost
 	}
 	return m.provider.Send(ctx, msg)
 }
@@ -280,10 +281,10 @@ func (s *crashStory) readAsRoy(p *host) error {
 
 // callBack tells that all that was sent is delivered.
 func (s *crashStory) callBack(p *host) error {
-	var events []notify.StatusEvent
+	var events []channel.StatusEvent
 	for _, m := range s.sent() {
 		if strings.HasSuffix(m.To, "-"+s.name+"@example.com") {
-			events = append(events, notify.StatusEvent{Provider: "test", EventID: m.ID, Kind: notify.KindDelivered, MessageID: m.ID})
+			events = append(events, channel.StatusEvent{Provider: "test", EventID: m.ID, Kind: channel.KindDelivered, MessageID: m.ID})
 		}
 	}
 	_, err := p.Track(s.t.Context(), events...)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -246,7 +247,7 @@ func (n generator) sift(ctx context.Context, t Type, entries []*digestEntry, of 
 	}
 	verdicts, err := n.sender().ask(ctx, t, asked)
 	if err != nil {
-		return Transient(ReasonRevalidation, 0, err)
+		return channel.Transient(ReasonRevalidation, 0, err)
 	}
 	for i, v := range verdicts {
 		switch v.Action {
@@ -255,7 +256,7 @@ func (n generator) sift(ctx context.Context, t Type, entries []*digestEntry, of 
 		case ActionProceed, ActionDefer: // the others do not wait for it
 			g.told = append(g.told, asked[i])
 		default:
-			return Transient(ReasonRevalidation, 0, fmt.Errorf("notify: the verdict %v means nothing", v.Action))
+			return channel.Transient(ReasonRevalidation, 0, fmt.Errorf("notify: the verdict %v means nothing", v.Action))
 		}
 	}
 	return nil
@@ -324,7 +325,7 @@ func (n generator) renderDigest(ctx context.Context, j *jobRow, g gathered, d *d
 	for {
 		view, to := j.telling(g, d.Recipient)
 		content, err := n.rendered(ctx, renderer, view, to)
-		if errors.Is(err, ErrContent) && len(g.told) > 1 {
+		if errors.Is(err, channel.ErrContent) && len(g.told) > 1 {
 			half := len(g.told) / 2
 			g.told, g.more = g.told[:half], g.more+len(g.told)-half
 			continue

@@ -16,6 +16,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -226,12 +227,12 @@ func TestADigestThatWaitedIsAskedAboutByItsJobs(t *testing.T) {
 						return notify.Proceed(), nil
 					})
 				})
-				h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
+				h.answer = func(context.Context, channel.Message) (channel.Receipt, error) {
 					if !sent {
 						sent = true
-						return notify.Receipt{}, notify.Transient("busy", 0, nil)
+						return channel.Receipt{}, channel.Transient("busy", 0, nil)
 					}
-					return notify.Receipt{}, nil
+					return channel.Receipt{}, nil
 				}
 				h.dispatch(item("a", person("sam")), item("b", person("sam")))
 				h.drain()
@@ -420,7 +421,7 @@ func TestADigestThatIsTooLongNamesFewer(t *testing.T) {
 		h.news(func(n *notify.Type) {
 			n.Renderer = notify.RendererFunc(func(_ context.Context, j notify.Job, _ notify.Recipient) (notify.Content, error) {
 				if len(j.Entries) > 2 {
-					return notify.Content{}, notify.ErrContent
+					return notify.Content{}, channel.ErrContent
 				}
 				return notify.Content{Subject: fmt.Sprint(len(j.Entries), " and ", j.More)}, nil
 			})

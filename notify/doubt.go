@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -152,9 +153,9 @@ func (n sender) resolveAll(ctx context.Context, items []sending, land func(*mess
 // resolve takes the steps in their order; the first that answers settles.
 //
 //spec:n-052
-func (n sender) resolve(it sending, c Channel) {
+func (n sender) resolve(it sending, c channel.Channel) {
 	m := it.Row
-	if l, ok := c.(StatusLookup); ok && m.Lookups <= len(lookupWaits) {
+	if l, ok := c.(channel.StatusLookup); ok && m.Lookups <= len(lookupWaits) {
 		n.askProvider(it, l)
 		return
 	}
@@ -163,23 +164,23 @@ func (n sender) resolve(it sending, c Channel) {
 
 // askProvider applies what the provider knows, or asks again later; after the
 // last question the remaining steps decide, in the next claim at once.
-func (n sender) askProvider(it sending, l StatusLookup) {
+func (n sender) askProvider(it sending, l channel.StatusLookup) {
 	m := it.Row
 	answer, err := n.lookUp(it, l)
 	switch now := driver.Now(n.store); {
 	case it.Ctx.Err() != nil:
 		m.DueOn = now // as if it had not been claimed
-	case err == nil && answer.Status == LookupAccepted:
+	case err == nil && answer.Status == channel.LookupAccepted:
 		m.accepted(m.calledOn(now), answer.Receipt)
 		m.resolved(now, ResolvedByLookup)
-	case err == nil && answer.Status == LookupAbsent:
+	case err == nil && answer.Status == channel.LookupAbsent:
 		m.absent(now)
 	default:
 		m.askAgain(now)
 	}
 }
 
-func (n sender) lookUp(it sending, l StatusLookup) (answer LookupResult, err error) {
+func (n sender) lookUp(it sending, l channel.StatusLookup) (answer channel.LookupResult, err error) {
 	err = n.do(it, "a status look-up panicked", func(ctx context.Context) (err error) {
 		answer, err = l.Lookup(ctx, it.Row.message())
 		return err
@@ -188,15 +189,15 @@ func (n sender) lookUp(it sending, l StatusLookup) (answer LookupResult, err err
 }
 
 // resolveUnasked is what remains when the provider cannot tell.
-func (n sender) resolveUnasked(m *messageRow, c Channel) {
+func (n sender) resolveUnasked(m *messageRow, c channel.Channel) {
 	now := driver.Now(n.store)
-	if s, ok := c.(IdempotentSend); ok && m.inWindow(now, s.IdempotencyWindow()) {
+	if s, ok := c.(channel.IdempotentSend); ok && m.inWindow(now, s.IdempotencyWindow()) {
 		m.sendAgain(now, ResolvedByIdempotency)
 		return
 	}
 	switch m.InDoubt {
 	case AssumeSent:
-		m.accepted(m.calledOn(now), Receipt{})
+		m.accepted(m.calledOn(now), channel.Receipt{})
 		m.resolved(now, ResolvedByAssumption)
 	case Resend:
 		m.IdempotentUntil = time.Time{} // the policy accepts a second message
@@ -251,7 +252,7 @@ func (m *messageRow) lateAcceptance(now time.Time, mine *messageRow) bool {
 	switch m.Status {
 	case StatusRetryReady, StatusSending, StatusOutcomeUnknown:
 		m.resolvedLate(now)
-		m.accepted(mine.SentOn, Receipt{ID: mine.ProviderMessageID})
+		m.accepted(mine.SentOn, channel.Receipt{ID: mine.ProviderMessageID})
 		m.CallStartedOn, m.Calls = mine.CallStartedOn, max(m.Calls, mine.Calls)
 		return true
 	}

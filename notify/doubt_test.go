@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -17,11 +18,11 @@ import (
 type knowing struct {
 	*provider
 	asked  int
-	knows  notify.LookupResult
+	knows  channel.LookupResult
 	silent error
 }
 
-func (k *knowing) Lookup(_ context.Context, m notify.Message) (notify.LookupResult, error) {
+func (k *knowing) Lookup(_ context.Context, m channel.Message) (channel.LookupResult, error) {
 	if m.ID == "" || m.Attempt == 0 {
 		panic("asked about nothing")
 	}
@@ -39,7 +40,7 @@ func (i idempotent) IdempotencyWindow() time.Duration { return i.window }
 
 // crashing has a message of a type with that policy whose worker was killed in
 // the call, and the lease has run out; channels replace the host's.
-func (h *host) crashing(policy notify.InDoubt, channel notify.Channel) {
+func (h *host) crashing(policy notify.InDoubt, channel channel.Channel) {
 	h.t.Helper()
 	h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet}, channel)
 	h.Register(notify.Type{Name: "visit", Renderer: visitTemplate, InDoubt: policy})
@@ -132,13 +133,13 @@ func TestResendIsLimitedAndThenAPersonDecides(t *testing.T) {
 //spec:n-052
 func TestTheProviderIsAskedFirst(t *testing.T) {
 	for name, c := range map[string]struct {
-		knows  notify.LookupResult
+		knows  channel.LookupResult
 		status string
 		calls  int
 		id     string
 	}{
-		"accepted": {notify.LookupResult{notify.LookupAccepted, notify.Receipt{ID: "p1"}}, notify.StatusSentToProvider, 0, "p1"},
-		"absent":   {notify.LookupResult{Status: notify.LookupAbsent}, notify.StatusSentToProvider, 1, "accepted"},
+		"accepted": {channel.LookupResult{channel.LookupAccepted, channel.Receipt{ID: "p1"}}, notify.StatusSentToProvider, 0, "p1"},
+		"absent":   {channel.LookupResult{Status: channel.LookupAbsent}, notify.StatusSentToProvider, 1, "accepted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			visits(t, func(t *testing.T, h *host) {
@@ -184,7 +185,7 @@ func TestAProviderThatCannotTellIsAskedFourTimes(t *testing.T) {
 func TestAMessageThatNeverArrivesFailsInTheEnd(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.answer = failing(io.EOF)
-		h.crashing(notify.Hold, &knowing{provider: h.provider, knows: notify.LookupResult{Status: notify.LookupAbsent}})
+		h.crashing(notify.Hold, &knowing{provider: h.provider, knows: channel.LookupResult{Status: channel.LookupAbsent}})
 		h.settle()
 		if m := h.status(notify.StatusFailedFinal); m.ReasonCode != notify.ReasonAbsent || m.IsOnSupportHold || len(h.sent()) != 4 {
 			t.Errorf("%d calls: %+v", len(h.sent()), m)
@@ -196,7 +197,7 @@ func TestAMessageThatNeverArrivesFailsInTheEnd(t *testing.T) {
 // nothing: a person decides.
 func TestAMessageWhoseWorkersKeepDyingIsHeld(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		h.crashing(notify.Hold, &knowing{provider: h.provider, knows: notify.LookupResult{Status: notify.LookupAbsent}})
+		h.crashing(notify.Hold, &knowing{provider: h.provider, knows: channel.LookupResult{Status: channel.LookupAbsent}})
 		for range 5 {
 			h.run("notify.distributor") // takes over
 			h.run("notify.resolve")
@@ -291,7 +292,7 @@ func TestAResolverThatPanicsIsAskedAgain(t *testing.T) {
 
 type panicking struct{ *provider }
 
-func (panicking) Lookup(context.Context, notify.Message) (notify.LookupResult, error) {
+func (panicking) Lookup(context.Context, channel.Message) (channel.LookupResult, error) {
 	panic("look-up")
 }
 

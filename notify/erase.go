@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/internal/outage"
 	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -244,7 +245,7 @@ func (s somebody) frequencies() []erase.Way[frequency.Row] {
 }
 
 func (s somebody) suppressions() []erase.Way[suppressionRow] {
-	return []erase.Way[suppressionRow]{erase.There(suppressions, s.marks(append([]SuppressionReason{Erased}, strongest...)...)...)}
+	return []erase.Way[suppressionRow]{erase.There(suppressions, s.marks(append([]channel.SuppressionReason{channel.Erased}, strongest...)...)...)}
 }
 
 func (s somebody) automationJobs() (out []erase.Way[automationJobRow]) {
@@ -277,7 +278,7 @@ func (s somebody) names(c *conflict) bool {
 
 // marks are where those of the person would be in the list of suppressed addresses. A
 // Ref is marked by a hash, too.
-func (s somebody) marks(reasons ...SuppressionReason) (out []driver.Place) {
+func (s somebody) marks(reasons ...channel.SuppressionReason) (out []driver.Place) {
 	for _, m := range s.marked() {
 		for _, r := range reasons {
 			out = append(out, driver.Place{Scope: s.Scope, Key: suppressionKey(m.AddressHash, r)})
@@ -291,7 +292,7 @@ func (s somebody) marked() (out []*suppressionRow) {
 	now := driver.Now(s.n.store)
 	if s.Ref != "" {
 		for _, hash := range s.n.refHashes(s.Ref) {
-			out = append(out, &suppressionRow{AddressHash: hash, HashKey: s.n.hashKey, Reason: Erased, Since: now, Source: sourceSupport})
+			out = append(out, &suppressionRow{AddressHash: hash, HashKey: s.n.hashKey, Reason: channel.Erased, Since: now, Source: sourceSupport})
 		}
 	}
 	for _, d := range s.spellings {
@@ -300,12 +301,12 @@ func (s somebody) marked() (out []*suppressionRow) {
 				continue
 			}
 			out = append(out, &suppressionRow{
-				Record: storage.Record{Kind: d.Method}, AddressHash: hash, HashKey: s.n.hashKey, Reason: Erased, Since: now, Source: sourceSupport,
+				Record: storage.Record{Kind: d.Method}, AddressHash: hash, HashKey: s.n.hashKey, Reason: channel.Erased, Since: now, Source: sourceSupport,
 			})
 		}
 	}
 	for _, m := range out {
-		m.Scope, m.Key, m.Status = s.Scope, suppressionKey(m.AddressHash, Erased), statusActive
+		m.Scope, m.Key, m.Status = s.Scope, suppressionKey(m.AddressHash, channel.Erased), statusActive
 	}
 	return out
 }
@@ -375,7 +376,7 @@ func (n *core) marksOf(scope Scope, ref, method, address string) (out []driver.P
 		hashes = append(hashes, n.addressHashes(method, address)...)
 	}
 	for _, hash := range hashes {
-		out = append(out, driver.Place{Scope: scope, Key: suppressionKey(hash, Erased)})
+		out = append(out, driver.Place{Scope: scope, Key: suppressionKey(hash, channel.Erased)})
 	}
 	return out
 }
@@ -448,7 +449,7 @@ func (n *core) marksOfRecipient(scope Scope, r Recipient) []driver.Place {
 
 // unmark lifts what [core.mark] did.
 func (n *core) unmark(ctx context.Context, tx storage.Tx, s erase.Subject, by By) error {
-	places := n.somebody(s).marks(Erased)
+	places := n.somebody(s).marks(channel.Erased)
 	found, err := suppressions.GetMany(ctx, tx, places)
 	if err != nil {
 		return err

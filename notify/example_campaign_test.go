@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/notifytest"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -27,9 +28,9 @@ const membersCSV = `id,email,name,code
 func ExampleCampaigns_PutAudience() {
 	ctx := context.Background()
 	store, _ := newStore()
-	out := notify.New(store, &notify.Options{Concurrency: 1}, notify.ChannelFunc("email:print", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	out := notify.New(store, &notify.Options{Concurrency: 1}, channel.Func("email:print", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		fmt.Println(m.To, "-", m.Subject, "-", m.Text)
-		return notify.Receipt{}, nil
+		return channel.Receipt{}, nil
 	}))
 	out.Register(notify.Type{Name: "voucher", Renderer: notify.Template{
 		Subject: "{{.Season}} is here", Text: "{{.Recipient.Name}}, your code is {{.code}}",
@@ -109,7 +110,7 @@ func ExampleCampaigns_Cancel() {
 func ExampleSupport_RetryFailed() {
 	ctx := context.Background()
 	store, clk := newStore()
-	mails := notifytest.Scripted(notify.Permanent("554", nil))
+	mails := notifytest.Scripted(channel.Permanent("554", nil))
 	out := notify.New(store, nil, mails)
 	out.Register(notify.Type{Name: "visit", Renderer: notify.Template{Subject: "Your visit"}})
 	poller := belfry.NewPoller(store, nil, out)

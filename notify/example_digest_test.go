@@ -9,15 +9,16 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // What happens to a person's documents in a day is one mail, the next morning.
 func ExampleDigest() {
 	ctx := context.Background()
 	store, clk := newStore()
-	out := notify.New(store, nil, notify.ChannelFunc("email:print", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	out := notify.New(store, nil, channel.Func("email:print", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		fmt.Print(m.Subject, "\n", m.Text)
-		return notify.Receipt{}, nil
+		return channel.Receipt{}, nil
 	}))
 	out.Register(notify.Type{
 		Name:   "comment",

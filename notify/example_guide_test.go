@@ -15,6 +15,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/notify/notifytest"
 	"github.com/belfry-go/belfry/storage"
@@ -69,9 +70,9 @@ func ExampleNotifier_WithTx() {
 	defer store.Close()
 	_, err = store.DB().ExecContext(ctx, "CREATE TABLE booking (id TEXT PRIMARY KEY, customer TEXT)")
 	orPanic(err)
-	out := notify.New(store, nil, notify.ChannelFunc("email:sendgrid", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	out := notify.New(store, nil, channel.Func("email:sendgrid", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		fmt.Println(m.To, "-", m.Subject)
-		return notify.Receipt{}, nil
+		return channel.Receipt{}, nil
 	}))
 	out.Register(notify.Type{Name: "booking-confirmed", Renderer: notify.Template{Subject: "Booking {{.Booking}} is confirmed"}})
 
@@ -91,7 +92,7 @@ func TestAConfirmationIsTriedAgainAndArrivesOnce(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	store, clk := newStore()
-	mails := notifytest.Scripted(notify.Transient("throttled", 0, nil)).As("email:sendgrid") // refuses once
+	mails := notifytest.Scripted(channel.Transient("throttled", 0, nil)).As("email:sendgrid") // refuses once
 	out := notify.New(store, nil, mails)
 	out.Register(notify.Type{Name: "booking-confirmed", Renderer: notify.Template{Subject: "Booking {{.Booking}}"}})
 	if err := confirm(ctx, out, "7", customer{"17", "Sam", "sam@example.com"}); err != nil {
@@ -154,11 +155,11 @@ func (u units) Options(_ context.Context, asked []notify.Question) ([]notify.Not
 }
 
 // accounts are channels by tenant.
-type accounts map[notify.Scope]notify.Channel
+type accounts map[notify.Scope]channel.Channel
 
 func (accounts) Keys() []string { return []string{"email:sendgrid"} }
 
-func (a accounts) Channel(_ context.Context, scope notify.Scope, _ string) (notify.Channel, error) {
+func (a accounts) Channel(_ context.Context, scope notify.Scope, _ string) (channel.Channel, error) {
 	return a[scope], nil
 }
 
@@ -166,10 +167,10 @@ func (a accounts) Channel(_ context.Context, scope notify.Scope, _ string) (noti
 func ExampleChannelSource() {
 	ctx := context.Background()
 	store, _ := newStore()
-	account := func(name string) notify.Channel {
-		return notify.ChannelFunc("email:sendgrid", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	account := func(name string) channel.Channel {
+		return channel.Func("email:sendgrid", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 			fmt.Println(name, "sends to", m.To)
-			return notify.Receipt{}, nil
+			return channel.Receipt{}, nil
 		})
 	}
 	ann := notify.Recipient{Ref: "ann", Channel: "email:sendgrid", Address: "ann@example.com"}
@@ -233,7 +234,7 @@ func ExampleGateFunc() {
 func ExampleNotifier_Subscribe() {
 	ctx := context.Background()
 	store, _ := newStore()
-	out := notify.New(store, nil, notifytest.Failing(notify.Permanent("550", nil)))
+	out := notify.New(store, nil, notifytest.Failing(channel.Permanent("550", nil)))
 	out.Subscribe(notify.StatusFunc("crm", func(_ context.Context, c notify.StatusChange) error {
 		fmt.Println(c.Kind, c.RecipientRef, c.Reason)
 		return nil

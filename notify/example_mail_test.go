@@ -7,6 +7,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -16,12 +17,12 @@ func ExampleMail() {
 	ctx := context.Background()
 	store, _ := newStore()
 	out := notify.New(store, &notify.Options{MailHeaders: []string{"X-Booking"}},
-		notify.ChannelFunc("email:print", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+		channel.Func("email:print", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 			fmt.Println(m.To, m.Mail.ReplyTo, m.Mail.BCC, m.Mail.References, m.Mail.Headers)
-			return notify.Receipt{}, nil
+			return channel.Receipt{}, nil
 		}))
 	out.Register(notify.Type{Name: "booking", Renderer: notify.RendererFunc(func(_ context.Context, j notify.Job, _ notify.Recipient) (notify.Content, error) {
-		return notify.Content{Subject: "Booking " + j.Entity, Mail: notify.Mail{
+		return notify.Content{Subject: "Booking " + j.Entity, Mail: channel.Mail{
 			ReplyTo: "Ann <ann@school.example>", BCC: []string{"archive@school.example"},
 			References: []string{"booking-" + j.Entity + "@school.example"}, Headers: map[string]string{"X-Booking": j.Entity},
 		}}, nil
@@ -66,9 +67,9 @@ func ExampleInbox_Snooze() {
 func ExampleType_escalateAfter() {
 	ctx := context.Background()
 	store, clk := newStore()
-	out := notify.New(store, nil, notify.ChannelFunc("email:print", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	out := notify.New(store, nil, channel.Func("email:print", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		fmt.Println(m.To, "gets", m.Subject)
-		return notify.Receipt{}, nil
+		return channel.Receipt{}, nil
 	}))
 	out.Register(notify.Type{Name: "task", Renderer: notify.Template{Subject: "A task for {{.Recipient.Name}}"}, EscalateAfter: 15 * time.Minute})
 	job := notify.Job{Type: "task", PartitionKey: "order-7", RowKey: "packed", EntityType: "order", Entity: "7", Recipients: []notify.Recipient{

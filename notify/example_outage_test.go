@@ -8,6 +8,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/notifytest"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -17,7 +18,7 @@ import (
 func ExampleSupport_Outages() {
 	ctx := context.Background()
 	store, clk := newStore()
-	revoked := notify.Transient("401", 0, nil).Blame(notify.FaultChannel)
+	revoked := channel.Transient("401", 0, nil).Blame(channel.FaultChannel)
 	out := notify.New(store, &notify.Options{Logger: quiet}, notifytest.Scripted(revoked).As("email:sendgrid"))
 	out.Register(notify.Type{Name: "welcome", Renderer: notify.Template{Subject: "Welcome"}})
 	poller := belfry.NewPoller(store, nil, out)

@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/notifytest"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -32,9 +33,9 @@ func newStore() (*memory.Store, *clock.Mock) {
 func ExampleNotifier() {
 	ctx := context.Background()
 	store, _ := newStore()
-	out := notify.New(store, nil, notify.ChannelFunc("email:print", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	out := notify.New(store, nil, channel.Func("email:print", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		fmt.Println(m.To, "-", m.Subject)
-		return notify.Receipt{}, nil
+		return channel.Receipt{}, nil
 	}))
 	out.Register(notify.Type{Name: "invoice-due", Renderer: notify.Template{Subject: "Invoice {{.Number}} is due"}})
 
@@ -77,32 +78,11 @@ func ExampleConflictError() {
 	// true Entity invoice 114 invoice 115
 }
 
-// A channel says what an error means for the message.
-func ExampleTransient() {
-	busy := notify.Transient("throttled", time.Minute, nil)
-	fmt.Println(notify.Classify(fmt.Errorf("sms: %w", busy)).Class)
-	fmt.Println(notify.Classify(errors.New("bad request")).Class)
-	fmt.Println(notify.Classify(context.DeadlineExceeded).Class)
-	// Output:
-	// Transient
-	// Transient
-	// Unknown
-}
-
-// A channel says what was wrong, too.
-func ExampleSendError_Blame() {
-	revoked := notify.Transient("401", 0, nil).Blame(notify.FaultChannel)
-	unknown := notify.Permanent("550 5.1.1", nil).Blame(notify.FaultAddress)
-	fmt.Println(revoked.Fault, unknown.Fault)
-	// Output:
-	// Channel Address
-}
-
 // The account is closed, and a server of our own takes its mail.
 func ExampleFailover() {
 	ctx := context.Background()
 	store, _ := newStore()
-	account := notifytest.Failing(notify.Transient("401", 0, nil).Blame(notify.FaultChannel)).As("email:sendgrid")
+	account := notifytest.Failing(channel.Transient("401", 0, nil).Blame(channel.FaultChannel)).As("email:sendgrid")
 	server := notifytest.NewRecorder().As("email:smtp")
 	out := notify.New(store, nil, notify.Failover(account, server))
 	out.Register(notify.Type{Name: "welcome", Renderer: notify.Template{Subject: "Welcome"}})
@@ -161,7 +141,7 @@ func ExampleInbox_Mark() {
 func ExampleSupport_Resolve() {
 	ctx := context.Background()
 	store, clk := newStore()
-	out := notify.New(store, nil, notifytest.Failing(notify.Unknown("reply-lost", errors.New("connection reset"))))
+	out := notify.New(store, nil, notifytest.Failing(channel.Unknown("reply-lost", errors.New("connection reset"))))
 	out.Register(notify.Type{Name: "invoice-due", Renderer: notify.Template{Subject: "Invoice {{.Number}} is due"}})
 	job := notify.Job{
 		Type:         "invoice-due",
@@ -195,11 +175,11 @@ func ExampleSupport_Resolve() {
 func ExampleAttach() {
 	ctx := context.Background()
 	store, _ := newStore()
-	out := notify.New(store, nil, notify.ChannelFunc("email:print", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	out := notify.New(store, nil, channel.Func("email:print", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		for _, a := range m.Attachments {
 			fmt.Printf("%s: %s (%s): %s\n", m.To, a.Name, a.MediaType, a.Data)
 		}
-		return notify.Receipt{}, nil
+		return channel.Receipt{}, nil
 	}))
 	out.Register(notify.Type{Name: "grades", Renderer: notify.RendererFunc(func(ctx context.Context, _ notify.Job, to notify.Recipient) (notify.Content, error) {
 		file := strings.NewReader("name,grade\n" + to.Name + ",A")
@@ -237,17 +217,17 @@ func ExampleNotifier_Track() {
 	if err := belfry.NewPoller(store, nil, out).Drain(ctx); err != nil {
 		panic(err)
 	}
-	says := func(id string, kind notify.StatusKind) {
-		rep, err := out.Track(ctx, notify.StatusEvent{
+	says := func(id string, kind channel.StatusKind) {
+		rep, err := out.Track(ctx, channel.StatusEvent{
 			Provider: "test", EventID: id, Kind: kind, MessageID: made[0].MessageID, Code: "550", Lasting: true,
 		})
 		messages, _, _ := out.Support().AllMessages(ctx, "", storage.Page{})
 		fmt.Println(kind, "->", messages[0].Status, rep.Applied, rep.Repeated, err)
 	}
-	says("e2", notify.KindOpened)
-	says("e1", notify.KindDelivered)
-	says("e3", notify.KindBounced)
-	says("e3", notify.KindBounced)
+	says("e2", channel.KindOpened)
+	says("e1", channel.KindDelivered)
+	says("e3", channel.KindBounced)
+	says("e3", channel.KindBounced)
 
 	facts, err := out.Support().DeliveryFacts(ctx, "", made[0].MessageID)
 	fmt.Println(facts[0].Kind, facts[0].Code, err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -75,7 +76,7 @@ func (n *Notifier) Occupy(channel string) {
 func (n *Notifier) Distribute(ctx context.Context, items ...Sending) error {
 	var mu sync.Mutex
 	landed := map[*messageRow]bool{}
-	err := n.sender().distribute(ctx, items, func(m *messageRow, _ SuppressionReason) {
+	err := n.sender().distribute(ctx, items, func(m *messageRow, _ channel.SuppressionReason) {
 		mu.Lock()
 		defer mu.Unlock()
 		landed[m] = true
@@ -117,7 +118,7 @@ func (n *Notifier) Tell(ctx context.Context, tx storage.Tx, rows ...*messageRow)
 
 // TrackStale applies an event to its message as if somebody had written the message
 // after it was read.
-func (n *Notifier) TrackStale(ctx context.Context, tx storage.Tx, e StatusEvent) error {
+func (n *Notifier) TrackStale(ctx context.Context, tx storage.Tx, e channel.StatusEvent) error {
 	found, err := messagesByID(ctx, tx, []string{e.MessageID})
 	if err != nil {
 		return err
@@ -134,7 +135,7 @@ func (n *Notifier) TrackStale(ctx context.Context, tx storage.Tx, e StatusEvent)
 
 // NewEvent is an event as it is stored, for a story whose tracker dies before it is
 // applied.
-func NewEvent(e StatusEvent, now time.Time) (*DeliveryEvent, error) { return newEvent(e, now) }
+func NewEvent(e channel.StatusEvent, now time.Time) (*DeliveryEvent, error) { return newEvent(e, now) }
 
 // Calling records that the call of a claimed message starts; a worker that dies
 // then goes no further.
@@ -153,7 +154,7 @@ func (n *Notifier) PreferenceGate() Gate { return preferenceGate{n.core} }
 func (n *Notifier) AttemptOf(m *messageRow) Attempt { return n.sender().attempt(m) }
 
 // StoppedFor says why messages are stopped, which the verdict of the gate does not.
-func (n *Notifier) StoppedFor(ctx context.Context, tx storage.Tx, messages []*messageRow) ([]SuppressionReason, error) {
+func (n *Notifier) StoppedFor(ctx context.Context, tx storage.Tx, messages []*messageRow) ([]channel.SuppressionReason, error) {
 	return n.Contacts().suppressed(ctx, tx, messages)
 }
 

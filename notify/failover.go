@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/storable"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -20,7 +21,7 @@ import (
 //
 // A claim calls one channel. A definite refusal ends the claim and names the next
 // channel, which the next claim calls at once: one that blames the channel
-// ([FaultChannel]) or nobody. What is wrong with the address or the message is wrong
+// ([channel.FaultChannel]) or nobody. What is wrong with the address or the message is wrong
 // everywhere, so that the message is tried again by its schedule, or fails, as without
 // others. The schedule's pause comes after the last channel, counts as one try, and the
 // next round begins with the first. A message fails for good when the last channel
@@ -33,15 +34,15 @@ import (
 // A message that was in doubt stays with the channel that it was called by: that one is
 // asked, and calls again.
 //
-// Bounds ([Bounded], ChannelConcurrency), gates, outages and callbacks are those of
+// Bounds ([channel.Bounded], ChannelConcurrency), gates, outages and callbacks are those of
 // each channel, by its own key. Of callbacks that tell of a failure only those of the
 // channel in use count; they are known by the provider's id of the message, else by the
-// name of their [Webhook] (see [Reported]).
+// name of their [channel.Webhook] (see [Reported]).
 //
 // Only a [Notifier] goes on to the others: surveys refuse a chain, and whoever calls its
 // Send calls primary. Decorate the channels and not the chain.
-func Failover(primary Channel, others ...Channel) Channel {
-	all := append([]Channel{primary}, others...)
+func Failover(primary channel.Channel, others ...channel.Channel) channel.Channel {
+	all := append([]channel.Channel{primary}, others...)
 	seen := map[string]bool{}
 	for i, c := range all {
 		if c == nil {
@@ -51,7 +52,7 @@ func Failover(primary Channel, others ...Channel) Channel {
 		if _, ok := c.(*failover); ok {
 			panic(fmt.Sprintf("notify: Failover: channel %d, %q, is a chain itself", i+1, key))
 		}
-		if first := primary.Key(); Method(first) != Method(key) {
+		if first := primary.Key(); channel.Method(first) != channel.Method(key) {
 			panic(fmt.Sprintf("notify: Failover: %q and %q are of two delivery methods", first, key))
 		}
 		if seen[key] {
@@ -65,33 +66,33 @@ func Failover(primary Channel, others ...Channel) Channel {
 	return &failover{all}
 }
 
-type failover struct{ members []Channel }
+type failover struct{ members []channel.Channel }
 
 // Chain are its channels, by which others than a Notifier know what it is.
-func (f *failover) Chain() []Channel { return slices.Clone(f.members) }
+func (f *failover) Chain() []channel.Channel { return slices.Clone(f.members) }
 
 func (f *failover) Key() string { return f.members[0].Key() }
 
-func (f *failover) Send(ctx context.Context, m Message) (Receipt, error) {
+func (f *failover) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 	return f.members[0].Send(ctx, m)
 }
 
 // membersOf are the channels of a chain, or the one that is none.
-func membersOf(c Channel) []Channel {
+func membersOf(c channel.Channel) []channel.Channel {
 	if chain, ok := c.(*failover); ok {
 		return chain.members
 	}
-	return []Channel{c}
+	return []channel.Channel{c}
 }
 
 // sameChannel reports whether two channels are one.
-func sameChannel(a, b Channel) bool {
+func sameChannel(a, b channel.Channel) bool {
 	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && a == b
 }
 
 // way is a channel that a message may take.
 type way struct {
-	channel Channel
+	channel channel.Channel
 	name    string // its key
 	at      line
 }
@@ -114,7 +115,7 @@ type turn struct {
 	round bool // of the chain begins with it
 	probe bool // the channel is out, and the message finds out whether it still is
 
-	stops SuppressionReason // what the call's refusal says of the address
+	stops channel.SuppressionReason // what the call's refusal says of the address
 
 	via string    // what was named before the call
 	due time.Time // the message's NextRetryOn then
@@ -154,13 +155,13 @@ func (t *turn) undo(m *messageRow, now time.Time) {
 func (t *turn) refusedBefore(m *messageRow) bool { return t.free(m) && !m.NextRetryOn.IsZero() }
 
 // goesOn reports whether another channel may take what this one has refused.
-func goesOn(e *SendError) bool {
-	return e != nil && e.Class != ClassUnknown && e.Fault != FaultAddress && e.Fault != FaultMessage
+func goesOn(e *channel.Error) bool {
+	return e != nil && e.Class != channel.ClassUnknown && e.Fault != channel.FaultAddress && e.Fault != channel.FaultMessage
 }
 
 // nextWay is the way behind the present one that is open now, if the message may take
 // one.
-func (n sender) nextWay(t *turn, m *messageRow, e *SendError) *way {
+func (n sender) nextWay(t *turn, m *messageRow, e *channel.Error) *way {
 	if !t.free(m) || !goesOn(e) {
 		return nil
 	}
@@ -177,9 +178,9 @@ func (n sender) nextWay(t *turn, m *messageRow, e *SendError) *way {
 // goOn ends a claim whose call was refused: the next one calls another channel. Where
 // this one may take the message later, NextRetryOn says when: after the pause of this
 // round. Of one that is out it is not known.
-func (m *messageRow) goOn(now time.Time, next string, e *SendError, out bool) {
+func (m *messageRow) goOn(now time.Time, next string, e *channel.Error, out bool) {
 	again := m.NextRetryOn
-	if e.Class == ClassTransient && !out {
+	if e.Class == channel.ClassTransient && !out {
 		pause, _ := pausesOf(m.Method).After(m.Key, m.RetryCount+1)
 		again = later(now.Add(max(pause, min(e.RetryAfter, maxRetryAfter))), again)
 	}
@@ -190,8 +191,8 @@ func (m *messageRow) goOn(now time.Time, next string, e *SendError, out bool) {
 
 // lastWord is what a refusal means behind which no channel is left: it is for good only
 // if no other may take the message later.
-func (n sender) lastWord(t *turn, m *messageRow, e *SendError) *SendError {
-	if !t.free(m) || !goesOn(e) || e.Class != ClassPermanent {
+func (n sender) lastWord(t *turn, m *messageRow, e *channel.Error) *channel.Error {
+	if !t.free(m) || !goesOn(e) || e.Class != channel.ClassPermanent {
 		return e
 	}
 	now := driver.Now(n.store)
@@ -200,7 +201,7 @@ func (n sender) lastWord(t *turn, m *messageRow, e *SendError) *SendError {
 		return e
 	}
 	passing := *e
-	passing.Class = ClassTransient
+	passing.Class = channel.ClassTransient
 	return &passing
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -23,7 +24,7 @@ type carrier struct {
 
 func (c carrier) Key() string { return c.key }
 
-func (c carrier) Send(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+func (c carrier) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 	r, err := c.provider.Send(ctx, m)
 	if err == nil && r.ID == "accepted" {
 		r.ID = c.key
@@ -32,18 +33,18 @@ func (c carrier) Send(ctx context.Context, m notify.Message) (notify.Receipt, er
 }
 
 // busy is a refusal that blames nobody and may pass.
-var busy = notify.Transient("busy", 0, nil)
+var busy = channel.Transient("busy", 0, nil)
 
 // The keys of a chain's channels behind the first.
 const nextKey, lastKey = "email:second", "email:lastKey"
 
 // chained is a host whose channel has others to go to.
-func (h *host) chained(more ...notify.Channel) {
+func (h *host) chained(more ...channel.Channel) {
 	h.t.Helper()
 	h.with(nil, notify.Failover(h.provider, more...))
 }
 
-func (h *host) with(options *notify.Options, channels ...notify.Channel) {
+func (h *host) with(options *notify.Options, channels ...channel.Channel) {
 	h.t.Helper()
 	if options == nil {
 		options = &notify.Options{}
@@ -90,9 +91,9 @@ func TestARoundEndsWithTheLastChannelAndBeginsAgainAfterThePause(t *testing.T) {
 		h.chained(carrier{b, nextKey}, carrier{c, lastKey})
 		var called []string
 		for name, p := range map[string]*provider{"a": h.provider, "b": b, "c": c} {
-			p.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
+			p.answer = func(context.Context, channel.Message) (channel.Receipt, error) {
 				called = append(called, name)
-				return notify.Receipt{}, busy
+				return channel.Receipt{}, busy
 			}
 		}
 		h.ensure(letter("a", "sam"))
@@ -117,19 +118,19 @@ func TestARoundEndsWithTheLastChannelAndBeginsAgainAfterThePause(t *testing.T) {
 // What is wrong with the address or the message is wrong with them everywhere.
 func TestTheNextChannelIsForWhatTheChannelOrNobodyIsToBlameFor(t *testing.T) {
 	for name, c := range map[string]struct {
-		err  *notify.SendError
+		err  *channel.Error
 		goes bool
 	}{
 		"for now, nobody":       {busy, true},
-		"for now, the channel":  {busy.Blame(notify.FaultChannel), true},
-		"for now, the address":  {busy.Blame(notify.FaultAddress), false},
-		"for now, the message":  {busy.Blame(notify.FaultMessage), false},
-		"for good, nobody":      {notify.Permanent("554", nil), true},
-		"for good, the channel": {notify.Permanent("554", nil).Blame(notify.FaultChannel), true},
-		"for good, the address": {notify.Permanent("550", nil).Blame(notify.FaultAddress), false},
-		"for good, the message": {notify.Permanent("552", nil).Blame(notify.FaultMessage), false},
-		"perhaps, nobody":       {notify.Unknown("lost", nil), false},
-		"perhaps, the channel":  {notify.Unknown("lost", nil).Blame(notify.FaultChannel), false},
+		"for now, the channel":  {busy.Blame(channel.FaultChannel), true},
+		"for now, the address":  {busy.Blame(channel.FaultAddress), false},
+		"for now, the message":  {busy.Blame(channel.FaultMessage), false},
+		"for good, nobody":      {channel.Permanent("554", nil), true},
+		"for good, the channel": {channel.Permanent("554", nil).Blame(channel.FaultChannel), true},
+		"for good, the address": {channel.Permanent("550", nil).Blame(channel.FaultAddress), false},
+		"for good, the message": {channel.Permanent("552", nil).Blame(channel.FaultMessage), false},
+		"perhaps, nobody":       {channel.Unknown("lost", nil), false},
+		"perhaps, the channel":  {channel.Unknown("lost", nil).Blame(channel.FaultChannel), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			visitsInMemory(t, func(h *host) {
@@ -149,8 +150,8 @@ func TestTheNextChannelIsForWhatTheChannelOrNobodyIsToBlameFor(t *testing.T) {
 // A message has failed for good when every channel has said so.
 func TestTheLastChannelDoesNotFailWhatAnEarlierOneMayTakeLater(t *testing.T) {
 	two(t, func(t *testing.T, h *host, b *provider) {
-		b.answer = failing(notify.Permanent("554", nil))
-		h.answer = failing(notify.Transient("throttled", 3*time.Hour, nil))
+		b.answer = failing(channel.Permanent("554", nil))
+		h.answer = failing(channel.Transient("throttled", 3*time.Hour, nil))
 		h.ensure(letter("a", "sam"))
 		h.drain()
 		m := h.status(notify.StatusRetryReady)
@@ -158,7 +159,7 @@ func TestTheLastChannelDoesNotFailWhatAnEarlierOneMayTakeLater(t *testing.T) {
 			t.Fatalf("it waits %v, and the first asked for three hours: %+v", wait, m)
 		}
 		h.clk.Set(m.DueOn)
-		h.answer = failing(notify.Permanent("554", nil))
+		h.answer = failing(channel.Permanent("554", nil))
 		h.drain()
 		if m := h.status(notify.StatusFailedFinal); len(b.sent()) != 2 || m.ReasonCode != "554" || m.Via != nextKey {
 			t.Errorf("%+v", m)
@@ -232,21 +233,21 @@ func TestAMessageWhoseChannelHasLeftTheChain(t *testing.T) {
 func TestAChainOfOneIsTheChannelItself(t *testing.T) {
 	t.Parallel()
 	p := &provider{}
-	if c := notify.Failover(p); c != notify.Channel(p) {
+	if c := notify.Failover(p); c != channel.Channel(p) {
 		t.Errorf("it is %T", c)
 	}
 	chain := notify.Failover(p, carrier{&provider{}, nextKey})
 	if chain.Key() != channelKey {
 		t.Errorf("its key is %s", chain.Key())
 	}
-	if r, err := chain.Send(t.Context(), notify.Message{}); err != nil || r.ID != "accepted" || len(p.sent()) != 1 {
+	if r, err := chain.Send(t.Context(), channel.Message{}); err != nil || r.ID != "accepted" || len(p.sent()) != 1 {
 		t.Errorf("whoever calls it himself gets %v, %v", r, err)
 	}
 }
 
 func TestAChainThatNoProgramCanMean(t *testing.T) {
 	t.Parallel()
-	a, b := notify.Channel(&provider{}), notify.Channel(carrier{&provider{}, nextKey})
+	a, b := channel.Channel(&provider{}), channel.Channel(carrier{&provider{}, nextKey})
 	store := memory.New(nil)
 	for want, make := range map[string]func(){
 		"notify: Failover: channel 1 is nil":                                        func() { notify.Failover(nil, b) },
@@ -275,7 +276,7 @@ func TestAChainThatNoProgramCanMean(t *testing.T) {
 // of a plain channel.
 func TestAChainCostsNoMoreStatements(t *testing.T) {
 	t.Parallel()
-	count := func(c notify.Channel) int {
+	count := func(c channel.Channel) int {
 		clk := mockClock()
 		store, statements := storetest.Counting(memory.New(&memory.Options{Clock: clk}))
 		h := newHost(t, store, clk, &provider{}, c)

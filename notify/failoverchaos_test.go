@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -30,7 +31,7 @@ type moodyStory struct {
 	calls   map[string]int    // at one moment, by the message
 }
 
-func (m moody) Send(_ context.Context, msg notify.Message) (notify.Receipt, error) {
+func (m moody) Send(_ context.Context, msg channel.Message) (channel.Receipt, error) {
 	s := m.story
 	s.Lock()
 	defer s.Unlock()
@@ -44,29 +45,29 @@ func (m moody) Send(_ context.Context, msg notify.Message) (notify.Receipt, erro
 	}
 	switch mood {
 	case 1:
-		return notify.Receipt{}, busy
+		return channel.Receipt{}, busy
 	case 2:
-		return notify.Receipt{}, revoked
+		return channel.Receipt{}, revoked
 	case 3:
-		return notify.Receipt{}, notify.Permanent("554", nil)
+		return channel.Receipt{}, channel.Permanent("554", nil)
 	case 4:
 		s.doubted[msg.ID] = m.key
-		return notify.Receipt{}, io.EOF
+		return channel.Receipt{}, io.EOF
 	case 5:
 		s.doubted[msg.ID] = m.key
 		s.taken[msg.ID]++
-		return notify.Receipt{}, io.EOF
+		return channel.Receipt{}, io.EOF
 	case 6:
-		return notify.Receipt{}, notify.Transient("throttled", time.Duration(s.random.IntN(7200))*time.Second, nil)
+		return channel.Receipt{}, channel.Transient("throttled", time.Duration(s.random.IntN(7200))*time.Second, nil)
 	}
 	s.taken[msg.ID]++
-	return notify.Receipt{ID: m.key + msg.ID}, nil
+	return channel.Receipt{ID: m.key + msg.ID}, nil
 }
 
 // asking is a moody channel that can be asked.
 type asking struct{ moody }
 
-func (a asking) Lookup(_ context.Context, msg notify.Message) (notify.LookupResult, error) {
+func (a asking) Lookup(_ context.Context, msg channel.Message) (channel.LookupResult, error) {
 	s := a.story
 	s.Lock()
 	defer s.Unlock()
@@ -74,9 +75,9 @@ func (a asking) Lookup(_ context.Context, msg notify.Message) (notify.LookupResu
 		s.t.Errorf("%s is asked about %s as %s, which is in doubt at %q", a.key, msg.Text, msg.Channel, s.doubted[msg.ID])
 	}
 	if s.taken[msg.ID] > 0 {
-		return notify.LookupResult{Status: notify.LookupAccepted}, nil
+		return channel.LookupResult{Status: channel.LookupAccepted}, nil
 	}
-	return notify.LookupResult{Status: notify.LookupAbsent}, nil
+	return channel.LookupResult{Status: channel.LookupAbsent}, nil
 }
 
 // Whatever three channels answer, no message is taken twice, none leaves the channel
@@ -90,7 +91,7 @@ func TestI9_ChannelsAtRandomTakeEachMessageOnce(t *testing.T) {
 			clk := mockClock()
 			s := &moodyStory{t: t, random: rand.New(rand.NewPCG(seed, 1)), mood: map[string]int{}, taken: map[string]int{}, doubted: map[string]string{}, calls: map[string]int{}}
 			keys := []string{channelKey, nextKey, lastKey}
-			var channels []notify.Channel
+			var channels []channel.Channel
 			for i, key := range keys {
 				m := moody{carrier{nil, key}, s}
 				if i == int(seed%3) {

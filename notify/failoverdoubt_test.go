@@ -9,19 +9,20 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // A doubt stays with the channel that was called, whatever ends it.
 func TestI10_ADoubtStaysWithItsChannel(t *testing.T) {
 	for name, c := range map[string]struct {
-		first  func(*provider) notify.Channel
+		first  func(*provider) channel.Channel
 		policy notify.InDoubt
 	}{
-		"nobody can be asked": {func(p *provider) notify.Channel { return p }, notify.Hold},
-		"it is sent again":    {func(p *provider) notify.Channel { return p }, notify.Resend},
-		"it takes ids once":   {func(p *provider) notify.Channel { return idempotent{p, time.Hour} }, notify.Hold},
-		"it says it is absent": {func(p *provider) notify.Channel {
-			return &knowing{provider: p, knows: notify.LookupResult{Status: notify.LookupAbsent}}
+		"nobody can be asked": {func(p *provider) channel.Channel { return p }, notify.Hold},
+		"it is sent again":    {func(p *provider) channel.Channel { return p }, notify.Resend},
+		"it takes ids once":   {func(p *provider) channel.Channel { return idempotent{p, time.Hour} }, notify.Hold},
+		"it says it is absent": {func(p *provider) channel.Channel {
+			return &knowing{provider: p, knows: channel.LookupResult{Status: channel.LookupAbsent}}
 		}, notify.Hold},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -53,9 +54,9 @@ func TestI10_ADoubtStaysWithItsChannel(t *testing.T) {
 // again.
 func TestI12_AKilledCallOfTheNextChannelIsAskedAboutThere(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		first := &knowing{provider: h.provider, knows: notify.LookupResult{Status: notify.LookupAccepted}}
+		first := &knowing{provider: h.provider, knows: channel.LookupResult{Status: channel.LookupAccepted}}
 		b := &provider{}
-		next := &asked{knowing: knowing{provider: b, knows: notify.LookupResult{Status: notify.LookupAbsent}}}
+		next := &asked{knowing: knowing{provider: b, knows: channel.LookupResult{Status: channel.LookupAbsent}}}
 		h.with(nil, notify.Failover(first, next))
 		h.answer = failing(busy)
 		h.ensure(letter("a", "sam"))
@@ -73,16 +74,16 @@ func TestI12_AKilledCallOfTheNextChannelIsAskedAboutThere(t *testing.T) {
 // Whose call it is stands on the row before the call, though nobody has named it.
 func TestI8_TheChannelIsNotedBeforeItIsCalled(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		first := &knowing{provider: h.provider, knows: notify.LookupResult{Status: notify.LookupAccepted}}
+		first := &knowing{provider: h.provider, knows: channel.LookupResult{Status: channel.LookupAccepted}}
 		b := &provider{}
-		next := &asked{knowing: knowing{provider: b, knows: notify.LookupResult{Status: notify.LookupAccepted}}}
+		next := &asked{knowing: knowing{provider: b, knows: channel.LookupResult{Status: channel.LookupAccepted}}}
 		h.with(nil, notify.Failover(first, next))
 		h.answer = failing(revoked)
 		h.letters(1)
 		h.drain()
-		b.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
+		b.answer = func(context.Context, channel.Message) (channel.Receipt, error) {
 			h.same("noted", nextKey, h.row("a").Via)
-			return notify.Receipt{}, io.EOF
+			return channel.Receipt{}, io.EOF
 		}
 		h.ensure(letter("a", "sam"))
 		h.drain()
@@ -100,7 +101,7 @@ type asked struct {
 
 func (*asked) Key() string { return nextKey }
 
-func (a *asked) Lookup(ctx context.Context, m notify.Message) (notify.LookupResult, error) {
+func (a *asked) Lookup(ctx context.Context, m channel.Message) (channel.LookupResult, error) {
 	a.channel = m.Channel
 	return a.knowing.Lookup(ctx, m)
 }
@@ -122,11 +123,11 @@ func TestALateRefusalGoesOnToTheNextChannel(t *testing.T) {
 	two(t, func(t *testing.T, h *host, b *provider) {
 		other := h.rival(notify.Failover(h.provider, carrier{b, nextKey}))
 		h.ensure(letter("a", "sam"))
-		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
+		h.answer = func(context.Context, channel.Message) (channel.Receipt, error) {
 			h.clk.Add(lease)
 			other.run("notify.distributor")
 			other.run("notify.resolve")
-			return notify.Receipt{}, busy
+			return channel.Receipt{}, busy
 		}
 		h.run("notify.distributor")
 		if m := h.status(notify.StatusRetryReady); m.Via != nextKey || m.IsOnSupportHold {
@@ -139,7 +140,7 @@ func TestALateRefusalGoesOnToTheNextChannel(t *testing.T) {
 
 // The first refused and reports all the same.
 func TestALateCallbackOfAnEarlierChannel(t *testing.T) {
-	from := func(m *notify.MessageRow, provider, id string, k notify.StatusKind) notify.StatusEvent {
+	from := func(m *notify.MessageRow, provider, id string, k channel.StatusKind) channel.StatusEvent {
 		e := about(m, k)
 		e.Provider, e.ProviderMessageID = provider, id
 		return e
@@ -147,21 +148,21 @@ func TestALateCallbackOfAnEarlierChannel(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent         bool // by the second, before the event
 		provider, id string
-		kind         notify.StatusKind
+		kind         channel.StatusKind
 		want         string
 		calls        int // of the second, in the end
 	}{
-		"failed, before the next call":      {false, "test", "", notify.KindFailed, notify.StatusSentToProvider, 1},
-		"failed with an id, before it":      {false, "test", "x", notify.KindFailed, notify.StatusSentToProvider, 1},
-		"failed, after it":                  {true, "test", "", notify.KindFailed, notify.StatusSentToProvider, 1},
-		"failed with an id, after it":       {true, "test", "x", notify.KindFailed, notify.StatusSentToProvider, 1},
-		"accepted, before it":               {false, "test", "x", notify.KindAccepted, notify.StatusSentToProvider, 0},
-		"delivered, before it":              {false, "test", "x", notify.KindDelivered, notify.StatusDelivered, 0},
-		"delivered, after it":               {true, "test", "x", notify.KindDelivered, notify.StatusDelivered, 1},
-		"of the next: failed":               {true, "second", "", notify.KindFailed, notify.StatusFailedFinal, 1},
-		"of the next: failed with its id":   {true, "other-name", nextKey, notify.KindFailed, notify.StatusFailedFinal, 1},
-		"of the next: delivered":            {true, "second", nextKey, notify.KindDelivered, notify.StatusDelivered, 1},
-		"of another account, with their id": {true, "second", "x", notify.KindFailed, notify.StatusSentToProvider, 1},
+		"failed, before the next call":      {false, "test", "", channel.KindFailed, notify.StatusSentToProvider, 1},
+		"failed with an id, before it":      {false, "test", "x", channel.KindFailed, notify.StatusSentToProvider, 1},
+		"failed, after it":                  {true, "test", "", channel.KindFailed, notify.StatusSentToProvider, 1},
+		"failed with an id, after it":       {true, "test", "x", channel.KindFailed, notify.StatusSentToProvider, 1},
+		"accepted, before it":               {false, "test", "x", channel.KindAccepted, notify.StatusSentToProvider, 0},
+		"delivered, before it":              {false, "test", "x", channel.KindDelivered, notify.StatusDelivered, 0},
+		"delivered, after it":               {true, "test", "x", channel.KindDelivered, notify.StatusDelivered, 1},
+		"of the next: failed":               {true, "second", "", channel.KindFailed, notify.StatusFailedFinal, 1},
+		"of the next: failed with its id":   {true, "other-name", nextKey, channel.KindFailed, notify.StatusFailedFinal, 1},
+		"of the next: delivered":            {true, "second", nextKey, channel.KindDelivered, notify.StatusDelivered, 1},
+		"of another account, with their id": {true, "second", "x", channel.KindFailed, notify.StatusSentToProvider, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			two(t, func(t *testing.T, h *host, b *provider) {
@@ -186,10 +187,10 @@ func TestAFailureOfAnEarlierChannelWhileTheNextOneIsCalled(t *testing.T) {
 	two(t, func(t *testing.T, h *host, b *provider) {
 		h.answer = failing(busy)
 		h.ensure(letter("a", "sam"))
-		b.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
-			h.track(about(only(h, notify.Messages), notify.KindFailed))
+		b.answer = func(context.Context, channel.Message) (channel.Receipt, error) {
+			h.track(about(only(h, notify.Messages), channel.KindFailed))
 			h.status(notify.StatusSending)
-			return notify.Receipt{ID: "theirs"}, nil
+			return channel.Receipt{ID: "theirs"}, nil
 		}
 		h.drain()
 		if m := h.status(notify.StatusSentToProvider); m.ProviderMessageID != "theirs" {
@@ -209,9 +210,9 @@ func TestCallbacksOfBothFindTheirMessages(t *testing.T) {
 		b := &provider{}
 		h.with(nil, notify.Failover(receipts{carrier{h.provider, channelKey}}, receipts{carrier{b, nextKey}}))
 		number := 0
-		numbered := func(context.Context, notify.Message) (notify.Receipt, error) {
+		numbered := func(context.Context, channel.Message) (channel.Receipt, error) {
 			number++
-			return notify.Receipt{ID: fmt.Sprint("id ", number)}, nil
+			return channel.Receipt{ID: fmt.Sprint("id ", number)}, nil
 		}
 		h.answer, b.answer = numbered, numbered
 		h.ensure(letter("by the first", "sam"))
@@ -219,8 +220,8 @@ func TestCallbacksOfBothFindTheirMessages(t *testing.T) {
 		h.answer = failing(busy)
 		h.ensure(letter("by the next", "kim"))
 		h.drain()
-		event := func(provider, id string) notify.StatusEvent {
-			return notify.StatusEvent{Provider: provider, EventID: provider + id, Kind: notify.KindDelivered, ProviderMessageID: id}
+		event := func(provider, id string) channel.StatusEvent {
+			return channel.StatusEvent{Provider: provider, EventID: provider + id, Kind: channel.KindDelivered, ProviderMessageID: id}
 		}
 		h.same("strangers", notify.TrackReport{Waiting: 2}, h.track(event("test", "id 2"), event("second", "id 1")))
 		h.same("reports", notify.TrackReport{Applied: 2}, h.track(event("test", "id 1"), event("second", "id 2")))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // While the first is out, the next one sends at once, and no try is counted; when the
@@ -114,11 +115,11 @@ func TestTheBoundsOfAChainAreThoseOfItsChannels(t *testing.T) {
 		h.with(&notify.Options{ChannelConcurrency: map[string]int{nextKey: 3}, Gates: []notify.Gate{gate}},
 			notify.Failover(bounded{h.provider}, carrier{b, nextKey}))
 		begun, answer := make(chan struct{}, 12), make(chan struct{})
-		wait := func(err error) func(context.Context, notify.Message) (notify.Receipt, error) {
-			return func(context.Context, notify.Message) (notify.Receipt, error) {
+		wait := func(err error) func(context.Context, channel.Message) (channel.Receipt, error) {
+			return func(context.Context, channel.Message) (channel.Receipt, error) {
 				begun <- struct{}{}
 				<-answer
-				return notify.Receipt{}, err
+				return channel.Receipt{}, err
 			}
 		}
 		h.answer, b.answer = wait(busy), wait(nil)
@@ -157,7 +158,7 @@ func TestAChannelSourceMayAnswerWithAChain(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		theirs := &provider{}
 		house := carrier{h.provider, nextKey}
-		source := &senders{keys: []string{channelKey}, channel: map[notify.Scope]notify.Channel{"north": notify.Failover(theirs, house)}}
+		source := &senders{keys: []string{channelKey}, channel: map[notify.Scope]channel.Channel{"north": notify.Failover(theirs, house)}}
 		h.with(&notify.Options{Channels: source}, house)
 		theirs.answer = failing(revoked)
 		h.letters(3, in("north"))

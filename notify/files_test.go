@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -52,14 +53,14 @@ func TestAttachmentsAreHeldWithinABudget(t *testing.T) {
 				}
 				return nil
 			})
-			p.answer = func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+			p.answer = func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 				if m.Text != "plain" {
 					defer held.add(-1)
 					if len(m.Attachments) != 1 || len(m.Attachments[0].Data) != tt.size {
 						t.Errorf("%+v", m.Attachments)
 					}
 				}
-				return notify.Receipt{}, nil
+				return channel.Receipt{}, nil
 			}
 			h.run("notify.distributor")
 			spy.SetHook(nil)

@@ -27,7 +27,7 @@ import (
 //
 // A gate that counts does so by MessageID and Number: the same attempt may be
 // asked about again, after a crash or after another gate let it wait, and counts
-// once. Each copy of a mail ([Mail]) is asked about beside it, as an attempt without a
+// once. Each copy of a mail ([channel.Mail]) is asked about beside it, as an attempt without a
 // RecipientRef: one that is skipped or redirected is left out. Where DryRun is set it only says what it would say, and counts and writes
 // nothing.
 //

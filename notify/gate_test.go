@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -153,7 +154,7 @@ func TestAnAttemptSaysWhatTheGateHasToKnow(t *testing.T) {
 		return notify.Proceed(), nil
 	})), func(h *host) {
 		h.Register(notify.Type{Name: "alarm", Mandatory: true, Urgent: true})
-		h.answer = failing(notify.Transient("busy", 0, nil))
+		h.answer = failing(channel.Transient("busy", 0, nil))
 		h.ensure(letter("a", "sam", func(m *notify.OutgoingMessage) {
 			m.NotificationType, m.BusinessUnit, m.Zone = "alarm", "north", "Europe/Berlin"
 		}))
@@ -217,7 +218,7 @@ func TestSuppressionsAndOptOutsHoldWithoutAnyGates(t *testing.T) {
 			t.Parallel()
 			storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 				h := newGated(t, store, clk, &notify.Options{Gates: gates(store)})
-				if err := h.Contacts().Suppress(t.Context(), "tenant", notify.HardBounce, support, gone); err != nil {
+				if err := h.Contacts().Suppress(t.Context(), "tenant", channel.HardBounce, support, gone); err != nil {
 					t.Fatal(err)
 				}
 				h.prefers(notify.Preference{Scope: "tenant", RecipientRef: "kim", OptedOut: true})

@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/internal/backoff"
 	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -423,7 +424,7 @@ func (n generator) rowsOf(j *jobRow, hashKey string, d delivery) (user *userMess
 
 //spec:f-051
 func (d delivery) userMessage(j *jobRow) *userMessageRow {
-	d.Content.Mail = Mail{} // whoever else gets the mail is not for an inbox to show
+	d.Content.Mail = channel.Mail{} // whoever else gets the mail is not for an inbox to show
 	return &userMessageRow{
 		Record:       storage.Record{Scope: j.Scope, Kind: j.Kind, Lane: j.Lane},
 		PartitionKey: d.Recipient.Inbox, JobPartitionKey: j.PartitionKey, JobRowKey: j.RowKey,
@@ -441,7 +442,7 @@ func (n generator) outgoing(j *jobRow, hashKey string, d delivery) (*messageRow,
 	m := &messageRow{
 		Record:       storage.Record{Scope: j.Scope, Kind: d.Recipient.Channel, Lane: j.Lane},
 		PartitionKey: j.RowKey, JobPartitionKey: j.PartitionKey,
-		NotificationType: j.Kind, BusinessUnit: j.BusinessUnit, Method: Method(d.Recipient.Channel),
+		NotificationType: j.Kind, BusinessUnit: j.BusinessUnit, Method: channel.Method(d.Recipient.Channel),
 		RecipientRef: d.Recipient.Ref, RecipientHash: d.Hash, HashKey: hashKey,
 		RecipientName: d.Recipient.Name, Address: d.Recipient.Address, Zone: d.Recipient.Zone,
 		Content: d.Content, InputHash: j.InputHash, ByJob: true,

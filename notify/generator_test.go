@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -89,7 +90,7 @@ func TestOneWhoCannotBeRenderedCostsHimself(t *testing.T) {
 		err     error
 		reason  string
 	}{
-		"refused":             {err: notify.Permanent("NoCar", nil), reason: "NoCar"},
+		"refused":             {err: channel.Permanent("NoCar", nil), reason: "NoCar"},
 		"no content":          {content: notify.Content{Subject: "hello\r\nBcc: everybody@example.com"}, reason: notify.ReasonRenderFailed},
 		"a file that is none": {content: notify.Content{Attachments: []notify.AttachmentRef{{Name: "a/b"}}}, reason: notify.ReasonRenderFailed},
 	} {
@@ -346,7 +347,7 @@ func (h *host) asking(v *notify.Verdict, err *error) *int {
 	})})
 	job := visit("7", person("sam"))
 	job.Type = "asked"
-	h.answer = failing(notify.Transient("busy", 0, nil))
+	h.answer = failing(channel.Transient("busy", 0, nil))
 	h.dispatch(job)
 	h.drain()
 	if h.status(notify.StatusRetryReady); *asked != 0 {
@@ -426,7 +427,7 @@ func TestARevalidatorThatAnswersTooLittleIsAFailure(t *testing.T) {
 		h.Register(notify.Type{Name: "mute", Renderer: visitTemplate, Revalidator: mute{}})
 		job := visit("7", person("sam"))
 		job.Type = "mute"
-		h.answer = failing(notify.Transient("busy", 0, nil))
+		h.answer = failing(channel.Transient("busy", 0, nil))
 		h.dispatch(job)
 		h.drain()
 		h.nextTry()

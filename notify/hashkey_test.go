@@ -7,6 +7,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -140,7 +141,7 @@ func TestARotationOfTheHashKeyForgetsNobody(t *testing.T) {
 	stranger := func(m *notify.OutgoingMessage) { m.RecipientRef = "" }
 	rotating(t, func(t *testing.T, h *host, reopen func(string, ...string)) {
 		reopen("first")
-		if err := h.Contacts().Suppress(t.Context(), "tenant", notify.HardBounce, support, gone); err != nil {
+		if err := h.Contacts().Suppress(t.Context(), "tenant", channel.HardBounce, support, gone); err != nil {
 			t.Fatal(err)
 		}
 		h.ensure(letter("hello", "kim", stranger))
@@ -183,12 +184,12 @@ func TestARotationOfTheHashKeyForgetsNobody(t *testing.T) {
 func TestALostHashKeyIsForgottenOnlyIfSomebodySaysSo(t *testing.T) {
 	rotating(t, func(t *testing.T, h *host, reopen func(string, ...string)) {
 		reopen("first")
-		if err := h.Contacts().Suppress(t.Context(), "tenant", notify.HardBounce, support, gone); err != nil {
+		if err := h.Contacts().Suppress(t.Context(), "tenant", channel.HardBounce, support, gone); err != nil {
 			t.Fatal(err)
 		}
 		h.ensure(letter("hello", "sam"))
 		reopen("second")
-		if err := h.Contacts().Suppress(t.Context(), "tenant", notify.Complaint, support, gone); err != nil { // as the provider's own list has it
+		if err := h.Contacts().Suppress(t.Context(), "tenant", channel.Complaint, support, gone); err != nil { // as the provider's own list has it
 			t.Fatal(err)
 		}
 		forget := &notify.RotateOptions{Forget: true}

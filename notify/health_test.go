@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -83,7 +84,7 @@ func TestHealthCountsDoubtsAndHolds(t *testing.T) {
 
 func TestHealthCountsDeadLetters(t *testing.T) {
 	heard(t, func(h *host, c *crm) {
-		h.answer = failing(notify.Permanent("550", nil))
+		h.answer = failing(channel.Permanent("550", nil))
 		h.dispatch(visit("7", person("sam")))
 		c.fail = permanent.Mark(errors.New("sam@example.com is unknown"))
 		h.drain()

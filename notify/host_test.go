@@ -16,6 +16,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -35,30 +36,30 @@ type host struct {
 // set, decides; else everything is accepted.
 type provider struct {
 	mu     sync.Mutex
-	calls  []notify.Message
-	answer func(ctx context.Context, m notify.Message) (notify.Receipt, error)
+	calls  []channel.Message
+	answer func(ctx context.Context, m channel.Message) (channel.Receipt, error)
 }
 
 const channelKey = "email:test"
 
 func (p *provider) Key() string { return channelKey }
 
-func (p *provider) Send(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+func (p *provider) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 	p.mu.Lock()
 	p.calls = append(p.calls, m)
 	answer := p.answer
 	p.mu.Unlock()
 	if answer == nil {
-		return notify.Receipt{ID: "accepted"}, nil
+		return channel.Receipt{ID: "accepted"}, nil
 	}
 	return answer(ctx, m)
 }
 
 // sent is what the provider was asked to send so far.
-func (p *provider) sent() []notify.Message {
+func (p *provider) sent() []channel.Message {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return append([]notify.Message(nil), p.calls...)
+	return append([]channel.Message(nil), p.calls...)
 }
 
 var visitTemplate = notify.Template{Subject: "{{.Source}} on {{.On}}", Text: "Dear {{.Recipient.Name}}"}
@@ -75,12 +76,12 @@ func visits(t *testing.T, test func(t *testing.T, h *host)) {
 	})
 }
 
-func newHost(t testing.TB, store storage.Store, clk *clock.Mock, p *provider, channels ...notify.Channel) *host {
+func newHost(t testing.TB, store storage.Store, clk *clock.Mock, p *provider, channels ...channel.Channel) *host {
 	return &host{Notifier: notify.New(store, &notify.Options{Logger: quiet}, channels...), store: store, t: t, clk: clk, provider: p}
 }
 
 // rival is another process on the same store, with channels of its own.
-func (h *host) rival(channels ...notify.Channel) *host {
+func (h *host) rival(channels ...channel.Channel) *host {
 	r := newHost(h.t, h.store, h.clk, h.provider, channels...)
 	r.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
 	return r

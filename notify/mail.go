@@ -2,165 +2,17 @@ package notify
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
-	netmail "net/mail"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/spelling"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
-
-// Mail is what only an e-mail has; other channels refuse a message with any of it. The
-// zero value is none. Addresses may have a display name: "Ann Bell <ann@school.example>".
-type Mail struct {
-	// ReplyTo is where answers go; empty: what the channel says.
-	ReplyTo string `json:"replyTo,omitempty"`
-	// CC and BCC get a copy, of which the message is one call with one outcome: at most
-	// 20 in all, each address once. A gate may leave some of them out, see [Gate]; nobody
-	// gets one of a redirected message. They see the recipient's unsubscribe link.
-	CC  []string `json:"cc,omitempty"`
-	BCC []string `json:"bcc,omitempty"`
-	// InReplyTo is the Message-ID of the mail that this one answers, and References
-	// those before it, oldest first: without angle brackets. Mails that name the same
-	// one in References are a thread, whether a mail has that id or not.
-	InReplyTo  string   `json:"inReplyTo,omitempty"`
-	References []string `json:"references,omitempty"`
-	// Headers are others, of those in [Options].MailHeaders: ASCII, 900 bytes each.
-	Headers map[string]string `json:"headers,omitempty"`
-}
-
-// maxCopies bounds those who get a mail beside its recipient.
-const maxCopies = 20
-
-// IsZero reports whether there is nothing in it.
-func (m Mail) IsZero() bool {
-	return m.ReplyTo == "" && len(m.CC)+len(m.BCC)+len(m.References)+len(m.Headers) == 0 && m.InReplyTo == ""
-}
-
-// Check refuses what would make another header, or a header of the transport: mail
-// channels ask it too. The error is an [ErrContent] and holds no address.
-func (m Mail) Check() error {
-	if m.IsZero() {
-		return nil
-	}
-	err := m.checkAddresses()
-	if err == nil {
-		err = m.checkThread()
-	}
-	for name, value := range m.Headers {
-		if err == nil {
-			err = checkHeader(name, value)
-		}
-	}
-	if size := sizeOf(m); err == nil && size > MaxMetadata {
-		err = fmt.Errorf("they have %d bytes, more than %d", size, MaxMetadata)
-	}
-	if err != nil {
-		return fmt.Errorf("%w: mail headers: %w", ErrContent, err)
-	}
-	return nil
-}
-
-func sizeOf(m Mail) int {
-	text, err := json.Marshal(m)
-	if err != nil {
-		panic(err) // texts cannot fail
-	}
-	return len(text)
-}
-
-func (m Mail) checkAddresses() error {
-	if m.ReplyTo != "" {
-		if a, err := ParseMailbox(m.ReplyTo); err != nil || !printable(a.Address) {
-			return errors.New("ReplyTo is no mail address")
-		}
-	}
-	if len(m.CC)+len(m.BCC) > maxCopies {
-		return fmt.Errorf("%d copies, more than %d", len(m.CC)+len(m.BCC), maxCopies)
-	}
-	seen := map[string]bool{}
-	for i, text := range slices.Concat(m.CC, m.BCC) {
-		a, err := ParseMailbox(text)
-		if err != nil {
-			return fmt.Errorf("copy %d (CC, then BCC) goes to no mail address", i+1)
-		}
-		if to := spelling.Folded("email", a.Address); seen[to] {
-			return fmt.Errorf("copy %d (CC, then BCC) is the second one to its address", i+1)
-		} else {
-			seen[to] = true
-		}
-	}
-	return nil
-}
-
-var messageID = regexp.MustCompile(`^[A-Za-z0-9.!#$%&'*+/=?^_{|}~-]+@[A-Za-z0-9.:\[\]-]+$`)
-
-func (m Mail) checkThread() error {
-	all := m.References
-	if m.InReplyTo != "" {
-		all = slices.Concat(all, []string{m.InReplyTo})
-	}
-	size := 0
-	for _, id := range all {
-		if len(id) > 250 || !messageID.MatchString(id) || encodedWord.MatchString(id) {
-			return errors.New("InReplyTo or References holds what is no Message-ID without its angle brackets")
-		}
-		size += len(id) + len("<> ")
-	}
-	if size > MaxSubject {
-		return fmt.Errorf("InReplyTo and References have %d bytes, more than %d", size, MaxSubject)
-	}
-	return nil
-}
-
-// encodedWord finds what a reader would decode, line breaks too.
-var encodedWord = regexp.MustCompile(`=\?[^?]*\?[bBqQ]\?[^?]*\?=`)
-
-var headerName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,59}$`)
-
-// reserved are headers that the transport makes, or that have relays send to others:
-// no list of a host may allow them. One that ends in '-' stands for all that begin so.
-var reserved = []string{
-	"from", "sender", "to", "cc", "bcc", "reply-to", "subject", "date", "message-id", "in-reply-to", "references",
-	"return-path", "received", "mime-version", "content-", "resent-", "dkim-", "domainkey-", "arc-", "authentication-",
-	"list-unsubscribe", "list-unsubscribe-post", "auto-submitted", "apparently-to", "errors-to", "return-receipt-to", "disposition-notification-to",
-	"x-smtpapi", "x-sg-", "x-mc-", "x-mailgun-", "x-pm-", "x-msys-", "x-ses-", "x-mj-", "x-mailjet-", "x-campaign", "x-envelope-", "x-original-to", "x-rcpt-to",
-}
-
-func isReserved(name string) bool {
-	name = strings.ToLower(name)
-	return slices.ContainsFunc(reserved, func(r string) bool {
-		return name == r || strings.HasSuffix(r, "-") && strings.HasPrefix(name, r)
-	})
-}
-
-// MayBeSet reports whether a message may have a header of that name: it is one, and
-// neither made by the transport nor one that has relays send to others.
-func MayBeSet(header string) bool { return headerName.MatchString(header) && !isReserved(header) }
-
-// checkHeader does not say a name that is none, which may be anything.
-func checkHeader(name, value string) error {
-	switch {
-	case !headerName.MatchString(name):
-		return errors.New("a name among Headers is no name of a header")
-	case isReserved(name):
-		return fmt.Errorf("%s is not for a message to set", name)
-	case value == "" || len(value) > MaxSubject || !printable(value) || encodedWord.MatchString(value):
-		return fmt.Errorf("the value of %s is not 1 to %d printable ASCII characters", name, MaxSubject)
-	}
-	return nil
-}
-
-func printable(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) && strings.TrimSpace(s) == s
-}
 
 // usualHeaders may always be set: they say something about a mail, and have nobody do
 // anything.
@@ -170,7 +22,7 @@ var usualHeaders = []string{"Feedback-ID", "Importance", "Keywords", "List-ID", 
 // checkMailHeaders panics on what Options cannot allow.
 func checkMailHeaders(names []string) {
 	for _, name := range names {
-		if !MayBeSet(name) {
+		if !channel.MayBeSet(name) {
 			panic(fmt.Sprintf("notify: New: MailHeaders: %.40q is not for a message to set", name))
 		}
 	}
@@ -181,32 +33,16 @@ func (n *core) allowed(c Content) error {
 	for name := range c.Mail.Headers {
 		same := func(other string) bool { return strings.EqualFold(name, other) }
 		if !slices.ContainsFunc(usualHeaders, same) && !slices.ContainsFunc(n.options.MailHeaders, same) {
-			return fmt.Errorf("%w: mail headers: %.60q is not among Options.MailHeaders", ErrContent, name)
+			return fmt.Errorf("%w: mail headers: %.60q is not among Options.MailHeaders", channel.ErrContent, name)
 		}
 	}
 	return nil
 }
 
-// ParseMailbox reads a mail address with or without a display name, and brings the
-// address into its one spelling. The error holds nothing of it. Mail channels use it.
-func ParseMailbox(text string) (netmail.Address, error) {
-	if strings.ContainsAny(text, "\r\n\x00") || encodedWord.MatchString(text) || len(text) > MaxSubject {
-		return netmail.Address{}, spelling.ErrUnusable
-	}
-	a, err := netmail.ParseAddress(text)
-	if err != nil || len(a.Address) > 254 || strings.ContainsAny(a.Name, "\r\n\x00") {
-		return netmail.Address{}, spelling.ErrUnusable
-	}
-	if a.Address, err = spelling.Of("email", a.Address); err != nil {
-		return netmail.Address{}, spelling.ErrUnusable
-	}
-	return *a, nil
-}
-
 // keepCopies leaves out the copies whose address is not wanted.
-func keepCopies(m Mail, wanted func(address string) bool) Mail {
+func keepCopies(m channel.Mail, wanted func(address string) bool) channel.Mail {
 	drop := func(text string) bool {
-		a, err := ParseMailbox(text)
+		a, err := channel.ParseMailbox(text)
 		return err != nil || !wanted(a.Address)
 	}
 	m.CC = slices.DeleteFunc(slices.Clone(m.CC), drop)
@@ -215,13 +51,13 @@ func keepCopies(m Mail, wanted func(address string) bool) Mail {
 }
 
 // copiesOf are the addresses that get one.
-func copiesOf(m Mail) (out []string) {
+func copiesOf(m channel.Mail) (out []string) {
 	keepCopies(m, func(address string) bool { out = append(out, address); return true })
 	return out
 }
 
 // letters are the mail parts of messages as they go out.
-type letters map[*messageRow]Mail
+type letters map[*messageRow]channel.Mail
 
 // wish is one copy that a message is to have, as long as no gate is against it.
 type wish struct {
@@ -340,7 +176,7 @@ func (n tracker) ofRecipients(events []*deliveryEvent, found map[*deliveryEvent]
 	for i, e := range events {
 		if n.ofCopy(found[e], e) {
 			accepted := *e
-			accepted.StatusKind = KindAccepted
+			accepted.StatusKind = channel.KindAccepted
 			out[i] = &accepted
 		} else {
 			out[i] = e

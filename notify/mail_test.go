@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
 )
 
 // copying has visits rendered with a copy to these, for a host with these gates.
-func (h *host) copying(o notify.Options, mail notify.Mail) {
+func (h *host) copying(o notify.Options, mail channel.Mail) {
 	o.Logger = quiet
 	h.Notifier = notify.New(h.store, &o, h.provider)
 	h.Register(notify.Type{Name: "visit", Renderer: notify.RendererFunc(func(context.Context, notify.Job, notify.Recipient) (notify.Content, error) {
@@ -30,9 +31,9 @@ func (h *host) copies() (cc, bcc []string, n int) {
 
 func TestACopyReachesWhoeverNoGateIsAgainst(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		h.copying(notify.Options{}, notify.Mail{ReplyTo: "office@example.com", CC: []string{"Kim <kim@bücher.example>", "gone@example.com", "SAM@example.com"},
+		h.copying(notify.Options{}, channel.Mail{ReplyTo: "office@example.com", CC: []string{"Kim <kim@bücher.example>", "gone@example.com", "SAM@example.com"},
 			BCC: []string{"left@example.com", "spam@example.com", "archive@example.com"}})
-		for address, reason := range map[string]notify.SuppressionReason{"gone@example.com": notify.HardBounce, "left@example.com": notify.Unsubscribe, "spam@example.com": notify.Complaint} {
+		for address, reason := range map[string]channel.SuppressionReason{"gone@example.com": channel.HardBounce, "left@example.com": channel.Unsubscribe, "spam@example.com": channel.Complaint} {
 			if err := h.Contacts().Suppress(t.Context(), "tenant", reason, support, notify.Destination{Method: "email", Address: address}); err != nil {
 				t.Fatal(err)
 			}
@@ -49,7 +50,7 @@ func TestACopyReachesWhoeverNoGateIsAgainst(t *testing.T) {
 
 // A staging system writes to nobody outside.
 func TestAGuardLetsNoCopyOut(t *testing.T) {
-	mail := notify.Mail{CC: []string{"customer@elsewhere.example", "kim@example.com"}, BCC: []string{"boss@elsewhere.example"}}
+	mail := channel.Mail{CC: []string{"customer@elsewhere.example", "kim@example.com"}, BCC: []string{"boss@elsewhere.example"}}
 	for name, c := range map[string]struct {
 		guard gate.Guard
 		to    string
@@ -76,17 +77,17 @@ func TestAGuardLetsNoCopyOut(t *testing.T) {
 // A dry run says who would get a copy, and why others would not.
 func TestADryRunForecastsCopies(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		if err := h.Contacts().Suppress(t.Context(), "tenant", notify.HardBounce, support, notify.Destination{Method: "email", Address: "gone@example.com"}); err != nil {
+		if err := h.Contacts().Suppress(t.Context(), "tenant", channel.HardBounce, support, notify.Destination{Method: "email", Address: "gone@example.com"}); err != nil {
 			t.Fatal(err)
 		}
 		letter := notify.OutgoingMessage{
 			Scope: "tenant", Channel: channelKey, PartitionKey: "j", NotificationType: "visit", RecipientRef: "sam", Address: "sam@example.com",
-			Content: notify.Content{Subject: "visit", Mail: notify.Mail{CC: []string{"Kim <kim@example.com>", "SAM@example.com"}, BCC: []string{"gone@example.com"}}},
+			Content: notify.Content{Subject: "visit", Mail: channel.Mail{CC: []string{"Kim <kim@example.com>", "SAM@example.com"}, BCC: []string{"gone@example.com"}}},
 		}
 		redirected := letter
 		redirected.PartitionKey, redirected.RecipientRef, redirected.Address = "k", "ann", "ann@elsewhere.example"
 		guard := gate.Guard{Allow: []string{"@example.com"}, Redirect: map[string]string{"email": "qa@example.com"}}
-		h.copying(notify.Options{Gates: gate.New(h.store, &gate.Options{Guard: &guard})}, notify.Mail{})
+		h.copying(notify.Options{Gates: gate.New(h.store, &gate.Options{Guard: &guard})}, channel.Mail{})
 		got, err := h.DryRun(t.Context(), letter, redirected)
 		if err != nil {
 			t.Fatal(err)
@@ -113,7 +114,7 @@ func TestAGateThatFailsLetsNoCopyThrough(t *testing.T) {
 				h.t.Errorf("a copy is asked about as %+v", a)
 			}
 			return notify.Proceed(), broken
-		})}}, notify.Mail{CC: []string{"kim@example.com"}})
+		})}}, channel.Mail{CC: []string{"kim@example.com"}})
 		h.dispatch(visit("7", person("sam")))
 		h.drain()
 		h.same("calls", 0, len(h.sent()))
@@ -124,22 +125,22 @@ func TestAGateThatFailsLetsNoCopyThrough(t *testing.T) {
 // A provider reports about each copy; what it says of one is not about the message.
 func TestACallbackAboutACopySuppressesTheCopy(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		h.copying(notify.Options{}, notify.Mail{CC: []string{"kim@example.com"}})
-		h.answer = failing(notify.Unknown("cut", nil))
+		h.copying(notify.Options{}, channel.Mail{CC: []string{"kim@example.com"}})
+		h.answer = failing(channel.Unknown("cut", nil))
 		h.dispatch(visit("7", person("sam")))
 		h.drain()
 		m := h.status(notify.StatusOutcomeUnknown)
-		var events []notify.StatusEvent
-		for _, kind := range []notify.StatusKind{notify.KindFailed, notify.KindBounced, notify.KindOpened} {
+		var events []channel.StatusEvent
+		for _, kind := range []channel.StatusKind{channel.KindFailed, channel.KindBounced, channel.KindOpened} {
 			e := about(m, kind)
-			e.Address, e.Lasting = "KIM@example.com", kind == notify.KindBounced
+			e.Address, e.Lasting = "KIM@example.com", kind == channel.KindBounced
 			events = append(events, e)
 		}
 		h.same("report", notify.TrackReport{Applied: 3}, h.track(events...))
 		h.status(notify.StatusSentToProvider) // the provider has it
 		h.same("suppressed", []string{"HardBounce test"}, h.suppressions("tenant"))
-		h.same("stopped", []notify.SuppressionReason{"", notify.HardBounce}, h.stopped("tenant", "sam@example.com", "kim@example.com"))
-		own := about(m, notify.KindDelivered)
+		h.same("stopped", []channel.SuppressionReason{"", channel.HardBounce}, h.stopped("tenant", "sam@example.com", "kim@example.com"))
+		own := about(m, channel.KindDelivered)
 		own.Address = "sam@Example.com"
 		h.track(own)
 		h.status(notify.StatusDelivered)
@@ -148,8 +149,10 @@ func TestACallbackAboutACopySuppressesTheCopy(t *testing.T) {
 
 func TestCopiesThatAProviderRefusedAreNotCounted(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		h.copying(notify.Options{}, notify.Mail{CC: []string{"kim@example.com", "alex@example.com"}})
-		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) { return notify.Receipt{Refused: 1}, nil }
+		h.copying(notify.Options{}, channel.Mail{CC: []string{"kim@example.com", "alex@example.com"}})
+		h.answer = func(context.Context, channel.Message) (channel.Receipt, error) {
+			return channel.Receipt{Refused: 1}, nil
+		}
 		h.dispatch(visit("7", person("sam")))
 		h.drain()
 		h.same("copies", 1, h.status(notify.StatusSentToProvider).Copies)
@@ -158,14 +161,14 @@ func TestCopiesThatAProviderRefusedAreNotCounted(t *testing.T) {
 
 func TestAnInboxShowsNobodyWhoElseGotTheMail(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
-		h.copying(notify.Options{}, notify.Mail{BCC: []string{"boss@example.com"}})
+		h.copying(notify.Options{}, channel.Mail{BCC: []string{"boss@example.com"}})
 		sam := person("sam")
 		sam.Inbox = "user:sam"
 		h.dispatch(visit("7", sam))
 		h.drain()
 		h.same("mail", true, only(h, notify.UserMessages).Content.Mail.IsZero())
 		_, err := h.EnsureUserMessage(h.t.Context(), nil, notify.UserMessage{Scope: "tenant", Type: "visit", PartitionKey: "user:sam", JobRowKey: "a", SourceOn: h.clk.Now(),
-			Content: notify.Content{Mail: notify.Mail{ReplyTo: "a@example.com"}}})
+			Content: notify.Content{Mail: channel.Mail{ReplyTo: "a@example.com"}}})
 		if err == nil || !strings.Contains(err.Error(), "Content.Mail is for e-mails") {
 			h.t.Error(err)
 		}
@@ -174,8 +177,8 @@ func TestAnInboxShowsNobodyWhoElseGotTheMail(t *testing.T) {
 
 func TestMailHeadersThatAreRefused(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
-		h.copying(notify.Options{MailHeaders: []string{"X-Booking"}}, notify.Mail{})
-		for want, mail := range map[string]notify.Mail{
+		h.copying(notify.Options{MailHeaders: []string{"X-Booking"}}, channel.Mail{})
+		for want, mail := range map[string]channel.Mail{
 			"":                    {ReplyTo: "Ann <a@bücher.example>", Headers: map[string]string{"x-booking": "7", "Importance": "high"}},
 			"ReplyTo":             {ReplyTo: "a@example.com, b@example.com"},
 			"copy 2":              {CC: []string{"a@example.com"}, BCC: []string{"A@Example.com"}},
@@ -193,7 +196,7 @@ func TestMailHeadersThatAreRefused(t *testing.T) {
 			_, err := h.EnsureOutgoingMessage(h.t.Context(), nil, notify.OutgoingMessage{Scope: "tenant", Channel: channelKey, PartitionKey: j.RowKey,
 				NotificationType: "visit", Address: "sam@example.com", Content: notify.Content{Subject: "a", Mail: mail}})
 			switch {
-			case want == "" && err != nil, want != "" && (!errors.Is(err, notify.ErrContent) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "@example")):
+			case want == "" && err != nil, want != "" && (!errors.Is(err, channel.ErrContent) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "@example")):
 				h.t.Errorf("%q: %v", want, err)
 			}
 		}

@@ -6,18 +6,19 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // late is a call that returns after its claim was lost: while it runs, another
 // process takes the message over and settles the doubt; then it gives answer.
-func late(h *host, policy notify.InDoubt, answer func() (notify.Receipt, error)) {
+func late(h *host, policy notify.InDoubt, answer func() (channel.Receipt, error)) {
 	h.t.Helper()
 	h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet}, h.provider)
 	h.Register(notify.Type{Name: "visit", Renderer: visitTemplate, InDoubt: policy})
 	h.waiting()
 	other := newHost(h.t, h.store, h.clk, h.provider, h.provider)
 	other.Register(notify.Type{Name: "visit", Renderer: visitTemplate, InDoubt: policy})
-	h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
+	h.answer = func(context.Context, channel.Message) (channel.Receipt, error) {
 		h.clk.Add(lease)
 		other.run("notify.distributor") // takes over
 		other.run("notify.resolve")     // applies the policy
@@ -27,7 +28,7 @@ func late(h *host, policy notify.InDoubt, answer func() (notify.Receipt, error))
 	h.answer = nil
 }
 
-func accepts() (notify.Receipt, error) { return notify.Receipt{ID: "late"}, nil }
+func accepts() (channel.Receipt, error) { return channel.Receipt{ID: "late"}, nil }
 
 func TestALateAcceptanceIsAppliedAndTheHoldIsGone(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
@@ -67,7 +68,7 @@ func TestALateAcceptanceConfirmsWhatWasAssumed(t *testing.T) {
 
 func TestALateRefusalSettlesTheDoubt(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		late(h, notify.Hold, func() (notify.Receipt, error) { return notify.Receipt{}, notify.Transient("busy", 0, nil) })
+		late(h, notify.Hold, func() (channel.Receipt, error) { return channel.Receipt{}, channel.Transient("busy", 0, nil) })
 		m := h.status(notify.StatusRetryReady)
 		h.same("hold", notify.SupportHold{}, m.SupportHold)
 		if m.ReasonCode != "busy" || m.RetryCount != 1 || m.Resolution != notify.ResolvedByCall || m.DueOn.Before(h.clk.Now().Add(5*time.Minute)) {
@@ -80,7 +81,7 @@ func TestALateRefusalForGoodEndsWhatWasAssumedSent(t *testing.T) {
 	for _, policy := range []notify.InDoubt{notify.Hold, notify.Resend, notify.AssumeSent} {
 		t.Run(string(policy), func(t *testing.T) {
 			visits(t, func(t *testing.T, h *host) {
-				late(h, policy, func() (notify.Receipt, error) { return notify.Receipt{}, notify.Permanent("550", nil) })
+				late(h, policy, func() (channel.Receipt, error) { return channel.Receipt{}, channel.Permanent("550", nil) })
 				if m := h.status(notify.StatusFailedFinal); m.ReasonCode != "550" || !m.DueOn.IsZero() || m.IsOnSupportHold {
 					t.Errorf("message is %+v", m)
 				}
@@ -91,7 +92,7 @@ func TestALateRefusalForGoodEndsWhatWasAssumedSent(t *testing.T) {
 
 func TestALateAnswerThatKnowsNothingChangesNothing(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		late(h, notify.Hold, func() (notify.Receipt, error) { return notify.Receipt{}, context.DeadlineExceeded })
+		late(h, notify.Hold, func() (channel.Receipt, error) { return channel.Receipt{}, context.DeadlineExceeded })
 		if m := h.status(notify.StatusOutcomeUnknown); !m.IsOnSupportHold || m.Doubts != 1 {
 			t.Errorf("message is %+v", m)
 		}
@@ -103,7 +104,7 @@ func TestALateAnswerThatKnowsNothingChangesNothing(t *testing.T) {
 func TestAnotherWriterDoesNotCostTheHolderItsResult(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
-		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
+		h.answer = func(context.Context, channel.Message) (channel.Receipt, error) {
 			edit(h, notify.Messages, func(*notify.MessageRow) {})
 			return accepts()
 		}

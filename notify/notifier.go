@@ -19,6 +19,7 @@ import (
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -48,7 +49,7 @@ type Options struct {
 	// call that exceeds it leaves its message in doubt.
 	CallTimeout time.Duration
 	// ChannelConcurrency is how many calls of a channel, by its key, this process
-	// makes at once over all groups; what the channel says ([Bounded]) holds as well.
+	// makes at once over all groups; what the channel says ([channel.Bounded]) holds as well.
 	ChannelConcurrency map[string]int
 	// AttachmentBytes is how many bytes of attachments this Notifier holds at once, for
 	// messages that are called or about to be; default 64 MiB. A message that alone has
@@ -64,7 +65,7 @@ type Options struct {
 	// Unsubscribe has messages carry a link by which their recipient can
 	// unsubscribe; nil: they carry none. Mandatory types never do.
 	Unsubscribe *UnsubscribeOptions
-	// MailHeaders names further headers that a message may set ([Mail].Headers), beside
+	// MailHeaders names further headers that a message may set ([channel.Mail].Headers), beside
 	// Feedback-ID, Importance, Keywords, List-ID, Organization, Precedence, Priority,
 	// Sensitivity, X-Auto-Response-Suppress, X-Entity-Ref-ID and X-Priority. New panics
 	// on one that the transport makes, or by which a relay is told where to send.
@@ -179,7 +180,7 @@ var errForeignTx = errors.New("notify: the transaction belongs to another store"
 // nil store, a nil channel or gate, two channels of one key, a key whose part
 // before the colon is not lower-case letters, digits and '-', and an Unsubscribe
 // that no program can mean.
-func New(store storage.Store, opts *Options, channels ...Channel) *Notifier {
+func New(store storage.Store, opts *Options, channels ...channel.Channel) *Notifier {
 	if store == nil {
 		panic("notify: New needs a store")
 	}

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/outage"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Outage says that a channel takes nothing: calls of it were refused for a reason that
-// is the channel's own ([FaultChannel]), such as a revoked key, or twenty in a row had no
+// is the channel's own ([channel.FaultChannel]), such as a revoked key, or twenty in a row had no
 // answer and left their messages in doubt. No process sends
 // through it then but a probe from time to time, which is one message, until one gets
 // through. Messages wait, and no try of theirs is counted.
@@ -24,7 +25,7 @@ type Outage struct {
 	Everywhere bool
 	Channel    string // its key
 	// Class and Code are those of the last refusal.
-	Class SendClass
+	Class channel.Class
 	Code  string
 	Since time.Time // UTC, when the first call began that was refused
 	// Probes counts the probes so far; the next one is not before ProbeOn.
@@ -34,7 +35,7 @@ type Outage struct {
 
 func outageOf(r *outage.Row) Outage {
 	return Outage{
-		Scope: r.Scope, Everywhere: r.Everywhere, Channel: r.Kind, Class: SendClass(r.Class), Code: r.Code,
+		Scope: r.Scope, Everywhere: r.Everywhere, Channel: r.Kind, Class: channel.Class(r.Class), Code: r.Code,
 		Since: r.Since, Probes: r.Probes, ProbeOn: r.ProbeOn,
 	}
 }
@@ -84,7 +85,7 @@ func newWatch(store storage.Store, log *slog.Logger, timeout time.Duration) *wat
 }
 
 // answerOf is what a call's error tells of its channel.
-func answerOf(e *SendError) outage.Answer {
+func answerOf(e *channel.Error) outage.Answer {
 	if e == nil {
 		return outage.Answer{}
 	}

@@ -14,12 +14,13 @@ import (
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
 // revoked is what a channel says whose credentials are refused.
-var revoked = notify.Transient("401", 0, errors.New("invalid key")).Blame(notify.FaultChannel)
+var revoked = channel.Transient("401", 0, errors.New("invalid key")).Blame(channel.FaultChannel)
 
 // outages are those that a scope is told of.
 func (h *host) outages(scope notify.Scope) []notify.Outage {
@@ -50,7 +51,7 @@ func TestAChannelThatIsOutIsProbedAndComesBackByItself(t *testing.T) {
 		h.drain()
 		began := h.clk.Now()
 		first := len(h.sent()) // those that were under way
-		want := notify.Outage{Everywhere: true, Channel: channelKey, Class: notify.ClassTransient, Code: "401", Since: began, ProbeOn: began.Add(time.Second)}
+		want := notify.Outage{Everywhere: true, Channel: channelKey, Class: channel.ClassTransient, Code: "401", Since: began, ProbeOn: began.Add(time.Second)}
 		h.same("outages", []notify.Outage{want}, h.outages("tenant"))
 		counted := 0
 		for _, m := range all(h, notify.Messages) {
@@ -92,7 +93,7 @@ func TestAChannelThatIsOutIsProbedAndComesBackByItself(t *testing.T) {
 func TestAnOutageIsOfTheChannelOfItsScope(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		theirs := &provider{answer: failing(revoked)}
-		source := &senders{keys: []string{channelKey}, channel: map[notify.Scope]notify.Channel{"north": theirs}}
+		source := &senders{keys: []string{channelKey}, channel: map[notify.Scope]channel.Channel{"north": theirs}}
 		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet, Channels: source}, h.provider)
 		h.letters(3, in("north"))
 		h.letters(3)
@@ -115,7 +116,7 @@ func TestAnOutageIsOfTheChannelOfItsScope(t *testing.T) {
 func TestASharedChannelIsOutForThoseWhoShareIt(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		theirs := &provider{}
-		source := &senders{keys: []string{channelKey}, channel: map[notify.Scope]notify.Channel{"north": theirs}}
+		source := &senders{keys: []string{channelKey}, channel: map[notify.Scope]channel.Channel{"north": theirs}}
 		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet, Channels: source}, h.provider)
 		h.answer = failing(revoked)
 		h.letters(3)
@@ -143,8 +144,8 @@ func TestASharedChannelIsOutForThoseWhoShareIt(t *testing.T) {
 // the others, one of a shared channel is.
 func TestHealthShowsWhoIsOut(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		theirs := &provider{answer: failing(notify.Permanent("403", nil).Blame(notify.FaultChannel))}
-		source := &senders{keys: []string{channelKey}, channel: map[notify.Scope]notify.Channel{"north": theirs}}
+		theirs := &provider{answer: failing(channel.Permanent("403", nil).Blame(channel.FaultChannel))}
+		source := &senders{keys: []string{channelKey}, channel: map[notify.Scope]channel.Channel{"north": theirs}}
 		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet, Channels: source}, h.provider)
 		h.answer = failing(revoked)
 		since := h.clk.Now()
@@ -170,7 +171,7 @@ func TestHealthShowsWhoIsOut(t *testing.T) {
 // out, and the others wait for it.
 func TestAChannelThatNeverAnswersIsOut(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		dead := notify.Unknown("", context.DeadlineExceeded)
+		dead := channel.Unknown("", context.DeadlineExceeded)
 		silence := func(calls int) {
 			h.answer = failing(dead)
 			for i := range calls {
@@ -190,7 +191,7 @@ func TestAChannelThatNeverAnswersIsOut(t *testing.T) {
 		since := h.clk.Now().Add(-time.Second)
 		silence(1)
 		out := h.outages("tenant")
-		if len(out) != 1 || out[0].Class != notify.ClassUnknown || !out[0].Since.Equal(since) {
+		if len(out) != 1 || out[0].Class != channel.ClassUnknown || !out[0].Since.Equal(since) {
 			t.Fatalf("outages are %+v", out)
 		}
 		calls := len(h.sent())
@@ -264,9 +265,9 @@ func TestADayWithoutAProviderLosesNothing(t *testing.T) {
 	clk := mockClock()
 	h := newGated(t, memory.New(&memory.Options{Clock: clk}), clk, &notify.Options{Logger: quiet})
 	var called []time.Time
-	refuse := func(context.Context, notify.Message) (notify.Receipt, error) {
+	refuse := func(context.Context, channel.Message) (channel.Receipt, error) {
 		called = append(called, clk.Now())
-		return notify.Receipt{}, revoked
+		return channel.Receipt{}, revoked
 	}
 	h.answer = refuse
 	until := clk.Now().Add(24 * time.Hour)
@@ -383,7 +384,7 @@ func TestWhatIsStaleExpiresAndIsNotSent(t *testing.T) {
 // Tries do not outlive the validity.
 func TestAMessageIsNotTriedLongerThanItIsValid(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		h.answer = failing(notify.Transient("busy", 0, nil))
+		h.answer = failing(channel.Transient("busy", 0, nil))
 		until := h.clk.Now().Add(40 * time.Minute)
 		h.ensure(letter("a", "sam", func(m *notify.OutgoingMessage) { m.ValidUntil = until }))
 		for range 8 {
@@ -401,11 +402,11 @@ func TestAMessageIsNotTriedLongerThanItIsValid(t *testing.T) {
 // After the last try a message waits for a person if its channel was at fault.
 func TestWhatTheChannelRefusedInTheEndIsHeld(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		h.answer = func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+		h.answer = func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 			if m.Text == "a" {
-				return notify.Receipt{}, revoked
+				return channel.Receipt{}, revoked
 			}
-			return notify.Receipt{}, nil
+			return channel.Receipt{}, nil
 		}
 		sms := func(m *notify.OutgoingMessage) { m.Channel, m.Address = "sms:test", "+4915112345678" }
 		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet}, h.sms())
@@ -430,7 +431,7 @@ func TestWhatTheChannelRefusedInTheEndIsHeld(t *testing.T) {
 // not send what is stale.
 func TestAPersonMaySendWhatIsStale(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		h.answer = failing(notify.Permanent("554", nil))
+		h.answer = failing(channel.Permanent("554", nil))
 		h.ensure(letter("a", "sam"), letter("b", "kim"))
 		h.drain()
 		h.answer = nil

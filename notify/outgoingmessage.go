@@ -9,6 +9,7 @@ import (
 	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -237,7 +238,7 @@ func (m *messageRow) released(now time.Time) {
 // accepted is the provider's receipt.
 //
 //spec:f-023
-func (m *messageRow) accepted(on time.Time, r Receipt) {
+func (m *messageRow) accepted(on time.Time, r channel.Receipt) {
 	m.become(StatusSentToProvider)
 	m.FailedOn = time.Time{}
 	m.SentOn, m.ProviderMessageID = on, storable.Code(r.ID)
@@ -247,13 +248,13 @@ func (m *messageRow) accepted(on time.Time, r Receipt) {
 }
 
 // settled applies the result of a call.
-func (m *messageRow) settled(now time.Time, r Receipt, e *SendError) {
+func (m *messageRow) settled(now time.Time, r channel.Receipt, e *channel.Error) {
 	switch {
 	case e == nil:
 		m.accepted(now, r)
-	case e.Class == ClassUnknown:
+	case e.Class == channel.ClassUnknown:
 		m.doubted(now, storable.Code(e.Code))
-	case e.Class == ClassPermanent && e.Fault != FaultChannel:
+	case e.Class == channel.ClassPermanent && e.Fault != channel.FaultChannel:
 		m.refusedForGood(now, storable.Code(e.Code))
 	default:
 		m.refused(now, e)
@@ -339,7 +340,7 @@ func fillOutgoing(n *core, now time.Time, m *messageRow) (err error) {
 	case m.MessageID != "":
 		return errMessageID
 	}
-	m.Method = cmp.Or(m.Method, Method(m.Kind))
+	m.Method = cmp.Or(m.Method, channel.Method(m.Kind))
 	if m.Address, err = spelling.Of(m.Method, m.Address); err != nil {
 		return err
 	}

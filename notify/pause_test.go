@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -34,7 +35,7 @@ func (h *host) crowd() {
 	for _, scope := range []notify.Scope{"north", "south"} {
 		for _, kind := range []string{"visit", "offer"} {
 			for _, over := range []string{channelKey, "sms:test"} {
-				text := string(scope) + " " + kind + " " + notify.Method(over)
+				text := string(scope) + " " + kind + " " + channel.Method(over)
 				h.ensure(letter(text, "sam", func(m *notify.OutgoingMessage) {
 					m.Scope, m.NotificationType, m.Channel = scope, kind, over
 					if over != channelKey {
@@ -47,7 +48,7 @@ func (h *host) crowd() {
 }
 
 // sms is a second channel of the same provider.
-func (h *host) sms() notify.Channel { return notify.ChannelFunc("sms:test", h.provider.Send) }
+func (h *host) sms() channel.Channel { return channel.Func("sms:test", h.provider.Send) }
 
 func TestAPauseKeepsBackWhatItCoversAndNothingElse(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -12,6 +12,7 @@ import (
 	"iter"
 	"unicode/utf8"
 
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -84,7 +85,7 @@ func payloadStart(o PayloadOptions) ([]byte, error) {
 		return nil, fmt.Errorf("EventData: %w", err)
 	}
 	if o.Channel != "" {
-		if err := checkMethod(Method(o.Channel)); err != nil {
+		if err := checkMethod(channel.Method(o.Channel)); err != nil {
 			return nil, fmt.Errorf("Channel: %w", err)
 		}
 	}

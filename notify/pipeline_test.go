@@ -7,6 +7,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -17,7 +18,7 @@ func TestADirectReminderArrivesOnceAtEachRecipient(t *testing.T) {
 		h.dispatch(visit("7", person("sam"), person("kim")))
 		h.drain()
 		h.drain()
-		to := map[string]notify.Message{}
+		to := map[string]channel.Message{}
 		for _, m := range h.sent() {
 			to[m.To] = m
 		}
@@ -29,7 +30,7 @@ func TestADirectReminderArrivesOnceAtEachRecipient(t *testing.T) {
 			t.Errorf("message ids are %q and %q", m.ID, to["kim@example.com"].ID)
 		}
 		m.ID = ""
-		h.same("message", notify.Message{
+		h.same("message", channel.Message{
 			Channel: channelKey, To: "sam@example.com", Name: "sam", Subject: "7 on 2026-05-01", Text: "Dear sam",
 			Locale: "en", Attempt: 1, On: storetest.Start,
 		}, m)

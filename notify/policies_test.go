@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -159,8 +160,8 @@ func TestTheStatementsOfAGroupDoNotGrowWithItsMessages(t *testing.T) {
 
 func TestProgrammersErrorsPanicWithAClearMessage(t *testing.T) {
 	t.Parallel()
-	send := func(context.Context, notify.Message) (notify.Receipt, error) { return notify.Receipt{}, nil }
-	over := func(key string) notify.Channel { return notify.ChannelFunc(key, send) }
+	send := func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, nil }
+	over := func(key string) channel.Channel { return channel.Func(key, send) }
 	store := memory.New(nil)
 	n := notify.New(store, nil)
 	n.Register(notify.Type{Name: "visit"})
@@ -169,8 +170,8 @@ func TestProgrammersErrorsPanicWithAClearMessage(t *testing.T) {
 		"channel 2 is nil":              func() { notify.New(store, nil, over("email:a"), nil) },
 		`two channels have the key "`:   func() { notify.New(store, nil, over("email:a"), over("email:a")) },
 		`channel key "E-Mail"`:          func() { notify.New(store, nil, over("E-Mail")) },
-		"ChannelFunc needs":             func() { notify.ChannelFunc("email", nil) },
-		"ChannelFunc needs a key":       func() { notify.ChannelFunc("", send) },
+		"Func needs":             func() { channel.Func("email", nil) },
+		"Func needs a key":       func() { channel.Func("", send) },
 		"a type needs a name":           func() { n.Register(notify.Type{}) },
 		"is registered already":         func() { n.Register(notify.Type{Name: "visit"}) },
 		`unknown InDoubt policy "Pray"`: func() { n.Register(notify.Type{Name: "a", InDoubt: "Pray"}) },
@@ -232,7 +233,7 @@ func panicOf(f func()) (text string) {
 func TestMethodIsWhatStandsBeforeTheColon(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]string{"email:smtp": "email", "sms": "sms", "sms:a:b": "sms", "": ""} {
-		if got := notify.Method(key); got != want {
+		if got := channel.Method(key); got != want {
 			t.Errorf("%q: %q", key, got)
 		}
 	}

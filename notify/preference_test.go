@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -180,7 +181,7 @@ func TestWhatWasRequestedIsSoWhoeverSendsIt(t *testing.T) {
 		h.ensure(letter("ensured", "sam", func(m *notify.OutgoingMessage) { m.NotificationType = "reset" }))
 		h.drain()
 		h.prefers(notify.Preference{Scope: "tenant", RecipientRef: "sam", OptedOut: true})
-		if err := h.Contacts().Suppress(t.Context(), "tenant", notify.Complaint, support, notify.Destination{"email", "sam@example.com"}); err != nil {
+		if err := h.Contacts().Suppress(t.Context(), "tenant", channel.Complaint, support, notify.Destination{"email", "sam@example.com"}); err != nil {
 			t.Fatal(err)
 		}
 		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet, Unsubscribe: unsubscribe}, h.provider)
@@ -244,7 +245,7 @@ func TestAComplaintStopsAllButWhatWasRequested(t *testing.T) {
 	gated(t, with(gate.Options{}), func(t *testing.T, h *host) {
 		h.Register(notify.Type{Name: "invoice", Mandatory: true})
 		h.Register(notify.Type{Name: "reset", Requested: true})
-		if err := h.Contacts().Suppress(t.Context(), "tenant", notify.Complaint, support, notify.Destination{Method: "email", Address: "sam@example.com"}); err != nil {
+		if err := h.Contacts().Suppress(t.Context(), "tenant", channel.Complaint, support, notify.Destination{Method: "email", Address: "sam@example.com"}); err != nil {
 			t.Fatal(err)
 		}
 		of := func(kind string) func(*notify.OutgoingMessage) {

@@ -19,6 +19,7 @@ import (
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -104,7 +105,7 @@ func TestACopyOfADatabaseSendsNothingUntilItIsReleased(t *testing.T) {
 		}
 		original.begin("spring", crowd(7)...)
 		original.run("notify.campaign") // the first chunk
-		early := notify.StatusEvent{Provider: "test", EventID: "1", Kind: notify.KindBounced, ProviderMessageID: "unknown"}
+		early := channel.StatusEvent{Provider: "test", EventID: "1", Kind: channel.KindBounced, ProviderMessageID: "unknown"}
 		if _, err := original.Track(t.Context(), early); err != nil {
 			t.Fatal(err)
 		}
@@ -307,7 +308,7 @@ func TestACopyAsksNoProviderAboutItsDoubts(t *testing.T) {
 		h.dieCalling()
 		h.clk.Add(lease)
 		h.run("notify.distributor")
-		k := &knowing{provider: h.provider, knows: notify.LookupResult{Status: notify.LookupAccepted}}
+		k := &knowing{provider: h.provider, knows: channel.LookupResult{Status: channel.LookupAccepted}}
 		store := &moved{Store: h.store, system: "another"}
 		h.Notifier = notify.New(store, &notify.Options{Logger: quiet}, k)
 		h.drain()

@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -63,7 +64,7 @@ func (r Recipient) check() error {
 	if r.Channel == "" {
 		return nil
 	}
-	return checkMethod(Method(r.Channel))
+	return checkMethod(channel.Method(r.Channel))
 }
 
 // usable reports whether a recipient whom nobody has checked can be stored, and told.
@@ -76,12 +77,6 @@ func checkMethod(method string) error {
 	_, err := keys.OutgoingMessageRow(strings.Repeat("0", 40), method, 0)
 	return err
 }
-
-// NormaliseAddress gives the spelling of an address in which gates, the list of
-// suppressed addresses and channels know it: E.164 for the methods sms, whatsapp and
-// voice, a lower-case domain in Punycode for email, and no spaces around any other. The error
-// says that the method cannot deliver to it, and never holds it.
-func NormaliseAddress(method, text string) (string, error) { return spelling.Of(method, text) }
 
 // redacted stands for a text that may be personal where only equality matters.
 func redacted(text string) string {
@@ -238,7 +233,7 @@ func (n generator) destination(r Recipient) delivery {
 		}
 		return d
 	}
-	method := Method(r.Channel)
+	method := channel.Method(r.Channel)
 	address, err := spelling.Of(method, r.Address)
 	if err != nil {
 		d.Problem, address = ReasonBadAddress, r.Address
@@ -274,11 +269,11 @@ func (n *core) gotBy(r Recipient) ([]driver.Cond, error) {
 	if r.Ref != "" {
 		return []driver.Cond{driver.Eq("recipient_ref", r.Ref)}, nil
 	}
-	address, err := spelling.Of(Method(r.Channel), r.Address)
+	address, err := spelling.Of(channel.Method(r.Channel), r.Address)
 	if err != nil {
 		return nil, err
 	}
-	hashes := n.addressHashes(Method(r.Channel), address)
+	hashes := n.addressHashes(channel.Method(r.Channel), address)
 	which := driver.Eq("recipient_hash", hashes[0])
 	if len(hashes) > 1 {
 		which = driver.In("recipient_hash", hashes)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -144,21 +145,21 @@ func (t Type) check() Type {
 
 // registry holds what a process can serve. Bound copies of a Notifier share it.
 type registry struct {
-	channels map[string]chain   // by the key that messages ask for; never changes after New
-	members  map[string]Channel // those of all chains, by their own keys; likewise
+	channels map[string]chain           // by the key that messages ask for; never changes after New
+	members  map[string]channel.Channel // those of all chains, by their own keys; likewise
 
 	mu    sync.RWMutex
 	types map[string]Type
 }
 
-func newRegistry(channels []Channel) *registry {
-	r := &registry{channels: map[string]chain{}, members: map[string]Channel{}, types: map[string]Type{}}
+func newRegistry(channels []channel.Channel) *registry {
+	r := &registry{channels: map[string]chain{}, members: map[string]channel.Channel{}, types: map[string]Type{}}
 	for i, c := range channels {
 		if c == nil {
 			panic(fmt.Sprintf("notify: New: channel %d is nil", i+1))
 		}
 		key := c.Key()
-		if err := checkMethod(Method(key)); err != nil {
+		if err := checkMethod(channel.Method(key)); err != nil {
 			panic(fmt.Sprintf("notify: New: channel key %q: %v", key, err))
 		}
 		if r.channels[key] != nil {
@@ -173,7 +174,7 @@ func newRegistry(channels []Channel) *registry {
 }
 
 // addMember adds a channel, which may be in several chains.
-func (r *registry) addMember(c Channel) {
+func (r *registry) addMember(c channel.Channel) {
 	key := c.Key()
 	if known := r.members[key]; known != nil && !sameChannel(known, c) {
 		panic(fmt.Sprintf("notify: New: two channels have the key %q", key))
@@ -182,7 +183,7 @@ func (r *registry) addMember(c Channel) {
 }
 
 // member is the process's own channel that a message was called by last.
-func (r *registry) member(m *messageRow) Channel {
+func (r *registry) member(m *messageRow) channel.Channel {
 	if m.Via != "" {
 		return r.members[m.Via]
 	}
@@ -194,7 +195,7 @@ func (r *registry) member(m *messageRow) Channel {
 
 // waysOf are the ways by a channel that a source has given a scope. One that the process
 // shares has the same line as there.
-func (r *registry) waysOf(scope Scope, key string, c Channel) (ways chain) {
+func (r *registry) waysOf(scope Scope, key string, c channel.Channel) (ways chain) {
 	members := membersOf(c)
 	for _, member := range members {
 		name := member.Key()

@@ -11,16 +11,17 @@ import (
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
 // outage has a provider refuse until its messages have failed for good.
-func (h *host) outage(codeOf func(notify.Message) string) {
+func (h *host) outage(codeOf func(channel.Message) string) {
 	h.t.Helper()
-	h.answer = func(_ context.Context, m notify.Message) (notify.Receipt, error) {
-		return notify.Receipt{}, notify.Transient(codeOf(m), 0, nil)
+	h.answer = func(_ context.Context, m channel.Message) (channel.Receipt, error) {
+		return channel.Receipt{}, channel.Transient(codeOf(m), 0, nil)
 	}
 	for _, wait := range []time.Duration{6, 17, 67, 200, 400, 800, 1600} {
 		h.drain()
@@ -32,8 +33,8 @@ func (h *host) outage(codeOf func(notify.Message) string) {
 	h.calls = nil
 }
 
-func always(code string) func(notify.Message) string {
-	return func(notify.Message) string { return code }
+func always(code string) func(channel.Message) string {
+	return func(channel.Message) string { return code }
 }
 
 func TestAMessageThatHasFailedIsSentAgainAsTheNextAttempt(t *testing.T) {
@@ -125,7 +126,7 @@ func TestManyThatHaveFailedAreSentAgainPageByPage(t *testing.T) {
 			h.ensure(letter(fmt.Sprint(i), "sam"), letter(fmt.Sprint("other ", i), "kim"))
 		}
 		h.ensure(letter("elsewhere", "sam", in("another")))
-		h.outage(func(m notify.Message) string {
+		h.outage(func(m channel.Message) string {
 			if m.To == "sam@example.com" {
 				return "401"
 			}
@@ -247,7 +248,7 @@ func TestBadInputIsRefusedWithWhatAndWhere(t *testing.T) {
 			"NotificationType is empty":  message(func(m *notify.OutgoingMessage) { m.NotificationType = "" }),
 			"address":                    message(func(m *notify.OutgoingMessage) { m.Address = "nobody" }),
 			"subject holds a line break": message(func(m *notify.OutgoingMessage) { m.Content.Subject = "a\nb" }),
-			"text has 65537 bytes":       message(func(m *notify.OutgoingMessage) { m.Content.Text = strings.Repeat("x", notify.MaxText+1) }),
+			"text has 65537 bytes":       message(func(m *notify.OutgoingMessage) { m.Content.Text = strings.Repeat("x", channel.MaxText+1) }),
 			"HTML holds a NUL":           message(func(m *notify.OutgoingMessage) { m.Content.HTML = "\x00" }),
 			"metadata have": message(func(m *notify.OutgoingMessage) {
 				m.Content.Metadata = map[string]string{"a": strings.Repeat("x", 9000)}
@@ -373,10 +374,10 @@ func TestI26_NoCallStartsForWhatWasCancelledAfterItsClaim(t *testing.T) {
 // What a callback says has arrived has not failed, and is not recovered.
 func TestWhatIsDeliveredAllTheSameIsNotSentAgain(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		h.answer = failing(notify.Permanent("554", nil))
+		h.answer = failing(channel.Permanent("554", nil))
 		h.ensure(letter("a", "sam"))
 		h.drain()
-		e := notify.StatusEvent{Provider: "test", EventID: "1", Kind: notify.KindDelivered, MessageID: h.row("a").MessageID, On: h.clk.Now()}
+		e := channel.StatusEvent{Provider: "test", EventID: "1", Kind: channel.KindDelivered, MessageID: h.row("a").MessageID, On: h.clk.Now()}
 		if _, err := h.Track(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}

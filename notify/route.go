@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -27,7 +28,7 @@ type ChannelSource interface {
 	// matter. Nil without an error leaves the choice to the process's own channel of
 	// that key. After an error the messages of the scope are tried again with
 	// back-off, and then wait for a person.
-	Channel(ctx context.Context, scope Scope, key string) (Channel, error)
+	Channel(ctx context.Context, scope Scope, key string) (channel.Channel, error)
 }
 
 // channels are those of a group, whose messages have one key.
@@ -98,7 +99,7 @@ func (n generator) chosen(ctx context.Context, key string, items []sending, own 
 
 // choose is what a scope sends by, or nil if there is nothing now.
 func (n generator) choose(ctx context.Context, scope Scope, key string, own chain) chain {
-	var c Channel
+	var c channel.Channel
 	err := work.Guard(func() (err error) {
 		c, err = n.options.Channels.Channel(ctx, scope, key)
 		return err
@@ -135,7 +136,7 @@ func (n *core) bounds(items []sending, found channels) map[*messageRow][]calls.B
 		if most, ok := n.options.ChannelConcurrency[t.name]; ok {
 			out[m] = append(out[m], calls.Bound{Key: [2]any{n.registry, t.name}, Most: most})
 		}
-		if b, ok := t.channel.(Bounded); ok {
+		if b, ok := t.channel.(channel.Bounded); ok {
 			out[m] = append(out[m], calls.OfChannel(t.channel, [3]any{n.registry, m.Scope, t.name}, b.MaxCalls()))
 		}
 	}

@@ -2,21 +2,15 @@ package notify_test
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"os"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/storetest"
-	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // waiting has one message that is due, and nothing else to do.
@@ -28,8 +22,8 @@ func (h *host) waiting() {
 	h.status(notify.StatusCreated)
 }
 
-func failing(err error) func(context.Context, notify.Message) (notify.Receipt, error) {
-	return func(context.Context, notify.Message) (notify.Receipt, error) { return notify.Receipt{}, err }
+func failing(err error) func(context.Context, channel.Message) (channel.Receipt, error) {
+	return func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, err }
 }
 
 //spec:f-019 n-047 r-007
@@ -37,9 +31,9 @@ func TestI8_AClaimAndItsCallStartCommitBeforeTheProviderIsCalled(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
 		var during *notify.MessageRow
-		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
+		h.answer = func(context.Context, channel.Message) (channel.Receipt, error) {
 			during = only(h, notify.Messages)
-			return notify.Receipt{}, nil
+			return channel.Receipt{}, nil
 		}
 		h.drain()
 		if during.Status != notify.StatusSending || during.ClaimToken == "" || during.LeaseExpiresOn.IsZero() || during.Calls != 1 || !during.CallStartedOn.Equal(storetest.Start) {
@@ -53,9 +47,9 @@ func TestI9_AtMostOneProviderCallPerClaim(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
 		claims := map[string]int{}
-		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
+		h.answer = func(context.Context, channel.Message) (channel.Receipt, error) {
 			claims[only(h, notify.Messages).ClaimToken]++
-			return notify.Receipt{}, notify.Transient("busy", 0, nil)
+			return channel.Receipt{}, channel.Transient("busy", 0, nil)
 		}
 		for range 10 {
 			h.drain()
@@ -80,7 +74,7 @@ func TestI9_AtMostOneProviderCallPerClaim(t *testing.T) {
 func TestI10_RetriesFollowDefiniteRefusalsOnly(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
-		h.answer = failing(notify.Transient("busy", 0, errors.New("sam@example.com is busy")))
+		h.answer = failing(channel.Transient("busy", 0, errors.New("sam@example.com is busy")))
 		for i, least := range []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour} {
 			h.drain()
 			m := h.status(notify.StatusRetryReady)
@@ -110,7 +104,7 @@ func TestAProviderMayAskForMoreTimeButNotForLess(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		h.waiting()
 		for _, asked := range []time.Duration{time.Second, 3 * time.Hour, 1000 * time.Hour} {
-			h.answer = failing(notify.Transient("throttled", asked, nil))
+			h.answer = failing(channel.Transient("throttled", asked, nil))
 			h.drain()
 			m := h.status(notify.StatusRetryReady)
 			want := max(5*time.Minute, min(asked, 24*time.Hour))
@@ -125,7 +119,7 @@ func TestAProviderMayAskForMoreTimeButNotForLess(t *testing.T) {
 func TestAPermanentRefusalIsFinalAtOnce(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
-		h.answer = failing(fmt.Errorf("smtp: %w", notify.Permanent("550 no such user\x00\n", nil)))
+		h.answer = failing(fmt.Errorf("smtp: %w", channel.Permanent("550 no such user\x00\n", nil)))
 		h.drain()
 		m := h.status(notify.StatusFailedFinal)
 		if m.ReasonCode != "550 no such user" || m.Calls != 1 || !m.DueOn.IsZero() {
@@ -140,8 +134,8 @@ func TestAPermanentRefusalIsFinalAtOnce(t *testing.T) {
 func TestAnAcceptanceWithAnUnstorableReceiptIsKept(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
-		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
-			return notify.Receipt{ID: "a\x00b\xff" + long}, nil
+		h.answer = func(context.Context, channel.Message) (channel.Receipt, error) {
+			return channel.Receipt{ID: "a\x00b\xff" + long}, nil
 		}
 		h.drain()
 		if m := h.status(notify.StatusSentToProvider); len(m.ProviderMessageID) > storable.MaxCode || m.ProviderMessageID[:2] != "ab" {
@@ -155,7 +149,7 @@ var long = fmt.Sprintf("%0500d", 0)
 func TestAPanicOfAChannelLeavesTheMessageInDoubt(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
-		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) { panic("after the request") }
+		h.answer = func(context.Context, channel.Message) (channel.Receipt, error) { panic("after the request") }
 		h.run("notify.distributor")
 		if m := h.status(notify.StatusOutcomeUnknown); m.ReasonCode != "panic" {
 			t.Errorf("reason is %s", m.ReasonCode)
@@ -168,9 +162,9 @@ func TestACallThatTakesTooLongIsInDoubt(t *testing.T) {
 		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet, CallTimeout: time.Millisecond}, h.provider)
 		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
 		h.waiting()
-		h.answer = func(ctx context.Context, _ notify.Message) (notify.Receipt, error) {
+		h.answer = func(ctx context.Context, _ channel.Message) (channel.Receipt, error) {
 			<-ctx.Done()
-			return notify.Receipt{}, ctx.Err()
+			return channel.Receipt{}, ctx.Err()
 		}
 		h.run("notify.distributor")
 		h.status(notify.StatusOutcomeUnknown)
@@ -242,12 +236,12 @@ func TestCallsOfAGroupRunAtOnce(t *testing.T) {
 		h.dispatch(visit("7", person("sam"), person("kim"), person("lou")))
 		var items []notify.Sending
 		meet := make(chan struct{})
-		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
+		h.answer = func(context.Context, channel.Message) (channel.Receipt, error) {
 			select { // each waits until another one is here too
 			case meet <- struct{}{}:
 			case <-meet:
 			}
-			return notify.Receipt{}, nil
+			return channel.Receipt{}, nil
 		}
 		h.run("notify.scheduler")
 		h.run("notify.generator")
@@ -258,68 +252,4 @@ func TestCallsOfAGroupRunAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-}
-
-//spec:f-022
-func TestErrorsOfChannelsAreClassified(t *testing.T) {
-	t.Parallel()
-	dial := func(err error) error { return &net.OpError{Op: "dial", Net: "tcp", Err: err} }
-	read := func(err error) error { return &net.OpError{Op: "read", Net: "tcp", Err: err} }
-	for name, c := range map[string]struct {
-		err  error
-		want notify.SendClass
-	}{
-		"permanent":             {notify.Permanent("550", nil), notify.ClassPermanent},
-		"wrapped permanent":     {fmt.Errorf("smtp: %w", notify.Permanent("550", io.EOF)), notify.ClassPermanent},
-		"transient":             {notify.Transient("busy", time.Second, context.DeadlineExceeded), notify.ClassTransient},
-		"unknown":               {notify.Unknown("lost", errors.New("x")), notify.ClassUnknown},
-		"plain":                 {errors.New("bad request"), notify.ClassTransient},
-		"context cancelled":     {fmt.Errorf("send: %w", context.Canceled), notify.ClassUnknown},
-		"context deadline":      {context.DeadlineExceeded, notify.ClassUnknown},
-		"time-out":              {read(os.ErrDeadlineExceeded), notify.ClassUnknown},
-		"EOF":                   {fmt.Errorf("read: %w", io.EOF), notify.ClassUnknown},
-		"unexpected EOF":        {io.ErrUnexpectedEOF, notify.ClassUnknown},
-		"connection reset":      {read(os.NewSyscallError("read", syscall.ECONNRESET)), notify.ClassUnknown},
-		"broken pipe":           {read(syscall.EPIPE), notify.ClassUnknown},
-		"panic":                 {&work.PanicError{Value: "x"}, notify.ClassUnknown},
-		"refused":               {dial(syscall.ECONNREFUSED), notify.ClassTransient},
-		"dial time-out":         {dial(context.DeadlineExceeded), notify.ClassTransient},
-		"dial reset":            {dial(syscall.ECONNRESET), notify.ClassTransient},
-		"DNS":                   {dial(&net.DNSError{Err: "no such host", IsTimeout: true}), notify.ClassTransient},
-		"certificate":           {&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}, notify.ClassTransient},
-		"TLS record":            {tls.RecordHeaderError{Msg: "not TLS"}, notify.ClassTransient},
-		"TLS handshake timeout": {fmt.Errorf("post: %w", handshakeTimeout{}), notify.ClassTransient},
-	} {
-		if got := notify.Classify(c.err); got.Class != c.want {
-			t.Errorf("%s: %s, want %s", name, got.Class, c.want)
-		} else if !errors.Is(c.err, got) && !errors.Is(got, c.err) {
-			t.Errorf("%s: the cause is lost", name)
-		}
-	}
-	if got := notify.Classify(nil); got != nil {
-		t.Errorf("nil is %v", got)
-	}
-}
-
-// handshakeTimeout is what net/http returns.
-type handshakeTimeout struct{}
-
-func (handshakeTimeout) Error() string   { return "net/http: TLS handshake timeout" }
-func (handshakeTimeout) Timeout() bool   { return true }
-func (handshakeTimeout) Temporary() bool { return true }
-
-func TestSendErrorsSayWhatHappened(t *testing.T) {
-	t.Parallel()
-	for want, err := range map[string]error{
-		"notify: Permanent send error 550: no such user": notify.Permanent("550", errors.New("no such user")),
-		"notify: Transient send error busy":              notify.Transient("busy", 0, nil),
-		"notify: Unknown send error: EOF":                notify.Unknown("", io.EOF),
-	} {
-		if got := err.Error(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-	if !errors.Is(notify.Unknown("", io.EOF), io.EOF) {
-		t.Error("the cause is lost")
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -22,8 +23,8 @@ type nothing = struct{}
 // and a process claims only messages whose channel it has.
 //
 //spec:f-007 n-004 n-047 r-007
-func (n sender) distributorSpec() work.Spec[messageRow, SuppressionReason] {
-	return work.Spec[messageRow, SuppressionReason]{
+func (n sender) distributorSpec() work.Spec[messageRow, channel.SuppressionReason] {
+	return work.Spec[messageRow, channel.SuppressionReason]{
 		Name: "notify.distributor", Table: outgoingMessages,
 		Claimable: []string{StatusCreated, StatusRetryReady}, Busy: StatusSending,
 		Types: n.channelKeys, Except: n.notNow, Group: n.options.Concurrency, Limit: n.groupTimeout,
@@ -55,7 +56,7 @@ type parcel struct {
 // wanted, and whether they may go out now, record that they start, call, and note
 // what came of it. A message lands as soon as it is not called, or its call has
 // ended, whatever the others do.
-func (n sender) distribute(ctx context.Context, items []sending, land func(*messageRow, SuppressionReason)) error {
+func (n sender) distribute(ctx context.Context, items []sending, land func(*messageRow, channel.SuppressionReason)) error {
 	p := parcel{files: &files{}}
 	open, err := n.unreadOnly(ctx, n.inWindow(items))
 	if err == nil && len(open) > 0 {
@@ -78,7 +79,7 @@ func (n sender) distribute(ctx context.Context, items []sending, land func(*mess
 }
 
 // callsOf makes the calls of a group.
-func (n sender) callsOf(ctx context.Context, items []sending, p parcel, land func(*messageRow, SuppressionReason)) calls.Sender[messageRow, sending] {
+func (n sender) callsOf(ctx context.Context, items []sending, p parcel, land func(*messageRow, channel.SuppressionReason)) calls.Sender[messageRow, sending] {
 	bounds, turns := n.bounds(items, p.channels), p.channels.turns
 	return calls.Sender[messageRow, sending]{
 		Store: n.store, Table: outgoingMessages, Slots: &calls.Process,
@@ -135,26 +136,26 @@ func (n sender) inWindow(items []sending) []sending {
 func (n sender) call(items []sending, p parcel) {
 	for _, it := range items {
 		c, m := p.channels.turns[it.Row].channel, n.messageOf(it.Row, p)
-		var receipt Receipt
+		var receipt channel.Receipt
 		err := n.do(it, "a channel panicked", func(ctx context.Context) (err error) {
 			receipt, err = c.Send(ctx, m)
 			return err
 		})
-		n.settle(it, p, receipt, Classify(err))
+		n.settle(it, p, receipt, channel.Classify(err))
 	}
 }
 
 // refused notes what a refusal for good says of the message's own address.
-func (t *turn) refused(m *messageRow, e *SendError) {
+func (t *turn) refused(m *messageRow, e *channel.Error) {
 	t.stops = ""
-	if e != nil && e.Class == ClassPermanent && !m.Redirected && slices.Contains(strongest, e.Suppress) {
+	if e != nil && e.Class == channel.ClassPermanent && !m.Redirected && slices.Contains(strongest, e.Suppress) {
 		t.stops = e.Suppress
 	}
 }
 
 // settle applies the result of a call to the message, and to what is known of its
 // channel.
-func (n sender) settle(it sending, p parcel, receipt Receipt, e *SendError) {
+func (n sender) settle(it sending, p parcel, receipt channel.Receipt, e *channel.Error) {
 	m, now, t := it.Row, driver.Now(n.store), p.channels.turns[it.Row]
 	t.refused(m, e)
 	spared := (e == nil || it.Ctx.Err() == nil) && n.watch.Heard(it.Ctx, t.at, m.CallStartedOn, answerOf(e), t.probe)
@@ -163,7 +164,7 @@ func (n sender) settle(it sending, p parcel, receipt Receipt, e *SendError) {
 		return
 	}
 	defer t.roundOver(m)
-	if !spared || e.Class == ClassUnknown || t.refusedBefore(m) {
+	if !spared || e.Class == channel.ClassUnknown || t.refusedBefore(m) {
 		m.settled(now, receipt, n.lastWord(t, m, e))
 		return
 	}
@@ -179,7 +180,7 @@ func (n sender) do(it sending, panicked string, f func(context.Context) error) e
 }
 
 // messageOf is what the channel gets for this call.
-func (n sender) messageOf(row *messageRow, p parcel) Message {
+func (n sender) messageOf(row *messageRow, p parcel) channel.Message {
 	m := row.message()
 	m.To = cmp.Or(p.to[row], m.To)
 	m.Mail = p.letters[row]
@@ -189,8 +190,8 @@ func (n sender) messageOf(row *messageRow, p parcel) Message {
 }
 
 // message is what is stored of it.
-func (m *messageRow) message() Message {
-	return Message{
+func (m *messageRow) message() channel.Message {
+	return channel.Message{
 		ID: m.MessageID, Channel: m.inUse(), To: m.Address, Name: m.RecipientName,
 		Subject: m.Content.Subject, Text: m.Content.Text, HTML: m.Content.HTML,
 		Locale: m.Content.Locale, Attempt: m.Calls, On: m.CallStartedOn,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -22,7 +23,7 @@ func TestAChannelHasSoManyCallsAtOnceInAProcess(t *testing.T) {
 	}, func(t *testing.T, h *host) {
 		var mu sync.Mutex
 		running, most, recorded := 0, 0, 0
-		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
+		h.answer = func(context.Context, channel.Message) (channel.Receipt, error) {
 			mu.Lock()
 			running++
 			most = max(most, running)
@@ -37,7 +38,7 @@ func TestAChannelHasSoManyCallsAtOnceInAProcess(t *testing.T) {
 			defer mu.Unlock()
 			recorded = max(recorded, started-len(h.sent())+running) // of those that did not end yet
 			running--
-			return notify.Receipt{}, nil
+			return channel.Receipt{}, nil
 		}
 		for i := range 20 {
 			h.ensure(letter(fmt.Sprint(i), fmt.Sprint("r", i)))
@@ -94,7 +95,7 @@ func TestCallsThatWereMadeStandThoughTheNextOnesFail(t *testing.T) {
 }
 
 // bounded is a channel with a bound of its own.
-type bounded struct{ notify.Channel }
+type bounded struct{ channel.Channel }
 
 func (bounded) MaxCalls() int { return 2 }
 
@@ -114,10 +115,10 @@ func TestABoundedChannelIsNotCalledByEverybodyAtOnce(t *testing.T) {
 				tt.options.CallTimeout = time.Minute
 				h.Notifier = notify.New(h.store, &tt.options, bounded{h.provider})
 				begun, answer := make(chan struct{}, 6), make(chan struct{})
-				h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
+				h.answer = func(context.Context, channel.Message) (channel.Receipt, error) {
 					begun <- struct{}{}
 					<-answer
-					return notify.Receipt{}, nil
+					return channel.Receipt{}, nil
 				}
 				for i := range 6 {
 					h.ensure(letter(fmt.Sprint(i), fmt.Sprint("r", i)))
@@ -147,12 +148,12 @@ func TestABoundedChannelIsNotCalledByEverybodyAtOnce(t *testing.T) {
 func TestAResultIsKeptWhileAnotherCallGoesOn(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		answer, heard := make(chan struct{}), make(chan notify.StatusChange, 2)
-		h.answer = func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+		h.answer = func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 			if m.To == "slow@example.com" {
 				<-answer
-				return notify.Receipt{}, nil
+				return channel.Receipt{}, nil
 			}
-			return notify.Receipt{}, notify.Permanent("no such mailbox", errors.New("550"))
+			return channel.Receipt{}, channel.Permanent("no such mailbox", errors.New("550"))
 		}
 		h.Subscribe(notify.StatusFunc("host", func(_ context.Context, c notify.StatusChange) error {
 			heard <- c
@@ -179,13 +180,13 @@ type senders struct {
 	mu      sync.Mutex
 	asked   int
 	keys    []string
-	channel map[notify.Scope]notify.Channel
+	channel map[notify.Scope]channel.Channel
 	broken  map[notify.Scope]error
 }
 
 func (s *senders) Keys() []string { return s.keys }
 
-func (s *senders) Channel(_ context.Context, scope notify.Scope, key string) (notify.Channel, error) {
+func (s *senders) Channel(_ context.Context, scope notify.Scope, key string) (channel.Channel, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked++
@@ -205,7 +206,7 @@ func in(scope notify.Scope) func(*notify.OutgoingMessage) {
 func TestEachScopeSendsByItsOwnChannel(t *testing.T) {
 	s := func() (*senders, map[string]*provider) {
 		p := map[string]*provider{"north": {}, "south": {}}
-		return &senders{keys: []string{"email:own"}, channel: map[notify.Scope]notify.Channel{"north": p["north"], "south": p["south"]}, broken: map[notify.Scope]error{}}, p
+		return &senders{keys: []string{"email:own"}, channel: map[notify.Scope]channel.Channel{"north": p["north"], "south": p["south"]}, broken: map[notify.Scope]error{}}, p
 	}
 	gated(t, func(storage.Store) *notify.Options { return &notify.Options{} }, func(t *testing.T, h *host) {
 		source, providers := s()
@@ -244,8 +245,8 @@ func TestADoubtIsResolvedByTheChannelOfItsScope(t *testing.T) {
 		h.waiting()
 		h.dieCalling()
 		h.clk.Add(lease)
-		k := &knowing{provider: h.provider, knows: notify.LookupResult{Status: notify.LookupAccepted, Receipt: notify.Receipt{ID: "theirs"}}}
-		source := &senders{keys: []string{channelKey}, channel: map[notify.Scope]notify.Channel{"tenant": k}, broken: map[notify.Scope]error{"tenant": errors.New("away")}}
+		k := &knowing{provider: h.provider, knows: channel.LookupResult{Status: channel.LookupAccepted, Receipt: channel.Receipt{ID: "theirs"}}}
+		source := &senders{keys: []string{channelKey}, channel: map[notify.Scope]channel.Channel{"tenant": k}, broken: map[notify.Scope]error{"tenant": errors.New("away")}}
 		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet, Channels: source})
 		h.drain()
 		h.status(notify.StatusOutcomeUnknown)

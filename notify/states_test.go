@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -178,10 +179,10 @@ func TestI16_MessagesTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 		}
 	}
 	got := taken(outgoingStates, message, func(m *messageRow) string { return m.Status },
-		from(StatusSending, func(m *messageRow) { m.settled(now, Receipt{}, nil) }),
-		from(StatusSending, func(m *messageRow) { m.settled(now, Receipt{}, Classify(errors.New("x"))) }),
-		from(StatusSending, func(m *messageRow) { m.settled(now, Receipt{}, Permanent("x", nil)) }),
-		from(StatusSending, func(m *messageRow) { m.settled(now, Receipt{}, Unknown("x", nil)) }),
+		from(StatusSending, func(m *messageRow) { m.settled(now, channel.Receipt{}, nil) }),
+		from(StatusSending, func(m *messageRow) { m.settled(now, channel.Receipt{}, channel.Classify(errors.New("x"))) }),
+		from(StatusSending, func(m *messageRow) { m.settled(now, channel.Receipt{}, channel.Permanent("x", nil)) }),
+		from(StatusSending, func(m *messageRow) { m.settled(now, channel.Receipt{}, channel.Unknown("x", nil)) }),
 		from(StatusSending, func(m *messageRow) { m.skip(now, "x") }),
 		from(StatusSending, func(m *messageRow) { m.ValidUntil = now; m.expired(now) }),
 		from(StatusSending, func(m *messageRow) { m.deferTo(now, "x") }),
@@ -195,15 +196,15 @@ func TestI16_MessagesTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 		late(StatusFailedFinal, ResolvedByAssumption),
 		func(m *messageRow) { m.CallStartedOn = time.Time{}; m.cancel(now) },
 		func(m *messageRow) { m.erase(now) },
-		reportedAs(KindAccepted), reportedAs(KindFailed), reportedAs(KindDelivered), reportedAs(KindOpened),
-		reportedAs(KindBounced), reportedAs(KindComplained), reportedAs(KindUnsubscribed),
+		reportedAs(channel.KindAccepted), reportedAs(channel.KindFailed), reportedAs(channel.KindDelivered), reportedAs(channel.KindOpened),
+		reportedAs(channel.KindBounced), reportedAs(channel.KindComplained), reportedAs(channel.KindUnsubscribed),
 	)
 	// Only another worker's claim keeps a message in Sending; a late acceptance of
 	// an earlier call is the same edge as an acceptance.
 	sameEdges(t, outgoingStates, got, StatusSending)
 }
 
-func reportedAs(k StatusKind) func(*messageRow) {
+func reportedAs(k channel.StatusKind) func(*messageRow) {
 	return func(m *messageRow) { m.reported(now, &deliveryEvent{StatusKind: k, On: now}) }
 }
 
@@ -285,7 +286,7 @@ func TestI16_AnIllegalTransitionPanics(t *testing.T) {
 	t.Parallel()
 	for _, from := range []string{StatusSkipped, StatusFailedFinal, StatusDelivered, StatusCancelled} {
 		m := message(from)
-		if !panics(func() { m.accepted(now, Receipt{}) }) || m.Status != from {
+		if !panics(func() { m.accepted(now, channel.Receipt{}) }) || m.Status != from {
 			t.Errorf("accepted in %s leads to %s", from, m.Status)
 		}
 	}

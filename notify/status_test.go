@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -53,14 +54,14 @@ func heard(t *testing.T, story func(h *host, c *crm)) {
 //spec:f-047
 func TestTheHostHearsWhatBecameOfMessages(t *testing.T) {
 	heard(t, func(h *host, c *crm) {
-		h.answer = func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+		h.answer = func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 			switch m.Name {
 			case "gone":
-				return notify.Receipt{}, notify.Permanent("550", nil)
+				return channel.Receipt{}, channel.Permanent("550", nil)
 			case "cut":
-				return notify.Receipt{}, notify.Unknown("cut", nil)
+				return channel.Receipt{}, channel.Unknown("cut", nil)
 			}
-			return notify.Receipt{ID: "accepted"}, nil
+			return channel.Receipt{ID: "accepted"}, nil
 		}
 		nowhere := person("nowhere")
 		nowhere.Address = "no address"
@@ -80,8 +81,8 @@ func TestTheHostHearsWhatBecameOfMessages(t *testing.T) {
 
 func TestAChangeIsKeptForASubscriberThatIsDown(t *testing.T) {
 	heard(t, func(h *host, c *crm) {
-		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
-			return notify.Receipt{}, notify.Permanent("550", nil)
+		h.answer = func(context.Context, channel.Message) (channel.Receipt, error) {
+			return channel.Receipt{}, channel.Permanent("550", nil)
 		}
 		c.fail = errors.New("down")
 		h.dispatch(visit("7", person("sam")))
@@ -97,8 +98,8 @@ func TestAChangeIsKeptForASubscriberThatIsDown(t *testing.T) {
 // Nobody pays for changes that nobody wants.
 func TestWithoutSubscribersNoChangeIsStored(t *testing.T) {
 	visits(t, func(_ *testing.T, h *host) {
-		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
-			return notify.Receipt{}, notify.Permanent("550", nil)
+		h.answer = func(context.Context, channel.Message) (channel.Receipt, error) {
+			return channel.Receipt{}, channel.Permanent("550", nil)
 		}
 		h.dispatch(visit("7", person("sam")))
 		h.drain()
@@ -129,8 +130,8 @@ func TestAChangeThatIsRolledBackIsNotTold(t *testing.T) {
 //spec:f-047
 func TestADeadLetterIsListedAndReplayed(t *testing.T) {
 	heard(t, func(h *host, c *crm) {
-		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
-			return notify.Receipt{}, notify.Permanent("550", nil)
+		h.answer = func(context.Context, channel.Message) (channel.Receipt, error) {
+			return channel.Receipt{}, channel.Permanent("550", nil)
 		}
 		c.fail = errors.New("down")
 		h.dispatch(visit("7", person("sam")))

@@ -7,98 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// StatusEvent is what a provider's callback says about one message. Events may
-// come in any order and any number of times (Communication - System
-// architecture, "OutgoingMessage + send claim").
-type StatusEvent struct {
-	// Provider and EventID are the identity of the event, by which a repeated
-	// delivery is known: the name of the [Webhook] and the provider's own id of the
-	// event. Where the provider gives none, it is made of what does not change
-	// between two deliveries of one event.
-	Provider, EventID string
-	Kind              StatusKind
-	// On is the provider's time of the event; zero means that it does not say.
-	On time.Time
-	// MessageID is the [Message].ID, where the provider gives it back;
-	// ProviderMessageID is what its [Receipt] said. One of them is required.
-	MessageID, ProviderMessageID string
-	// Code is the provider's short code of a failure. It is stored and logged, so
-	// it never holds an address.
-	Code string
-	// Lasting says of a bounce that the address does not exist, so that nothing is
-	// sent to it again.
-	Lasting bool
-	// Address is the mail address that it is about, where the provider says so: of a
-	// mail with copies each has events of its own. Only a hash of it is kept.
-	Address PrivateAddress
-}
-
-// PrivateAddress is an address that is not printed.
-type PrivateAddress string
-
-func (PrivateAddress) String() string { return "(address)" }
-
-// GoString is String.
-func (a PrivateAddress) GoString() string { return a.String() }
-
-// StatusKind says what happened to a message.
-type StatusKind string
-
-// The kinds of status events. A message only moves up: Accepted, Failed,
-// Delivered, Opened. The others are facts beside its status.
-const (
-	KindAccepted     StatusKind = "Accepted"     // the provider has it
-	KindFailed       StatusKind = "Failed"       // the provider gave up, or dropped it
-	KindDelivered    StatusKind = "Delivered"    // it is in the recipient's mailbox or on the phone
-	KindOpened       StatusKind = "Opened"       // somebody, or a mail scanner, opened it
-	KindBounced      StatusKind = "Bounced"      // it came back; see Lasting
-	KindComplained   StatusKind = "Complained"   // the recipient called it spam
-	KindUnsubscribed StatusKind = "Unsubscribed" // the recipient wants no more of them
-)
-
-// Webhook understands the callbacks of one provider. Its methods may be called
-// from any number of goroutines.
-//
-//spec:f-011 n-005
-type Webhook interface {
-	// Provider names it: "sendgrid". It never changes.
-	Provider() string
-	// Events proves that the provider has sent the request, on its raw bytes, and
-	// then reads its events; what is not about a message's status is left out.
-	// Without a proof it returns [ErrWebhookRefused] and no events, also where no
-	// key is configured.
-	Events(r WebhookRequest) ([]StatusEvent, error)
-}
-
-// WebhookRequest is a callback as it came in.
-type WebhookRequest struct {
-	Method string
-	// URL is the address that the provider called, as it knows it: behind a proxy
-	// not the one that this process sees. Some providers sign it.
-	URL    string
-	Header http.Header
-	Body   []byte // raw
-	Now    time.Time
-}
-
-// ErrWebhookRefused is a callback that does not prove where it comes from, or is
-// too old to be fresh.
-var ErrWebhookRefused = errors.New("notify: webhook refused")
-
 // MaxWebhookEvents is how many events one callback may bring.
 const MaxWebhookEvents = 10_000
 
-// What can be wrong with a callback beside [ErrWebhookRefused]. Any other error of
+// What can be wrong with a callback beside [channel.ErrWebhookRefused]. Any other error of
 // [Notifier.Receive] is our own failure, and the provider should repeat.
 var (
 	// ErrWebhookUnreadable is a callback that is genuine and cannot be understood.
@@ -113,9 +35,9 @@ var (
 // callback, as no error of Receive does.
 //
 //spec:n-005
-func (n *Notifier) Receive(ctx context.Context, w Webhook, r WebhookRequest) (TrackReport, error) {
+func (n *Notifier) Receive(ctx context.Context, w channel.Webhook, r channel.WebhookRequest) (TrackReport, error) {
 	r.Now = driver.Now(n.store)
-	var events []StatusEvent
+	var events []channel.StatusEvent
 	err := work.Guard(func() (err error) {
 		events, err = w.Events(r)
 		return err
@@ -123,8 +45,8 @@ func (n *Notifier) Receive(ctx context.Context, w Webhook, r WebhookRequest) (Tr
 	n.logPanic("a webhook panicked", err, slog.String("provider", w.Provider()))
 	var panicked *work.PanicError
 	switch {
-	case errors.Is(err, ErrWebhookRefused):
-		return TrackReport{}, ErrWebhookRefused
+	case errors.Is(err, channel.ErrWebhookRefused):
+		return TrackReport{}, channel.ErrWebhookRefused
 	case errors.As(err, &panicked):
 		return TrackReport{}, fmt.Errorf("notify: webhook of %s: %w", w.Provider(), panicked)
 	case err != nil:
@@ -132,7 +54,7 @@ func (n *Notifier) Receive(ctx context.Context, w Webhook, r WebhookRequest) (Tr
 	case len(events) > MaxWebhookEvents:
 		return TrackReport{}, ErrWebhookTooLarge
 	}
-	usable := make([]StatusEvent, 0, len(events))
+	usable := make([]channel.StatusEvent, 0, len(events))
 	for _, e := range events {
 		e.Provider = w.Provider()
 		if checkEvent(e) == nil {
@@ -150,15 +72,15 @@ func (n *Notifier) Receive(ctx context.Context, w Webhook, r WebhookRequest) (Tr
 // message is found; the message says the tenant.
 type deliveryEvent struct {
 	storage.Record
-	StatusKind        StatusKind `db:"status_kind,fixed,plain"`
-	MessageID         string     `db:"message_id,fixed,plain"`
-	ProviderMessageID string     `db:"provider_message_id,fixed,plain"`
-	Code              string     `db:"code,fixed,plain"`
-	Lasting           bool       `db:"lasting,fixed"`
-	On                time.Time  `db:"happened_on,fixed"`
-	ReceivedOn        time.Time  `db:"received_on,fixed"`
-	AddressHash       string     `db:"address_hash,fixed,person"`
-	Tries             int        `db:"tries"` // how often its message was looked for in vain
+	StatusKind        channel.StatusKind `db:"status_kind,fixed,plain"`
+	MessageID         string             `db:"message_id,fixed,plain"`
+	ProviderMessageID string             `db:"provider_message_id,fixed,plain"`
+	Code              string             `db:"code,fixed,plain"`
+	Lasting           bool               `db:"lasting,fixed"`
+	On                time.Time          `db:"happened_on,fixed"`
+	ReceivedOn        time.Time          `db:"received_on,fixed"`
+	AddressHash       string             `db:"address_hash,fixed,person"`
+	Tries             int                `db:"tries"` // how often its message was looked for in vain
 }
 
 var deliveryEvents = driver.Define[deliveryEvent]("delivery_event").Grows(driver.WithWork).
@@ -167,11 +89,11 @@ var deliveryEvents = driver.Define[deliveryEvent]("delivery_event").Grows(driver
 // matchWaits are the pauses before an event's message is looked for again.
 var matchWaits = [...]time.Duration{time.Minute, 5 * time.Minute, time.Hour, 24 * time.Hour}
 
-// ErrStatusEvent is a [StatusEvent] that says too little to be used.
+// ErrStatusEvent is a [channel.StatusEvent] that says too little to be used.
 var ErrStatusEvent = errors.New("notify: not a status event")
 
 // checkEvent tells what is missing. The text holds no data.
-func checkEvent(e StatusEvent) error {
+func checkEvent(e channel.StatusEvent) error {
 	switch {
 	case checkProvider(e.Provider) != nil:
 		return checkProvider(e.Provider)
@@ -204,7 +126,7 @@ func checkProvider(name string) error {
 }
 
 // newEvent makes the stored form of an event that has passed its check.
-func newEvent(e StatusEvent, now time.Time) (*deliveryEvent, error) {
+func newEvent(e channel.StatusEvent, now time.Time) (*deliveryEvent, error) {
 	key, err := keys.Join(e.Provider, hashOf("belfry-event-1", e.EventID))
 	if err != nil {
 		return nil, err
@@ -252,7 +174,7 @@ func (e *deliveryEvent) unmatched(now time.Time) {
 // that it bounced, that its recipient complained or unsubscribed. It is written
 // once and kept as long as the message.
 type DeliveryFact struct {
-	Kind     StatusKind // KindBounced, KindComplained or KindUnsubscribed
+	Kind     channel.StatusKind // KindBounced, KindComplained or KindUnsubscribed
 	Provider string
 	Code     string // the provider's, if it gave one
 	Lasting  bool   // of a bounce: the address does not exist
@@ -269,7 +191,7 @@ type factRow struct {
 }
 
 func (f *factRow) view() DeliveryFact {
-	return DeliveryFact{Kind: StatusKind(f.Kind), Provider: f.Provider, Code: f.Code, Lasting: f.Lasting, On: f.On}
+	return DeliveryFact{Kind: channel.StatusKind(f.Kind), Provider: f.Provider, Code: f.Code, Lasting: f.Lasting, On: f.On}
 }
 
 var deliveryFacts = driver.Define[factRow]("delivery_fact").Grows(driver.WithWork).
@@ -298,7 +220,7 @@ func keepFacts(ctx context.Context, tx storage.Tx, events []*deliveryEvent, foun
 	var rows []*factRow
 	var facts []newFact
 	for _, e := range events {
-		if e.StatusKind != KindBounced && e.StatusKind != KindComplained && e.StatusKind != KindUnsubscribed {
+		if e.StatusKind != channel.KindBounced && e.StatusKind != channel.KindComplained && e.StatusKind != channel.KindUnsubscribed {
 			continue
 		}
 		m := found[e]

@@ -9,6 +9,7 @@ import (
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -45,7 +46,7 @@ func (n Support) Resolve(ctx context.Context, scope Scope, key string, d Decisio
 		}
 		switch d {
 		case DecideSent:
-			m.accepted(m.calledOn(now), Receipt{})
+			m.accepted(m.calledOn(now), channel.Receipt{})
 		case DecideSendAgain:
 			m.IdempotentUntil, m.ValidUntil = time.Time{}, time.Time{} // a person accepts a second message, and a late one
 			m.RetryCount = 0

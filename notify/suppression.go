@@ -11,35 +11,22 @@ import (
 	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// SuppressionReason says why an address gets no more messages.
-type SuppressionReason string
-
-// The reasons of a suppression. HardBounce stops everything to the address, Complaint all
-// but what was Requested, Unsubscribe all but what is Mandatory.
-const (
-	HardBounce  SuppressionReason = "HardBounce"  // the address does not exist
-	Complaint   SuppressionReason = "Complaint"   // the recipient called a message spam
-	Unsubscribe SuppressionReason = "Unsubscribe" // the recipient wants no more
-	// Erased stops everything, to an address or a Ref: the person was erased, and nobody has
-	// admitted them again.
-	Erased SuppressionReason = "Erased"
-)
-
 // strongest lists the reasons, the one that stops most first.
-var strongest = []SuppressionReason{HardBounce, Complaint, Unsubscribe}
+var strongest = []channel.SuppressionReason{channel.HardBounce, channel.Complaint, channel.Unsubscribe}
 
 // stops reports whether a message is stopped for this reason.
-func stops(r SuppressionReason, a *Attempt) bool {
+func stops(r channel.SuppressionReason, a *Attempt) bool {
 	switch r {
-	case Erased, HardBounce:
+	case channel.Erased, channel.HardBounce:
 		return true
-	case Complaint:
+	case channel.Complaint:
 		return !a.Requested
-	case Unsubscribe:
+	case channel.Unsubscribe:
 		return !a.Mandatory
 	}
 	return false
@@ -59,7 +46,7 @@ type Suppression struct {
 	// with the fingerprint HashKey.
 	AddressHash string
 	HashKey     string
-	Reason      SuppressionReason
+	Reason      channel.SuppressionReason
 	Since       time.Time
 	// Source is the provider that reported it, by callback or by a refusal, or
 	// "Support".
@@ -71,12 +58,12 @@ type Suppression struct {
 // suppressionRow has the columns of a [Suppression]; its Kind is the Method.
 type suppressionRow struct {
 	storage.Record
-	AddressHash string            `db:"address_hash,fixed,person"`
-	HashKey     string            `db:"hash_key,fixed,plain"`
-	Reason      SuppressionReason `db:"reason,fixed,plain"`
-	Since       time.Time         `db:"since"`
-	Source      string            `db:"source,plain"`
-	MessageID   string            `db:"message_id,plain"`
+	AddressHash string                    `db:"address_hash,fixed,person"`
+	HashKey     string                    `db:"hash_key,fixed,plain"`
+	Reason      channel.SuppressionReason `db:"reason,fixed,plain"`
+	Since       time.Time                 `db:"since"`
+	Source      string                    `db:"source,plain"`
+	MessageID   string                    `db:"message_id,plain"`
 }
 
 func (s *suppressionRow) view() Suppression {
@@ -108,10 +95,12 @@ func (n *core) addressHashes(method, address string) []string {
 	return out
 }
 
-func suppressionKey(hash string, r SuppressionReason) string { return hash + "\x1f" + string(r) }
+func suppressionKey(hash string, r channel.SuppressionReason) string {
+	return hash + "\x1f" + string(r)
+}
 
 // suppression is a row for an address in its normal form.
-func (n *core) suppression(scope Scope, to Destination, r SuppressionReason, since time.Time, source, messageID string) *suppressionRow {
+func (n *core) suppression(scope Scope, to Destination, r channel.SuppressionReason, since time.Time, source, messageID string) *suppressionRow {
 	hash := n.addressHash(to.Method, to.Address)
 	return &suppressionRow{
 		Record:      storage.Record{Scope: scope, Key: suppressionKey(hash, r), Kind: to.Method, Status: statusActive},
@@ -149,7 +138,7 @@ func (n tracker) suppressFacts(ctx context.Context, tx storage.Tx, facts []newFa
 
 // dispatchSent suppresses addresses that were refused, and empties messages to those who
 // were erased.
-func (n sender) dispatchSent(ctx context.Context, tx storage.Tx, done []work.Done[messageRow, SuppressionReason]) error {
+func (n sender) dispatchSent(ctx context.Context, tx storage.Tx, done []work.Done[messageRow, channel.SuppressionReason]) error {
 	var gone []*messageRow
 	for _, d := range done {
 		if d.Row.Status == StatusSkipped && d.Row.ReasonCode == ReasonErased {
@@ -166,7 +155,7 @@ func (n sender) dispatchSent(ctx context.Context, tx storage.Tx, done []work.Don
 }
 
 // suppressRefused suppresses addresses for which a provider has refused a message.
-func (n sender) suppressRefused(ctx context.Context, tx storage.Tx, done []work.Done[messageRow, SuppressionReason]) error {
+func (n sender) suppressRefused(ctx context.Context, tx storage.Tx, done []work.Done[messageRow, channel.SuppressionReason]) error {
 	var rows []*suppressionRow
 	for _, d := range done {
 		if m := d.Row; d.Result != "" {
@@ -182,21 +171,21 @@ func (n sender) suppressRefused(ctx context.Context, tx storage.Tx, done []work.
 }
 
 // suppresses is what an event says against its address, if anything.
-func (e *deliveryEvent) suppresses() SuppressionReason {
+func (e *deliveryEvent) suppresses() channel.SuppressionReason {
 	switch {
-	case e.StatusKind == KindBounced && e.Lasting:
-		return HardBounce
-	case e.StatusKind == KindComplained:
-		return Complaint
-	case e.StatusKind == KindUnsubscribed:
-		return Unsubscribe
+	case e.StatusKind == channel.KindBounced && e.Lasting:
+		return channel.HardBounce
+	case e.StatusKind == channel.KindComplained:
+		return channel.Complaint
+	case e.StatusKind == channel.KindUnsubscribed:
+		return channel.Unsubscribe
 	}
 	return ""
 }
 
 // suppressed gives for each message the reason that stops most, or none, in one
 // statement.
-func (n Contacts) suppressed(ctx context.Context, from driver.Reader, messages []*messageRow) ([]SuppressionReason, error) {
+func (n Contacts) suppressed(ctx context.Context, from driver.Reader, messages []*messageRow) ([]channel.SuppressionReason, error) {
 	erased, err := n.anyErased(ctx, from)
 	if err != nil {
 		return nil, err
@@ -211,7 +200,7 @@ func (n Contacts) suppressed(ctx context.Context, from driver.Reader, messages [
 		places = append(places, asked[i]...)
 	}
 	found, err := suppressions.GetMany(ctx, from, places)
-	out := make([]SuppressionReason, len(messages))
+	out := make([]channel.SuppressionReason, len(messages))
 	for i := range messages {
 		out[i] = strongestOf(found, asked[i])
 	}
@@ -230,7 +219,7 @@ func (n Contacts) suppressionsOf(scope Scope, method, address string) (out []dri
 	return out
 }
 
-func strongestOf(found map[driver.Place]*suppressionRow, asked []driver.Place) SuppressionReason {
+func strongestOf(found map[driver.Place]*suppressionRow, asked []driver.Place) channel.SuppressionReason {
 	for _, at := range asked {
 		if s := found[at]; s != nil && s.Status == statusActive {
 			return s.Reason
@@ -256,7 +245,7 @@ func (g suppressionGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error
 	for i := range a {
 		messages[i] = &messageRow{Record: storage.Record{Scope: a[i].Scope}, Method: a[i].Method, RecipientRef: a[i].RecipientRef, Address: a[i].Address}
 	}
-	var reasons []SuppressionReason
+	var reasons []channel.SuppressionReason
 	err := g.n.store.View(ctx, func(from driver.Reader) (err error) {
 		reasons, err = g.n.contacts().suppressed(ctx, from, messages)
 		return err
@@ -267,7 +256,7 @@ func (g suppressionGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error
 	out := make([]Verdict, len(a))
 	for i, r := range reasons {
 		switch {
-		case r == Erased:
+		case r == channel.Erased:
 			out[i] = Skip(ReasonErased)
 		case stops(r, &a[i]):
 			out[i] = Skip(ReasonSuppressed)
@@ -299,7 +288,7 @@ func (s *suppressionRow) lift(time.Time) (refused string) {
 // to is an error that says which argument, and nothing is written.
 //
 //spec:f-012
-func (n Contacts) Suppress(ctx context.Context, scope Scope, reason SuppressionReason, by By, to ...Destination) error {
+func (n Contacts) Suppress(ctx context.Context, scope Scope, reason channel.SuppressionReason, by By, to ...Destination) error {
 	if err := by.Check(); err != nil {
 		return err
 	}
@@ -322,7 +311,7 @@ func (n Contacts) Suppress(ctx context.Context, scope Scope, reason SuppressionR
 	})
 }
 
-func (n Contacts) suppressBy(ctx context.Context, tx storage.Tx, scope Scope, reason SuppressionReason, by By, list []Destination) error {
+func (n Contacts) suppressBy(ctx context.Context, tx storage.Tx, scope Scope, reason channel.SuppressionReason, by By, list []Destination) error {
 	now := driver.Now(n.store)
 	rows := make([]*suppressionRow, len(list))
 	for i, d := range list {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -27,7 +28,7 @@ func (h *host) suppressions(scope notify.Scope) (out []string) {
 }
 
 // stopped is what the gate hears about messages to these addresses.
-func (h *host) stopped(scope notify.Scope, addresses ...string) (out []notify.SuppressionReason) {
+func (h *host) stopped(scope notify.Scope, addresses ...string) (out []channel.SuppressionReason) {
 	h.t.Helper()
 	var messages []*notify.MessageRow
 	for _, a := range addresses {
@@ -44,21 +45,21 @@ func (h *host) stopped(scope notify.Scope, addresses ...string) (out []notify.Su
 
 // A refusal of a call says of the address what a callback would.
 func TestARefusalAboutTheAddressSuppressesIt(t *testing.T) {
-	for _, reason := range []notify.SuppressionReason{notify.HardBounce, notify.Unsubscribe} {
+	for _, reason := range []channel.SuppressionReason{channel.HardBounce, channel.Unsubscribe} {
 		t.Run(string(reason), func(t *testing.T) {
 			visits(t, func(t *testing.T, h *host) {
-				h.answer = func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+				h.answer = func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 					if m.Name == "sam" {
-						return notify.Receipt{}, notify.Permanent("21610", nil).Suppressing(reason)
+						return channel.Receipt{}, channel.Permanent("21610", nil).Suppressing(reason)
 					}
-					return notify.Receipt{}, notify.Permanent("404", nil).Blame(notify.FaultAddress)
+					return channel.Receipt{}, channel.Permanent("404", nil).Blame(channel.FaultAddress)
 				}
 				for i := range 3 {
 					h.dispatch(visit(fmt.Sprint(i), person("sam"), person("kim")))
 					h.drain()
 				}
 				h.same("suppressed", []string{string(reason) + " test"}, h.suppressions("tenant"))
-				h.same("stopped", []notify.SuppressionReason{reason, ""}, h.stopped("tenant", "sam@example.com", "kim@example.com"))
+				h.same("stopped", []channel.SuppressionReason{reason, ""}, h.stopped("tenant", "sam@example.com", "kim@example.com"))
 				h.same("calls", 4, len(h.sent())) // one to sam, three to kim
 				if s := only(h, notify.Suppressions); s.MessageID == "" || !s.Since.Equal(h.clk.Now()) {
 					t.Errorf("suppression is %+v", s)
@@ -76,7 +77,7 @@ func TestARefusalAboutTheAddressSuppressesIt(t *testing.T) {
 // A domain is the same in either script, and no server tells mailboxes apart by case.
 func TestAnAddressIsSuppressedInEverySpelling(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		err := h.Contacts().Suppress(t.Context(), "tenant", notify.HardBounce, support,
+		err := h.Contacts().Suppress(t.Context(), "tenant", channel.HardBounce, support,
 			notify.Destination{Method: "email", Address: "Sam@bücher.example"}, notify.Destination{Method: "email", Address: "JÖRG@example.com"})
 		if err != nil {
 			t.Fatal(err)
@@ -102,8 +103,8 @@ func TestARefusalOfARedirectedMessageSuppressesNobody(t *testing.T) {
 		gates := gate.New(h.store, &gate.Options{Guard: &gate.Guard{Redirect: map[string]string{"email": "qa@example.com"}}})
 		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet, Gates: gates}, h.provider)
 		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
-		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
-			return notify.Receipt{}, notify.Permanent("550 5.1.1", nil).Suppressing(notify.HardBounce)
+		h.answer = func(context.Context, channel.Message) (channel.Receipt, error) {
+			return channel.Receipt{}, channel.Permanent("550 5.1.1", nil).Suppressing(channel.HardBounce)
 		}
 		h.dispatch(visit("7", person("sam")))
 		h.drain()
@@ -126,7 +127,7 @@ func TestACallbackAboutARedirectedMessageSuppressesNobody(t *testing.T) {
 		m := only(h, notify.Messages)
 		h.same("redirected", true, m.Redirected)
 		h.Notifier = free
-		for _, kind := range []notify.StatusKind{notify.KindBounced, notify.KindComplained, notify.KindUnsubscribed} {
+		for _, kind := range []channel.StatusKind{channel.KindBounced, channel.KindComplained, channel.KindUnsubscribed} {
 			e := about(m, kind)
 			e.Lasting = true
 			h.track(e)
@@ -139,17 +140,17 @@ func TestACallbackAboutARedirectedMessageSuppressesNobody(t *testing.T) {
 func TestBouncesComplaintsAndUnsubscribesSuppress(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.accepted()
-		soft := about(m, notify.KindBounced)
-		h.track(soft, about(m, notify.KindFailed))
+		soft := about(m, channel.KindBounced)
+		h.track(soft, about(m, channel.KindFailed))
 		h.same("after a bounce that passes", []string(nil), h.suppressions("tenant"))
-		h.track(about(m, notify.KindUnsubscribed), about(m, notify.KindComplained))
+		h.track(about(m, channel.KindUnsubscribed), about(m, channel.KindComplained))
 		h.same("after a complaint", []string{"Complaint test", "Unsubscribe test"}, h.suppressions("tenant"))
-		h.same("stopped", []notify.SuppressionReason{notify.Complaint, ""}, h.stopped("tenant", "sam@example.com", "kim@example.com"))
+		h.same("stopped", []channel.SuppressionReason{channel.Complaint, ""}, h.stopped("tenant", "sam@example.com", "kim@example.com"))
 		hard := soft
 		hard.EventID, hard.Lasting, hard.Code = "hard", true, "550"
 		h.track(hard)
-		h.same("stopped", []notify.SuppressionReason{notify.HardBounce, notify.HardBounce, ""}, h.stopped("tenant", "sam@example.com", "Sam@example.com", "sam@example.org"))
-		h.same("another tenant", []notify.SuppressionReason{""}, h.stopped("other", "sam@example.com"))
+		h.same("stopped", []channel.SuppressionReason{channel.HardBounce, channel.HardBounce, ""}, h.stopped("tenant", "sam@example.com", "Sam@example.com", "sam@example.org"))
+		h.same("another tenant", []channel.SuppressionReason{""}, h.stopped("other", "sam@example.com"))
 		for _, s := range all(h, notify.Suppressions) {
 			if text := fmt.Sprintf("%+v", s); s.MessageID != m.MessageID || !s.Since.Equal(soft.On) || strings.Contains(strings.ToLower(text), "sam") {
 				t.Error(text)
@@ -160,7 +161,7 @@ func TestBouncesComplaintsAndUnsubscribesSuppress(t *testing.T) {
 			t.Errorf("facts: %+v, %v", facts, err)
 		}
 		for _, f := range facts {
-			h.same("lasting", f.Kind == notify.KindBounced && f.Code == "550", f.Lasting)
+			h.same("lasting", f.Kind == channel.KindBounced && f.Code == "550", f.Lasting)
 		}
 	})
 }
@@ -169,12 +170,12 @@ func TestAPersonSuppressesAndLifts(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		sam := notify.Destination{"email", "sam@EXAMPLE.com"}
 		for range 2 { // saying it twice changes nothing
-			if err := h.Contacts().Suppress(t.Context(), "tenant", notify.Unsubscribe, support, sam, notify.Destination{"sms", "+44 20 7946 0018"}, sam); err != nil {
+			if err := h.Contacts().Suppress(t.Context(), "tenant", channel.Unsubscribe, support, sam, notify.Destination{"sms", "+44 20 7946 0018"}, sam); err != nil {
 				t.Fatal(err)
 			}
 		}
 		h.same("list", []string{"Unsubscribe Support", "Unsubscribe Support"}, h.suppressions("tenant"))
-		h.same("stopped", []notify.SuppressionReason{notify.Unsubscribe}, h.stopped("tenant", "sam@example.com"))
+		h.same("stopped", []channel.SuppressionReason{channel.Unsubscribe}, h.stopped("tenant", "sam@example.com"))
 		if err := h.Contacts().Unsuppress(t.Context(), "other", sam, support); !errors.Is(err, notify.ErrActionRefused) {
 			t.Errorf("another tenant lifts it: %v", err)
 		}
@@ -184,11 +185,11 @@ func TestAPersonSuppressesAndLifts(t *testing.T) {
 		if err := h.Contacts().Unsuppress(t.Context(), "tenant", sam, support); err != nil {
 			t.Fatal(err)
 		}
-		h.same("lifted", []notify.SuppressionReason{""}, h.stopped("tenant", "sam@example.com"))
+		h.same("lifted", []channel.SuppressionReason{""}, h.stopped("tenant", "sam@example.com"))
 		if err := h.Contacts().Unsuppress(t.Context(), "tenant", sam, support); !errors.Is(err, notify.ErrActionRefused) {
 			t.Errorf("it is lifted twice: %v", err)
 		}
-		if err := h.Contacts().Suppress(t.Context(), "tenant", notify.Unsubscribe, support, sam); err != nil {
+		if err := h.Contacts().Suppress(t.Context(), "tenant", channel.Unsubscribe, support, sam); err != nil {
 			t.Fatal(err)
 		}
 		key := keys.RecipientHash(nil, "", "email", "sam@example.com") + "\x1fUnsubscribe"
@@ -200,11 +201,11 @@ func TestWhatCannotBeSuppressedIsRefused(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		sam := notify.Destination{"email", "sam@example.com"}
 		for want, err := range map[string]error{
-			"Suppress, destination 2: the address": h.Contacts().Suppress(t.Context(), "tenant", notify.Complaint, support, sam, notify.Destination{"email", "canary"}),
+			"Suppress, destination 2: the address": h.Contacts().Suppress(t.Context(), "tenant", channel.Complaint, support, sam, notify.Destination{"email", "canary"}),
 			"is no reason":                         h.Contacts().Suppress(t.Context(), "tenant", "Dislike", support, sam),
-			"no actor":                             h.Contacts().Suppress(t.Context(), "tenant", notify.Complaint, notify.By{Reason: "x"}, sam),
-			"scope: text holds a NUL character":    h.Contacts().Suppress(t.Context(), "\x00any", notify.Complaint, support, sam),
-			"more than 1000":                       h.Contacts().Suppress(t.Context(), "tenant", notify.Complaint, support, make([]notify.Destination, 1001)...),
+			"no actor":                             h.Contacts().Suppress(t.Context(), "tenant", channel.Complaint, notify.By{Reason: "x"}, sam),
+			"scope: text holds a NUL character":    h.Contacts().Suppress(t.Context(), "\x00any", channel.Complaint, support, sam),
+			"more than 1000":                       h.Contacts().Suppress(t.Context(), "tenant", channel.Complaint, support, make([]notify.Destination, 1001)...),
 			"Unsuppress: the address":              h.Contacts().Unsuppress(t.Context(), "tenant", notify.Destination{"email", "canary"}, support),
 		} {
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "canary") {
@@ -219,11 +220,11 @@ func TestWhatCannotBeSuppressedIsRefused(t *testing.T) {
 func TestANewComplaintRenewsALiftedSuppression(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.accepted()
-		h.track(about(m, notify.KindComplained))
+		h.track(about(m, channel.KindComplained))
 		if err := h.Contacts().Unsuppress(t.Context(), "tenant", notify.Destination{"email", "sam@example.com"}, support); err != nil {
 			t.Fatal(err)
 		}
-		again := about(m, notify.KindComplained)
+		again := about(m, channel.KindComplained)
 		again.EventID = "another"
 		h.track(again)
 		h.same("list", []string{"Complaint test"}, h.suppressions("tenant"))
@@ -236,7 +237,7 @@ func TestTheSuppressionListIsReadPageByPage(t *testing.T) {
 		for i := range 5 {
 			many = append(many, notify.Destination{"email", fmt.Sprintf("p%d@example.com", i)})
 		}
-		if err := h.Contacts().Suppress(t.Context(), "tenant", notify.HardBounce, support, many...); err != nil {
+		if err := h.Contacts().Suppress(t.Context(), "tenant", channel.HardBounce, support, many...); err != nil {
 			t.Fatal(err)
 		}
 		seen := map[string]bool{}
@@ -264,7 +265,7 @@ func TestASuppressedAddressGetsNothingOrOnlyWhatItAskedFor(t *testing.T) {
 	}, func(t *testing.T, h *host) {
 		h.Register(notify.Type{Name: "reset", Requested: true})
 		requested := func(m *notify.OutgoingMessage) { m.NotificationType = "reset" }
-		for reason, address := range map[notify.SuppressionReason]string{notify.HardBounce: "gone@example.com", notify.Complaint: "angry@example.com"} {
+		for reason, address := range map[channel.SuppressionReason]string{channel.HardBounce: "gone@example.com", channel.Complaint: "angry@example.com"} {
 			if err := h.Contacts().Suppress(t.Context(), "tenant", reason, support, notify.Destination{"email", address}); err != nil {
 				t.Fatal(err)
 			}

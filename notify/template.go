@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/render"
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // Renderer makes the parts of a message of a job for one recipient. It is
@@ -42,7 +43,7 @@ func (f RendererFunc) Render(ctx context.Context, j Job, r Recipient) (Content, 
 // put in. An empty part is left out. Parts beyond MaxSubject, MaxText and
 // MaxHTML are refused, and so is a line break in the subject. A template does so much
 // and no more: 50,000 steps, strings of 16 KiB by functions, no range over a number, no
-// width of three digits; what asks for more is an [ErrContent].
+// width of three digits; what asks for more is an [channel.ErrContent].
 type Template struct{ Subject, Text, HTML string }
 
 // Render parses and executes the templates. A Template given to Register is
@@ -80,13 +81,13 @@ func (c compiledTemplate) Render(ctx context.Context, j Job, r Recipient) (Conte
 		return Content{}, err
 	}
 	out := Content{Locale: r.Locale}
-	if out.Subject, err = execute(ctx, c.subject, data, MaxSubject); err != nil {
+	if out.Subject, err = execute(ctx, c.subject, data, channel.MaxSubject); err != nil {
 		return Content{}, err
 	}
-	if out.Text, err = execute(ctx, c.text, data, MaxText); err != nil {
+	if out.Text, err = execute(ctx, c.text, data, channel.MaxText); err != nil {
 		return Content{}, err
 	}
-	if out.HTML, err = execute(ctx, c.html, data, MaxHTML); err != nil {
+	if out.HTML, err = execute(ctx, c.html, data, channel.MaxHTML); err != nil {
 		return Content{}, err
 	}
 	return out, nil
@@ -158,7 +159,7 @@ func execute(ctx context.Context, t *render.Template, data any, limit int) (stri
 	text, err := t.Execute(ctx, data, limit)
 	switch {
 	case errors.Is(err, render.ErrLimit):
-		return "", fmt.Errorf("%w: template: %w", ErrContent, err)
+		return "", fmt.Errorf("%w: template: %w", channel.ErrContent, err)
 	case err != nil:
 		return "", fmt.Errorf("notify: template: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -92,7 +93,7 @@ func TestTemplatesRefuse(t *testing.T) {
 		"data that is no JSON":        {notify.Template{Text: "x"}, `{`, false},
 		"a template that is none":     {notify.Template{Subject: "{{"}, `{}`, false},
 		"HTML that cannot be escaped": {notify.Template{HTML: `<a href={{if .A}}"{{end}}>`}, `{"A":true}`, false},
-		"a subject that is too long":  {notify.Template{Subject: "{{.A}}"}, `{"A":"` + strings.Repeat("x", notify.MaxSubject+1) + `"}`, true},
+		"a subject that is too long":  {notify.Template{Subject: "{{.A}}"}, `{"A":"` + strings.Repeat("x", channel.MaxSubject+1) + `"}`, true},
 		"a text without end":          {notify.Template{Text: `{{range 1000000}}12345678{{end}}`}, `{}`, true},
 		"HTML that is too long":       {notify.Template{HTML: `{{range 100000}}12345678{{end}}`}, `{}`, true},
 		"a count that says nothing":   {notify.Template{Text: `{{range 3000000000}}{{end}}`}, `{}`, true},
@@ -104,7 +105,7 @@ func TestTemplatesRefuse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, err := render(t, c.tmpl, c.event)
-			if err == nil || errors.Is(err, notify.ErrContent) != c.content {
+			if err == nil || errors.Is(err, channel.ErrContent) != c.content {
 				t.Errorf("%+v, %v", got, err)
 			}
 		})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
 )
 
@@ -55,10 +56,10 @@ func (h *host) stages(t *testing.T, messages, tenants int) map[string][]string {
 	out["sending"] = calls.Verbs()
 	of.dispatch(jobs...)
 	out["Ensure again"] = calls.Verbs()
-	var events []notify.StatusEvent
+	var events []channel.StatusEvent
 	for _, m := range p.sent() {
-		events = append(events, notify.StatusEvent{Provider: "test", EventID: m.ID, Kind: notify.KindComplained, MessageID: m.ID})
-		events = append(events, notify.StatusEvent{Provider: "test", EventID: "d" + m.ID, Kind: notify.KindDelivered, MessageID: m.ID})
+		events = append(events, channel.StatusEvent{Provider: "test", EventID: m.ID, Kind: channel.KindComplained, MessageID: m.ID})
+		events = append(events, channel.StatusEvent{Provider: "test", EventID: "d" + m.ID, Kind: channel.KindDelivered, MessageID: m.ID})
 	}
 	if _, err := n.Track(t.Context(), events...); err != nil {
 		t.Fatal(err)

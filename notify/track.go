@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -39,7 +40,7 @@ const maxTrack = 1000
 //
 // An event that says too little is an [ErrStatusEvent], and nothing is written.
 // More than 1000 events take several transactions; after an error repeat the call.
-func (n *Notifier) Track(ctx context.Context, events ...StatusEvent) (rep TrackReport, err error) {
+func (n *Notifier) Track(ctx context.Context, events ...channel.StatusEvent) (rep TrackReport, err error) {
 	now := driver.Now(n.store)
 	rows := make([]deliveryEvent, len(events))
 	for i, e := range events {
@@ -125,7 +126,7 @@ func (n tracker) applyEvents(ctx context.Context, tx storage.Tx, events []*deliv
 		return err
 	}
 	for _, f := range facts {
-		if f.event.StatusKind == KindBounced {
+		if f.event.StatusKind == channel.KindBounced {
 			changes = append(changes, bounceOf(f.message, f.event))
 		}
 	}
@@ -194,7 +195,7 @@ func (n tracker) raiseOnce(ctx context.Context, tx storage.Tx, all []*reports) (
 // message, or gets it.
 func (r *reports) apply(now time.Time, tells func(*messageRow, *deliveryEvent) bool) (changed bool) {
 	for _, e := range r.events {
-		if e.StatusKind == KindFailed && !tells(r.message, e) {
+		if e.StatusKind == channel.KindFailed && !tells(r.message, e) {
 			continue
 		}
 		changed = r.message.reported(now, e) || changed
@@ -236,18 +237,18 @@ var heights = map[string]int{
 // message, it has it.
 //
 //spec:f-024
-var statusOf = map[StatusKind]string{
-	KindAccepted:     StatusSentToProvider,
-	KindFailed:       StatusFailedFinal,
-	KindDelivered:    StatusDelivered,
-	KindOpened:       StatusOpened,
-	KindBounced:      StatusSentToProvider,
-	KindComplained:   StatusSentToProvider,
-	KindUnsubscribed: StatusSentToProvider,
+var statusOf = map[channel.StatusKind]string{
+	channel.KindAccepted:     StatusSentToProvider,
+	channel.KindFailed:       StatusFailedFinal,
+	channel.KindDelivered:    StatusDelivered,
+	channel.KindOpened:       StatusOpened,
+	channel.KindBounced:      StatusSentToProvider,
+	channel.KindComplained:   StatusSentToProvider,
+	channel.KindUnsubscribed: StatusSentToProvider,
 }
 
 // raised is the status of a message after a callback.
-func raised(status string, k StatusKind) string {
+func raised(status string, k channel.StatusKind) string {
 	if to := statusOf[k]; heights[to] > heights[status] {
 		return to
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // BenchmarkTrack tracks callbacks of 1,000 events each on PostgreSQL: messages are
@@ -29,7 +30,7 @@ func BenchmarkTrack(b *testing.B) {
 	}
 }
 
-func trackAll(b *testing.B, h *notify.Notifier, callbacks [][]notify.StatusEvent) {
+func trackAll(b *testing.B, h *notify.Notifier, callbacks [][]channel.StatusEvent) {
 	for _, events := range callbacks {
 		if _, err := h.Track(b.Context(), events...); err != nil {
 			b.Fatal(err)
@@ -37,11 +38,11 @@ func trackAll(b *testing.B, h *notify.Notifier, callbacks [][]notify.StatusEvent
 	}
 }
 
-func deliveries(ids []string) (callbacks [][]notify.StatusEvent) {
+func deliveries(ids []string) (callbacks [][]channel.StatusEvent) {
 	for len(ids) > 0 {
-		var events []notify.StatusEvent
+		var events []channel.StatusEvent
 		for _, id := range ids[:1000] {
-			events = append(events, notify.StatusEvent{Provider: "test", EventID: id, Kind: notify.KindDelivered, MessageID: id, ProviderMessageID: "p" + id})
+			events = append(events, channel.StatusEvent{Provider: "test", EventID: id, Kind: channel.KindDelivered, MessageID: id, ProviderMessageID: "p" + id})
 		}
 		callbacks, ids = append(callbacks, events), ids[1000:]
 	}

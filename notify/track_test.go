@@ -12,16 +12,17 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 )
 
 // about is an event of the provider "test" about a message.
-func about(m *notify.MessageRow, k notify.StatusKind) notify.StatusEvent {
-	return notify.StatusEvent{Provider: "test", EventID: m.MessageID + string(k), Kind: k, MessageID: m.MessageID, On: storetest.Start.Add(-time.Second)}
+func about(m *notify.MessageRow, k channel.StatusKind) channel.StatusEvent {
+	return channel.StatusEvent{Provider: "test", EventID: m.MessageID + string(k), Kind: k, MessageID: m.MessageID, On: storetest.Start.Add(-time.Second)}
 }
 
 // track tells what the provider reports.
-func (h *host) track(events ...notify.StatusEvent) notify.TrackReport {
+func (h *host) track(events ...channel.StatusEvent) notify.TrackReport {
 	h.t.Helper()
 	rep, err := h.Track(h.t.Context(), events...)
 	if err != nil {
@@ -42,7 +43,7 @@ func (h *host) accepted() *notify.MessageRow {
 func TestACallbackSettlesADoubtAndEndsTheHold(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.inDoubt()
-		e := about(m, notify.KindDelivered)
+		e := about(m, channel.KindDelivered)
 		e.ProviderMessageID = "p1"
 		h.same("report", notify.TrackReport{Applied: 1}, h.track(e))
 		m = h.status(notify.StatusDelivered)
@@ -66,7 +67,7 @@ func TestACallbackConfirmsWhatWasAssumed(t *testing.T) {
 		h.crashing(notify.AssumeSent, h.provider)
 		h.drain()
 		m := h.status(notify.StatusSentToProvider)
-		h.track(about(m, notify.KindDelivered))
+		h.track(about(m, channel.KindDelivered))
 		if m := h.status(notify.StatusDelivered); m.Resolution != notify.ResolvedByCallback {
 			t.Errorf("message is %+v", m)
 		}
@@ -91,13 +92,13 @@ func TestACallbackOfAnotherProviderChangesNothing(t *testing.T) {
 		h.run("notify.scheduler")
 		h.run("notify.generator")
 		m := only(h, notify.Messages)
-		foreign := func(kind notify.StatusKind) notify.StatusEvent {
+		foreign := func(kind channel.StatusKind) channel.StatusEvent {
 			e := about(m, kind)
 			e.Provider, e.Lasting = "twilio", true
 			return e
 		}
 		h.same("report", notify.TrackReport{Waiting: 4},
-			h.track(foreign(notify.KindDelivered), foreign(notify.KindBounced), foreign(notify.KindComplained), foreign(notify.KindUnsubscribed)))
+			h.track(foreign(channel.KindDelivered), foreign(channel.KindBounced), foreign(channel.KindComplained), foreign(channel.KindUnsubscribed)))
 		h.clk.Add(2 * time.Minute)
 		h.run("notify.tracker")
 		h.status(notify.StatusCreated)
@@ -108,7 +109,7 @@ func TestACallbackOfAnotherProviderChangesNothing(t *testing.T) {
 			t.Error(err)
 		}
 		h.drain()
-		h.same("report of its own", notify.TrackReport{Applied: 1}, h.track(about(only(h, notify.Messages), notify.KindDelivered)))
+		h.same("report of its own", notify.TrackReport{Applied: 1}, h.track(about(only(h, notify.Messages), channel.KindDelivered)))
 		h.status(notify.StatusDelivered)
 	})
 }
@@ -121,8 +122,8 @@ func TestACallbackIsKnownByWhoReportsAboutItsChannel(t *testing.T) {
 		sam.Channel = "email:campus"
 		h.dispatch(visit("7", sam))
 		h.drain()
-		says := func(provider string) notify.StatusEvent {
-			e := about(only(h, notify.Messages), notify.KindAccepted)
+		says := func(provider string) channel.StatusEvent {
+			e := about(only(h, notify.Messages), channel.KindAccepted)
 			e.Provider = provider
 			return e
 		}
@@ -144,10 +145,10 @@ func TestACallbackIsKnownByWhoReportsAboutItsChannel(t *testing.T) {
 }
 
 func TestACallbackPreventsTheRetry(t *testing.T) {
-	for kind, status := range map[notify.StatusKind]string{notify.KindAccepted: notify.StatusSentToProvider, notify.KindFailed: notify.StatusFailedFinal, notify.KindBounced: notify.StatusSentToProvider} {
+	for kind, status := range map[channel.StatusKind]string{channel.KindAccepted: notify.StatusSentToProvider, channel.KindFailed: notify.StatusFailedFinal, channel.KindBounced: notify.StatusSentToProvider} {
 		t.Run(string(kind), func(t *testing.T) {
 			visits(t, func(t *testing.T, h *host) {
-				h.answer = failing(notify.Transient("busy", 0, nil))
+				h.answer = failing(channel.Transient("busy", 0, nil))
 				h.dispatch(visit("7", person("sam")))
 				h.drain()
 				h.track(about(h.status(notify.StatusRetryReady), kind))
@@ -163,13 +164,13 @@ func TestACallbackPreventsTheRetry(t *testing.T) {
 
 // The callback overtakes the answer of the call that it is about.
 func TestACallbackMayComeBeforeOurOwnSettle(t *testing.T) {
-	for name, answer := range map[string]error{"accepted": nil, "cut": notify.Unknown("cut", nil), "busy": notify.Transient("busy", 0, nil)} {
+	for name, answer := range map[string]error{"accepted": nil, "cut": channel.Unknown("cut", nil), "busy": channel.Transient("busy", 0, nil)} {
 		t.Run(name, func(t *testing.T) {
 			visits(t, func(t *testing.T, h *host) {
 				h.waiting()
-				h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
-					h.track(about(only(h, notify.Messages), notify.KindDelivered))
-					return notify.Receipt{ID: "p1"}, answer
+				h.answer = func(context.Context, channel.Message) (channel.Receipt, error) {
+					h.track(about(only(h, notify.Messages), channel.KindDelivered))
+					return channel.Receipt{ID: "p1"}, answer
 				}
 				h.drain()
 				m := h.status(notify.StatusDelivered)
@@ -192,7 +193,7 @@ func TestACallbackStopsACallThatHasNotStarted(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
 		rows := h.claim([]string{notify.StatusCreated}, notify.StatusSending)
-		h.track(about(rows[0], notify.KindAccepted))
+		h.track(about(rows[0], channel.KindAccepted))
 		rows[0].Calling(storetest.Start)
 		ours, err := work.Start(t.Context(), h.store, notify.Messages, storetest.Start.Add(lease), rows)
 		if err != nil || ours[0] {
@@ -208,7 +209,7 @@ func TestACallbackStopsACallThatHasNotStarted(t *testing.T) {
 func TestARepeatedCallbackChangesNothing(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.accepted()
-		all := []notify.StatusEvent{about(m, notify.KindComplained), about(m, notify.KindDelivered), about(m, notify.KindDelivered)}
+		all := []channel.StatusEvent{about(m, channel.KindComplained), about(m, channel.KindDelivered), about(m, channel.KindDelivered)}
 		h.same("report", notify.TrackReport{Applied: 2, Repeated: 1}, h.track(all...))
 		if err := h.Contacts().Unsuppress(t.Context(), "tenant", notify.Destination{"email", "sam@example.com"}, support); err != nil {
 			t.Fatal(err)
@@ -224,16 +225,16 @@ func TestConcurrentDuplicatesAreAppliedOnce(t *testing.T) {
 	heard(t, func(h *host, c *crm) {
 		h.dispatch(visit("7", person("sam"), person("kim"), person("alex")))
 		h.drain()
-		var events []notify.StatusEvent
+		var events []channel.StatusEvent
 		for _, m := range all(h, notify.Messages) {
-			events = append(events, about(m, notify.KindDelivered), about(m, notify.KindBounced))
+			events = append(events, about(m, channel.KindDelivered), about(m, channel.KindBounced))
 		}
 		var mu sync.Mutex
 		var total notify.TrackReport
 		var wg sync.WaitGroup
 		for i := range 8 {
 			wg.Go(func() {
-				mine := append(append([]notify.StatusEvent{}, events[i%6:]...), events[:i%6]...)
+				mine := append(append([]channel.StatusEvent{}, events[i%6:]...), events[:i%6]...)
 				rep, err := h.Track(h.t.Context(), mine...)
 				if err != nil {
 					h.t.Error(err)
@@ -263,7 +264,7 @@ func TestAMessageOfAnotherTenantKeepsItsTenant(t *testing.T) {
 		h.drain()
 		for _, m := range all(h, notify.Messages) {
 			if m.Scope == "north" {
-				h.track(about(m, notify.KindComplained), about(m, notify.KindOpened))
+				h.track(about(m, channel.KindComplained), about(m, channel.KindOpened))
 			}
 		}
 		for _, m := range all(h, notify.Messages) {
@@ -282,11 +283,11 @@ func TestAMessageOfAnotherTenantKeepsItsTenant(t *testing.T) {
 func TestTheHostHearsOfDeliveryOnceAndOfEachBounce(t *testing.T) {
 	heard(t, func(h *host, c *crm) {
 		m := h.accepted()
-		soft, hard := about(m, notify.KindBounced), about(m, notify.KindBounced)
+		soft, hard := about(m, channel.KindBounced), about(m, channel.KindBounced)
 		soft.EventID, soft.Code = "soft", "450"
 		hard.EventID, hard.Code, hard.Lasting = "hard", "550", true
-		h.track(about(m, notify.KindOpened)) // whoever opens it has got it
-		h.track(about(m, notify.KindDelivered), soft)
+		h.track(about(m, channel.KindOpened)) // whoever opens it has got it
+		h.track(about(m, channel.KindDelivered), soft)
 		h.track(hard, soft)
 		h.drain()
 		h.same("changes", []string{"Bounced sam 450", "Bounced sam 550", "Delivered sam "}, c.lines())
@@ -299,7 +300,7 @@ func TestTheHostHearsOfDeliveryOnceAndOfEachBounce(t *testing.T) {
 func TestTheHostHearsThatTheProviderGaveUp(t *testing.T) {
 	heard(t, func(h *host, c *crm) {
 		m := h.accepted()
-		e := about(m, notify.KindFailed)
+		e := about(m, channel.KindFailed)
 		e.Code = "30005\r\nx"
 		h.track(e)
 		h.drain()
@@ -312,7 +313,7 @@ func TestTheHostHearsThatTheProviderGaveUp(t *testing.T) {
 func TestACallbackThatIsRolledBackHasNotCome(t *testing.T) {
 	heard(t, func(h *host, c *crm) {
 		m := h.accepted()
-		events := []notify.StatusEvent{about(m, notify.KindComplained), about(m, notify.KindDelivered)}
+		events := []channel.StatusEvent{about(m, channel.KindComplained), about(m, channel.KindDelivered)}
 		no := errors.New("no")
 		err := h.store.InTx(h.t.Context(), func(tx storage.Tx) error {
 			_, err := h.WithTx(tx).Track(h.t.Context(), events...)
@@ -332,15 +333,15 @@ func TestACallbackThatIsRolledBackHasNotCome(t *testing.T) {
 func TestAnEventThatSaysTooLittleIsRefused(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.accepted()
-		good := about(m, notify.KindDelivered)
-		for want, spoil := range map[string]func(*notify.StatusEvent){
-			"a provider's name is":      func(e *notify.StatusEvent) { e.Provider = "Test\x1f" },
-			"no EventID":                func(e *notify.StatusEvent) { e.EventID = "" },
-			"Kind is unknown":           func(e *notify.StatusEvent) { e.Kind = "Burnt" },
-			"neither MessageID nor":     func(e *notify.StatusEvent) { e.MessageID = "" },
-			"longer than 200":           func(e *notify.StatusEvent) { e.MessageID = strings.Repeat("x", 201) },
-			"holds control characters":  func(e *notify.StatusEvent) { e.ProviderMessageID = "a\x00b" },
-			"or holds control characte": func(e *notify.StatusEvent) { e.MessageID = "\xff" },
+		good := about(m, channel.KindDelivered)
+		for want, spoil := range map[string]func(*channel.StatusEvent){
+			"a provider's name is":      func(e *channel.StatusEvent) { e.Provider = "Test\x1f" },
+			"no EventID":                func(e *channel.StatusEvent) { e.EventID = "" },
+			"Kind is unknown":           func(e *channel.StatusEvent) { e.Kind = "Burnt" },
+			"neither MessageID nor":     func(e *channel.StatusEvent) { e.MessageID = "" },
+			"longer than 200":           func(e *channel.StatusEvent) { e.MessageID = strings.Repeat("x", 201) },
+			"holds control characters":  func(e *channel.StatusEvent) { e.ProviderMessageID = "a\x00b" },
+			"or holds control characte": func(e *channel.StatusEvent) { e.MessageID = "\xff" },
 		} {
 			bad := good
 			spoil(&bad)
@@ -372,12 +373,12 @@ func TestACallbackTakesAConstantNumberOfStatements(t *testing.T) {
 		}
 		h.dispatch(visit(fmt.Sprint(n), people...))
 		h.drain()
-		var events []notify.StatusEvent
+		var events []channel.StatusEvent
 		for _, m := range all(h, notify.Messages) {
 			if m.Status == notify.StatusSentToProvider {
-				e := about(m, notify.KindBounced)
+				e := about(m, channel.KindBounced)
 				e.Lasting = true
-				events = append(events, about(m, notify.KindDelivered), e)
+				events = append(events, about(m, channel.KindDelivered), e)
 			}
 		}
 		store, calls := storetest.Counting(h.store)

@@ -160,12 +160,12 @@ func deleteOld(ctx context.Context, tx storage.Tx, old looked) error {
 }
 
 // StatusByReceipt is implemented by a channel whose provider names a message in
-// its callbacks by the ID of the [Receipt] only. For such a channel one more row is
+// its callbacks by the ID of the [channel.Receipt] only. For such a channel one more row is
 // written with each message that was accepted; a callback that comes before that
 // is matched a minute later. Better is a channel whose provider gives
-// [Message].ID back, in a field of its own or in the address that it calls.
+// [channel.Message].ID back, in a field of its own or in the address that it calls.
 type StatusByReceipt interface {
-	// StatusProvider is the Provider of the [Webhook] that reports about messages
+	// StatusProvider is the Provider of the [channel.Webhook] that reports about messages
 	// of this channel.
 	StatusProvider() string
 }
@@ -243,7 +243,7 @@ func namedByReceipts(ctx context.Context, from driver.Reader, events []*delivery
 // callbacks come in without such a channel, or it comes from a [ChannelSource],
 // Options.ReportedBy says so.
 type Reported interface {
-	// ReportedBy is the Provider of the [Webhook] that reports about messages of this
+	// ReportedBy is the Provider of the [channel.Webhook] that reports about messages of this
 	// channel.
 	ReportedBy() string
 }

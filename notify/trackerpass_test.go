@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -45,15 +46,15 @@ func TestAnUnknownMessageIsFoundLater(t *testing.T) {
 		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet}, byReceipt{h.provider})
 		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
 		h.waiting()
-		early := notify.StatusEvent{Provider: "test", EventID: "1", Kind: notify.KindComplained, ProviderMessageID: "sm1"}
-		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
+		early := channel.StatusEvent{Provider: "test", EventID: "1", Kind: channel.KindComplained, ProviderMessageID: "sm1"}
+		h.answer = func(context.Context, channel.Message) (channel.Receipt, error) {
 			h.same("report", notify.TrackReport{Waiting: 1}, h.track(early))
-			return notify.Receipt{ID: "sm1"}, nil
+			return channel.Receipt{ID: "sm1"}, nil
 		}
 		h.drain()
 		h.same("event", notify.StatusWaiting, h.event().Status)
 		h.same("repeat", notify.TrackReport{Repeated: 1}, h.track(early))
-		opened := notify.StatusEvent{Provider: "test", EventID: "2", Kind: notify.KindOpened, ProviderMessageID: "sm1"}
+		opened := channel.StatusEvent{Provider: "test", EventID: "2", Kind: channel.KindOpened, ProviderMessageID: "sm1"}
 		other := opened
 		other.Provider = "other" // another provider may give the same id
 		h.clk.Add(time.Minute)
@@ -76,7 +77,7 @@ func TestOnlyChannelsThatNeedReceiptsPayForThem(t *testing.T) {
 func TestAnEventWithoutAMessageIsLookedForFourTimes(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.drain()
-		h.track(notify.StatusEvent{Provider: "test", EventID: "1", Kind: notify.KindDelivered, MessageID: "a stranger's"})
+		h.track(channel.StatusEvent{Provider: "test", EventID: "1", Kind: channel.KindDelivered, MessageID: "a stranger's"})
 		for i, wait := range []time.Duration{time.Minute, 5 * time.Minute, time.Hour, 24 * time.Hour} {
 			e := h.event()
 			if e.Status != notify.StatusWaiting || e.Tries != i || !e.DueOn.Equal(h.clk.Now().Add(wait)) {
@@ -105,7 +106,7 @@ func TestAnEarlyEventIsAppliedOnceTheMessageIsThere(t *testing.T) {
 		}
 		lost := only(h, notify.Messages)
 		h.inOne(func(tx storage.Tx) error { return notify.Messages.Delete(h.t.Context(), tx, lost) })
-		e := notify.StatusEvent{Provider: "test", EventID: "1", Kind: notify.KindDelivered, MessageID: lost.MessageID}
+		e := channel.StatusEvent{Provider: "test", EventID: "1", Kind: channel.KindDelivered, MessageID: lost.MessageID}
 		h.same("report", notify.TrackReport{Waiting: 1}, h.track(e))
 		h.inOne(func(tx storage.Tx) error {
 			_, err := notify.Messages.Insert(h.t.Context(), tx, lost)
@@ -126,10 +127,10 @@ func TestOldEventsAreForgottenAndFactsAreNot(t *testing.T) {
 		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet}, byReceipt{h.provider})
 		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
 		m := h.accepted()
-		complaint := about(m, notify.KindComplained)
-		var many []notify.StatusEvent
+		complaint := about(m, channel.KindComplained)
+		var many []channel.StatusEvent
 		for i := range 2500 {
-			e := about(m, notify.KindDelivered)
+			e := about(m, channel.KindDelivered)
 			e.EventID = string(rune(0x4e00 + i))
 			many = append(many, e)
 		}
@@ -138,11 +139,11 @@ func TestOldEventsAreForgottenAndFactsAreNot(t *testing.T) {
 		h.drain()
 		h.same("after 29 days", 2502, len(all(h, notify.DeliveryEvents)))
 		h.same("receipts", 1, len(all(h, notify.MessageReceipts)))
-		late := about(m, notify.KindOpened)
+		late := about(m, channel.KindOpened)
 		h.track(late)
 		h.clk.Add(2 * 24 * time.Hour)
 		h.drain()
-		h.same("after 31 days", notify.KindOpened, h.event().StatusKind)
+		h.same("after 31 days", channel.KindOpened, h.event().StatusKind)
 		h.same("receipts", 0, len(all(h, notify.MessageReceipts)))
 		// Even if it is replayed then, it has no consequences for the second time.
 		if err := h.Contacts().Unsuppress(t.Context(), "tenant", notify.Destination{"email", "sam@example.com"}, support); err != nil {
@@ -157,7 +158,7 @@ func TestOldEventsAreForgottenAndFactsAreNot(t *testing.T) {
 func TestATrackerThatDiesIsFollowedByAnother(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.accepted()
-		e := about(m, notify.KindDelivered)
+		e := about(m, channel.KindDelivered)
 		row, err := notify.NewEvent(e, h.clk.Now())
 		if err != nil {
 			t.Fatal(err)
@@ -183,16 +184,16 @@ func TestATrackerThatDiesIsFollowedByAnother(t *testing.T) {
 	})
 }
 
-var kinds = []notify.StatusKind{notify.KindAccepted, notify.KindFailed, notify.KindDelivered, notify.KindOpened, notify.KindBounced, notify.KindComplained, notify.KindUnsubscribed}
+var kinds = []channel.StatusKind{channel.KindAccepted, channel.KindFailed, channel.KindDelivered, channel.KindOpened, channel.KindBounced, channel.KindComplained, channel.KindUnsubscribed}
 
 // highest is the model: what remains of reports in whatever order.
-func highest(kinds []notify.StatusKind) string {
+func highest(kinds []channel.StatusKind) string {
 	switch {
-	case slices.Contains(kinds, notify.KindOpened):
+	case slices.Contains(kinds, channel.KindOpened):
 		return notify.StatusOpened
-	case slices.Contains(kinds, notify.KindDelivered):
+	case slices.Contains(kinds, channel.KindDelivered):
 		return notify.StatusDelivered
-	case slices.Contains(kinds, notify.KindFailed):
+	case slices.Contains(kinds, channel.KindFailed):
 		return notify.StatusFailedFinal
 	}
 	return notify.StatusSentToProvider
@@ -227,9 +228,9 @@ func i27Round(h *host, round int) {
 		h.t.Fatal(err)
 	}
 	want := map[string]string{}
-	var events []notify.StatusEvent
+	var events []channel.StatusEvent
 	for _, m := range messages {
-		var some []notify.StatusKind
+		var some []channel.StatusKind
 		for range 1 + rnd.IntN(4) {
 			k := kinds[rnd.IntN(len(kinds))]
 			some = append(some, k)
@@ -252,28 +253,28 @@ func i27Round(h *host, round int) {
 }
 
 // answersOf are a provider's answers, none of which is a refusal for good.
-func answersOf(round int) func(context.Context, notify.Message) (notify.Receipt, error) {
+func answersOf(round int) func(context.Context, channel.Message) (channel.Receipt, error) {
 	var mu sync.Mutex
 	rnd := rand.New(rand.NewPCG(1, uint64(round)))
-	return func(context.Context, notify.Message) (notify.Receipt, error) {
+	return func(context.Context, channel.Message) (channel.Receipt, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		switch rnd.IntN(3) {
 		case 0:
-			return notify.Receipt{}, notify.Unknown("cut", nil)
+			return channel.Receipt{}, channel.Unknown("cut", nil)
 		case 1:
-			return notify.Receipt{}, notify.Transient("busy", 0, nil)
+			return channel.Receipt{}, channel.Transient("busy", 0, nil)
 		}
-		return notify.Receipt{ID: "p"}, nil
+		return channel.Receipt{ID: "p"}, nil
 	}
 }
 
 // atOnce lets everybody act at the same time.
-func (h *host) atOnce(round int, messages []notify.OutgoingMessage, events []notify.StatusEvent) {
+func (h *host) atOnce(round int, messages []notify.OutgoingMessage, events []channel.StatusEvent) {
 	var wg sync.WaitGroup
 	for i := range 3 {
 		rnd := rand.New(rand.NewPCG(uint64(i), uint64(round)))
-		mine := append(append([]notify.StatusEvent{}, events...), events[:len(events)/2]...)
+		mine := append(append([]channel.StatusEvent{}, events...), events[:len(events)/2]...)
 		rnd.Shuffle(len(mine), func(a, b int) { mine[a], mine[b] = mine[b], mine[a] })
 		wg.Go(func() {
 			for len(mine) > 0 {
@@ -313,7 +314,7 @@ func TestAMessageThatChangesUnderACallbackIsReadAgain(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.accepted()
 		h.inOne(func(tx storage.Tx) error {
-			return h.TrackStale(t.Context(), tx, about(m, notify.KindDelivered))
+			return h.TrackStale(t.Context(), tx, about(m, channel.KindDelivered))
 		})
 		h.status(notify.StatusDelivered)
 		h.same("content", m.Content, h.status(notify.StatusDelivered).Content) // it was not read, and is not lost
@@ -321,24 +322,24 @@ func TestAMessageThatChangesUnderACallbackIsReadAgain(t *testing.T) {
 }
 
 // hook is a webhook made of a function.
-type hook func(notify.WebhookRequest) ([]notify.StatusEvent, error)
+type hook func(channel.WebhookRequest) ([]channel.StatusEvent, error)
 
 func (hook) Provider() string { return "test" }
 
-func (f hook) Events(r notify.WebhookRequest) ([]notify.StatusEvent, error) { return f(r) }
+func (f hook) Events(r channel.WebhookRequest) ([]channel.StatusEvent, error) { return f(r) }
 
 func TestReceiveTracksWhatTheWebhookReads(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.accepted()
-		rep, err := h.Receive(t.Context(), hook(func(r notify.WebhookRequest) ([]notify.StatusEvent, error) {
+		rep, err := h.Receive(t.Context(), hook(func(r channel.WebhookRequest) ([]channel.StatusEvent, error) {
 			if !r.Now.Equal(storetest.Start) {
 				t.Errorf("now is %v", r.Now)
 			}
 			useless := about(m, "Burnt")
-			stolen := about(m, notify.KindDelivered)
+			stolen := about(m, channel.KindDelivered)
 			stolen.Provider = "somebody else"
-			return []notify.StatusEvent{useless, stolen}, nil
-		}), notify.WebhookRequest{})
+			return []channel.StatusEvent{useless, stolen}, nil
+		}), channel.WebhookRequest{})
 		h.same("report", notify.TrackReport{Applied: 1, Refused: 1}, rep)
 		if err != nil {
 			t.Error(err)
@@ -355,16 +356,16 @@ func TestReceiveSaysWhatIsWrongAndNothingOfTheCallback(t *testing.T) {
 			hook hook
 			want error
 		}{
-			"forged": {func(notify.WebhookRequest) ([]notify.StatusEvent, error) {
-				return []notify.StatusEvent{about(m, notify.KindDelivered)}, notify.ErrWebhookRefused
-			}, notify.ErrWebhookRefused},
-			"unreadable": {func(notify.WebhookRequest) ([]notify.StatusEvent, error) { return nil, errors.New("canary") }, notify.ErrWebhookUnreadable},
-			"too many": {func(notify.WebhookRequest) ([]notify.StatusEvent, error) {
-				return make([]notify.StatusEvent, notify.MaxWebhookEvents+1), nil
+			"forged": {func(channel.WebhookRequest) ([]channel.StatusEvent, error) {
+				return []channel.StatusEvent{about(m, channel.KindDelivered)}, channel.ErrWebhookRefused
+			}, channel.ErrWebhookRefused},
+			"unreadable": {func(channel.WebhookRequest) ([]channel.StatusEvent, error) { return nil, errors.New("canary") }, notify.ErrWebhookUnreadable},
+			"too many": {func(channel.WebhookRequest) ([]channel.StatusEvent, error) {
+				return make([]channel.StatusEvent, notify.MaxWebhookEvents+1), nil
 			}, notify.ErrWebhookTooLarge},
-			"panic": {func(notify.WebhookRequest) ([]notify.StatusEvent, error) { panic("canary") }, nil},
+			"panic": {func(channel.WebhookRequest) ([]channel.StatusEvent, error) { panic("canary") }, nil},
 		} {
-			_, err := h.Receive(h.t.Context(), c.hook, notify.WebhookRequest{})
+			_, err := h.Receive(h.t.Context(), c.hook, channel.WebhookRequest{})
 			if err == nil || c.want != nil && !errors.Is(err, c.want) || strings.Contains(err.Error(), "canary") {
 				h.t.Errorf("%s: %v", name, err)
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/belfry-go/belfry/internal/backoff"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/storable"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -174,11 +175,11 @@ func pausesOf(method string) backoff.Steps {
 // refused is a definite refusal that may not last: back-off, at least as long
 // as the provider asks for. After the last try a person decides where the channel was
 // at fault, and else it has failed.
-func (m *messageRow) refused(now time.Time, e *SendError) {
+func (m *messageRow) refused(now time.Time, e *channel.Error) {
 	another := m.NextRetryOn // of a chain: when that one may take it
 	next, ok := m.failedBy(pausesOf(m.Method), now, m.Key, storable.Code(e.Code))
 	switch {
-	case !ok && e.Fault == FaultChannel:
+	case !ok && e.Fault == channel.FaultChannel:
 		m.retryOn(now)
 		m.putOnHold(HoldRetries)
 		return
@@ -219,7 +220,7 @@ const maxRetryAfter = 24 * time.Hour
 
 // spared is a refusal that says nothing about the message: its channel is out. No try
 // is counted.
-func (m *messageRow) spared(next time.Time, e *SendError) {
+func (m *messageRow) spared(next time.Time, e *channel.Error) {
 	m.ReasonCode = storable.Code(e.Code)
 	m.retryOn(driver.Time(next))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -48,7 +49,7 @@ func (a About) check() error {
 		return fmt.Errorf("%w: Entity needs Type and ID", ErrAbout)
 	}
 	if a.Address.Address != "" {
-		if _, err := notify.NormaliseAddress(a.Address.Method, a.Address.Address); err != nil {
+		if _, err := channel.NormaliseAddress(a.Address.Method, a.Address.Address); err != nil {
 			return fmt.Errorf("%w: %w", ErrAbout, err)
 		}
 	}
@@ -198,7 +199,7 @@ func (d *Desk) byAddress(ctx context.Context, scope Scope, text string) (hits []
 	}
 	for _, method := range methodsOf(text) {
 		at := notify.Destination{Method: method, Address: spelled(method, text)}
-		if _, err := notify.NormaliseAddress(method, at.Address); err != nil {
+		if _, err := channel.NormaliseAddress(method, at.Address); err != nil {
 			continue
 		}
 		rows, _, err := d.o.Notify.Support().MessagesOf(ctx, scope, notify.Recipient{Channel: method, Address: at.Address}, storage.Page{Limit: 1})

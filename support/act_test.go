@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
 )
@@ -21,8 +22,8 @@ func (s *school) troubled() map[string]support.Target {
 	held := s.remind("held", nil)
 	s.must(s.reminders.Support().Hold(s.Context(), tenant, held, by))
 	out["reminder"] = support.Target{Kind: support.KindReminder, Key: held}
-	s.answers[address("doubt")] = notify.Unknown("timeout", nil)
-	s.answers[address("refused")] = notify.Permanent("550", nil)
+	s.answers[address("doubt")] = channel.Unknown("timeout", nil)
+	s.answers[address("refused")] = channel.Permanent("550", nil)
 	out["doubt"] = support.Target{Kind: support.KindMessage, Key: s.write("doubt", address("doubt"))}
 	out["refused"] = support.Target{Kind: support.KindMessage, Key: s.write("refused", address("refused"))}
 	out["link"] = support.Target{Kind: support.KindLink, Key: s.ask("link")}

@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/support"
@@ -20,8 +21,8 @@ func demo(ctx context.Context) (*support.Desk, *clock.Mock, *belfry.Poller) {
 	clk := clock.NewMock()
 	clk.Set(time.Date(2026, 4, 1, 8, 0, 0, 0, time.UTC))
 	store := memory.New(&memory.Options{Clock: clk})
-	out := notify.New(store, nil, notify.ChannelFunc("email:print", func(context.Context, notify.Message) (notify.Receipt, error) {
-		return notify.Receipt{}, notify.Permanent("550", nil)
+	out := notify.New(store, nil, channel.Func("email:print", func(context.Context, channel.Message) (channel.Receipt, error) {
+		return channel.Receipt{}, channel.Permanent("550", nil)
 	}))
 	reminders := automation.New(store, out, nil)
 	reminders.Register(automation.ReminderType{

@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -199,7 +200,7 @@ func (d *Desk) reported(ctx context.Context, scope Scope, e *Entry) error {
 			what += ", for good"
 		}
 		e.Steps = append(e.Steps, Step{On: f.On, What: what, Reason: f.Code})
-		if e.Outcome == Sent && f.Kind == notify.KindBounced {
+		if e.Outcome == Sent && f.Kind == channel.KindBounced {
 			e.Outcome, e.Reason, e.bounced, e.What = Failed, f.Code, true, e.title()+": it came back"
 		}
 	}

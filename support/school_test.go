@@ -19,6 +19,7 @@ import (
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
 	"github.com/belfry-go/belfry/survey"
@@ -57,9 +58,9 @@ func schools(t *testing.T, test func(*school)) {
 
 func newSchool(t *testing.T, store storage.Store, clk *clock.Mock) *school {
 	s := &school{T: t, clk: clk, store: store, noAddress: map[string]bool{}, gone: map[string]bool{}, off: map[string]bool{}, others: map[string]bool{}, answers: map[string]error{}}
-	mail := notify.ChannelFunc("email:school", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	mail := channel.Func("email:school", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		s.sends++
-		return notify.Receipt{ID: "p-" + m.ID}, s.answers[m.To]
+		return channel.Receipt{ID: "p-" + m.ID}, s.answers[m.To]
 	})
 	s.out = notify.New(store, &notify.Options{Logger: quiet}, mail)
 	s.out.Register(notify.Type{Name: "news", InDoubt: notify.Hold, Renderer: notify.RendererFunc(func(_ context.Context, j notify.Job, r notify.Recipient) (notify.Content, error) {

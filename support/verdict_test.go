@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/support"
 )
 
@@ -34,10 +35,10 @@ var causes = map[string]cause{
 		before: func(s *school, p string) { s.remind(p, nil) }},
 	"it arrived": {typ: "certificate", outcome: support.Reached, says: `got "certificate, 7 days before 2026-04-24" by email:school on 17 April 2026`,
 		before: func(s *school, p string) { s.remind(p, nil) },
-		after:  func(s *school, p string) { s.report(p, notify.KindDelivered) }},
+		after:  func(s *school, p string) { s.report(p, channel.KindDelivered) }},
 	"it came back": {typ: "certificate", outcome: support.Failed, reason: "550", says: "did not get \"certificate, 7 days before 2026-04-24\": it came back" + onTheDay + " (550)",
 		before: func(s *school, p string) { s.remind(p, nil) },
-		after:  func(s *school, p string) { s.report(p, notify.KindBounced) }},
+		after:  func(s *school, p string) { s.report(p, channel.KindBounced) }},
 	"no address": {typ: "certificate", outcome: support.Withheld, reason: "NoRecipients",
 		says:   `did not get "certificate, 7 days before 2026-04-24": no recipient or address was on file` + onTheDay + " (NoRecipients)",
 		before: func(s *school, p string) { s.noAddress[p] = true; s.remind(p, nil) }},
@@ -83,17 +84,17 @@ var causes = map[string]cause{
 		}},
 	"suppressed": {typ: "news", outcome: support.Withheld, reason: "Suppressed", says: "the address bounced, complained, unsubscribed or was suppressed",
 		before: func(s *school, p string) {
-			s.must(s.out.Contacts().Suppress(s.Context(), tenant, notify.HardBounce, by, notify.Destination{Method: "email", Address: address(p)}))
+			s.must(s.out.Contacts().Suppress(s.Context(), tenant, channel.HardBounce, by, notify.Destination{Method: "email", Address: address(p)}))
 			s.write(p, address(p))
 		}},
 	"the provider refused": {typ: "news", outcome: support.Failed, reason: "550", says: "with the code 550",
 		before: func(s *school, p string) {
-			s.answers[address(p)] = notify.Permanent("550", nil)
+			s.answers[address(p)] = channel.Permanent("550", nil)
 			s.write(p, address(p))
 		}},
 	"nobody knows": {typ: "news", outcome: support.NeedsYou, reason: "OutcomeUnknown", says: `may have got "news"`,
 		before: func(s *school, p string) {
-			s.answers[address(p)] = notify.Unknown("timeout", nil)
+			s.answers[address(p)] = channel.Unknown("timeout", nil)
 			s.write(p, address(p))
 		}},
 	"it was called off": {typ: "news", outcome: support.Withheld, reason: "Cancelled", says: "a person cancelled it",
@@ -108,7 +109,7 @@ var causes = map[string]cause{
 	"it is tried again": {typ: "news", outcome: support.UnderWay, reason: "429", says: "it is under way, and waits: with the code 429",
 		before: func(*school, string) {},
 		after: func(s *school, p string) {
-			s.answers[address(p)] = notify.Transient("429", 0, nil)
+			s.answers[address(p)] = channel.Transient("429", 0, nil)
 			s.write(p, address(p))
 			s.drainOnce()
 		}},
@@ -120,7 +121,7 @@ var causes = map[string]cause{
 		before: func(s *school, p string) { s.must(s.surveys.Support().Hold(s.Context(), tenant, s.ask(p), by)) }},
 	"a link was refused": {typ: "survey 7", outcome: support.Failed, reason: "550", says: "with the code 550",
 		before: func(s *school, p string) {
-			s.answers[address(p)] = notify.Permanent("550", nil)
+			s.answers[address(p)] = channel.Permanent("550", nil)
 			s.ask(p)
 		}},
 }
@@ -148,7 +149,7 @@ func (s *school) writing(m notify.OutgoingMessage) string {
 }
 
 // report is what a provider says of the last message.
-func (s *school) report(person string, kind notify.StatusKind) {
+func (s *school) report(person string, kind channel.StatusKind) {
 	s.Helper()
 	rows, _, err := s.out.Support().MessagesOf(s.Context(), tenant, notify.Recipient{Ref: person}, first)
 	s.must(err)
@@ -156,10 +157,10 @@ func (s *school) report(person string, kind notify.StatusKind) {
 		s.Fatal(person, rows)
 	}
 	code := ""
-	if kind == notify.KindBounced {
+	if kind == channel.KindBounced {
 		code = "550"
 	}
-	_, err = s.out.Track(s.Context(), notify.StatusEvent{Provider: "school", EventID: string(kind) + person, Kind: kind, Code: code, MessageID: rows[0].MessageID})
+	_, err = s.out.Track(s.Context(), channel.StatusEvent{Provider: "school", EventID: string(kind) + person, Kind: kind, Code: code, MessageID: rows[0].MessageID})
 	s.must(err)
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/work"
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
 )
@@ -39,9 +39,9 @@ func (s asker) composeOne(ctx context.Context, it *sending) bool {
 		return s.untried(it, ReasonVersion, nil)
 	}
 	it.message = messageOf(r, r.Calls+1)
-	to, err := notify.NormaliseAddress(notify.Method(r.Channel), r.RecipientAddress)
+	to, err := channel.NormaliseAddress(channel.Method(r.Channel), r.RecipientAddress)
 	if err != nil {
-		return s.untried(it, ReasonBadAddress, notify.Permanent(ReasonBadAddress, nil))
+		return s.untried(it, ReasonBadAddress, channel.Permanent(ReasonBadAddress, nil))
 	}
 	it.message.To = to
 	link, err := s.linkOf(ctx, r)
@@ -55,7 +55,7 @@ func (s asker) composeOne(ctx context.Context, it *sending) bool {
 		return s.untried(it, ReasonRenderFailed, err)
 	}
 	if !parts.Sendable() {
-		return s.untried(it, ReasonContent, notify.Permanent(ReasonContent, nil))
+		return s.untried(it, ReasonContent, channel.Permanent(ReasonContent, nil))
 	}
 	it.message.Subject, it.message.Text, it.message.HTML, it.message.Template = parts.Subject, parts.Text, parts.HTML, parts.Template
 	it.message.Metadata["surveyUrl"] = link
@@ -90,8 +90,8 @@ func (s asker) render(ctx context.Context, it *sending, link string) (parts form
 		if s.options.Renderer != nil {
 			parts, err = s.options.Renderer.Render(ctx, data)
 		} else {
-			if parts, err = form.Render(it.version.Messages, data); notify.Method(it.Row.Channel) != whatsApp {
-				parts.Template, parts.Locale = notify.ProviderTemplate{}, "" // others refuse it
+			if parts, err = form.Render(it.version.Messages, data); channel.Method(it.Row.Channel) != whatsApp {
+				parts.Template, parts.Locale = channel.ProviderTemplate{}, "" // others refuse it
 			}
 		}
 		return err
@@ -102,8 +102,8 @@ func (s asker) render(ctx context.Context, it *sending, link string) (parts form
 
 // messageOf is what the channel gets beside the text (Triggers & Scheduler, "What
 // gets passed to the channel").
-func messageOf(r *instanceRow, attempt int) notify.Message {
-	return notify.Message{
+func messageOf(r *instanceRow, attempt int) channel.Message {
+	return channel.Message{
 		ID: messageID(r), Channel: r.Channel, To: r.RecipientAddress, Locale: r.RecipientLocale, Attempt: attempt,
 		Metadata: map[string]string{
 			"publicId": r.PublicID, "surveyId": strconv.FormatInt(r.SurveyID, 10),
@@ -141,7 +141,7 @@ func (s asker) logRender(ctx context.Context, r *instanceRow, err error) {
 	if p := (*work.PanicError)(nil); errors.As(err, &p) { // told, with its stack
 		return
 	}
-	var e *notify.SendError
+	var e *channel.Error
 	var t template.ExecError
 	switch {
 	case s.options.Renderer == nil && errors.As(err, &t):

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -108,7 +108,7 @@ func TestALinkThatWasNotSentKeepsBackNone(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
 		h.publish(definition("0d", nil, `"contact": {"notAskedWithin": "90d"}`))
-		h.fails(notify.Permanent("gone", nil))
+		h.fails(channel.Permanent("gone", nil))
 		first := h.told("cust", "1")
 		h.at(0)
 		h.fails(nil)

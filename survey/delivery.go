@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -146,7 +147,7 @@ func (s asker) callsOf(finish func(*sending)) calls.Sender[instanceRow, *sending
 
 // bounds are those of the channel of a link: as many calls as it has connections.
 func (s asker) bounds(it *sending) []calls.Bound {
-	if b, ok := it.channel.(notify.Bounded); ok {
+	if b, ok := it.channel.(channel.Bounded); ok {
 		return []calls.Bound{calls.OfChannel(it.channel, [2]any{s.polls, it.Row.Channel}, b.MaxCalls())}
 	}
 	return nil
@@ -165,12 +166,12 @@ func each(items []*sending, f func(*sending)) {
 func (s asker) call(items []*sending) {
 	for _, it := range items {
 		it.message.On, it.message.To = it.Row.CallStartedOn, cmp.Or(it.redirect, it.message.To)
-		var receipt notify.Receipt
+		var receipt channel.Receipt
 		err := s.do(it, "a channel panicked", func(ctx context.Context) (err error) {
 			receipt, err = it.channel.Send(ctx, it.message)
 			return err
 		})
-		s.settle(it, receipt, notify.Classify(err))
+		s.settle(it, receipt, channel.Classify(err))
 	}
 }
 
@@ -308,13 +309,13 @@ func (s asker) decide(it *sending, now time.Time) {
 
 // askProvider reports whether the provider could tell.
 func (s asker) askProvider(it *sending) bool {
-	l, ok := it.channel.(notify.StatusLookup)
+	l, ok := it.channel.(channel.StatusLookup)
 	if !ok {
 		return false
 	}
 	r, m := it.Row, it.message
 	m.On = r.CallStartedOn
-	var answer notify.LookupResult
+	var answer channel.LookupResult
 	err := s.do(it, "a status look-up panicked", func(ctx context.Context) (err error) {
 		answer, err = l.Lookup(ctx, m)
 		return err
@@ -322,10 +323,10 @@ func (s asker) askProvider(it *sending) bool {
 	switch now := driver.Now(s.store); {
 	case err != nil:
 		return false
-	case answer.Status == notify.LookupAccepted:
+	case answer.Status == channel.LookupAccepted:
 		r.logCall(now, DeliveryDelivered, answer.Receipt.ID, "")
 		r.sent(r.CallStartedOn, it.trigger.Schedule.Reminders)
-	case answer.Status == notify.LookupAbsent:
+	case answer.Status == channel.LookupAbsent:
 		r.logCall(now, DeliveryFailed, "", ReasonAbsent)
 		r.failed(now, ReasonAbsent, 0)
 	default:

@@ -15,7 +15,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/outbox"
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey"
@@ -295,7 +295,7 @@ func TestADeletionWhileTheLinkIsSent(t *testing.T) {
 			eachHost(t, nil, func(h *host) {
 				h.publish(csiGR)
 				id := h.ingest().Items[0].Instances[0].PublicID
-				h.through(func(ctx context.Context, m notify.Message) error {
+				h.through(func(ctx context.Context, m channel.Message) error {
 					return h.survey.Support().Delete(ctx, "", m.ID, support, o)
 				})
 				for range 5 {
@@ -312,9 +312,9 @@ func TestADeletionWhileTheLinkIsSent(t *testing.T) {
 }
 
 // channel does something during each send.
-func (h *host) through(during func(context.Context, notify.Message) error) {
+func (h *host) through(during func(context.Context, channel.Message) error) {
 	h.survey = survey.New(h.store, &survey.Options{SurveyURL: "https://host.example/s/{token}?i={publicId}"},
-		notify.ChannelFunc("memory:default", func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+		channel.Func("memory:default", func(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 			if err := during(ctx, m); err != nil {
 				h.t.Error(err)
 			}

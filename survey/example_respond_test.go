@@ -15,7 +15,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry"
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -90,7 +90,7 @@ func must[T any](v T, err error) T {
 // The gates of package notify hold for links as well. Give them what notify.New has.
 func ExampleOptions() {
 	store, hashKey, linkKey, lastYears := memory.New(nil), make([]byte, 32), make([]byte, 32), make([]byte, 32)
-	texts := notify.ChannelFunc("sms:twilio", func(context.Context, notify.Message) (notify.Receipt, error) { return notify.Receipt{}, nil })
+	texts := channel.Func("sms:twilio", func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, nil })
 	surveys := survey.New(store, &survey.Options{
 		SurveyURL: "https://visits.example/s/{token}",
 		LinkKey:   linkKey, OldLinkKeys: [][]byte{lastYears},

@@ -9,7 +9,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
@@ -57,9 +57,9 @@ func mustSend(err error) {
 }
 
 // print is a channel that writes to the screen.
-func (d demo) print(_ context.Context, m notify.Message) (notify.Receipt, error) {
+func (d demo) print(_ context.Context, m channel.Message) (channel.Receipt, error) {
 	fmt.Println(d.clock.Now().Format(time.DateTime), m.Subject)
-	return notify.Receipt{ID: "p-1"}, nil
+	return channel.Receipt{ID: "p-1"}, nil
 }
 
 // A host with a timer of its own ticks: the link, its reminder, and the end.
@@ -67,7 +67,7 @@ func (d demo) print(_ context.Context, m notify.Message) (notify.Receipt, error)
 //spec:t-006
 func ExampleService_PollOnce() {
 	d := newDemo()
-	s := survey.New(d.store, &survey.Options{SurveyURL: "https://example.com/s/{token}"}, notify.ChannelFunc("memory:default", d.print))
+	s := survey.New(d.store, &survey.Options{SurveyURL: "https://example.com/s/{token}"}, channel.Func("memory:default", d.print))
 	id := d.offer(s)
 	for _, after := range []time.Duration{0, time.Hour, 24 * time.Hour, 24 * time.Hour, 30 * 24 * time.Hour} {
 		d.clock.Add(after)
@@ -95,7 +95,7 @@ func ExampleRenderer() {
 		Renderer: rendererFunc(func(l form.LinkData) (form.Parts, error) {
 			return form.Parts{Subject: fmt.Sprintf("Your %s, send %d", l.Value("model"), l.Ordinal)}, nil
 		}),
-	}, notify.ChannelFunc("memory:default", d.print))
+	}, channel.Func("memory:default", d.print))
 	d.offer(s)
 	d.tick(s, time.Hour)
 	d.tick(s, 48*time.Hour)
@@ -108,9 +108,9 @@ func ExampleRenderer() {
 func ExampleSupport_Explain() {
 	d := newDemo()
 	away := true
-	s := survey.New(d.store, &survey.Options{SurveyURL: "https://example.com/s/{token}"}, notify.ChannelFunc("memory:default", func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+	s := survey.New(d.store, &survey.Options{SurveyURL: "https://example.com/s/{token}"}, channel.Func("memory:default", func(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 		if away {
-			return notify.Receipt{}, notify.Transient("throttled", 2*time.Hour, errors.New("try later"))
+			return channel.Receipt{}, channel.Transient("throttled", 2*time.Hour, errors.New("try later"))
 		}
 		return d.print(ctx, m)
 	}))
@@ -141,7 +141,7 @@ func ExampleSupport_Explain() {
 // A customer has lost the link: it is sent once more, beside what is planned.
 func ExampleSupport_Rerun() {
 	d := newDemo()
-	s := survey.New(d.store, &survey.Options{SurveyURL: "https://example.com/s/{token}"}, notify.ChannelFunc("memory:default", d.print))
+	s := survey.New(d.store, &survey.Options{SurveyURL: "https://example.com/s/{token}"}, channel.Func("memory:default", d.print))
 	id := d.offer(s)
 	d.tick(s, time.Hour)
 	mustSend(s.Support().Rerun(d.ctx, "", id, survey.By{Actor: "sam", Reason: "the customer lost it"}))

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/form"
 )
@@ -70,7 +70,7 @@ func TestADefinitionHasItsOwnTexts(t *testing.T) {
 			h.t.Fatalf("%d sends", len(sent))
 		}
 		link := linkIn(sent[0])
-		for n, want := range []notify.Message{
+		for n, want := range []channel.Message{
 			{Subject: "Hello Bo Bcc: <x>", Text: link + " 0 1 GR", HTML: "<p>Bo\r\nBcc: &lt;x&gt;</p>"},
 			{Subject: "Hello Bo Bcc: <x>", Text: link + " 1 2 GR", HTML: "<p>Bo\r\nBcc: &lt;x&gt;</p>"},
 			{Subject: "Last call", Text: link},
@@ -114,7 +114,7 @@ func TestAHostHasItsOwnRenderer(t *testing.T) {
 		var seen form.LinkData
 		h.use(survey.Options{Renderer: rendererFunc(func(d form.LinkData) (form.Parts, error) {
 			seen = d
-			return form.Parts{Template: notify.ProviderTemplate{Name: "visit", Params: []string{d.URL}}}, nil
+			return form.Parts{Template: channel.ProviderTemplate{Name: "visit", Params: []string{d.URL}}}, nil
 		})}, h.memory())
 		id := h.linked(csiGR)
 		h.at(0)
@@ -152,7 +152,7 @@ func TestTheLogSaysWhyThereIsNoMessage(t *testing.T) {
 		"a part of a value":    {templated, survey.ReasonRenderFailed, `executing \"text\" at <slice (.Value \"name\") 50>`, survey.Options{}},
 		"a value in the error": {ranged, survey.ReasonRenderFailed, `at <\"name\">"`, survey.Options{}},
 		"a renderer":           {csiGR, survey.ReasonRenderFailed, "type=*errors.errorString", survey.Options{Renderer: fails(errors.New(customer))}},
-		"a renderer's code":    {csiGR, survey.ReasonRenderFailed, "type=*errors.errorString code=NoText", survey.Options{Renderer: fails(notify.Transient("NoText", 0, errors.New(customer)))}},
+		"a renderer's code":    {csiGR, survey.ReasonRenderFailed, "type=*errors.errorString code=NoText", survey.Options{Renderer: fails(channel.Transient("NoText", 0, errors.New(customer)))}},
 		"a key that is gone":   {csiGR, survey.ReasonLink, survey.ErrLinkKey.Error(), survey.Options{LinkKey: key}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -191,7 +191,7 @@ const templated = `"messages": [{"ordinal": 0, "text": "{{.URL}}",
 func TestAProviderTemplateIsForWhatsApp(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
-		wa := notify.ChannelFunc("whatsapp:test", h.send)
+		wa := channel.Func("whatsapp:test", h.send)
 		h.use(survey.Options{}, h.memory(), wa)
 		for kind, want := range map[string]string{"memory:default": "", "whatsapp:test": "csi_visit_2"} {
 			text := strings.Replace(strings.Replace(definition("0d", nil), `"questions"`, templated+` "questions"`, 1), "memory:default", kind, 1)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -58,7 +59,7 @@ func TestHealthCountsLinksThatAreDue(t *testing.T) {
 func TestHealthCountsLinksInDoubtAndOnHold(t *testing.T) {
 	t.Parallel()
 	eachHost(t, &survey.Options{InDoubt: notify.Hold}, func(h *host) {
-		h.fails(notify.Unknown("", io.EOF))
+		h.fails(channel.Unknown("", io.EOF))
 		h.linked(csiGR)
 		h.drain()
 		got := h.health(h.survey)

@@ -15,7 +15,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
@@ -40,8 +40,8 @@ type host struct {
 	poller *belfry.Poller
 
 	mu    sync.Mutex
-	calls []notify.Message // of memory:default
-	fail  error            // what memory:default answers
+	calls []channel.Message // of memory:default
+	fail  error             // what memory:default answers
 }
 
 // start is 2026-05-14 05:12:34, the moment of the document's event.
@@ -67,17 +67,17 @@ func (h *host) service(opts *survey.Options) *survey.Service {
 	if o.SurveyURL == "" {
 		o.SurveyURL = "https://host.example/s/{token}?i={publicId}"
 	}
-	return survey.New(h.store, &o, notify.ChannelFunc("memory:default", h.send))
+	return survey.New(h.store, &o, channel.Func("memory:default", h.send))
 }
 
-func (h *host) send(_ context.Context, m notify.Message) (notify.Receipt, error) {
+func (h *host) send(_ context.Context, m channel.Message) (channel.Receipt, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.calls = append(h.calls, m)
 	if h.fail != nil {
-		return notify.Receipt{}, h.fail
+		return channel.Receipt{}, h.fail
 	}
-	return notify.Receipt{ID: "mem-" + m.ID}, nil
+	return channel.Receipt{ID: "mem-" + m.ID}, nil
 }
 
 // publish publishes a definition as survey 4523.
@@ -121,10 +121,10 @@ func (h *host) drain() {
 }
 
 // sent are the calls of the channel so far.
-func (h *host) sent() []notify.Message {
+func (h *host) sent() []channel.Message {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return append([]notify.Message(nil), h.calls...)
+	return append([]channel.Message(nil), h.calls...)
 }
 
 const day = 24 * time.Hour
@@ -218,7 +218,7 @@ func (h *host) fails(err error) {
 }
 
 // use has the host be a process with these options and channels.
-func (h *host) use(opts survey.Options, channels ...notify.Channel) {
+func (h *host) use(opts survey.Options, channels ...channel.Channel) {
 	if opts.SurveyURL == "" {
 		opts.SurveyURL = "https://host.example/s/{token}?i={publicId}"
 	}
@@ -227,11 +227,11 @@ func (h *host) use(opts survey.Options, channels ...notify.Channel) {
 }
 
 // memory is the host's usual channel.
-func (h *host) memory() notify.Channel { return notify.ChannelFunc("memory:default", h.send) }
+func (h *host) memory() channel.Channel { return channel.Func("memory:default", h.send) }
 
 // channel is memory:default with another manner of sending.
-func through(send func(context.Context, notify.Message) (notify.Receipt, error)) notify.Channel {
-	return notify.ChannelFunc("memory:default", send)
+func through(send func(context.Context, channel.Message) (channel.Receipt, error)) channel.Channel {
+	return channel.Func("memory:default", send)
 }
 
 // at moves the clock to so long after the event, and drains.
@@ -249,7 +249,7 @@ func tokenOf(url string) string {
 }
 
 // linkIn is the link of a message.
-func linkIn(m notify.Message) string { return m.Metadata["surveyUrl"] }
+func linkIn(m channel.Message) string { return m.Metadata["surveyUrl"] }
 
 var someone = survey.By{Actor: "ann", Reason: "the customer asked"}
 

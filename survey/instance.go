@@ -8,7 +8,7 @@ import (
 	"github.com/belfry-go/belfry/internal/backoff"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/storable"
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
@@ -282,14 +282,14 @@ func (i *instanceRow) stop(now time.Time, reason string) {
 
 // settled applies the result of a call and logs it. After the last try a person decides
 // where the channel was at fault.
-func (i *instanceRow) settled(now time.Time, reminders []form.Duration, r notify.Receipt, e *notify.SendError) {
+func (i *instanceRow) settled(now time.Time, reminders []form.Duration, r channel.Receipt, e *channel.Error) {
 	switch {
 	case e == nil:
 		i.logCall(now, DeliveryDelivered, r.ID, "")
 		i.sent(now, reminders)
-	case e.Class == notify.ClassUnknown:
+	case e.Class == channel.ClassUnknown:
 		i.doubted(now, storable.Code(e.Code))
-	case e.Class == notify.ClassPermanent && e.Fault != notify.FaultChannel:
+	case e.Class == channel.ClassPermanent && e.Fault != channel.FaultChannel:
 		reason := cmp.Or(storable.Code(e.Code), ReasonRefused)
 		i.logCall(now, DeliveryRefused, "", reason)
 		i.stop(now, reason)
@@ -298,7 +298,7 @@ func (i *instanceRow) settled(now time.Time, reminders []form.Duration, r notify
 		i.logCall(now, DeliveryFailed, "", reason)
 		switch again := i.triedInVain(now, reason, e.RetryAfter); {
 		case again:
-		case e.Fault == notify.FaultChannel:
+		case e.Fault == channel.FaultChannel:
 			i.hold(reason)
 		default:
 			i.stop(now, reason)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -163,7 +164,7 @@ func TestALinkNeedsItsInstance(t *testing.T) {
 func TestNewRefusesOptionsThatMakeNoLinks(t *testing.T) {
 	t.Parallel()
 	store := memory.New(nil)
-	mail := notify.ChannelFunc("email:test", (&host{}).send)
+	mail := channel.Func("email:test", (&host{}).send)
 	for want, o := range map[string]*survey.Options{
 		`SurveyURL "": it does not have {token}`:    nil,
 		"it does not have {token}":                  {SurveyURL: "https://host.example/s/{publicId}"},
@@ -218,7 +219,7 @@ func TestLinksWithoutAHashKeyLeaveTheChoice(t *testing.T) {
 		h.drain()
 		h.status(second, survey.StatusSent)
 		out := notify.New(h.store, &notify.Options{HashKey: hashKeyOfHost, Gates: gate.New(h.store, &gate.Options{HashKey: hashKeyOfHost})},
-			notify.ChannelFunc("memory:default", h.send))
+			channel.Func("memory:default", h.send))
 		_, err := out.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{
 			Channel: "memory:default", PartitionKey: "a", NotificationType: "visit",
 			RecipientRef: "sam", Address: "sam", Content: notify.Content{Text: "hello"},
@@ -239,7 +240,7 @@ func TestWithoutTheKeyOfTheSuppressionListNothingGoesOut(t *testing.T) {
 		h.drain()
 		h.status(before, survey.StatusSent)
 		support := notify.New(h.store, &notify.Options{HashKey: hashKeyOfHost})
-		err := support.Contacts().Suppress(h.t.Context(), "", notify.Unsubscribe, someone, notify.Destination{Method: "email", Address: "gone@example.com"})
+		err := support.Contacts().Suppress(h.t.Context(), "", channel.Unsubscribe, someone, notify.Destination{Method: "email", Address: "gone@example.com"})
 		if err != nil {
 			h.t.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/belfry-go/belfry/internal/outage"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/work"
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -62,11 +62,11 @@ func (s asker) probing(ctx context.Context, items []*sending) (open []*sending) 
 }
 
 // settle applies the result of a call to the link, and to what is known of its channel.
-func (s asker) settle(it *sending, receipt notify.Receipt, e *notify.SendError) {
+func (s asker) settle(it *sending, receipt channel.Receipt, e *channel.Error) {
 	r, now := it.Row, driver.Now(s.store)
 	at := lineOf(r.Channel)
 	spared := (e == nil || it.Ctx.Err() == nil) && s.watch.Heard(it.Ctx, at, r.CallStartedOn, answerOf(e), it.probe)
-	if !spared || e.Class == notify.ClassUnknown {
+	if !spared || e.Class == channel.ClassUnknown {
 		r.settled(now, it.trigger.Schedule.Reminders, receipt, e)
 		return
 	}
@@ -78,7 +78,7 @@ func (s asker) settle(it *sending, receipt notify.Receipt, e *notify.SendError) 
 }
 
 // answerOf is what a call's error tells of its channel.
-func answerOf(e *notify.SendError) outage.Answer {
+func answerOf(e *channel.Error) outage.Answer {
 	if e == nil {
 		return outage.Answer{}
 	}
@@ -87,7 +87,7 @@ func answerOf(e *notify.SendError) outage.Answer {
 
 // spared is a refusal that says nothing about the link: its channel is out. No try is
 // counted.
-func (i *instanceRow) spared(now, next time.Time, e *notify.SendError) {
+func (i *instanceRow) spared(now, next time.Time, e *channel.Error) {
 	reason := cmp.Or(storable.Code(e.Code), ReasonRefused)
 	i.logCall(now, DeliveryFailed, "", reason)
 	i.settleCall()

@@ -16,12 +16,13 @@ import (
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 )
 
 // revoked is what a channel says whose credentials are refused.
-var revoked = notify.Transient("401", 0, errors.New("invalid key")).Blame(notify.FaultChannel)
+var revoked = channel.Transient("401", 0, errors.New("invalid key")).Blame(channel.FaultChannel)
 
 // links publishes a survey that is sent at once, makes so many links, and returns their
 // public ids.
@@ -68,7 +69,7 @@ func TestLinksWaitWhileTheirChannelIsOut(t *testing.T) {
 		if n := h.tries(ids); n != 1 {
 			h.t.Errorf("%d tries were counted, want that of the first", n)
 		}
-		want := notify.Outage{Everywhere: true, Channel: "memory:default", Class: notify.ClassTransient, Code: "401", Since: start, ProbeOn: start.Add(time.Second)}
+		want := notify.Outage{Everywhere: true, Channel: "memory:default", Class: channel.ClassTransient, Code: "401", Since: start, ProbeOn: start.Add(time.Second)}
 		if out := h.outages(); len(out) != 1 || out[0] != want {
 			h.t.Errorf("outages are %+v", out)
 		}
@@ -191,7 +192,7 @@ func TestAnOutageOfAChannelBindsMessagesAndLinks(t *testing.T) {
 			drain()
 		}
 		h.status(more, survey.StatusSent)
-		if out := h.outages(); len(out) != 0 || !slices.ContainsFunc(h.sent()[began:], func(m notify.Message) bool { return m.Text == "message b" }) {
+		if out := h.outages(); len(out) != 0 || !slices.ContainsFunc(h.sent()[began:], func(m channel.Message) bool { return m.Text == "message b" }) {
 			h.t.Errorf("still out: %+v", out)
 		}
 	})
@@ -234,7 +235,7 @@ func TestALinkThatTheChannelRefusedInTheEndIsHeld(t *testing.T) {
 
 func refusedInTheEnd(t *testing.T, opened bool) {
 	eachHost(t, nil, func(h *host) {
-		h.use(survey.Options{}, through(func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+		h.use(survey.Options{}, through(func(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 			if m.Metadata["customerRef"] != "cust-123" {
 				return h.send(ctx, m)
 			}
@@ -244,7 +245,7 @@ func refusedInTheEnd(t *testing.T, opened bool) {
 					h.t.Error(err)
 				}
 			}
-			return notify.Receipt{}, revoked
+			return channel.Receipt{}, revoked
 		}))
 		id := h.links(1)[0]
 		for range 8 {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/testlevel"
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/form"
@@ -468,11 +468,11 @@ func TestAValueOfFewResponsesIsHidden(t *testing.T) {
 func TestALinkIsAskedOnceThoughItIsAnsweredAmidItsSend(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
-		h.use(survey.Options{}, through(func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+		h.use(survey.Options{}, through(func(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 			if _, err := h.survey.Submit(ctx, tokenOf(linkIn(m)), survey.Response{Answers: json.RawMessage(`{"rate": 7}`)}); err != nil {
 				h.t.Error(err)
 			}
-			return notify.Receipt{}, nil
+			return channel.Receipt{}, nil
 		}))
 		h.linked(definition("0d", nil))
 		h.drain()

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/form"
 )
@@ -24,10 +25,10 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 //
 //spec:t-067
 func TestTheFirstSendInDoubtIsMadeOnceMore(t *testing.T) {
-	for name, again := range map[string]error{"it goes out": nil, "a doubt again": notify.Unknown("", io.EOF)} {
+	for name, again := range map[string]error{"it goes out": nil, "a doubt again": channel.Unknown("", io.EOF)} {
 		t.Run(name, func(t *testing.T) {
 			eachHost(t, nil, func(h *host) {
-				h.fails(notify.Unknown("", io.EOF))
+				h.fails(channel.Unknown("", io.EOF))
 				id := h.linked(csiGR)
 				h.drain()
 				if i := h.status(id, survey.StatusPending); i.InDoubt || i.IsOnSupportHold || len(h.sent()) != 1 {
@@ -60,7 +61,7 @@ func TestASendInDoubtIsTakenForMade(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		id := h.linked(csiGR)
 		h.drain()
-		h.fails(notify.Unknown("", io.EOF))
+		h.fails(channel.Unknown("", io.EOF))
 		h.at(day)
 		i := h.status(id, survey.StatusSent)
 		if i.SendOrdinal != 2 || i.InDoubt || len(h.sent()) != 2 {
@@ -68,7 +69,7 @@ func TestASendInDoubtIsTakenForMade(t *testing.T) {
 		}
 	})
 	eachHost(t, &survey.Options{InDoubt: notify.AssumeSent}, func(h *host) {
-		h.fails(notify.Unknown("", io.EOF))
+		h.fails(channel.Unknown("", io.EOF))
 		id := h.linked(csiGR)
 		h.drain()
 		i := h.status(id, survey.StatusSent)
@@ -83,7 +84,7 @@ func TestASendInDoubtIsTakenForMade(t *testing.T) {
 
 func TestASendInDoubtIsRepeatedIfTheHostSaysSo(t *testing.T) {
 	eachHost(t, &survey.Options{InDoubt: notify.Resend}, func(h *host) {
-		h.fails(notify.Unknown("", io.EOF))
+		h.fails(channel.Unknown("", io.EOF))
 		id := h.linked(csiGR)
 		h.drain()
 		h.fails(nil)
@@ -102,7 +103,7 @@ func TestASendInDoubtIsRepeatedIfTheHostSaysSo(t *testing.T) {
 // A provider that never answers is not called without end.
 func TestRepeatsOfASendInDoubtAreLimited(t *testing.T) {
 	eachHost(t, &survey.Options{InDoubt: notify.Resend}, func(h *host) {
-		h.fails(notify.Unknown("", io.EOF))
+		h.fails(channel.Unknown("", io.EOF))
 		id := h.linked(csiGR)
 		for _, after := range []time.Duration{0, 6 * time.Minute, 23 * time.Minute, 90 * time.Minute, 9 * time.Hour, 36 * time.Hour, 5 * day} {
 			h.at(after)
@@ -124,7 +125,7 @@ func TestASendInDoubtWaitsForAPersonIfTheHostSaysSo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachHost(t, &survey.Options{InDoubt: notify.Hold}, func(h *host) {
-				h.fails(notify.Unknown("", io.EOF))
+				h.fails(channel.Unknown("", io.EOF))
 				id := h.linked(csiGR)
 				h.drain()
 				h.fails(nil)
@@ -146,12 +147,12 @@ func TestASendInDoubtWaitsForAPersonIfTheHostSaysSo(t *testing.T) {
 
 // asked is a channel that can tell afterwards.
 type asked struct {
-	notify.Channel
-	knows notify.LookupResult
-	about []notify.Message
+	channel.Channel
+	knows channel.LookupResult
+	about []channel.Message
 }
 
-func (a *asked) Lookup(_ context.Context, m notify.Message) (notify.LookupResult, error) {
+func (a *asked) Lookup(_ context.Context, m channel.Message) (channel.LookupResult, error) {
 	a.about = append(a.about, m)
 	return a.knows, nil
 }
@@ -159,18 +160,18 @@ func (a *asked) Lookup(_ context.Context, m notify.Message) (notify.LookupResult
 // A provider that can tell is asked before the policy decides.
 func TestAProviderThatCanTellSettlesADoubt(t *testing.T) {
 	for name, c := range map[string]struct {
-		knows notify.LookupResult
+		knows channel.LookupResult
 		log   []string
 	}{
-		"accepted":    {notify.LookupResult{Status: notify.LookupAccepted, Receipt: notify.Receipt{ID: "p1"}}, []string{"0/1 unknown InDoubt", "0/1 delivered"}},
-		"absent":      {notify.LookupResult{Status: notify.LookupAbsent}, []string{"0/1 unknown InDoubt", "0/1 failed Absent", "0/2 delivered"}},
-		"cannot tell": {notify.LookupResult{}, []string{"0/1 unknown InDoubt", "0/2 delivered"}},
+		"accepted":    {channel.LookupResult{Status: channel.LookupAccepted, Receipt: channel.Receipt{ID: "p1"}}, []string{"0/1 unknown InDoubt", "0/1 delivered"}},
+		"absent":      {channel.LookupResult{Status: channel.LookupAbsent}, []string{"0/1 unknown InDoubt", "0/1 failed Absent", "0/2 delivered"}},
+		"cannot tell": {channel.LookupResult{}, []string{"0/1 unknown InDoubt", "0/2 delivered"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, nil, func(h *host) {
 				a := &asked{Channel: h.memory(), knows: c.knows}
 				h.use(survey.Options{}, a)
-				h.fails(notify.Unknown("", io.EOF))
+				h.fails(channel.Unknown("", io.EOF))
 				id := h.linked(csiGR)
 				h.drain()
 				h.fails(nil)
@@ -198,16 +199,16 @@ func TestI9_ACallThatOutlivesItsLeaseIsNotRepeated(t *testing.T) {
 	}{
 		"held, then accepted":  {notify.Hold, nil, []string{"0/1 unknown LeaseLost", "0/1 delivered"}, true},
 		"assumed and accepted": {notify.AssumeSent, nil, []string{"0/1 unknown LeaseLost", "0/1 delivered"}, true},
-		"assumed and refused":  {notify.AssumeSent, notify.Permanent("550", nil), []string{"0/1 unknown LeaseLost", "0/1 refused 550"}, true},
-		"held, then refused":   {notify.Hold, notify.Permanent("550", nil), []string{"0/1 unknown LeaseLost", "0/1 refused 550"}, false},
+		"assumed and refused":  {notify.AssumeSent, channel.Permanent("550", nil), []string{"0/1 unknown LeaseLost", "0/1 refused 550"}, true},
+		"held, then refused":   {notify.Hold, channel.Permanent("550", nil), []string{"0/1 unknown LeaseLost", "0/1 refused 550"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachHost(t, nil, func(h *host) {
 				called, answer := make(chan struct{}), make(chan struct{})
-				h.use(survey.Options{InDoubt: c.policy}, through(func(context.Context, notify.Message) (notify.Receipt, error) {
+				h.use(survey.Options{InDoubt: c.policy}, through(func(context.Context, channel.Message) (channel.Receipt, error) {
 					called <- struct{}{}
 					<-answer
-					return notify.Receipt{}, c.answer
+					return channel.Receipt{}, c.answer
 				}))
 				id := h.linked(csiGR)
 				slow, done := h.survey, make(chan error)
@@ -280,7 +281,7 @@ func TestAResultIsKeptWhileAnotherCallGoesOn(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		slow, answer := make(chan struct{}, 1), make(chan struct{})
 		slow <- struct{}{}
-		h.use(survey.Options{}, through(func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+		h.use(survey.Options{}, through(func(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 			select {
 			case <-slow: // the first
 				<-answer
@@ -345,7 +346,7 @@ func TestI26_WhoAnswersAfterTheClaimIsNotSentToAnyMore(t *testing.T) {
 // stands, and the send is in the log.
 func TestACallUnderWayDoesNotUndoAnAnswer(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
-		h.use(survey.Options{}, through(func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+		h.use(survey.Options{}, through(func(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 			if m.Attempt == 2 {
 				if _, err := h.survey.Submit(ctx, tokenOf(linkIn(m)), rated); err != nil {
 					h.t.Error(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/form"
@@ -79,7 +80,7 @@ func TestAChannelThatAlwaysFailsIsGivenUpAndExpires(t *testing.T) {
 // A provider that asks for a longer pause gets it.
 func TestAProviderMayAskForALongerPause(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
-		h.fails(notify.Transient("throttled", 2*time.Hour, nil))
+		h.fails(channel.Transient("throttled", 2*time.Hour, nil))
 		id := h.linked(csiGR)
 		h.drain()
 		h.at(time.Hour)
@@ -98,10 +99,10 @@ func TestARefusalForGoodStopsTheSchedule(t *testing.T) {
 		answer error
 		log    string
 	}{
-		"the provider": {answer: notify.Permanent("550", nil), log: "0/1 refused 550"},
+		"the provider": {answer: channel.Permanent("550", nil), log: "0/1 refused 550"},
 		"the renderer": {
 			opts: survey.Options{Renderer: rendererFunc(func(form.LinkData) (form.Parts, error) {
-				return form.Parts{}, fmt.Errorf("no text: %w", notify.Permanent("", nil))
+				return form.Parts{}, fmt.Errorf("no text: %w", channel.Permanent("", nil))
 			})},
 			log: "0/0 refused RenderFailed",
 		},
@@ -142,7 +143,7 @@ func TestAPanicFailsItsOwnRow(t *testing.T) {
 				panic("a renderer")
 			}
 			return form.Parts{Text: d.URL}, nil
-		})}, through(func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+		})}, through(func(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 			if m.Metadata["candidateMetadata"] == `{"wip":"2"}` {
 				panic("a channel")
 			}
@@ -313,9 +314,9 @@ func TestPausesAndRedirectionsOfNotifyHold(t *testing.T) {
 //spec:t-085
 func TestASuppressedAddressGetsNoLink(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
-		h.use(survey.Options{}, notify.ChannelFunc("sms:test", h.send))
+		h.use(survey.Options{}, channel.Func("sms:test", h.send))
 		support := notify.New(h.store, nil)
-		err := support.Contacts().Suppress(h.t.Context(), "", notify.Unsubscribe, someone, notify.Destination{Method: "sms", Address: "+9647700000001"})
+		err := support.Contacts().Suppress(h.t.Context(), "", channel.Unsubscribe, someone, notify.Destination{Method: "sms", Address: "+9647700000001"})
 		if err != nil {
 			h.t.Fatal(err)
 		}
@@ -343,25 +344,25 @@ func (b *buffer) Write(p []byte) (int, error) {
 // customer.
 func TestI29_TheLogHoldsNothingOfTheCustomer(t *testing.T) {
 	const canary = "+964 770 000 0001"
-	for name, fault := range map[string]func(*survey.Options) notify.Channel{
-		"a renderer that panics": func(o *survey.Options) notify.Channel {
+	for name, fault := range map[string]func(*survey.Options) channel.Channel{
+		"a renderer that panics": func(o *survey.Options) channel.Channel {
 			o.Renderer = rendererFunc(func(form.LinkData) (form.Parts, error) { panic(canary) })
 			return through(nothingSent)
 		},
-		"a renderer that fails": func(o *survey.Options) notify.Channel {
+		"a renderer that fails": func(o *survey.Options) channel.Channel {
 			o.Renderer = rendererFunc(func(form.LinkData) (form.Parts, error) { return form.Parts{}, errors.New(canary) })
 			return through(nothingSent)
 		},
-		"a gate that fails": func(o *survey.Options) notify.Channel {
+		"a gate that fails": func(o *survey.Options) channel.Channel {
 			o.HostGates = []notify.Gate{&hostGate{err: errors.New(canary)}}
 			return through(nothingSent)
 		},
-		"a channel that panics": func(*survey.Options) notify.Channel {
-			return through(func(context.Context, notify.Message) (notify.Receipt, error) { panic(canary) })
+		"a channel that panics": func(*survey.Options) channel.Channel {
+			return through(func(context.Context, channel.Message) (channel.Receipt, error) { panic(canary) })
 		},
-		"a channel that fails": func(*survey.Options) notify.Channel {
-			return through(func(context.Context, notify.Message) (notify.Receipt, error) {
-				return notify.Receipt{}, notify.Transient("550", 0, errors.New(canary))
+		"a channel that fails": func(*survey.Options) channel.Channel {
+			return through(func(context.Context, channel.Message) (channel.Receipt, error) {
+				return channel.Receipt{}, channel.Transient("550", 0, errors.New(canary))
 			})
 		},
 	} {
@@ -388,6 +389,6 @@ func TestI29_TheLogHoldsNothingOfTheCustomer(t *testing.T) {
 	}
 }
 
-func nothingSent(context.Context, notify.Message) (notify.Receipt, error) {
-	return notify.Receipt{}, errors.New("not to be called")
+func nothingSent(context.Context, channel.Message) (channel.Receipt, error) {
+	return channel.Receipt{}, errors.New("not to be called")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
@@ -73,8 +74,8 @@ type sending struct {
 	version *version
 	trigger *form.Trigger
 	grace   time.Duration
-	channel notify.Channel
-	message notify.Message
+	channel channel.Channel
+	message channel.Message
 	// composed says that message is complete.
 	composed bool
 	// probe says that the channel is out, and the link finds out whether it still is.
@@ -279,7 +280,7 @@ func (s asker) apply(it *sending, v notify.Verdict) bool {
 // attempt is what gates are told. They know a recipient by the customer reference
 // over all that the host sends, or else by method and address.
 func (s asker) attempt(it *sending) notify.Attempt {
-	r, method := it.Row, notify.Method(it.Row.Channel)
+	r, method := it.Row, channel.Method(it.Row.Channel)
 	var hashKey []byte
 	if s.options.Gates != nil {
 		hashKey = s.options.Gates.HashKey

@@ -15,6 +15,7 @@ import (
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/storage/postgres"
@@ -106,7 +107,7 @@ func TestAScheduleWithoutReminders(t *testing.T) {
 	})
 }
 
-func attempts(calls []notify.Message) (out []int) {
+func attempts(calls []channel.Message) (out []int) {
 	for _, m := range calls {
 		out = append(out, m.Attempt)
 	}
@@ -144,7 +145,7 @@ func copyOfLinks(t *testing.T, open func(mock clock.Clock, environment string) (
 	mock := clock.NewMock()
 	mock.Set(start)
 	h := &host{t: t, clock: mock}
-	a := &asked{Channel: h.memory(), knows: notify.LookupResult{Status: notify.LookupAccepted}}
+	a := &asked{Channel: h.memory(), knows: channel.LookupResult{Status: channel.LookupAccepted}}
 	reopen := func(environment string) {
 		store, err := open(mock, environment)
 		if err != nil {
@@ -156,7 +157,7 @@ func copyOfLinks(t *testing.T, open func(mock clock.Clock, environment string) (
 	}
 	reopen("production")
 	h.publish(definition("0d", nil))
-	h.fails(notify.Unknown("", io.EOF))
+	h.fails(channel.Unknown("", io.EOF))
 	doubt := h.ingest().Items[0].Instances[0].PublicID
 	if _, err := h.survey.PollOnce(t.Context(), 10); err != nil { // in doubt now
 		t.Fatal(err)
@@ -210,8 +211,8 @@ func TestNewPanicsOnWhatOnlyAProgrammerGetsWrong(t *testing.T) {
 				t.Error(got)
 			}
 		}()
-		none := func(context.Context, notify.Message) (notify.Receipt, error) { return notify.Receipt{}, nil }
-		chain := notify.Failover(notify.ChannelFunc("email:first", none), notify.ChannelFunc("email:second", none))
+		none := func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, nil }
+		chain := notify.Failover(channel.Func("email:first", none), channel.Func("email:second", none))
 		survey.New(memory.New(nil), &survey.Options{SurveyURL: "https://host.example/{token}"}, chain)
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -110,7 +111,7 @@ type core struct {
 	store    storage.Store
 	tx       storage.Tx // of a bound copy
 	options  Options
-	channels map[string]notify.Channel
+	channels map[string]channel.Channel
 	gates    []notify.Gate
 	watch    *outage.Watch
 	links    *linkKeyring
@@ -150,11 +151,11 @@ var errForeignTx = errors.New("survey: the transaction belongs to another store"
 // {token}, and a link key of fewer than 32 bytes.
 //
 //spec:t-063
-func New(store storage.Store, opts *Options, channels ...notify.Channel) *Service {
+func New(store storage.Store, opts *Options, channels ...channel.Channel) *Service {
 	if store == nil {
 		panic("survey: New needs a store")
 	}
-	s := &Service{&core{store: store, options: opts.withDefaults(), channels: map[string]notify.Channel{}}}
+	s := &Service{&core{store: store, options: opts.withDefaults(), channels: map[string]channel.Channel{}}}
 	s.watch = outage.New(store, s.options.Logger, s.options.CallTimeout)
 	s.links = newLinkKeyring(&s.options)
 	if url := s.options.SurveyURL; url != "" || len(channels) > 0 {
@@ -166,7 +167,7 @@ func New(store storage.Store, opts *Options, channels ...notify.Channel) *Servic
 		if c == nil {
 			panic("survey: New: a nil channel")
 		}
-		if _, ok := c.(interface{ Chain() []notify.Channel }); ok {
+		if _, ok := c.(interface{ Chain() []channel.Channel }); ok {
 			panic("survey: New: " + c.Key() + " is a chain (notify.Failover), and surveys do not fail over")
 		}
 		if s.channels[c.Key()] != nil {

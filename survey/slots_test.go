@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/survey"
 )
 
 // bounded is a channel with connections for two calls.
-type bounded struct{ notify.Channel }
+type bounded struct{ channel.Channel }
 
 func (bounded) MaxCalls() int { return 2 }
 
@@ -20,7 +20,7 @@ func (bounded) MaxCalls() int { return 2 }
 func TestALinkIsNotedAsCalledWhenAConnectionIsFree(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		begun, answer := make(chan struct{}, 5), make(chan struct{})
-		h.use(survey.Options{}, bounded{through(func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+		h.use(survey.Options{}, bounded{through(func(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 			begun <- struct{}{}
 			<-answer
 			return h.send(ctx, m)

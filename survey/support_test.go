@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -155,7 +155,7 @@ func TestSupportActsWhileTheChannelIsCalled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachHost(t, nil, func(h *host) {
 				var id string
-				h.use(survey.Options{}, through(func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+				h.use(survey.Options{}, through(func(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 					act(h, id)
 					return h.send(ctx, m)
 				}))

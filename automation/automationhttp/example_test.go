@@ -18,6 +18,7 @@ import (
 	"github.com/belfry-go/belfry/automation/automationhttp"
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -27,9 +28,9 @@ func ExampleReportRuns() {
 	clk := clock.NewMock()
 	clk.Set(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC))
 	store := memory.New(&memory.Options{Clock: clk})
-	out := notify.New(store, nil, notify.ChannelFunc("email:print", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	out := notify.New(store, nil, channel.Func("email:print", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		fmt.Println(m.To, "-", m.Subject)
-		return notify.Receipt{}, nil
+		return channel.Receipt{}, nil
 	}))
 	work := automation.New(store, out, nil)
 	reports := report.New(store, work, out, nil)

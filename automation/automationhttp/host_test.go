@@ -23,6 +23,7 @@ import (
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -80,11 +81,11 @@ func eachHost(t *testing.T, guarded bool, test func(*host)) {
 func newHost(t *testing.T, store storage.Store, clk *clock.Mock, guarded bool) *host {
 	h := &host{T: t, clock: clk}
 	logger := slog.New(slog.NewTextHandler(h, nil))
-	out := notify.New(store, &notify.Options{Logger: logger}, notify.ChannelFunc("email:print", func(context.Context, notify.Message) (notify.Receipt, error) {
+	out := notify.New(store, &notify.Options{Logger: logger}, channel.Func("email:print", func(context.Context, channel.Message) (channel.Receipt, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.sent++
-		return notify.Receipt{}, nil
+		return channel.Receipt{}, nil
 	}))
 	h.work = automation.New(store, out, &automation.Options{Logger: slog.New(slog.DiscardHandler)})
 	h.reports = report.New(store, h.work, out, nil)

@@ -17,6 +17,7 @@ import (
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -62,7 +63,7 @@ func TestAReportThatIsTooLargeIsStoppedAtItsLimit(t *testing.T) {
 		}
 		w.create(weekly(nil))
 		w.pollAt(at(3, 2, 9, 0))
-		if want := int64(notify.MaxAttachments); gave != want-1000+1 || !errors.Is(ended, notify.ErrContent) {
+		if want := int64(notify.MaxAttachments); gave != want-1000+1 || !errors.Is(ended, channel.ErrContent) {
 			w.Errorf("%d bytes were taken, then %v", gave, ended)
 		}
 		got := w.run(monday)

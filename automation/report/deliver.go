@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // maxNamed is how many recipients a notification job names itself.
@@ -156,7 +157,7 @@ func (d delivery) eventData(ctx context.Context, t Type) (json.RawMessage, error
 		return nil, fmt.Errorf("report: Data: %w", err)
 	}
 	if len(encoded) > maxData {
-		return nil, automation.Permanent(fmt.Errorf("%w: Data has %d bytes, more than %d", notify.ErrContent, len(encoded), maxData))
+		return nil, automation.Permanent(fmt.Errorf("%w: Data has %d bytes, more than %d", channel.ErrContent, len(encoded), maxData))
 	}
 	run := d.run
 	data := reportData{

@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -133,13 +134,13 @@ type file struct {
 // one fails is collected in its time, as nobody keeps it.
 func (t Type) write(ctx context.Context, blobs storage.Blobs, parts []Part) ([]file, error) {
 	if len(parts) > maxParts {
-		return nil, automation.Permanent(fmt.Errorf("%w: %d parts, more than %d", notify.ErrContent, len(parts), maxParts))
+		return nil, automation.Permanent(fmt.Errorf("%w: %d parts, more than %d", channel.ErrContent, len(parts), maxParts))
 	}
 	left := t.MaxBytes
 	var out []file
 	for i, p := range parts {
 		ref, err := p.store(ctx, blobs, left)
-		if errors.Is(err, notify.ErrContent) {
+		if errors.Is(err, channel.ErrContent) {
 			err = automation.Permanent(err) // the next try would make just this
 		}
 		if err != nil {
@@ -155,7 +156,7 @@ func (t Type) write(ctx context.Context, blobs storage.Blobs, parts []Part) ([]f
 // ends the other.
 func (p Part) store(ctx context.Context, blobs storage.Blobs, limit int64) (ref notify.AttachmentRef, err error) {
 	if p.Write == nil {
-		return ref, fmt.Errorf("%w: it has no Write", notify.ErrContent)
+		return ref, fmt.Errorf("%w: it has no Write", channel.ErrContent)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -21,6 +21,7 @@ import (
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -45,7 +46,7 @@ type world struct {
 	mu     sync.Mutex // guards what follows, which passes write
 	build  func(ctx context.Context, run report.Run) (report.Report, error)
 	built  []report.Run
-	sent   []notify.Message
+	sent   []channel.Message
 	refuse error  // what channels answer; nil: they accept
 	unit   string // the zone of the business unit "north"
 }
@@ -62,7 +63,7 @@ func eachWorld(t *testing.T, story func(w *world)) {
 
 func newWorld(t *testing.T, store storage.Store, clk *clock.Mock, change func(*report.Type)) *world {
 	w := &world{T: t, ctx: t.Context(), store: store, clk: clk, build: salesReport, unit: "Europe/Dublin"}
-	w.out = notify.New(store, &notify.Options{Logger: quiet}, notify.ChannelFunc("email:print", w.send), notify.ChannelFunc("sms:print", w.send))
+	w.out = notify.New(store, &notify.Options{Logger: quiet}, channel.Func("email:print", w.send), channel.Func("sms:print", w.send))
 	w.work = automation.New(store, w.out, &automation.Options{Logger: quiet, Zone: func(_ context.Context, _ automation.Scope, unit string) (string, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -97,14 +98,14 @@ func (w *world) builds(ctx context.Context, run report.Run) (report.Report, erro
 	return build(ctx, run)
 }
 
-func (w *world) send(_ context.Context, m notify.Message) (notify.Receipt, error) {
+func (w *world) send(_ context.Context, m channel.Message) (channel.Receipt, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.refuse != nil {
-		return notify.Receipt{}, w.refuse
+		return channel.Receipt{}, w.refuse
 	}
 	w.sent = append(w.sent, m)
-	return notify.Receipt{ID: fmt.Sprint(len(w.sent))}, nil
+	return channel.Receipt{ID: fmt.Sprint(len(w.sent))}, nil
 }
 
 // salesReport is a CSV of one line.
@@ -167,7 +168,7 @@ func (w *world) must(err error) {
 }
 
 // pollAt moves the clock and does all that is due. It returns what was sent.
-func (w *world) pollAt(on time.Time) []notify.Message {
+func (w *world) pollAt(on time.Time) []channel.Message {
 	w.Helper()
 	w.mu.Lock()
 	before := len(w.sent)
@@ -212,7 +213,7 @@ func (w *world) run(key string) report.RunDetail {
 	return d
 }
 
-func subjects(messages []notify.Message) []string {
+func subjects(messages []channel.Message) []string {
 	var out []string
 	for _, m := range messages {
 		out = append(out, m.To+": "+m.Subject)

@@ -17,6 +17,7 @@ import (
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -79,9 +80,9 @@ func TestAnHourOfBuildingHoldsNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(nil)
 		var sent, tries atomic.Int32
-		out := notify.New(store, &notify.Options{Logger: quiet}, notify.ChannelFunc("email:print", func(context.Context, notify.Message) (notify.Receipt, error) {
+		out := notify.New(store, &notify.Options{Logger: quiet}, channel.Func("email:print", func(context.Context, channel.Message) (channel.Receipt, error) {
 			sent.Add(1)
-			return notify.Receipt{}, nil
+			return channel.Receipt{}, nil
 		}))
 		work := automation.New(store, out, &automation.Options{Logger: quiet})
 		var short time.Duration // after which the handler of another type ran

@@ -16,6 +16,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -151,7 +152,7 @@ func (f *faults) recipients(all []notify.Recipient) {
 		case r.Channel == "" && r.Inbox == "":
 			f.Add(at, "has neither Channel nor Inbox")
 		case r.Channel != "":
-			_, err := keys.OutgoingMessageRow(strings.Repeat("0", 40), notify.Method(r.Channel), 0)
+			_, err := keys.OutgoingMessageRow(strings.Repeat("0", 40), channel.Method(r.Channel), 0)
 			f.Because(at+".Channel", err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -239,7 +240,7 @@ func (r renderer) Render(ctx context.Context, j notify.Job, to notify.Recipient)
 	if err != nil {
 		return notify.Content{}, err
 	}
-	mail := notify.Method(to.Channel) == "email"
+	mail := channel.Method(to.Channel) == "email"
 	for _, f := range data.Report.Inline {
 		switch {
 		case f.Body:
@@ -265,7 +266,7 @@ func (r renderer) body(ctx context.Context, c *notify.Content, f fileData) error
 		return fmt.Errorf("report: body: %w", err)
 	}
 	defer in.Close()
-	text, err := io.ReadAll(io.LimitReader(in, notify.MaxHTML+1)) // the limit of a text is checked by its owner
+	text, err := io.ReadAll(io.LimitReader(in, channel.MaxHTML+1)) // the limit of a text is checked by its owner
 	if err != nil {
 		return fmt.Errorf("report: body: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/settings"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -31,9 +32,9 @@ func Example() {
 	invoices := map[string]invoice{"4711": {automation.Date{Year: 2026, Month: 5, Day: 4}, "dublin", "sam@example.com"}}
 
 	set := settings.New(store, &settings.Options{Types: []string{"invoice"}})
-	out := notify.New(store, nil, notify.ChannelFunc("email:print", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	out := notify.New(store, nil, channel.Func("email:print", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		fmt.Println(clk.Now().Format(time.DateTime), m.To, "-", m.Subject)
-		return notify.Receipt{ID: "1"}, nil
+		return channel.Receipt{ID: "1"}, nil
 	}))
 	reminders := automation.New(store, out, &automation.Options{Settings: set, Zone: set.Zone})
 	reminders.Register(automation.ReminderType{

@@ -19,6 +19,7 @@ import (
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -81,12 +82,12 @@ func newWorld(t *testing.T, store storage.Store, clk *clock.Mock) *world {
 	return w
 }
 
-func (w *world) channel(key string) notify.Channel {
-	return notify.ChannelFunc(key, func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+func (w *world) channel(key string) channel.Channel {
+	return channel.Func(key, func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.sent = append(w.sent, key+" "+m.Subject)
-		return notify.Receipt{ID: fmt.Sprint(len(w.sent))}, nil
+		return channel.Receipt{ID: fmt.Sprint(len(w.sent))}, nil
 	})
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -31,11 +32,11 @@ type provider struct {
 
 func (p *provider) Key() string { return "email:count" }
 
-func (p *provider) Send(_ context.Context, m notify.Message) (notify.Receipt, error) {
+func (p *provider) Send(_ context.Context, m channel.Message) (channel.Receipt, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.sent[m.To]++
-	return notify.Receipt{ID: m.ID}, nil
+	return channel.Receipt{ID: m.ID}, nil
 }
 
 // mails says how many there were, and how many of them went to the same people.

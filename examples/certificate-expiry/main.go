@@ -26,7 +26,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/file"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -178,7 +178,7 @@ type stalling struct {
 }
 
 // Send sends, or stops for ever.
-func (c *stalling) Send(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+func (c *stalling) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 	if !c.on || c.clk.Now().Before(killedOn) {
 		return c.Channel.Send(ctx, m)
 	}

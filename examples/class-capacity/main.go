@@ -25,6 +25,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -91,19 +92,19 @@ type mails struct {
 	new map[string][]string
 }
 
-func (m *mails) send(_ context.Context, msg notify.Message) (notify.Receipt, error) {
+func (m *mails) send(_ context.Context, msg channel.Message) (channel.Receipt, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	name, _, _ := strings.Cut(msg.To, "@")
 	m.new[name] = append(m.new[name], msg.Subject)
-	return notify.Receipt{ID: msg.ID}, nil
+	return channel.Receipt{ID: msg.ID}, nil
 }
 
 func main() {
 	ctx, clk := context.Background(), clock.NewMock() // a real program leaves the clock out
 	store := memory.New(&memory.Options{Clock: clk})
 	outbox := &mails{}
-	out := notify.New(store, nil, notify.ChannelFunc("email:table", outbox.send))
+	out := notify.New(store, nil, channel.Func("email:table", outbox.send))
 	reminders := automation.New(store, out, nil)
 	reminders.Register(automation.ReminderType{
 		Name: "capacity", Zone: "Europe/Dublin", // where the days of OncePerDay begin

@@ -22,6 +22,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/notifyhttp"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -38,43 +39,43 @@ func (pigeons) Provider() string { return "loft" }
 
 // Send makes one request. What the error says decides whether the message may be
 // sent again.
-func (p pigeons) Send(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+func (p pigeons) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 	body, err := json.Marshal(map[string]string{"id": m.ID, "to": m.To, "text": m.Text})
 	if err != nil {
-		return notify.Receipt{}, notify.Permanent("json", err)
+		return channel.Receipt{}, channel.Permanent("json", err)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.loft, bytes.NewReader(body))
 	if err != nil {
-		return notify.Receipt{}, notify.Permanent("url", err)
+		return channel.Receipt{}, channel.Permanent("url", err)
 	}
 	req.GetBody = nil // the transport must not repeat a POST by itself
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return notify.Receipt{}, err // dialling failed: tried again; cut off: in doubt
+		return channel.Receipt{}, err // dialling failed: tried again; cut off: in doubt
 	}
 	defer resp.Body.Close()
 	switch resp.StatusCode {
 	case http.StatusAccepted:
-		return notify.Receipt{ID: resp.Header.Get("Flight")}, nil
+		return channel.Receipt{ID: resp.Header.Get("Flight")}, nil
 	case http.StatusTooManyRequests:
-		return notify.Receipt{}, notify.Transient("429", 0, nil) // definitely not taken
+		return channel.Receipt{}, channel.Transient("429", 0, nil) // definitely not taken
 	case http.StatusNotFound:
-		return notify.Receipt{}, notify.Permanent("404", nil) // nobody lives there
+		return channel.Receipt{}, channel.Permanent("404", nil) // nobody lives there
 	}
-	return notify.Receipt{}, notify.Unknown(fmt.Sprint(resp.StatusCode), nil)
+	return channel.Receipt{}, channel.Unknown(fmt.Sprint(resp.StatusCode), nil)
 }
 
 // Events understands a callback. It proves first, on the raw bytes, and reads then.
-func (p pigeons) Events(r notify.WebhookRequest) ([]notify.StatusEvent, error) {
+func (p pigeons) Events(r channel.WebhookRequest) ([]channel.StatusEvent, error) {
 	if len(p.secret) == 0 || !hmac.Equal([]byte(r.Header.Get("Signature")), []byte(p.sign(r.Body))) {
-		return nil, notify.ErrWebhookRefused
+		return nil, channel.ErrWebhookRefused
 	}
 	var said struct{ Flight, ID, Fate string }
 	if err := json.Unmarshal(r.Body, &said); err != nil {
 		return nil, err
 	}
-	kinds := map[string]notify.StatusKind{"landed": notify.KindDelivered, "lost": notify.KindFailed}
-	return []notify.StatusEvent{{EventID: said.Flight, MessageID: said.ID, Kind: kinds[said.Fate], Code: said.Fate}}, nil
+	kinds := map[string]channel.StatusKind{"landed": channel.KindDelivered, "lost": channel.KindFailed}
+	return []channel.StatusEvent{{EventID: said.Flight, MessageID: said.ID, Kind: kinds[said.Fate], Code: said.Fate}}, nil
 }
 
 func (p pigeons) sign(body []byte) string {

@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -19,9 +20,9 @@ func main() {
 	ctx, clk := context.Background(), clock.NewMock() // a real program leaves the clock out
 	clk.Set(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC))
 	store := memory.New(&memory.Options{Clock: clk}) // sqlite.Open(ctx, "app.db", nil) in earnest
-	out := notify.New(store, nil, notify.ChannelFunc("email:print", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	out := notify.New(store, nil, channel.Func("email:print", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		fmt.Println(m.To, "-", m.Subject)
-		return notify.Receipt{ID: "1"}, nil
+		return channel.Receipt{ID: "1"}, nil
 	}))
 	reminders := automation.New(store, out, nil)
 	reminders.Register(automation.ReminderType{

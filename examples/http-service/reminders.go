@@ -12,6 +12,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -59,7 +60,7 @@ func (b bookings) Recipients(ctx context.Context, d automation.Due) ([]notify.Re
 
 // newReminders is all of Belfry that this service needs.
 func newReminders(store storage.Store, db *sql.DB, mailer string) (*automation.Scheduler, *notify.Notifier) {
-	out := notify.New(store, nil, notify.ChannelFunc("email:http", func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+	out := notify.New(store, nil, channel.Func("email:http", func(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 		return post(ctx, mailer, m)
 	}))
 	reminders := automation.New(store, out, nil)
@@ -72,23 +73,23 @@ func newReminders(store storage.Store, db *sql.DB, mailer string) (*automation.S
 
 // post hands a mail to a provider that takes JSON. Anything but a clear answer
 // leaves the message in doubt; a retry would not be safe.
-func post(ctx context.Context, url string, m notify.Message) (notify.Receipt, error) {
+func post(ctx context.Context, url string, m channel.Message) (channel.Receipt, error) {
 	body, err := json.Marshal(map[string]string{"to": m.To, "subject": m.Subject, "text": m.Text})
 	if err != nil {
-		return notify.Receipt{}, err
+		return channel.Receipt{}, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
-		return notify.Receipt{}, err
+		return channel.Receipt{}, err
 	}
 	req.GetBody = nil // the transport must not repeat a POST
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return notify.Receipt{}, err
+		return channel.Receipt{}, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusAccepted {
-		return notify.Receipt{}, fmt.Errorf("the provider answers %s", resp.Status)
+		return channel.Receipt{}, fmt.Errorf("the provider answers %s", resp.Status)
 	}
-	return notify.Receipt{ID: resp.Header.Get("Message-Id")}, nil
+	return channel.Receipt{ID: resp.Header.Get("Message-Id")}, nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/settings"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -72,10 +73,10 @@ func main() {
 	clk.Set(time.Date(2026, time.March, 10, 7, 0, 0, 0, time.UTC))
 	store := memory.New(&memory.Options{Clock: clk})
 	zones := map[string]*time.Location{}
-	out := notify.New(store, nil, notify.ChannelFunc("email:print", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	out := notify.New(store, nil, channel.Func("email:print", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		customer, branch, _ := strings.Cut(m.To, "@")
 		fmt.Printf("  %s  %-5s  %s\n", clk.Now().In(zones[branch]).Format("Mon _2 Jan 15:04 MST"), customer, m.Subject)
-		return notify.Receipt{ID: m.ID}, nil
+		return channel.Receipt{ID: m.ID}, nil
 	}))
 	b := books{
 		"1001": {"ada", "dublin.example", date(time.April, 20), 1, false},

@@ -15,6 +15,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/sqlite"
 	"github.com/belfry-go/belfry/support"
@@ -36,20 +37,20 @@ type school struct {
 }
 
 // mailServer refuses Cem, and does not answer for Dia.
-func mailServer(_ context.Context, m notify.Message) (notify.Receipt, error) {
+func mailServer(_ context.Context, m channel.Message) (channel.Receipt, error) {
 	switch who, _, _ := strings.Cut(m.To, "@"); who {
 	case "cem":
-		return notify.Receipt{}, notify.Permanent("550", errors.New("mailbox is full"))
+		return channel.Receipt{}, channel.Permanent("550", errors.New("mailbox is full"))
 	case "dia":
-		return notify.Receipt{}, notify.Unknown("timeout", errors.New("no answer"))
+		return channel.Receipt{}, channel.Unknown("timeout", errors.New("no answer"))
 	}
-	return notify.Receipt{ID: "smtp-" + m.ID[:8]}, nil
+	return channel.Receipt{ID: "smtp-" + m.ID[:8]}, nil
 }
 
 func newSchool(store *sqlite.Store) *school {
 	s := &school{store: store}
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
-	mail := notify.ChannelFunc("email:school", mailServer)
+	mail := channel.Func("email:school", mailServer)
 	s.out = notify.New(store, &notify.Options{Logger: quiet}, mail)
 	s.out.Register(notify.Type{Name: "timetable", InDoubt: notify.Hold, Renderer: notify.Template{Subject: "Your timetable, {{.Recipient.Name}}", Text: "It is on the wall."}})
 	s.reminders = automation.New(store, s.out, &automation.Options{Logger: quiet})
@@ -149,7 +150,7 @@ func (s *school) ask(ctx context.Context, now time.Time) error {
 // report is what providers and support said since: Ada's mails arrived, Eve's bounced, and
 // Fay's last reminder was cancelled.
 func (s *school) report(ctx context.Context) error {
-	for who, kind := range map[string]notify.StatusKind{"ada": notify.KindDelivered, "eve": notify.KindBounced} {
+	for who, kind := range map[string]channel.StatusKind{"ada": channel.KindDelivered, "eve": channel.KindBounced} {
 		messages, _, err := s.out.Support().MessagesOf(ctx, "", notify.Recipient{Ref: who}, storage.Page{})
 		if err != nil {
 			return err
@@ -158,7 +159,7 @@ func (s *school) report(ctx context.Context) error {
 			if m.Status != notify.StatusSentToProvider {
 				continue
 			}
-			if _, err := s.out.Track(ctx, notify.StatusEvent{Provider: "school", EventID: fmt.Sprint(kind, m.MessageID), Kind: kind, Code: "", MessageID: m.MessageID}); err != nil {
+			if _, err := s.out.Track(ctx, channel.StatusEvent{Provider: "school", EventID: fmt.Sprint(kind, m.MessageID), Kind: kind, Code: "", MessageID: m.MessageID}); err != nil {
 				return err
 			}
 		}

@@ -28,7 +28,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/belfry-go/belfry"
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -61,7 +61,7 @@ func serve(ctx context.Context, addr, dir string, w io.Writer) error {
 		fmt.Fprintf(w, format+"\n", args...)
 	}
 	site := "http://" + listener.Addr().String()
-	g, err := openGarage(ctx, dir, nil, site, tell, func(m notify.Message, file string) {
+	g, err := openGarage(ctx, dir, nil, site, tell, func(m channel.Message, file string) {
 		tell("mail to %s: %s\n  %s", m.To, m.Subject, file)
 	})
 	if err != nil {

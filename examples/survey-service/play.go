@@ -16,7 +16,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // story is the service with a clock that it moves itself, and those who call it.
@@ -116,7 +116,7 @@ func (t *story) hear(format string, args ...any) {
 var linkInText = regexp.MustCompile(`http://\S+/s/[a-z0-9]+`)
 
 // mail hears of a mail, and keeps its link.
-func (t *story) mail(m notify.Message, _ string) {
+func (t *story) mail(m channel.Message, _ string) {
 	t.mu.Lock()
 	link := linkInText.FindString(m.Text)
 	known := t.links[m.To] == link

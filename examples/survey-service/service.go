@@ -16,7 +16,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/file"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/sqlite"
@@ -51,7 +51,7 @@ type garage struct {
 
 // openGarage opens the database and starts nothing. site is where the form will be, a
 // nil clk is the real clock, and sent hears of each mail. The caller closes the store.
-func openGarage(ctx context.Context, dir string, clk clock.Clock, site string, tell func(string, ...any), sent func(m notify.Message, file string)) (*garage, error) {
+func openGarage(ctx context.Context, dir string, clk clock.Clock, site string, tell func(string, ...any), sent func(m channel.Message, file string)) (*garage, error) {
 	g := &garage{dir: dir, token: rand.Text(), log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})), tell: tell}
 	if err := os.MkdirAll(g.path("tickets"), 0o700); err != nil {
 		return nil, err
@@ -84,11 +84,11 @@ func (g *garage) publish(ctx context.Context) error {
 type mailer struct {
 	*file.Channel
 	dir  string
-	sent func(m notify.Message, file string)
+	sent func(m channel.Message, file string)
 }
 
 // Send writes and tells.
-func (m mailer) Send(ctx context.Context, message notify.Message) (notify.Receipt, error) {
+func (m mailer) Send(ctx context.Context, message channel.Message) (channel.Receipt, error) {
 	receipt, err := m.Channel.Send(ctx, message)
 	if err == nil {
 		m.sent(message, filepath.Join(m.dir, receipt.ID))

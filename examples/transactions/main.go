@@ -24,6 +24,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -83,9 +84,9 @@ func run(ctx context.Context, dsn, file string, w io.Writer) error {
 // the reminder is not yet.
 func (h *host) play(ctx context.Context, id string, clk *clock.Mock) error {
 	mails := 0
-	out := notify.New(h.store, nil, notify.ChannelFunc("email:count", func(context.Context, notify.Message) (notify.Receipt, error) {
+	out := notify.New(h.store, nil, channel.Func("email:count", func(context.Context, channel.Message) (channel.Receipt, error) {
 		mails++
-		return notify.Receipt{ID: id}, nil
+		return channel.Receipt{ID: id}, nil
 	}))
 	reminders := newReminders(h.store, out)
 	today := clk.Now().Truncate(24 * time.Hour)

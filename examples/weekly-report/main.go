@@ -22,6 +22,7 @@ import (
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -51,11 +52,11 @@ func main() {
 	ctx, clk := context.Background(), clock.NewMock() // a real program leaves the clock out
 	clk.Set(time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC))
 	store := memory.New(&memory.Options{Clock: clk})
-	out := notify.New(store, nil, notify.ChannelFunc("email:print", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	out := notify.New(store, nil, channel.Func("email:print", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		unit, _, _ := strings.Cut(m.To, "@")
 		zone := must(time.LoadLocation(branches[unit]))
 		fmt.Printf("  %s  %-17s %s: %q\n", clk.Now().In(zone).Format("Mon _2 Jan 15:04 -0700"), m.To, m.Subject, m.Attachments[0].Data)
-		return notify.Receipt{ID: m.ID}, nil
+		return channel.Receipt{ID: m.ID}, nil
 	}))
 	work := automation.New(store, out, &automation.Options{Zone: zoneOf})
 	reports := report.New(store, work, out, nil)

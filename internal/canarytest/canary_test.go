@@ -21,6 +21,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/dialog360"
 	"github.com/belfry-go/belfry/notify/channel/infobip"
 	"github.com/belfry-go/belfry/notify/channel/sendgrid"
@@ -54,7 +55,7 @@ type story struct {
 	reminders *automation.Scheduler
 	surveys   *survey.Service
 	poller    *belfry.Poller
-	webhooks  []notify.Webhook
+	webhooks  []channel.Webhook
 }
 
 // I-29: reminders, messages and surveys through all channels, whose providers refuse
@@ -91,19 +92,19 @@ func TestI29_NothingPersonalIsInLogsMetricsTracesOrErrors(t *testing.T) {
 
 // overheard keeps the errors of a channel.
 type overheard struct {
-	notify.Channel
+	channel.Channel
 	ears *ears
 }
 
-func (o overheard) Send(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+func (o overheard) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 	r, err := o.Channel.Send(ctx, m)
 	o.ears.failed(err)
 	return r, err
 }
 
-func (s *story) channels() []notify.Channel {
-	var all []notify.Channel
-	add := func(c notify.Channel, err error) {
+func (s *story) channels() []channel.Channel {
+	var all []channel.Channel
+	add := func(c channel.Channel, err error) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -125,9 +126,9 @@ func (s *story) channels() []notify.Channel {
 		s.t.Fatal(err)
 	}
 	return append(all, asked,
-		notify.ChannelFunc("push:panics", func(_ context.Context, m notify.Message) (notify.Receipt, error) { panic(m.To) }),
-		notify.ChannelFunc("push:fails", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
-			return notify.Receipt{}, fmt.Errorf("no way to %s: %w", m.To, errors.New(m.Text))
+		channel.Func("push:panics", func(_ context.Context, m channel.Message) (channel.Receipt, error) { panic(m.To) }),
+		channel.Func("push:fails", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
+			return channel.Receipt{}, fmt.Errorf("no way to %s: %w", m.To, errors.New(m.Text))
 		}))
 }
 
@@ -247,8 +248,8 @@ func (s *story) survey(channel, to string) {
 func (s *story) refuse() {
 	ctx, by := s.t.Context(), notify.By{Actor: "ann", Reason: "a list"}
 	bad := "zinnober\x1b@zinnober.example\r\n"
-	s.ears.failed(s.out.Contacts().Suppress(ctx, "", notify.Complaint, by, notify.Destination{Method: "email", Address: bad}))
-	_, err := s.out.Track(ctx, notify.StatusEvent{Provider: "x", EventID: address, Kind: "Burnt", MessageID: address})
+	s.ears.failed(s.out.Contacts().Suppress(ctx, "", channel.Complaint, by, notify.Destination{Method: "email", Address: bad}))
+	_, err := s.out.Track(ctx, channel.StatusEvent{Provider: "x", EventID: address, Kind: "Burnt", MessageID: address})
 	s.ears.failed(err)
 	s.ears.failed(s.out.Contacts().Unsubscribe(ctx, "zinnober-token", notify.LeaveAll))
 	_, err = s.surveys.Submit(ctx, "zinnober-token", survey.Response{Answers: json.RawMessage(`{"rate":"zinnober-answer"}`)})
@@ -263,15 +264,15 @@ func (s *story) refuse() {
 	s.ears.failed(err)
 	_, err = webhook.New(&webhook.Options{Secrets: []string{"whsec_" + secret}})
 	s.ears.failed(err)
-	for name, make := range map[string]func() (notify.Webhook, error){
-		"sendgrid": func() (notify.Webhook, error) {
+	for name, make := range map[string]func() (channel.Webhook, error){
+		"sendgrid": func() (channel.Webhook, error) {
 			return sendgrid.NewWebhook("MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE83T4O/n84iotIvIW4mdBgQ/7dAfSmpqIM8kF9mN1flpVKS3GRqe62gw+2fNNRaINXvVpiglSI8eNEc6wEA3F+g==")
 		},
-		"twilio": func() (notify.Webhook, error) { return twilio.NewWebhook(secret) },
-		"infobip": func() (notify.Webhook, error) {
+		"twilio": func() (channel.Webhook, error) { return twilio.NewWebhook(secret) },
+		"infobip": func() (channel.Webhook, error) {
 			return infobip.NewWebhook(infobip.WebhookOptions{Username: "zinnober", Password: secret})
 		},
-		"dialog360": func() (notify.Webhook, error) { return dialog360.NewWebhook("X-Secret", secret) },
+		"dialog360": func() (channel.Webhook, error) { return dialog360.NewWebhook("X-Secret", secret) },
 	} {
 		w, err := make()
 		if err != nil {
@@ -287,7 +288,7 @@ type unreadable struct{}
 
 func (unreadable) Provider() string { return "own" }
 
-func (unreadable) Events(r notify.WebhookRequest) ([]notify.StatusEvent, error) {
+func (unreadable) Events(r channel.WebhookRequest) ([]channel.StatusEvent, error) {
 	if r.Header.Get("X-Panic") != "" {
 		panic(string(r.Body))
 	}

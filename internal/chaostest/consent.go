@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 const (
@@ -71,7 +72,7 @@ func (a *arena) ask(ctx context.Context, out *notify.Notifier, round int, want m
 		case 0:
 			err = out.Contacts().SetPreferences(ctx, notify.Preference{RecipientRef: p.Ref, Method: "email", OptedOut: true})
 		case 1:
-			err = out.Contacts().Suppress(ctx, "", notify.HardBounce, notify.By{Actor: "test", Reason: "it bounced"}, notify.Destination{Method: "email", Address: p.Address})
+			err = out.Contacts().Suppress(ctx, "", channel.HardBounce, notify.By{Actor: "test", Reason: "it bounced"}, notify.Destination{Method: "email", Address: p.Address})
 		default:
 			want[p.Address] = 1
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -99,7 +100,7 @@ func (p *posting) plan() {
 		}
 		for i := range 10 {
 			to := notify.Destination{Method: "email", Address: person(fmt.Sprintf("p%05d", i)).Address}
-			if err := out.Contacts().Suppress(ctx, "", notify.Complaint, notify.By{Actor: "test", Reason: "a list"}, to); err != nil {
+			if err := out.Contacts().Suppress(ctx, "", channel.Complaint, notify.By{Actor: "test", Reason: "a list"}, to); err != nil {
 				return err
 			}
 			no := notify.Preference{RecipientRef: fmt.Sprintf("p%05d", p.messages/2+200+i), OptedOut: true}
@@ -192,10 +193,10 @@ func isTold(id string) bool {
 
 // callbacks tells what was delivered since it was last asked.
 func (p *posting) callbacks() {
-	var events []notify.StatusEvent
+	var events []channel.StatusEvent
 	for _, c := range p.provider.log() {
 		if isTold(c.ID) {
-			events = append(events, notify.StatusEvent{Provider: "chaos", EventID: c.ID, Kind: notify.KindDelivered, MessageID: c.ID})
+			events = append(events, channel.StatusEvent{Provider: "chaos", EventID: c.ID, Kind: channel.KindDelivered, MessageID: c.ID})
 		}
 	}
 	since := events[p.told:]
@@ -290,7 +291,7 @@ type deaf struct{ to *client }
 
 func (deaf) Key() string { return channelKey }
 
-func (d deaf) Send(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+func (d deaf) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 	return d.to.Send(ctx, m)
 }
 

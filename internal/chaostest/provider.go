@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 const channelKey = "email:chaos"
@@ -106,42 +106,42 @@ type client struct{ url string }
 
 func (c *client) Key() string { return channelKey }
 
-func (c *client) Send(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+func (c *client) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 	body, err := json.Marshal(call{m.ID, m.Attempt, m.To, m.Metadata["surveyUrl"]})
 	if err != nil {
-		return notify.Receipt{}, err
+		return channel.Receipt{}, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/send", io.NopCloser(bytes.NewReader(body)))
 	if err != nil {
-		return notify.Receipt{}, err
+		return channel.Receipt{}, err
 	}
 	req.GetBody = nil // the transport must not send it again
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return notify.Receipt{}, err
+		return channel.Receipt{}, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusAccepted {
-		return notify.Receipt{}, fmt.Errorf("provider answered %d", resp.StatusCode)
+		return channel.Receipt{}, fmt.Errorf("provider answered %d", resp.StatusCode)
 	}
-	return notify.Receipt{ID: "p-" + m.ID}, nil
+	return channel.Receipt{ID: "p-" + m.ID}, nil
 }
 
-func (c *client) Lookup(ctx context.Context, m notify.Message) (notify.LookupResult, error) {
+func (c *client) Lookup(ctx context.Context, m channel.Message) (channel.LookupResult, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+"/lookup?id="+m.ID, nil)
 	if err != nil {
-		return notify.LookupResult{}, err
+		return channel.LookupResult{}, err
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return notify.LookupResult{}, err
+		return channel.LookupResult{}, err
 	}
 	defer resp.Body.Close()
 	switch resp.StatusCode {
 	case http.StatusOK:
-		return notify.LookupResult{Status: notify.LookupAccepted, Receipt: notify.Receipt{ID: "p-" + m.ID}}, nil
+		return channel.LookupResult{Status: channel.LookupAccepted, Receipt: channel.Receipt{ID: "p-" + m.ID}}, nil
 	case http.StatusNotFound:
-		return notify.LookupResult{Status: notify.LookupAbsent}, nil
+		return channel.LookupResult{Status: channel.LookupAbsent}, nil
 	}
-	return notify.LookupResult{}, errors.New("provider cannot tell")
+	return channel.LookupResult{}, errors.New("provider cannot tell")
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -108,12 +109,12 @@ func pass(ctx context.Context, d time.Duration) error {
 func (g *ground) underLoad(ctx context.Context, what string, trouble func(ctx context.Context, dsn string) error) (figures []figure, err error) {
 	err = g.with(ctx, nil, func(s store, dsn string) error {
 		l := &load{g: g}
-		l.out = notify.New(s, &notify.Options{Logger: g.log}, notify.ChannelFunc(wellKey, func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+		l.out = notify.New(s, &notify.Options{Logger: g.log}, channel.Func(wellKey, func(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 			if err := pass(ctx, callTakes); err != nil {
-				return notify.Receipt{}, err
+				return channel.Receipt{}, err
 			}
 			l.add(m.Name)
-			return notify.Receipt{ID: m.ID}, nil
+			return channel.Receipt{ID: m.ID}, nil
 		}))
 		register(l.out)
 		stop := g.run(ctx, s, belfry.Options{Lease: g.lease}, l.out)

@@ -9,6 +9,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -119,11 +120,11 @@ func shares(ctx context.Context, rounds, n int, of, against interface {
 func hang(ctx context.Context, g *ground) ([]figure, error) {
 	return g.compare(ctx, func(s store) *beside {
 		b := &beside{g: g, s: s, out: true}
-		out := notify.New(s, &notify.Options{CallTimeout: time.Second, Logger: g.log}, b.sent.channel(wellKey), notify.ChannelFunc(badKey,
-			func(ctx context.Context, _ notify.Message) (notify.Receipt, error) {
+		out := notify.New(s, &notify.Options{CallTimeout: time.Second, Logger: g.log}, b.sent.channel(wellKey), channel.Func(badKey,
+			func(ctx context.Context, _ channel.Message) (channel.Receipt, error) {
 				b.hung.count.add(1)
 				<-ctx.Done()
-				return notify.Receipt{}, ctx.Err()
+				return channel.Receipt{}, ctx.Err()
 			}))
 		register(out)
 		b.services = []belfry.Service{out}

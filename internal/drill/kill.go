@@ -13,6 +13,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // childVariable names, in the environment of a process that is to be killed, the
@@ -26,16 +27,16 @@ const killedCalls = 4
 const killedLease = 2 * time.Second
 
 // narrow is a channel that makes few calls at once.
-type narrow struct{ notify.Channel }
+type narrow struct{ channel.Channel }
 
 func (narrow) MaxCalls() int { return killedCalls }
 
 // narrows are the two channels; called hears of each call, which takes some time.
-func narrows(takes time.Duration, called func()) (all []notify.Channel) {
+func narrows(takes time.Duration, called func()) (all []channel.Channel) {
 	for _, key := range []string{wellKey, badKey} {
-		all = append(all, narrow{notify.ChannelFunc(key, func(ctx context.Context, _ notify.Message) (notify.Receipt, error) {
+		all = append(all, narrow{channel.Func(key, func(ctx context.Context, _ channel.Message) (channel.Receipt, error) {
 			called()
-			return notify.Receipt{}, pass(ctx, takes)
+			return channel.Receipt{}, pass(ctx, takes)
 		})})
 	}
 	return all

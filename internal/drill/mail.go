@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // The channels of the drill, and its types of notification.
@@ -29,14 +30,14 @@ type sent struct {
 	count tally
 }
 
-func (s *sent) channel(key string) notify.Channel {
-	return notify.ChannelFunc(key, func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+func (s *sent) channel(key string) channel.Channel {
+	return channel.Func(key, func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		if m.Name == "" {
 			s.count.add(1)
 		} else {
 			s.add(m.Name)
 		}
-		return notify.Receipt{ID: m.ID}, nil
+		return channel.Receipt{ID: m.ID}, nil
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
 )
 
@@ -80,7 +81,7 @@ func newRefusal(g *ground, s store, clk *clock.Mock) (*refusal, error) {
 	r.out = notify.New(s, &notify.Options{
 		Logger: g.log, Concurrency: 1, // calls are noted without a lock
 		Gates: gate.New(s, &gate.Options{Rates: []gate.Rate{{Channel: wellKey, Limit: providerRate, Per: time.Second}}}),
-	}, notify.ChannelFunc(wellKey, r.send))
+	}, channel.Func(wellKey, r.send))
 	register(r.out)
 	r.out.Register(notify.Type{Name: "brief", Renderer: notify.Template{Subject: "Your code"}, Validity: 10 * time.Minute})
 	r.poller = belfry.NewPoller(s, &belfry.Options{Logger: g.log, Concurrency: 1}, r.out)
@@ -88,17 +89,17 @@ func newRefusal(g *ground, s store, clk *clock.Mock) (*refusal, error) {
 }
 
 // send is a call of the provider.
-func (r *refusal) send(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+func (r *refusal) send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", r.address)
 	if err != nil {
 		r.calls = append(r.calls, r.clk.Now())
-		return notify.Receipt{}, err
+		return channel.Receipt{}, err
 	}
 	r.sent = append(r.sent, r.clk.Now())
 	if until, ok := r.validity[m.Name]; ok && !r.clk.Now().Before(until) {
 		r.stale++
 	}
-	return notify.Receipt{ID: m.ID}, conn.Close()
+	return channel.Receipt{ID: m.ID}, conn.Close()
 }
 
 // day lets the time pass: in seconds at first, then in halves of a minute.

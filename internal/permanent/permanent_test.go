@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/internal/permanent"
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 func TestWhatIsMarkedIsPermanentAndNothingElse(t *testing.T) {
@@ -22,8 +22,8 @@ func TestWhatIsMarkedIsPermanentAndNothingElse(t *testing.T) {
 		"an error":             {cause, false},
 		"a marked one":         {marked, true},
 		"a marked one wrapped": {fmt.Errorf("subscriber: %w", marked), true},
-		"a refusal for good":   {notify.Permanent("550", cause), true},
-		"a passing refusal":    {notify.Transient("429", 0, cause), false},
+		"a refusal for good":   {channel.Permanent("550", cause), true},
+		"a passing refusal":    {channel.Transient("429", 0, cause), false},
 	} {
 		if got := permanent.Is(c.err); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)

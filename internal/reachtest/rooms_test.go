@@ -17,6 +17,7 @@ import (
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/notify/templates"
 	"github.com/belfry-go/belfry/storage"
@@ -55,7 +56,7 @@ func newWorld(t *testing.T) *world {
 	clk := clock.NewMock()
 	clk.Set(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC))
 	w := &world{T: t, store: memory.New(&memory.Options{Clock: clk})}
-	channel := notify.ChannelFunc("email:test", func(context.Context, notify.Message) (notify.Receipt, error) { return notify.Receipt{}, nil })
+	channel := channel.Func("email:test", func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, nil })
 	w.out = notify.New(w.store, nil, channel)
 	w.out.Register(notify.Type{Name: "visit", Renderer: notify.Template{Subject: "A visit"}})
 	w.work = automation.New(w.store, w.out, nil)
@@ -95,7 +96,7 @@ func (w *world) fill() {
 	w.must(err)
 	_, err = w.out.EnsureOutgoingMessage(ctx, nil, message("north"))
 	w.must(err)
-	w.must(w.out.Contacts().Suppress(ctx, "north", notify.Complaint, by, sam))
+	w.must(w.out.Contacts().Suppress(ctx, "north", channel.Complaint, by, sam))
 	_, err = w.surveys.Publish(ctx, version("north"))
 	w.must(err)
 	got, err := w.surveys.Ingest(ctx, batch("north"))
@@ -430,7 +431,7 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 			"SetPreferences": func() error {
 				return contacts.SetPreferences(ctx, notify.Preference{Scope: scope, RecipientRef: "17", OptedOut: true})
 			},
-			"Suppress":   func() error { return contacts.Suppress(ctx, scope, notify.Complaint, by, sam) },
+			"Suppress":   func() error { return contacts.Suppress(ctx, scope, channel.Complaint, by, sam) },
 			"Suppressed": func() error { return third(contacts.Suppressed(ctx, scope, storage.Page{})) },
 			"Unsuppress": func() error { return contacts.Unsuppress(ctx, scope, sam, by) },
 		}},

@@ -14,7 +14,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -72,47 +72,47 @@ func (w *world) wantSent(want ...string) {
 type provider struct {
 	mu       sync.Mutex
 	accepted []string
-	ids      []string                       // of the messages, by call
-	answer   func(m notify.Message) error   // instead of a receipt, if it gives one
-	inCall   func()                         // while the mail is under way
-	knows    map[string]notify.LookupResult // by message
+	ids      []string                        // of the messages, by call
+	answer   func(m channel.Message) error   // instead of a receipt, if it gives one
+	inCall   func()                          // while the mail is under way
+	knows    map[string]channel.LookupResult // by message
 }
 
 const channelKey = "email:test"
 
 func (*provider) Key() string { return channelKey }
 
-func (p *provider) Send(_ context.Context, m notify.Message) (notify.Receipt, error) {
+func (p *provider) Send(_ context.Context, m channel.Message) (channel.Receipt, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.answer != nil {
 		if err := p.answer(m); err != nil {
 			p.ids = append(p.ids, m.ID)
-			return notify.Receipt{}, err
+			return channel.Receipt{}, err
 		}
 	}
 	p.ids = append(p.ids, m.ID)
 	p.accepted = append(p.accepted, m.Subject+" to "+m.To)
 	if p.knows == nil {
-		p.knows = map[string]notify.LookupResult{}
+		p.knows = map[string]channel.LookupResult{}
 	}
-	p.knows[m.ID] = notify.LookupResult{Status: notify.LookupAccepted, Receipt: notify.Receipt{ID: "p-" + m.ID}}
+	p.knows[m.ID] = channel.LookupResult{Status: channel.LookupAccepted, Receipt: channel.Receipt{ID: "p-" + m.ID}}
 	if p.inCall != nil {
 		p.inCall()
 	}
-	return notify.Receipt{ID: "p-" + m.ID}, nil
+	return channel.Receipt{ID: "p-" + m.ID}, nil
 }
 
 // telling is the provider with a lookup.
 type telling struct{ *provider }
 
-func (p telling) Lookup(_ context.Context, m notify.Message) (notify.LookupResult, error) {
+func (p telling) Lookup(_ context.Context, m channel.Message) (channel.LookupResult, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if known, ok := p.knows[m.ID]; ok {
 		return known, nil
 	}
-	return notify.LookupResult{Status: notify.LookupAbsent}, nil
+	return channel.LookupResult{Status: channel.LookupAbsent}, nil
 }
 
 // mortal is the store of a process that dies: at the transaction dieAt, which is

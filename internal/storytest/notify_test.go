@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -77,7 +78,7 @@ func TestACallbackSettlesADoubt(t *testing.T) {
 	each(t, func(w *world) {
 		n := w.desk(w.store)
 		w.notify(n, invoice("sam", "eve"), storage.Created)
-		w.answer = func(m notify.Message) error {
+		w.answer = func(m channel.Message) error {
 			if m.To == "sam@example.com" {
 				return context.DeadlineExceeded
 			}
@@ -90,7 +91,7 @@ func TestACallbackSettlesADoubt(t *testing.T) {
 			w.Fatal(rows, err)
 		}
 		for _, m := range rows {
-			e := notify.StatusEvent{Provider: "test", EventID: m.MessageID, Kind: notify.KindDelivered, MessageID: m.MessageID, On: w.clk.Now()}
+			e := channel.StatusEvent{Provider: "test", EventID: m.MessageID, Kind: channel.KindDelivered, MessageID: m.MessageID, On: w.clk.Now()}
 			if _, err := w.desk(w.store).Track(w.Context(), e, e); err != nil {
 				w.Fatal(err)
 			}
@@ -121,9 +122,9 @@ func TestABusyProviderGetsEachMailOnce(t *testing.T) {
 			w.Error(err)
 		}
 		busy := 3
-		w.answer = func(notify.Message) error {
+		w.answer = func(channel.Message) error {
 			if busy--; busy >= 0 {
-				return notify.Transient("throttled", time.Minute, nil)
+				return channel.Transient("throttled", time.Minute, nil)
 			}
 			return nil
 		}

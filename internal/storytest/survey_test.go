@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -18,7 +18,7 @@ const visits = `{
 }`
 
 // garage is a process that asks, and notes of which responses its tickets heard.
-func (w *world) garage(store storage.Store, channel notify.Channel, heard map[string]int) *survey.Service {
+func (w *world) garage(store storage.Store, channel channel.Channel, heard map[string]int) *survey.Service {
 	s := survey.New(store, &survey.Options{SurveyURL: "https://host.example/s/{token}", Logger: quiet}, channel)
 	s.Subscribe(survey.SubscriberFunc("tickets", func(_ context.Context, e survey.ResponseCompleted) error {
 		heard[e.InstancePublicID]++

@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -19,9 +20,9 @@ func ExampleNew() {
 	ctx, clk := context.Background(), clock.NewMock()
 	clk.Set(time.Date(2026, 3, 2, 20, 0, 0, 0, time.UTC))
 	store := memory.New(&memory.Options{Clock: clk})
-	mail := notify.ChannelFunc("email:demo", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	mail := channel.Func("email:demo", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		fmt.Println(clk.Now().Format("15:04"), "sent to", m.To)
-		return notify.Receipt{}, nil
+		return channel.Receipt{}, nil
 	})
 	n := notify.New(store, &notify.Options{Gates: gate.New(store, &gate.Options{
 		Window: &gate.Window{From: "08:00", To: "21:00", Spread: time.Minute},
@@ -65,9 +66,9 @@ func ExampleNew() {
 // out when it is resumed.
 func ExampleSupport_Pause() {
 	ctx, store := context.Background(), memory.New(&memory.Options{Clock: clock.NewMock()})
-	n := notify.New(store, nil, notify.ChannelFunc("email:demo", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	n := notify.New(store, nil, channel.Func("email:demo", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		fmt.Println("sent to", m.To)
-		return notify.Receipt{}, nil
+		return channel.Receipt{}, nil
 	}))
 	poller := belfry.NewPoller(store, nil, n)
 	offers := notify.Extent{Everywhere: true, Type: "offer"}

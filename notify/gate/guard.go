@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // Guard is for environments in which no customer may get anything:
@@ -36,7 +37,7 @@ func newGuardGate(g Guard) *guardGate {
 		out.allow = append(out.allow, spelling(entry))
 	}
 	for method, address := range g.Redirect {
-		clean, err := notify.NormaliseAddress(method, address)
+		clean, err := channel.NormaliseAddress(method, address)
 		if err != nil {
 			panic(fmt.Sprintf("gate: New: Guard.Redirect of %q: %v", method, err))
 		}
@@ -51,7 +52,7 @@ func spelling(entry string) string {
 	if isDomain {
 		person = "x" + entry
 	}
-	clean, err := notify.NormaliseAddress("email", person)
+	clean, err := channel.NormaliseAddress("email", person)
 	switch {
 	case err != nil: // of another method
 		return entry

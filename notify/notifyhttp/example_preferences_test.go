@@ -12,6 +12,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/notifyhttp"
 	"github.com/belfry-go/belfry/notify/templates"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -23,9 +24,9 @@ func ExamplePreferences() {
 	out := notify.New(store, &notify.Options{
 		Groups:      []notify.Group{{Name: "offers", Title: "Offers"}, {Name: "reminders", Title: "Reminders"}},
 		Unsubscribe: &notify.UnsubscribeOptions{URL: "https://school.example/preferences", Key: bytes.Repeat([]byte("k"), 32)},
-	}, notify.ChannelFunc("email:test", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	}, channel.Func("email:test", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		link = m.UnsubscribeURL
-		return notify.Receipt{}, nil
+		return channel.Receipt{}, nil
 	}))
 	_, err := out.EnsureOutgoingMessage(ctx, nil, notify.OutgoingMessage{
 		Channel: "email:test", PartitionKey: "1", NotificationType: "spring", Group: "offers", RecipientRef: "sam", Address: "sam@example.com"})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/notifyhttp"
 	"github.com/belfry-go/belfry/notify/notifytest"
 	"github.com/belfry-go/belfry/storage"
@@ -33,16 +34,16 @@ func (p post) sign(body string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-func (p post) Events(r notify.WebhookRequest) ([]notify.StatusEvent, error) {
+func (p post) Events(r channel.WebhookRequest) ([]channel.StatusEvent, error) {
 	if len(p.key) == 0 || !hmac.Equal([]byte(p.sign(string(r.Body))), []byte(r.Header.Get("Signature"))) {
-		return nil, notify.ErrWebhookRefused
+		return nil, channel.ErrWebhookRefused
 	}
 	var said struct{ ID, Message, What string }
 	if err := json.Unmarshal(r.Body, &said); err != nil {
 		return nil, err
 	}
-	kinds := map[string]notify.StatusKind{"delivered": notify.KindDelivered, "spam": notify.KindComplained}
-	return []notify.StatusEvent{{EventID: said.ID, MessageID: said.Message, Kind: kinds[said.What]}}, nil
+	kinds := map[string]channel.StatusKind{"delivered": channel.KindDelivered, "spam": channel.KindComplained}
+	return []channel.StatusEvent{{EventID: said.ID, MessageID: said.Message, Kind: kinds[said.What]}}, nil
 }
 
 // A message is sent, and its provider calls back: it was delivered, and then the

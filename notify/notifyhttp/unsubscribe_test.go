@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/notifyhttp"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -42,9 +43,9 @@ func mailingsOf(t *testing.T, group string, groups []notify.Group, test func(m m
 		server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
 		t.Cleanup(server.Close)
 		m := mailing{T: t, client: server.Client()}
-		channel := notify.ChannelFunc("email:test", func(_ context.Context, sent notify.Message) (notify.Receipt, error) {
+		channel := channel.Func("email:test", func(_ context.Context, sent channel.Message) (channel.Receipt, error) {
 			m.link = sent.UnsubscribeURL
-			return notify.Receipt{}, nil
+			return channel.Receipt{}, nil
 		})
 		m.n = notify.New(store, &notify.Options{
 			Unsubscribe: &notify.UnsubscribeOptions{URL: server.URL + "/unsubscribe", Key: []byte(strings.Repeat("k", 32))},

@@ -18,6 +18,7 @@ import (
 	"github.com/belfry-go/belfry/internal/httpapi"
 	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // WebhookOptions are the settings of [Webhooks]; nil and every zero value are
@@ -92,11 +93,11 @@ func (o *WebhookOptions) withDefaults() WebhookOptions {
 // and say no more than that. How slowly a caller may send is for the host's server
 // to bound (http.Server.ReadTimeout). It panics without a notifier, on a nil webhook, on
 // two of one name, and on options that make no sense.
-func Webhooks(n *notify.Notifier, opts *WebhookOptions, webhooks ...notify.Webhook) http.Handler {
+func Webhooks(n *notify.Notifier, opts *WebhookOptions, webhooks ...channel.Webhook) http.Handler {
 	if n == nil {
 		panic("notifyhttp: Webhooks needs a notifier")
 	}
-	s := &hooks{n: n, o: opts.withDefaults(), by: map[string]notify.Webhook{}}
+	s := &hooks{n: n, o: opts.withDefaults(), by: map[string]channel.Webhook{}}
 	for i, w := range webhooks {
 		if w == nil {
 			panic(fmt.Sprintf("notifyhttp: Webhooks: webhook %d is nil", i+1))
@@ -117,7 +118,7 @@ func Webhooks(n *notify.Notifier, opts *WebhookOptions, webhooks ...notify.Webho
 type hooks struct {
 	n     *notify.Notifier
 	o     WebhookOptions
-	by    map[string]notify.Webhook
+	by    map[string]channel.Webhook
 	m     webhookMetrics
 	slots chan struct{} // as many as are worked on at once
 }
@@ -160,7 +161,7 @@ func (s *hooks) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 // take reads and tracks one callback.
-func (s *hooks) take(ctx context.Context, hook notify.Webhook, w http.ResponseWriter, r *http.Request) (notify.TrackReport, status) {
+func (s *hooks) take(ctx context.Context, hook channel.Webhook, w http.ResponseWriter, r *http.Request) (notify.TrackReport, status) {
 	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return notify.TrackReport{}, compressed
 	}
@@ -178,7 +179,7 @@ func (s *hooks) take(ctx context.Context, hook notify.Webhook, w http.ResponseWr
 	case <-ctx.Done():
 		return notify.TrackReport{}, failed
 	}
-	rep, err := s.n.Receive(ctx, hook, notify.WebhookRequest{
+	rep, err := s.n.Receive(ctx, hook, channel.WebhookRequest{
 		Method: r.Method, URL: s.url(r), Header: r.Header, Body: body,
 	})
 	return rep, answerTo(err)
@@ -188,7 +189,7 @@ func answerTo(err error) status {
 	switch {
 	case err == nil:
 		return taken
-	case errors.Is(err, notify.ErrWebhookRefused):
+	case errors.Is(err, channel.ErrWebhookRefused):
 		return refused
 	case errors.Is(err, notify.ErrWebhookUnreadable):
 		return unreadable

@@ -22,6 +22,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/notifyhttp"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -38,17 +39,17 @@ func (a acme) sign(at time.Time, url string, body []byte) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-func (a acme) Events(r notify.WebhookRequest) ([]notify.StatusEvent, error) {
+func (a acme) Events(r channel.WebhookRequest) ([]channel.StatusEvent, error) {
 	seconds, err := strconv.ParseInt(r.Header.Get("Acme-Time"), 10, 64)
 	at := time.Unix(seconds, 0)
 	proof := a.sign(at, r.URL, r.Body)
 	if err != nil || a.key == "" || !hmac.Equal([]byte(proof), []byte(r.Header.Get("Acme-Signature"))) || r.Now.Sub(at).Abs() > 5*time.Minute {
-		return nil, notify.ErrWebhookRefused
+		return nil, channel.ErrWebhookRefused
 	}
 	if bytes.Equal(r.Body, []byte("panic")) {
 		panic("canary@example.com")
 	}
-	var events []notify.StatusEvent
+	var events []channel.StatusEvent
 	if err := json.Unmarshal(r.Body, &events); err != nil {
 		return nil, fmt.Errorf("canary@example.com: %w", err)
 	}
@@ -99,10 +100,10 @@ func (s *site) stored() notify.OutgoingMessage {
 	return all[0]
 }
 
-func (s *site) events(kinds ...notify.StatusKind) []byte {
-	var all []notify.StatusEvent
+func (s *site) events(kinds ...channel.StatusKind) []byte {
+	var all []channel.StatusEvent
 	for _, k := range kinds {
-		all = append(all, notify.StatusEvent{EventID: string(k), Kind: k, MessageID: s.message.MessageID})
+		all = append(all, channel.StatusEvent{EventID: string(k), Kind: k, MessageID: s.message.MessageID})
 	}
 	body, err := json.Marshal(all)
 	if err != nil {
@@ -158,7 +159,7 @@ func (s *site) same(want, got any) {
 //spec:n-005
 func TestACallbackIsTracked(t *testing.T) {
 	sites(t, notifyhttp.WebhookOptions{}, func(s *site) {
-		s.post(s.signed(s.events(notify.KindDelivered, notify.KindComplained)), 204)
+		s.post(s.signed(s.events(channel.KindDelivered, channel.KindComplained)), 204)
 		s.status(notify.StatusDelivered)
 		rows, _, err := s.n.Contacts().Suppressed(s.t.Context(), "tenant", storage.Page{})
 		if err != nil || len(rows) != 1 || rows[0].Source != "acme" {
@@ -170,14 +171,14 @@ func TestACallbackIsTracked(t *testing.T) {
 //spec:n-005
 func TestAForgedCallbackIsRefused(t *testing.T) {
 	sites(t, notifyhttp.WebhookOptions{}, func(s *site) {
-		body := s.events(notify.KindDelivered)
+		body := s.events(channel.KindDelivered)
 		for name, forge := range map[string]func(*http.Request){
 			"no signature": func(r *http.Request) { r.Header.Del("Acme-Signature") },
 			"another key": func(r *http.Request) {
 				r.Header.Set("Acme-Signature", acme{"guess"}.sign(s.clk.Now(), r.URL.String(), body))
 			},
 			"another body": func(r *http.Request) {
-				other := s.signed(s.events(notify.KindOpened))
+				other := s.signed(s.events(channel.KindOpened))
 				r.Body, r.ContentLength = other.Body, other.ContentLength
 			},
 			"another address": func(r *http.Request) { r.URL.RawQuery = "ref=8" },
@@ -207,7 +208,7 @@ func TestAWebhookWithoutAKeyFailsClosed(t *testing.T) {
 
 func TestAStaleCallbackIsRefused(t *testing.T) {
 	sites(t, notifyhttp.WebhookOptions{}, func(s *site) {
-		req := s.signed(s.events(notify.KindDelivered))
+		req := s.signed(s.events(channel.KindDelivered))
 		s.clk.Add(6 * time.Minute)
 		s.post(req, 403)
 		s.status(notify.StatusCreated)
@@ -217,7 +218,7 @@ func TestAStaleCallbackIsRefused(t *testing.T) {
 // The same events under a fresh signature, as a provider repeats them.
 func TestAReplayedCallbackChangesNothing(t *testing.T) {
 	sites(t, notifyhttp.WebhookOptions{}, func(s *site) {
-		body := s.events(notify.KindComplained)
+		body := s.events(channel.KindComplained)
 		s.post(s.signed(body), 204)
 		by := notify.By{Actor: "kim", Reason: "they asked for it"}
 		if err := s.n.Contacts().Unsuppress(s.t.Context(), "tenant", notify.Destination{Method: "email", Address: "canary@example.com"}, by); err != nil {
@@ -239,7 +240,7 @@ func TestConcurrentDuplicatesOfACallbackAreOne(t *testing.T) {
 	sites(t, notifyhttp.WebhookOptions{Concurrency: 4}, func(s *site) {
 		var wg sync.WaitGroup
 		for range 10 {
-			req := s.signed(s.events(notify.KindDelivered, notify.KindBounced))
+			req := s.signed(s.events(channel.KindDelivered, channel.KindBounced))
 			wg.Go(func() { s.post(req, 204) })
 		}
 		wg.Wait()
@@ -261,7 +262,7 @@ func TestABodyOfFiftyMegabytesIsRefused(t *testing.T) {
 		if read > 10<<20 {
 			s.t.Errorf("the server took %d bytes", read)
 		}
-		fits := s.events(notify.KindDelivered)
+		fits := s.events(channel.KindDelivered)
 		fits = append(fits, bytes.Repeat([]byte(" "), 2000-len(fits))...)
 		s.post(s.signed(fits), 204)
 	})
@@ -286,7 +287,7 @@ func (e *endless) Read(p []byte) (int, error) {
 func TestACompressedBodyIsRefused(t *testing.T) {
 	sites(t, notifyhttp.WebhookOptions{}, func(s *site) {
 		for encoding, want := range map[string]int{"gzip": 415, "br": 415, "identity": 204} {
-			req := s.signed(s.events(notify.KindDelivered))
+			req := s.signed(s.events(channel.KindDelivered))
 			req.Header.Set("Content-Encoding", encoding)
 			s.post(req, want)
 		}
@@ -312,7 +313,7 @@ func TestWhatIsGenuineAndCannotBeReadIsSaidSo(t *testing.T) {
 // The database is away: the provider is told to come again.
 func TestOurOwnFailureAsksForARepeat(t *testing.T) {
 	sites(t, notifyhttp.WebhookOptions{Timeout: time.Nanosecond}, func(s *site) {
-		s.post(s.signed(s.events(notify.KindDelivered)), 503)
+		s.post(s.signed(s.events(channel.KindDelivered)), 503)
 		s.status(notify.StatusCreated)
 	})
 }
@@ -340,7 +341,7 @@ func TestTheAddressIsTheOneThatTheProviderKnows(t *testing.T) {
 		{"", "?a=1", "http://inside:8080/mounted/acme?a=1"},
 	} {
 		var got string
-		spy := spy{func(r notify.WebhookRequest) { got = r.URL }}
+		spy := spy{func(r channel.WebhookRequest) { got = r.URL }}
 		n := notify.New(memory.New(nil), nil)
 		h := http.StripPrefix("/mounted", notifyhttp.Webhooks(n, &notifyhttp.WebhookOptions{URL: c.option}, spy))
 		req := httptest.NewRequest(http.MethodPost, "/mounted/acme"+c.query, http.NoBody)
@@ -352,11 +353,14 @@ func TestTheAddressIsTheOneThatTheProviderKnows(t *testing.T) {
 	}
 }
 
-type spy struct{ see func(notify.WebhookRequest) }
+type spy struct{ see func(channel.WebhookRequest) }
 
 func (spy) Provider() string { return "acme" }
 
-func (s spy) Events(r notify.WebhookRequest) ([]notify.StatusEvent, error) { s.see(r); return nil, nil }
+func (s spy) Events(r channel.WebhookRequest) ([]channel.StatusEvent, error) {
+	s.see(r)
+	return nil, nil
+}
 
 func TestWebhooksThatMakeNoSenseAreNotMade(t *testing.T) {
 	t.Parallel()

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/notifytest"
 )
 
@@ -21,7 +21,7 @@ var t printer
 
 func Example() {
 	mails := notifytest.NewRecorder()
-	_, err := mails.Send(context.Background(), notify.Message{ // in earnest a Notifier does this
+	_, err := mails.Send(context.Background(), channel.Message{ // in earnest a Notifier does this
 		ID: "5f1d", To: "sam@example.com", Subject: "Your certificate expires", Attempt: 1,
 	})
 	fmt.Println(err)
@@ -38,9 +38,9 @@ func Example() {
 
 func ExampleAttachment() {
 	mails := notifytest.NewRecorder()
-	_, err := mails.Send(context.Background(), notify.Message{
+	_, err := mails.Send(context.Background(), channel.Message{
 		ID: "5f1d", To: "sam@example.com", Subject: "Your certificate", Attempt: 1,
-		Attachments: []notify.Attachment{{Name: "certificate.pdf", MediaType: "application/pdf", Data: []byte("%PDF")}},
+		Attachments: []channel.Attachment{{Name: "certificate.pdf", MediaType: "application/pdf", Data: []byte("%PDF")}},
 	})
 	fmt.Println(err)
 
@@ -54,22 +54,22 @@ func ExampleAttachment() {
 }
 
 func ExampleFailing() {
-	mails := notifytest.Failing(notify.Permanent("550", nil))
-	_, err := mails.Send(context.Background(), notify.Message{ID: "5f1d", To: "nobody@example.com"})
+	mails := notifytest.Failing(channel.Permanent("550", nil))
+	_, err := mails.Send(context.Background(), channel.Message{ID: "5f1d", To: "nobody@example.com"})
 	fmt.Println(err)
 	mails.Sent(t, 0)
-	// Output: notify: Permanent send error 550
+	// Output: channel: Permanent send error 550
 }
 
 func ExampleScripted() {
-	mails := notifytest.Scripted(notify.Transient("throttled", 0, nil), nil)
+	mails := notifytest.Scripted(channel.Transient("throttled", 0, nil), nil)
 	for range 2 {
-		_, err := mails.Send(context.Background(), notify.Message{ID: "5f1d", To: "sam@example.com"})
+		_, err := mails.Send(context.Background(), channel.Message{ID: "5f1d", To: "sam@example.com"})
 		fmt.Println(err)
 	}
 	mails.Sent(t, 1)
 	// Output:
-	// notify: Transient send error throttled
+	// channel: Transient send error throttled
 	// <nil>
 }
 
@@ -77,7 +77,7 @@ func ExampleSlow() {
 	ctx, release, done := context.Background(), make(chan struct{}), make(chan error)
 	mails := notifytest.Slow(release)
 	go func() {
-		_, err := mails.Send(ctx, notify.Message{ID: "5f1d", To: "sam@example.com"})
+		_, err := mails.Send(ctx, channel.Message{ID: "5f1d", To: "sam@example.com"})
 		done <- err
 	}()
 	fmt.Println(mails.Wait(ctx, 1), len(mails.Messages())) // the call is under way
@@ -89,13 +89,13 @@ func ExampleSlow() {
 }
 
 func ExampleRecorder_WithLookup() {
-	ctx, m := context.Background(), notify.Message{ID: "5f1d", To: "sam@example.com"}
-	mails := notifytest.Scripted(notifytest.AcceptedThen(notify.Unknown("reset", nil))).WithLookup()
+	ctx, m := context.Background(), channel.Message{ID: "5f1d", To: "sam@example.com"}
+	mails := notifytest.Scripted(notifytest.AcceptedThen(channel.Unknown("reset", nil))).WithLookup()
 	_, err := mails.Send(ctx, m)
 	fmt.Println(err)
 	found, err := mails.Lookup(ctx, m)
 	fmt.Println(found.Status, err)
 	// Output:
-	// notify: Unknown send error reset
+	// channel: Unknown send error reset
 	// Accepted <nil>
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"sync"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // Failing returns a channel that refuses every message with err; see
-// [notify.Channel] for what an error means. It panics if err is nil.
+// [channel.Channel] for what an error means. It panics if err is nil.
 func Failing(err error) *Recorder {
 	if err == nil {
 		panic("notifytest: Failing needs an error")
@@ -59,15 +59,15 @@ func (a *acceptedThen) Error() string { return "accepted, then " + a.err.Error()
 
 func (a *acceptedThen) Unwrap() error { return a.err }
 
-var _ notify.StatusLookup = (*LookupRecorder)(nil)
+var _ channel.StatusLookup = (*LookupRecorder)(nil)
 
-// LookupRecorder is a Recorder that is a [notify.StatusLookup] too: it answers
+// LookupRecorder is a Recorder that is a [channel.StatusLookup] too: it answers
 // what it has recorded. [Recorder.WithLookup] makes one.
 type LookupRecorder struct {
 	*Recorder
 
 	mu      sync.Mutex
-	answers []notify.LookupResult
+	answers []channel.LookupResult
 	lookups int
 }
 
@@ -78,7 +78,7 @@ func (r *Recorder) WithLookup() *LookupRecorder { return &LookupRecorder{Recorde
 // Answer makes these the answers to the next lookups, in this order and before
 // the record is asked; the zero LookupResult says that the provider does not
 // know yet. It returns the channel.
-func (l *LookupRecorder) Answer(results ...notify.LookupResult) *LookupRecorder {
+func (l *LookupRecorder) Answer(results ...channel.LookupResult) *LookupRecorder {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.answers = append(l.answers, results...)
@@ -93,9 +93,9 @@ func (l *LookupRecorder) Lookups() int {
 }
 
 // Lookup says Accepted for a message that was recorded and Absent for others.
-func (l *LookupRecorder) Lookup(ctx context.Context, m notify.Message) (notify.LookupResult, error) {
+func (l *LookupRecorder) Lookup(ctx context.Context, m channel.Message) (channel.LookupResult, error) {
 	if err := ctx.Err(); err != nil {
-		return notify.LookupResult{}, err
+		return channel.LookupResult{}, err
 	}
 	if result, scripted := l.next(); scripted {
 		return result, nil
@@ -103,12 +103,12 @@ func (l *LookupRecorder) Lookup(ctx context.Context, m notify.Message) (notify.L
 	l.Recorder.mu.Lock()
 	defer l.Recorder.mu.Unlock()
 	if l.has(m.ID) {
-		return notify.LookupResult{Status: notify.LookupAccepted, Receipt: receipt(m)}, nil
+		return channel.LookupResult{Status: channel.LookupAccepted, Receipt: receipt(m)}, nil
 	}
-	return notify.LookupResult{Status: notify.LookupAbsent}, nil
+	return channel.LookupResult{Status: channel.LookupAbsent}, nil
 }
 
-func (l *LookupRecorder) next() (result notify.LookupResult, scripted bool) {
+func (l *LookupRecorder) next() (result channel.LookupResult, scripted bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lookups++

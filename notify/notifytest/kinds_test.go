@@ -7,13 +7,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/notifytest"
 )
 
 func TestFailingAcceptsNothing(t *testing.T) {
 	t.Parallel()
-	full := notify.Transient("452", 0, nil)
+	full := channel.Transient("452", 0, nil)
 	r := notifytest.Failing(full)
 	for range 2 {
 		if err := send(t, r, mail("a", "sam@example.com")); !errors.Is(err, full) {
@@ -46,7 +46,7 @@ func TestNilIsNoFailure(t *testing.T) {
 
 func TestScriptedFollowsItsScript(t *testing.T) {
 	t.Parallel()
-	later, never := notify.Transient("452", 0, nil), notify.Permanent("550", nil)
+	later, never := channel.Transient("452", 0, nil), channel.Permanent("550", nil)
 	r := notifytest.Scripted(later, nil, never)
 	var got []error
 	for _, id := range []string{"a", "a", "b", "c"} {
@@ -62,7 +62,7 @@ func TestScriptedFollowsItsScript(t *testing.T) {
 
 func TestAcceptedThenRecordsAndFails(t *testing.T) {
 	t.Parallel()
-	cut := notify.Unknown("reset", nil)
+	cut := channel.Unknown("reset", nil)
 	r := notifytest.Scripted(notifytest.AcceptedThen(cut))
 	if err := send(t, r, mail("a", "sam@example.com")); err != error(cut) {
 		t.Error(err)
@@ -99,7 +99,7 @@ func TestSlowEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := r.Send(ctx, mail("a", "sam@example.com"))
-	if notify.Classify(err).Class != notify.ClassUnknown {
+	if channel.Classify(err).Class != channel.ClassUnknown {
 		t.Error(err)
 	}
 	r.Sent(t, 0)
@@ -110,9 +110,9 @@ func TestSlowEndsWithItsContext(t *testing.T) {
 
 func TestLookupAnswersByScriptThenByRecord(t *testing.T) {
 	t.Parallel()
-	r := notifytest.Failing(notifytest.AcceptedThen(notify.Unknown("reset", nil))).WithLookup().Answer(notify.LookupResult{})
+	r := notifytest.Failing(notifytest.AcceptedThen(channel.Unknown("reset", nil))).WithLookup().Answer(channel.LookupResult{})
 	_ = send(t, r, mail("a", "sam@example.com"))
-	var got []notify.LookupResult
+	var got []channel.LookupResult
 	for _, id := range []string{"a", "a", "b"} {
 		result, err := r.Lookup(t.Context(), mail(id, "sam@example.com"))
 		if err != nil {
@@ -120,7 +120,7 @@ func TestLookupAnswersByScriptThenByRecord(t *testing.T) {
 		}
 		got = append(got, result)
 	}
-	want := []notify.LookupResult{{}, {Status: notify.LookupAccepted, Receipt: notify.Receipt{ID: "receipt-a"}}, {Status: notify.LookupAbsent}}
+	want := []channel.LookupResult{{}, {Status: channel.LookupAccepted, Receipt: channel.Receipt{ID: "receipt-a"}}, {Status: channel.LookupAbsent}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
-var _ notify.Channel = (*Recorder)(nil)
+var _ channel.Channel = (*Recorder)(nil)
 
 // Recorder is a channel that keeps the messages it accepts. [NewRecorder],
 // [Failing], [Scripted] and [Slow] make one. It is safe for several goroutines.
@@ -25,7 +25,7 @@ type Recorder struct {
 	repeats  bool // are allowed
 	calls    int
 	called   chan struct{} // closed and replaced by each call
-	messages []notify.Message
+	messages []channel.Message
 	repeated []string // ids that were refused as repeats
 }
 
@@ -69,17 +69,17 @@ func (r *Recorder) Key() string {
 
 // Send accepts m and keeps a copy, or refuses it, each as the kind of the
 // channel has it. The receipt is "receipt-" and the message id.
-func (r *Recorder) Send(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+func (r *Recorder) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 	err := r.answer(ctx, r.begin())
 	var lost *acceptedThen
 	if err != nil && !errors.As(err, &lost) {
-		return notify.Receipt{}, err
+		return channel.Receipt{}, err
 	}
 	if repeated := r.accept(m); repeated != nil {
-		return notify.Receipt{}, repeated
+		return channel.Receipt{}, repeated
 	}
 	if lost != nil {
-		return notify.Receipt{}, lost.err
+		return channel.Receipt{}, lost.err
 	}
 	return receipt(m), nil
 }
@@ -89,7 +89,7 @@ func (r *Recorder) Send(ctx context.Context, m notify.Message) (notify.Receipt, 
 var ErrRepeated = errors.New("notifytest: the message was accepted before")
 
 // Messages returns the accepted messages, the oldest first.
-func (r *Recorder) Messages() []notify.Message {
+func (r *Recorder) Messages() []channel.Message {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.messages)
@@ -130,12 +130,12 @@ func (r *Recorder) begin() int {
 	return r.calls
 }
 
-func (r *Recorder) accept(m notify.Message) error {
+func (r *Recorder) accept(m channel.Message) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.repeats && r.has(m.ID) {
 		r.repeated = append(r.repeated, m.ID)
-		return notify.Permanent("repeated", ErrRepeated)
+		return channel.Permanent("repeated", ErrRepeated)
 	}
 	m.Metadata, m.Template.Params = maps.Clone(m.Metadata), slices.Clone(m.Template.Params)
 	m.Attachments = slices.Clone(m.Attachments)
@@ -145,10 +145,10 @@ func (r *Recorder) accept(m notify.Message) error {
 
 // has tells whether a message of that id was accepted. The caller holds mu.
 func (r *Recorder) has(id string) bool {
-	return slices.ContainsFunc(r.messages, func(m notify.Message) bool { return m.ID == id })
+	return slices.ContainsFunc(r.messages, func(m channel.Message) bool { return m.ID == id })
 }
 
-func receipt(m notify.Message) notify.Receipt { return notify.Receipt{ID: "receipt-" + m.ID} }
+func receipt(m channel.Message) channel.Receipt { return channel.Receipt{ID: "receipt-" + m.ID} }
 
 // TB is what the assertions need of a [testing.TB].
 type TB interface {
@@ -169,10 +169,10 @@ func (r *Recorder) Sent(t TB, n int) {
 
 // To returns the message to that address, and ends the test unless there is
 // exactly one.
-func (r *Recorder) To(t TB, address string) notify.Message {
+func (r *Recorder) To(t TB, address string) channel.Message {
 	t.Helper()
 	r.noRepeats(t)
-	var found []notify.Message
+	var found []channel.Message
 	all := r.Messages()
 	for _, m := range all {
 		if m.To == address {
@@ -181,16 +181,16 @@ func (r *Recorder) To(t TB, address string) notify.Message {
 	}
 	if len(found) != 1 {
 		t.Fatalf("%s sent %d messages to %s, want 1%s", r.Key(), len(found), address, list(all))
-		return notify.Message{} // a TB of the caller's own may go on
+		return channel.Message{} // a TB of the caller's own may go on
 	}
 	return found[0]
 }
 
 // Attachment returns the attachment of m with that file name, and ends the test
 // unless there is exactly one.
-func Attachment(t TB, m notify.Message, name string) notify.Attachment {
+func Attachment(t TB, m channel.Message, name string) channel.Attachment {
 	t.Helper()
-	var found []notify.Attachment
+	var found []channel.Attachment
 	for _, a := range m.Attachments {
 		if a.Name == name {
 			found = append(found, a)
@@ -198,7 +198,7 @@ func Attachment(t TB, m notify.Message, name string) notify.Attachment {
 	}
 	if len(found) != 1 {
 		t.Fatalf("message %s has %d attachments %q, want 1; it has%s", m.ID, len(found), name, cmp.Or(attached(m), " none"))
-		return notify.Attachment{} // a TB of the caller's own may go on
+		return channel.Attachment{} // a TB of the caller's own may go on
 	}
 	return found[0]
 }
@@ -213,7 +213,7 @@ func (r *Recorder) noRepeats(t TB) {
 }
 
 // list names the messages, a line each.
-func list(all []notify.Message) string {
+func list(all []channel.Message) string {
 	var b strings.Builder
 	for _, m := range all {
 		fmt.Fprintf(&b, "\n\t%s: %q (message %s, attempt %d)%s", m.To, m.Subject, m.ID, m.Attempt, attached(m))
@@ -222,7 +222,7 @@ func list(all []notify.Message) string {
 }
 
 // attached names the attachments, if there are any.
-func attached(m notify.Message) string {
+func attached(m channel.Message) string {
 	var b strings.Builder
 	for _, a := range m.Attachments {
 		fmt.Fprintf(&b, " +%q (%s, %d bytes", a.Name, a.MediaType, len(a.Data))

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/notifytest"
 )
 
@@ -25,14 +25,14 @@ func (j *judge) Errorf(format string, args ...any) {
 
 func (j *judge) Fatalf(format string, args ...any) { j.Errorf(format, args...) }
 
-func mail(id, to string) notify.Message {
-	return notify.Message{ID: id, To: to, Subject: "Hello", Attempt: 1}
+func mail(id, to string) channel.Message {
+	return channel.Message{ID: id, To: to, Subject: "Hello", Attempt: 1}
 }
 
-func send(t *testing.T, c notify.Channel, m notify.Message) error {
+func send(t *testing.T, c channel.Channel, m channel.Message) error {
 	t.Helper()
 	receipt, err := c.Send(t.Context(), m)
-	want := notify.Receipt{}
+	want := channel.Receipt{}
 	if err == nil {
 		want.ID = "receipt-" + m.ID
 	}
@@ -81,7 +81,7 @@ func TestMessageIsNotAcceptedTwice(t *testing.T) {
 	r := notifytest.NewRecorder()
 	_ = send(t, r, mail("a", "sam@example.com"))
 	err := send(t, r, mail("a", "sam@example.com"))
-	if !errors.Is(err, notifytest.ErrRepeated) || notify.Classify(err).Class != notify.ClassPermanent {
+	if !errors.Is(err, notifytest.ErrRepeated) || channel.Classify(err).Class != channel.ClassPermanent {
 		t.Error(err)
 	}
 	var j judge
@@ -121,7 +121,7 @@ func TestRecorderIsSafeForManyGoroutines(t *testing.T) {
 			m := mail(fmt.Sprint(i), "sam@example.com")
 			_, err := r.Send(t.Context(), m)
 			got, lookupErr := r.Lookup(t.Context(), m)
-			if err != nil || lookupErr != nil || got.Status != notify.LookupAccepted {
+			if err != nil || lookupErr != nil || got.Status != channel.LookupAccepted {
 				t.Error(err, lookupErr, got)
 			}
 		})

@@ -17,6 +17,7 @@ import (
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/templates"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -34,16 +35,16 @@ type desk struct {
 	t     testing.TB
 
 	mu   sync.Mutex
-	sent []notify.Message
+	sent []channel.Message
 }
 
 func newDesk(t testing.TB, store storage.Store, clk *clock.Mock, more ...templates.Source) *desk {
 	d := &desk{Table: templates.NewTable(store), store: store, clk: clk, t: t}
-	d.out = notify.New(store, nil, notify.ChannelFunc("email:test", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	d.out = notify.New(store, nil, channel.Func("email:test", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.sent = append(d.sent, m)
-		return notify.Receipt{}, nil
+		return channel.Receipt{}, nil
 	}))
 	d.out.Register(notify.Type{Name: "visit", Renderer: templates.From(append([]templates.Source{d.Table}, more...)...)})
 	return d

@@ -18,6 +18,7 @@ import (
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	belfrypgx "github.com/belfry-go/belfry/storage/pgx"
 )
@@ -32,9 +33,9 @@ func ExampleStore_InHostTx() {
 		log.Fatal(err)
 	}
 	defer store.Close()
-	out := notify.New(store, nil, notify.ChannelFunc("email:print", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	out := notify.New(store, nil, channel.Func("email:print", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		fmt.Println(m.To, "-", m.Subject)
-		return notify.Receipt{ID: "1"}, nil
+		return channel.Receipt{ID: "1"}, nil
 	}))
 	reminders := automation.New(store, out, nil)
 	reminders.Register(automation.ReminderType{

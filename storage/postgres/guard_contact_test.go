@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -29,8 +29,8 @@ func TestGuardAContactRuleIsCheapHoweverManyLinksThereAre(t *testing.T) {
 			0, 0, 0, 0, 0, false, '', false, now() - g %% 5 * interval '30 days'
 		FROM generate_series(1, %[1]d) AS g`, n))
 	exec(t, s.DB(), "VACUUM (ANALYZE) survey_instance")
-	surveys := survey.New(s, &survey.Options{SurveyURL: "https://host.example/s/{token}"}, notify.ChannelFunc("sms:none",
-		func(context.Context, notify.Message) (notify.Receipt, error) { return notify.Receipt{}, nil }))
+	surveys := survey.New(s, &survey.Options{SurveyURL: "https://host.example/s/{token}"}, channel.Func("sms:none",
+		func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, nil }))
 	for id, rule := range map[int64]string{1: `{"notAskedWithin": "10d"}`, 2: `{"notAskedWithin": "10d", "group": "service"}`, 3: `{"notAskedWithin": "10d", "group": "sales"}`} {
 		ask(t, surveys, id, rule)
 	}

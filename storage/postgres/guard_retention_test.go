@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // forgetBuffers bounds the pages that one statement of the pass that forgets touches: it
@@ -118,8 +119,8 @@ func TestGuardAClaimCostsNoMoreWhileOldRowsAreForgotten(t *testing.T) {
 			'due', 'm' || g, '', 'welcome', '', 'email', NULL, md5(g::text), '', '', 'someone@example.com', '', 0, '{}', '', '', '', '',
 			false, false, md5(g::text || 'due'), now(), 0, '', '', false, 0, 0, '', 0, 0, '', false, '', 0, ''
 		FROM generate_series(1, 3000) AS g`, "VACUUM (ANALYZE) outgoing_message")
-	out := notify.New(s, nil, notify.ChannelFunc("email:test", func(context.Context, notify.Message) (notify.Receipt, error) {
-		return notify.Receipt{ID: "1"}, nil
+	out := notify.New(s, nil, channel.Func("email:test", func(context.Context, channel.Message) (channel.Receipt, error) {
+		return channel.Receipt{ID: "1"}, nil
 	}))
 	var claim *statement
 	for _, seen := range r.during(t, "", func() {

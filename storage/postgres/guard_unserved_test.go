@@ -7,6 +7,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // The sweep for what nobody serves finds what waits by the index that polls walk, and
@@ -17,7 +18,7 @@ func TestGuardASweepForWhatNobodyServesReadsNoTable(t *testing.T) {
 	messagesOf(t, s, sized(t, 40_000, 500_000))
 	exec(t, s.DB(), "UPDATE outgoing_message SET status = 'Created', due_on = '2025-03-01'::timestamptz + id * interval '1 second' WHERE id <= 2000",
 		"UPDATE outgoing_message SET hold_reason = 'Unserved', status = 'Created' WHERE is_on_support_hold", "VACUUM (ANALYZE) outgoing_message")
-	out := notify.New(s, nil, notify.ChannelFunc("email:out", func(context.Context, notify.Message) (notify.Receipt, error) { return notify.Receipt{}, nil }))
+	out := notify.New(s, nil, channel.Func("email:out", func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, nil }))
 	looked := 0
 	for _, p := range out.Passes() {
 		if p.Name() != "notify.unserved" {

@@ -21,6 +21,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/support"
@@ -67,11 +68,11 @@ func newOffice(t *testing.T) *office {
 	o.clk.Set(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC))
 	o.store = memory.New(&memory.Options{Clock: o.clk})
 	log := slog.New(slog.NewTextHandler(&o.logs, nil))
-	mail := notify.ChannelFunc("email:test", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	mail := channel.Func("email:test", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		if strings.Contains(m.Subject, "doubt") {
-			return notify.Receipt{}, notify.Unknown("timeout", errors.New(m.To))
+			return channel.Receipt{}, channel.Unknown("timeout", errors.New(m.To))
 		}
-		return notify.Receipt{ID: "p-1"}, nil
+		return channel.Receipt{ID: "p-1"}, nil
 	})
 	o.out = notify.New(o.store, &notify.Options{Logger: log}, mail)
 	o.reminders = automation.New(o.store, o.out, &automation.Options{Logger: log})

@@ -15,7 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/belfry-go/belfry/internal/strictjson"
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // LinkData is what the text of a send is made of. Templates of a definition have,
@@ -44,7 +44,7 @@ type Parts struct {
 	Subject, Text, HTML string
 	// Template is set where the provider holds the text itself; Locale is then the
 	// language that it is in, and empty: the recipient's.
-	Template notify.ProviderTemplate
+	Template channel.ProviderTemplate
 	Locale   string
 }
 
@@ -79,7 +79,7 @@ func (p Parts) Sendable() bool {
 	for _, part := range []struct {
 		text  string
 		limit int
-	}{{p.Subject, notify.MaxSubject}, {p.Text, notify.MaxText}, {p.HTML, notify.MaxHTML}} {
+	}{{p.Subject, channel.MaxSubject}, {p.Text, channel.MaxText}, {p.HTML, channel.MaxHTML}} {
 		if len(part.text) > part.limit || !utf8.ValidString(part.text) || strings.ContainsRune(part.text, 0) {
 			return false
 		}
@@ -99,11 +99,11 @@ func Render(messages []MessageText, d LinkData) (p Parts, err error) {
 		locale = d.Locale
 	}
 	data := textData{LinkData: d, Lang: locale, Dir: Direction(locale)}
-	if p.Subject, err = execute("subject", m.Subject.For(d.Locale), data, notify.MaxSubject); err != nil {
+	if p.Subject, err = execute("subject", m.Subject.For(d.Locale), data, channel.MaxSubject); err != nil {
 		return p, err
 	}
 	p.Subject = strings.Join(strings.Fields(p.Subject), " ") // a value of two lines is no second header
-	if p.Text, err = execute("text", m.Text.For(d.Locale), data, notify.MaxText); err != nil {
+	if p.Text, err = execute("text", m.Text.For(d.Locale), data, channel.MaxText); err != nil {
 		return p, err
 	}
 	if p.HTML, err = executeHTML(m.HTML.For(d.Locale), data); err != nil || m.Template == nil {
@@ -111,7 +111,7 @@ func Render(messages []MessageText, d LinkData) (p Parts, err error) {
 	}
 	p.Template.Name, p.Locale = m.Template.Name.For(d.Locale), m.Template.Name.Locale(d.Locale)
 	for _, param := range m.Template.Params {
-		text, err := execute("template", param, data, notify.MaxText)
+		text, err := execute("template", param, data, channel.MaxText)
 		if err != nil {
 			return p, err
 		}
@@ -175,7 +175,7 @@ func executeHTML(text string, data any) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("survey: template: %w", err)
 	}
-	return run(t, data, notify.MaxHTML)
+	return run(t, data, channel.MaxHTML)
 }
 
 func run(t interface{ Execute(io.Writer, any) error }, data any, limit int) (string, error) {
@@ -351,7 +351,7 @@ func sampleData() sample {
 }
 
 func sampleText(name, text string) (string, error) {
-	return execute(name, text, sampleData(), notify.MaxText)
+	return execute(name, text, sampleData(), channel.MaxText)
 }
 
 func sampleHTML(_, text string) (string, error) { return executeHTML(text, sampleData()) }

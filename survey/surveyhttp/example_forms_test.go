@@ -13,7 +13,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/surveyhttp"
@@ -34,10 +34,10 @@ func Example() {
 	clk.Set(time.Date(2026, 5, 14, 5, 12, 34, 0, time.UTC))
 	var link string
 	surveys := survey.New(memory.New(&memory.Options{Clock: clk}), &survey.Options{SurveyURL: "https://example.com/s/{token}"},
-		notify.ChannelFunc("sms:test", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+		channel.Func("sms:test", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 			_, after, _ := strings.Cut(m.Text, "https://example.com")
 			link = strings.Fields(after)[0]
-			return notify.Receipt{ID: "1"}, nil
+			return channel.Receipt{ID: "1"}, nil
 		}))
 	if _, err := surveys.Publish(ctx, survey.Version{SurveyID: 4523, Name: "Visits", IntegrationID: "visits", Definition: json.RawMessage(visits)}); err != nil {
 		panic(err)

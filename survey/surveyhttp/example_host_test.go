@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry"
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
@@ -24,7 +24,7 @@ import (
 var linkKey = []byte("in earnest 32 random bytes of a vault")
 
 // run serves surveys until ctx ends.
-func run(ctx context.Context, store storage.Store, texts notify.Channel, l net.Listener) error {
+func run(ctx context.Context, store storage.Store, texts channel.Channel, l net.Listener) error {
 	surveys := survey.New(store, &survey.Options{SurveyURL: "https://visits.example/s/{token}", LinkKey: linkKey}, texts)
 	surveys.Subscribe(survey.SubscriberFunc("tickets", openTicket))
 	_, err := surveys.Publish(ctx, survey.Version{
@@ -74,9 +74,9 @@ func ExampleForms() {
 	links := make(chan string, 1)
 	ended := make(chan error)
 	go func() {
-		ended <- run(ctx, memory.New(nil), notify.ChannelFunc("sms:test", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+		ended <- run(ctx, memory.New(nil), channel.Func("sms:test", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 			links <- m.Metadata["surveyUrl"]
-			return notify.Receipt{ID: "1"}, nil
+			return channel.Receipt{ID: "1"}, nil
 		}), l)
 	}()
 	post := func(path, media, body string) string {

@@ -20,7 +20,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/internal/storetest"
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/surveyhttp"
@@ -97,7 +97,7 @@ func newHost(t *testing.T, store storage.Store, mock *clock.Mock) *host {
 	logger := logTo(&locked{h: h})
 	h.survey = survey.New(store, &survey.Options{
 		SurveyURL: "https://host.example/s/{token}", LinkKey: bytes.Repeat([]byte("k"), 32), Logger: logger,
-	}, notify.ChannelFunc("memory:default", h.send))
+	}, channel.Func("memory:default", h.send))
 	h.poller = belfry.NewPoller(store, nil, h.survey)
 	h.api = surveyhttp.API(h.survey, letIn, &surveyhttp.APIOptions{Logger: logger})
 	h.forms = surveyhttp.Forms(h.survey, &surveyhttp.FormOptions{Logger: logger})
@@ -115,11 +115,11 @@ func (l *locked) Write(p []byte) (int, error) {
 	return l.h.log.Write(p)
 }
 
-func (h *host) send(_ context.Context, m notify.Message) (notify.Receipt, error) {
+func (h *host) send(_ context.Context, m channel.Message) (channel.Receipt, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.texts = append(h.texts, m.Text)
-	return notify.Receipt{ID: "mem-" + m.ID}, nil
+	return channel.Receipt{ID: "mem-" + m.ID}, nil
 }
 
 // publish publishes a definition as survey 4523.

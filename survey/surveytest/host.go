@@ -7,7 +7,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/notifytest"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -34,7 +34,7 @@ type Options struct {
 	//	notifytest.Failing(err).As("sms:twilio")
 	Channel *notifytest.Recorder
 	// Channels are further ones.
-	Channels []notify.Channel
+	Channels []channel.Channel
 }
 
 // Host is a program with surveys, for a test. The test calls it from one goroutine.
@@ -71,7 +71,7 @@ func New(opts *Options) *Host {
 	h := &Host{Clock: clock.NewMock(), Channel: o.Channel, scope: o.Scope, url: o.Survey.SurveyURL}
 	h.Clock.Set(begin)
 	h.Store = memory.New(&memory.Options{Clock: h.Clock})
-	h.Surveys = survey.New(h.Store, &o.Survey, append([]notify.Channel{o.Channel}, o.Channels...)...)
+	h.Surveys = survey.New(h.Store, &o.Survey, append([]channel.Channel{o.Channel}, o.Channels...)...)
 	return h
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/notifytest"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
@@ -69,9 +69,9 @@ func TestWhatBecomesDueHappensAtItsMoment(t *testing.T) {
 	t.Parallel()
 	var h *surveytest.Host
 	var story []string
-	h = surveytest.New(&surveytest.Options{Channels: []notify.Channel{notify.ChannelFunc("sms:test", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	h = surveytest.New(&surveytest.Options{Channels: []channel.Channel{channel.Func("sms:test", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		story = append(story, h.Clock.Now().Format("02 15:04 ")+m.To+" "+m.Metadata["ordinal"])
-		return notify.Receipt{ID: "1"}, nil
+		return channel.Receipt{ID: "1"}, nil
 	})}})
 	h.Publish(t, survey.Version{SurveyID: 1, Definition: []byte(strings.ReplaceAll(string(definition), "memory:default", "sms:test"))})
 	for i := range 3 {
@@ -130,7 +130,7 @@ func TestAHostIsSetUpAsTheProgramIs(t *testing.T) {
 	t.Parallel()
 	h := surveytest.New(&surveytest.Options{
 		Scope: "tenant", Survey: survey.Options{SurveyURL: "https://garage.example/f?id={publicId}&t={token}"},
-		Channel: notifytest.Scripted(notify.Transient("busy", 0, nil)).As("sms:twilio"),
+		Channel: notifytest.Scripted(channel.Transient("busy", 0, nil)).As("sms:twilio"),
 	})
 	h.Publish(t, survey.Version{SurveyID: 1, Definition: []byte(strings.ReplaceAll(string(definition), "memory:default", "sms:twilio"))})
 	h.Ingest(t, kind, visit, survey.Recipient{Address: "+964 770 000 0001"})

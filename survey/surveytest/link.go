@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -16,7 +16,7 @@ import (
 type Link struct {
 	URL, Token, PublicID string
 	// Message is the last one that it came in.
-	Message notify.Message
+	Message channel.Message
 
 	h *Host
 }
@@ -68,7 +68,7 @@ func (l *Link) Submit(t TB, answers string) survey.Receipt {
 }
 
 // list names the messages, a line each.
-func list(sent []notify.Message) string {
+func list(sent []channel.Message) string {
 	var b strings.Builder
 	for _, m := range sent {
 		fmt.Fprintf(&b, "\n\t%s: %q (%s)", m.To, m.Subject, m.ID)

@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/internal/rest"
 )
 
@@ -53,8 +53,8 @@ func (o Options) client(apiKey string) rest.Options {
 }
 
 var (
-	_ notify.Channel = (*Channel)(nil)
-	_ notify.Bounded = (*Channel)(nil)
+	_ channel.Channel = (*Channel)(nil)
+	_ channel.Bounded = (*Channel)(nil)
 )
 
 // Channel sends WhatsApp messages through 360dialog. It is safe for several
@@ -99,23 +99,23 @@ func (c *Channel) Close() error {
 // Send hands m to 360dialog and returns WhatsApp's message id as the receipt. The
 // package documentation says what the classes of its errors mean; a content that
 // cannot be sent is Permanent, and so are attachments.
-func (c *Channel) Send(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+func (c *Channel) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 	body, err := c.build(m)
 	if err != nil {
-		return notify.Receipt{}, err
+		return channel.Receipt{}, err
 	}
 	answer, err := c.client.Do(ctx, rest.Call{URL: c.url, ContentType: "application/json", Body: body})
 	if err != nil {
-		return notify.Receipt{}, err
+		return channel.Receipt{}, err
 	}
 	if answer.Status != http.StatusOK && answer.Status != http.StatusCreated {
-		return notify.Receipt{}, refusal(answer)
+		return channel.Receipt{}, refusal(answer)
 	}
 	id := sentID(answer)
 	if id == "" {
-		return notify.Receipt{}, answer.Unknown("no-id")
+		return channel.Receipt{}, answer.Unknown("no-id")
 	}
-	return notify.Receipt{ID: id}, nil
+	return channel.Receipt{ID: id}, nil
 }
 
 func sentID(a *rest.Answer) string {
@@ -173,12 +173,12 @@ var transient = map[string]bool{
 }
 
 // of says what the codes blame that do not speak of who sends or of Meta.
-var of = map[string]notify.Fault{
-	"131056": notify.FaultAddress, // too many messages to this recipient
-	"131026": notify.FaultAddress, // cannot be delivered to this recipient
-	"131021": notify.FaultAddress, // the recipient is the sender
-	"132015": notify.FaultMessage, // template paused for its quality
-	"130497": notify.FaultAddress, // the recipient's country is restricted
+var of = map[string]channel.Fault{
+	"131056": channel.FaultAddress, // too many messages to this recipient
+	"131026": channel.FaultAddress, // cannot be delivered to this recipient
+	"131021": channel.FaultAddress, // the recipient is the sender
+	"132015": channel.FaultMessage, // template paused for its quality
+	"130497": channel.FaultAddress, // the recipient's country is restricted
 }
 
 // restrictedCountry comes with 403, but is about the recipient.
@@ -190,11 +190,11 @@ var unknown = map[string]bool{"1": true, "131000": true}
 // refusal judges by Meta's code first, by the status where there is none. All of
 // 360dialog's own answers with 400 are about the account: it is disabled, over its
 // rate or has not paid (360dialog documentation, "Error Code Reference").
-func refusal(a *rest.Answer) *notify.SendError {
+func refusal(a *rest.Answer) *channel.Error {
 	code := metaCode(a)
 	e := judge(a, code)
 	if code == optedOut && e.Permanent() {
-		return e.Suppressing(notify.Unsubscribe)
+		return e.Suppressing(channel.Unsubscribe)
 	}
 	if f, ok := of[code]; ok {
 		return e.Blame(f)
@@ -202,7 +202,7 @@ func refusal(a *rest.Answer) *notify.SendError {
 	return e
 }
 
-func judge(a *rest.Answer, code string) *notify.SendError {
+func judge(a *rest.Answer, code string) *channel.Error {
 	n, err := strconv.Atoi(code)
 	switch {
 	case unknown[code]:
@@ -221,7 +221,7 @@ func judge(a *rest.Answer, code string) *notify.SendError {
 const maxText = 4096
 
 // check refuses what WhatsApp would refuse too, without asking it.
-func (c *Channel) check(m notify.Message) error {
+func (c *Channel) check(m channel.Message) error {
 	if err := rest.CheckPhone("dialog360", m); err != nil {
 		return err
 	}
@@ -246,7 +246,7 @@ func permanent(code, why string) error {
 }
 
 // languageOf is how WhatsApp writes the message's locale.
-func (c *Channel) languageOf(m notify.Message) string {
+func (c *Channel) languageOf(m channel.Message) string {
 	return rest.TemplateLanguage(m, c.language)
 }
 
@@ -286,7 +286,7 @@ type (
 )
 
 // build makes the request of m, or says with a Permanent error why it cannot.
-func (c *Channel) build(m notify.Message) ([]byte, error) {
+func (c *Channel) build(m channel.Message) ([]byte, error) {
 	if err := c.check(m); err != nil {
 		return nil, err
 	}
@@ -298,7 +298,7 @@ func (c *Channel) build(m notify.Message) ([]byte, error) {
 	}
 	body, err := json.Marshal(r)
 	if err != nil { // texts only
-		return nil, notify.Permanent("json", err)
+		return nil, channel.Permanent("json", err)
 	}
 	return body, nil
 }

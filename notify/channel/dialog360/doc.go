@@ -1,5 +1,5 @@
 // Package dialog360 is the channel for WhatsApp over 360dialog, which passes
-// messages to Meta's WhatsApp Cloud API, and the [notify.Webhook] for its
+// messages to Meta's WhatsApp Cloud API, and the [channel.Webhook] for its
 // statuses.
 //
 // # What an error means

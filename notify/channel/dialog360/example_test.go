@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/dialog360"
 )
 
@@ -25,8 +25,8 @@ func ExampleNew() {
 	defer func() { _ = texts.Close() }()
 
 	// In earnest notify.New(store, nil, texts) does this.
-	receipt, err := texts.Send(context.Background(), notify.Message{
-		ID: "5f1d", To: "+41793026727", Locale: "en", Template: notify.ProviderTemplate{Name: "certificate_expires", Params: []string{"Sam", "1 May"}},
+	receipt, err := texts.Send(context.Background(), channel.Message{
+		ID: "5f1d", To: "+41793026727", Locale: "en", Template: channel.ProviderTemplate{Name: "certificate_expires", Params: []string{"Sam", "1 May"}},
 	})
 	fmt.Println(texts.Key(), receipt.ID, err)
 	// Output: whatsapp:dialog360 wamid.HBgL <nil>
@@ -39,7 +39,7 @@ func ExampleNewWebhook() {
 		fmt.Println(err)
 		return
 	}
-	r := notify.WebhookRequest{Method: "POST", Header: http.Header{"Authorization": {proof}},
+	r := channel.WebhookRequest{Method: "POST", Header: http.Header{"Authorization": {proof}},
 		Body: []byte(`{"entry":[{"changes":[{"value":{"statuses":[{"id":"wamid.HBgL","status":"read","biz_opaque_callback_data":"5f1d"}]}}]}]}`)}
 	events, err := statuses.Events(r)
 	fmt.Println(events[0].MessageID, events[0].Kind, err)
@@ -48,5 +48,5 @@ func ExampleNewWebhook() {
 	fmt.Println(err)
 	// Output:
 	// 5f1d Opened <nil>
-	// notify: webhook refused: dialog360: secret header is missing or wrong
+	// channel: webhook refused: dialog360: secret header is missing or wrong
 }

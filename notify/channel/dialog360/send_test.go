@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 func TestMessageArrivesAsItWasGiven(t *testing.T) {
@@ -18,9 +18,9 @@ func TestMessageArrivesAsItWasGiven(t *testing.T) {
 	s := serve(t, nil)
 	c := open(t, s, Options{Language: "de"})
 	plain, templated, bare := message(), message(), message()
-	templated.Template, templated.Locale = notify.ProviderTemplate{Name: "expiry_1", Params: []string{"Sam", "1 May"}}, "pt-BR"
+	templated.Template, templated.Locale = channel.ProviderTemplate{Name: "expiry_1", Params: []string{"Sam", "1 May"}}, "pt-BR"
 	bare.Template.Name, bare.Text = "hello", ""
-	for _, m := range []notify.Message{plain, templated, bare} {
+	for _, m := range []channel.Message{plain, templated, bare} {
 		if receipt, err := c.Send(t.Context(), m); err != nil || receipt.ID != wamid {
 			t.Fatal(receipt, err)
 		}
@@ -42,22 +42,22 @@ func TestMessageThatCannotBeSentIsRefusedUnsent(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
 	c := open(t, s, Options{})
-	for name, change := range map[string]func(*notify.Message){
-		"id":          func(m *notify.Message) { m.ID = "A" },
-		"address":     func(m *notify.Message) { m.To = "079 302 67 27" },
-		"address 2":   func(m *notify.Message) { m.To = "+41793026727,+4915112345678" },
-		"attachments": func(m *notify.Message) { m.Attachments = []notify.Attachment{{Name: "canary"}} },
-		"empty":       func(m *notify.Message) { m.Text = "" },
-		"text":        func(m *notify.Message) { m.Text = strings.Repeat("ü", 4097) },
-		"template":    func(m *notify.Message) { m.Template.Name = "Canary canary" },
-		"template 2":  func(m *notify.Message) { m.Template = notify.ProviderTemplate{Name: "a", Params: []string{""}} },
-		"language":    func(m *notify.Message) { m.Template.Name, m.Locale = "a", "canary\n" },
-		"language 2":  func(m *notify.Message) { m.Template.Name, m.Locale = "a", "zh-Hans-CN" },
+	for name, change := range map[string]func(*channel.Message){
+		"id":          func(m *channel.Message) { m.ID = "A" },
+		"address":     func(m *channel.Message) { m.To = "079 302 67 27" },
+		"address 2":   func(m *channel.Message) { m.To = "+41793026727,+4915112345678" },
+		"attachments": func(m *channel.Message) { m.Attachments = []channel.Attachment{{Name: "canary"}} },
+		"empty":       func(m *channel.Message) { m.Text = "" },
+		"text":        func(m *channel.Message) { m.Text = strings.Repeat("ü", 4097) },
+		"template":    func(m *channel.Message) { m.Template.Name = "Canary canary" },
+		"template 2":  func(m *channel.Message) { m.Template = channel.ProviderTemplate{Name: "a", Params: []string{""}} },
+		"language":    func(m *channel.Message) { m.Template.Name, m.Locale = "a", "canary\n" },
+		"language 2":  func(m *channel.Message) { m.Template.Name, m.Locale = "a", "zh-Hans-CN" },
 	} {
 		m := message()
 		change(&m)
 		code, _, _ := strings.Cut(name, " ")
-		if err := refuse(t, c, m); err.Class != notify.ClassPermanent || err.Code != code {
+		if err := refuse(t, c, m); err.Class != channel.ClassPermanent || err.Code != code {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -73,7 +73,7 @@ func TestMessageThatCannotBeSentIsRefusedUnsent(t *testing.T) {
 
 // sendOutcome is what a Send error comes to.
 type sendOutcome struct {
-	Class      notify.SendClass
+	Class      channel.Class
 	Code       string
 	RetryAfter time.Duration
 }
@@ -93,7 +93,7 @@ func says(status int, body string, retryAfter ...string) script {
 
 func TestAnswersHaveTheirClass(t *testing.T) {
 	t.Parallel()
-	const permanent, transient, unknown = notify.ClassPermanent, notify.ClassTransient, notify.ClassUnknown
+	const permanent, transient, unknown = channel.ClassPermanent, channel.ClassTransient, channel.ClassUnknown
 	for name, c := range map[string]struct {
 		script script
 		want   sendOutcome
@@ -160,7 +160,7 @@ func TestOneRequestPerSend(t *testing.T) {
 	if _, err := c.Send(t.Context(), message()); err != nil {
 		t.Fatal(err)
 	}
-	if err := refuse(t, c, message()); err.Class != notify.ClassUnknown {
+	if err := refuse(t, c, message()); err.Class != channel.ClassUnknown {
 		t.Error(err)
 	}
 	if requests, _ := s.seen(); requests != 2 {
@@ -176,7 +176,7 @@ func TestWrongKeyIsTransient(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	if err := refuse(t, c, message()); err.Class != notify.ClassTransient || err.Code != "401" {
+	if err := refuse(t, c, message()); err.Class != channel.ClassTransient || err.Code != "401" {
 		t.Error(err)
 	}
 }
@@ -207,16 +207,16 @@ func TestAnswersBlameTheChannelTheAddressOrTheMessage(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		script script
-		want   notify.Fault
+		want   channel.Fault
 	}{
-		"own: not paid":   {says(400, `{"error":"Could not send message due to lack of payment"}`), notify.FaultChannel},
-		"own: wrong key":  {says(401, `{"error":"Invalid api_key"}`), notify.FaultChannel},
-		"service down":    {says(500, fault(131016)), notify.FaultChannel},
-		"number rate":     {says(400, fault(130429)), notify.FaultChannel},
-		"pair rate":       {says(400, fault(131056)), notify.FaultAddress},
-		"undeliverable":   {says(400, fault(131026)), notify.FaultAddress},
-		"country":         {says(403, fault(130497)), notify.FaultAddress},
-		"template paused": {says(400, fault(132015)), notify.FaultMessage},
+		"own: not paid":   {says(400, `{"error":"Could not send message due to lack of payment"}`), channel.FaultChannel},
+		"own: wrong key":  {says(401, `{"error":"Invalid api_key"}`), channel.FaultChannel},
+		"service down":    {says(500, fault(131016)), channel.FaultChannel},
+		"number rate":     {says(400, fault(130429)), channel.FaultChannel},
+		"pair rate":       {says(400, fault(131056)), channel.FaultAddress},
+		"undeliverable":   {says(400, fault(131026)), channel.FaultAddress},
+		"country":         {says(403, fault(130497)), channel.FaultAddress},
+		"template paused": {says(400, fault(132015)), channel.FaultMessage},
 		"bad parameter":   {says(400, fault(100)), ""},
 		"went wrong":      {says(500, fault(131000)), ""},
 	} {
@@ -231,7 +231,7 @@ func TestAnswersBlameTheChannelTheAddressOrTheMessage(t *testing.T) {
 
 func TestAnswersSuppressWhoWantsNoMore(t *testing.T) {
 	t.Parallel()
-	for code, want := range map[int]notify.SuppressionReason{131050: notify.Unsubscribe, 131026: "", 131056: "", 130497: ""} {
+	for code, want := range map[int]channel.SuppressionReason{131050: channel.Unsubscribe, 131026: "", 131056: "", 130497: ""} {
 		t.Run(strconv.Itoa(code), func(t *testing.T) {
 			t.Parallel()
 			if err := refuse(t, open(t, serve(t, says(400, fault(code))), Options{}), message()); err.Suppress != want {

@@ -12,7 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 const (
@@ -98,8 +98,8 @@ func (s *server) seen() (requests int, messages []messageRequest) {
 	return s.requests, append([]messageRequest{}, s.messages...)
 }
 
-func message() notify.Message {
-	return notify.Message{ID: id, To: "+41793026727", Name: "Sam", Subject: "Your certificate", Text: "It expires soon.", On: now,
+func message() channel.Message {
+	return channel.Message{ID: id, To: "+41793026727", Name: "Sam", Subject: "Your certificate", Text: "It expires soon.", On: now,
 		Metadata: map[string]string{"class": "canary"}}
 }
 
@@ -116,11 +116,11 @@ func open(t *testing.T, s *server, o Options) *Channel {
 }
 
 // refuse expects m to be refused, and returns how.
-func refuse(t *testing.T, c *Channel, m notify.Message) *notify.SendError {
+func refuse(t *testing.T, c *Channel, m channel.Message) *channel.Error {
 	t.Helper()
 	receipt, err := c.Send(t.Context(), m)
-	typed, ok := err.(*notify.SendError)
-	if !ok || receipt != (notify.Receipt{}) {
+	typed, ok := err.(*channel.Error)
+	if !ok || receipt != (channel.Receipt{}) {
 		t.Fatalf("Send: %+v, %v", receipt, err)
 	}
 	if strings.Contains(err.Error(), "41793026727") || strings.Contains(err.Error(), "canary") || strings.Contains(err.Error(), apiKey) {

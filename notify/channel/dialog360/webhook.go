@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/internal/rest"
 )
 
-var _ notify.Webhook = (*Webhook)(nil)
+var _ channel.Webhook = (*Webhook)(nil)
 
 // minSecret is the least length of a header's value that proves something.
 const minSecret = 16
@@ -57,7 +57,7 @@ func (w *Webhook) Provider() string { return provider }
 // Events compares the header and reads the statuses: sent, delivered, read and
 // failed. Incoming messages are left out, and so are messages that other programs
 // sent under an id of their own.
-func (w *Webhook) Events(r notify.WebhookRequest) ([]notify.StatusEvent, error) {
+func (w *Webhook) Events(r channel.WebhookRequest) ([]channel.StatusEvent, error) {
 	switch {
 	case r.Method != http.MethodPost:
 		return nil, rest.Refused("dialog360", "method is not POST")
@@ -105,12 +105,12 @@ type (
 	}
 )
 
-func read(body []byte) ([]notify.StatusEvent, error) {
+func read(body []byte) ([]channel.StatusEvent, error) {
 	var c callback
 	if err := rest.DecodeCallback("dialog360", body, &c); err != nil {
 		return nil, err
 	}
-	var out []notify.StatusEvent
+	var out []channel.StatusEvent
 	for _, e := range c.Entry {
 		for _, change := range e.Changes {
 			for _, s := range change.Value.Statuses {
@@ -121,12 +121,12 @@ func read(body []byte) ([]notify.StatusEvent, error) {
 	return out, nil
 }
 
-var kinds = map[rest.Text]notify.StatusKind{
-	"sent":      notify.KindAccepted,
-	"delivered": notify.KindDelivered,
-	"read":      notify.KindOpened,
-	"played":    notify.KindOpened,
-	"failed":    notify.KindFailed,
+var kinds = map[rest.Text]channel.StatusKind{
+	"sent":      channel.KindAccepted,
+	"delivered": channel.KindDelivered,
+	"read":      channel.KindOpened,
+	"played":    channel.KindOpened,
+	"failed":    channel.KindFailed,
 }
 
 // optedOut is the code of a recipient who wants no more marketing messages.
@@ -135,20 +135,20 @@ const optedOut = "131050"
 // events are those of s: none if it says nothing about a message of ours. A
 // status has no id of its own; what the message is and what became of it do not
 // change between two deliveries.
-func (s status) events() []notify.StatusEvent {
+func (s status) events() []channel.StatusEvent {
 	theirs, kind := rest.ProviderID(string(s.ID)), kinds[s.Status]
 	ours := rest.MessageID(string(s.Ours))
 	if theirs == "" || kind == "" || ours == "" && s.Ours != "" {
 		return nil
 	}
-	e := notify.StatusEvent{Provider: "dialog360", EventID: theirs + ":" + string(s.Status), Kind: kind, On: s.on(),
+	e := channel.StatusEvent{Provider: "dialog360", EventID: theirs + ":" + string(s.Status), Kind: kind, On: s.on(),
 		MessageID: ours, ProviderMessageID: theirs, Code: s.code()}
 	if e.Code != optedOut {
-		return []notify.StatusEvent{e}
+		return []channel.StatusEvent{e}
 	}
 	out := e
-	out.EventID, out.Kind = theirs+":unsubscribed", notify.KindUnsubscribed
-	return []notify.StatusEvent{e, out}
+	out.EventID, out.Kind = theirs+":unsubscribed", channel.KindUnsubscribed
+	return []channel.StatusEvent{e, out}
 }
 
 // on is zero where the time is none.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // statuses are the callbacks of the documentation, in one, with our message id.
@@ -40,8 +40,8 @@ func webhook(t *testing.T) *Webhook {
 	return w
 }
 
-func request(body string) notify.WebhookRequest {
-	return notify.WebhookRequest{Method: http.MethodPost, URL: "https://school.example/hooks/dialog360", Header: http.Header{"Authorization": {secret}}, Body: []byte(body), Now: now}
+func request(body string) channel.WebhookRequest {
+	return channel.WebhookRequest{Method: http.MethodPost, URL: "https://school.example/hooks/dialog360", Header: http.Header{"Authorization": {secret}}, Body: []byte(body), Now: now}
 }
 
 func TestStatusesAreRead(t *testing.T) {
@@ -50,15 +50,15 @@ func TestStatusesAreRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	event := func(event string, kind notify.StatusKind, second int, ours, code string) notify.StatusEvent {
+	event := func(event string, kind channel.StatusKind, second int, ours, code string) channel.StatusEvent {
 		theirs, _, _ := strings.Cut(event, ":")
-		return notify.StatusEvent{Provider: "dialog360", EventID: event, Kind: kind, On: now.Add(time.Duration(second) * time.Second), MessageID: ours, ProviderMessageID: theirs, Code: code}
+		return channel.StatusEvent{Provider: "dialog360", EventID: event, Kind: kind, On: now.Add(time.Duration(second) * time.Second), MessageID: ours, ProviderMessageID: theirs, Code: code}
 	}
-	want := []notify.StatusEvent{
-		event("wamid.a:sent", notify.KindAccepted, 0, id, ""), event("wamid.a:delivered", notify.KindDelivered, 1, id, ""), event("wamid.a:read", notify.KindOpened, 2, id, ""),
-		event("wamid.b:failed", notify.KindFailed, 3, id, "131026"),
-		event("wamid.c:failed", notify.KindFailed, 0, id, "131050"), event("wamid.c:unsubscribed", notify.KindUnsubscribed, 0, id, "131050"),
-		event("wamid.d:sent", notify.KindAccepted, 0, "", ""),
+	want := []channel.StatusEvent{
+		event("wamid.a:sent", channel.KindAccepted, 0, id, ""), event("wamid.a:delivered", channel.KindDelivered, 1, id, ""), event("wamid.a:read", channel.KindOpened, 2, id, ""),
+		event("wamid.b:failed", channel.KindFailed, 3, id, "131026"),
+		event("wamid.c:failed", channel.KindFailed, 0, id, "131050"), event("wamid.c:unsubscribed", channel.KindUnsubscribed, 0, id, "131050"),
+		event("wamid.d:sent", channel.KindAccepted, 0, "", ""),
 	}
 	want[4].On, want[5].On = time.Time{}, time.Time{}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -80,7 +80,7 @@ func TestMessageIsFollowed(t *testing.T) {
 	_, sent := s.seen()
 	got, err := webhook(t).Events(request(fmt.Sprintf(`{"entry":[{"changes":[{"value":{"statuses":[{"id":%q,"status":"delivered","timestamp":"%d","biz_opaque_callback_data":%q}]}}]}]}`,
 		receipt.ID, now.Unix(), sent[0].Ours)))
-	want := []notify.StatusEvent{{Provider: "dialog360", EventID: wamid + ":delivered", Kind: notify.KindDelivered, On: now, MessageID: id, ProviderMessageID: wamid}}
+	want := []channel.StatusEvent{{Provider: "dialog360", EventID: wamid + ":delivered", Kind: channel.KindDelivered, On: now, MessageID: id, ProviderMessageID: wamid}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
@@ -88,28 +88,28 @@ func TestMessageIsFollowed(t *testing.T) {
 
 func TestForgedCallbackIsRefused(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*notify.WebhookRequest){
-		"no header":    func(r *notify.WebhookRequest) { r.Header.Del("Authorization") },
-		"no headers":   func(r *notify.WebhookRequest) { r.Header = nil },
-		"another":      func(r *notify.WebhookRequest) { r.Header.Set("Authorization", "Basic Y2FuYXJ5OmNhbmFyeQ==") },
-		"empty":        func(r *notify.WebhookRequest) { r.Header.Set("Authorization", "") },
-		"a part":       func(r *notify.WebhookRequest) { r.Header.Set("Authorization", secret[:len(secret)-1]) },
-		"more":         func(r *notify.WebhookRequest) { r.Header.Set("Authorization", secret+"a") },
-		"two headers":  func(r *notify.WebhookRequest) { r.Header.Add("Authorization", "canary") },
-		"other header": func(r *notify.WebhookRequest) { r.Header = http.Header{"X-Secret": {secret}} },
-		"read only":    func(r *notify.WebhookRequest) { r.Method = http.MethodGet },
-		"huge":         func(r *notify.WebhookRequest) { r.Body = make([]byte, 2<<20) },
+	for name, change := range map[string]func(*channel.WebhookRequest){
+		"no header":    func(r *channel.WebhookRequest) { r.Header.Del("Authorization") },
+		"no headers":   func(r *channel.WebhookRequest) { r.Header = nil },
+		"another":      func(r *channel.WebhookRequest) { r.Header.Set("Authorization", "Basic Y2FuYXJ5OmNhbmFyeQ==") },
+		"empty":        func(r *channel.WebhookRequest) { r.Header.Set("Authorization", "") },
+		"a part":       func(r *channel.WebhookRequest) { r.Header.Set("Authorization", secret[:len(secret)-1]) },
+		"more":         func(r *channel.WebhookRequest) { r.Header.Set("Authorization", secret+"a") },
+		"two headers":  func(r *channel.WebhookRequest) { r.Header.Add("Authorization", "canary") },
+		"other header": func(r *channel.WebhookRequest) { r.Header = http.Header{"X-Secret": {secret}} },
+		"read only":    func(r *channel.WebhookRequest) { r.Method = http.MethodGet },
+		"huge":         func(r *channel.WebhookRequest) { r.Body = make([]byte, 2<<20) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := request(fmt.Sprintf(statuses, id))
 			change(&r)
-			if got, err := webhook(t).Events(r); !errors.Is(err, notify.ErrWebhookRefused) || got != nil || strings.Contains(err.Error(), "canary") {
+			if got, err := webhook(t).Events(r); !errors.Is(err, channel.ErrWebhookRefused) || got != nil || strings.Contains(err.Error(), "canary") {
 				t.Error(got, err)
 			}
 		})
 	}
-	if _, err := new(Webhook).Events(request("{}")); !errors.Is(err, notify.ErrWebhookRefused) {
+	if _, err := new(Webhook).Events(request("{}")); !errors.Is(err, channel.ErrWebhookRefused) {
 		t.Error("a webhook without a secret:", err)
 	}
 }
@@ -149,7 +149,7 @@ func TestProvedNonsenseIsAnErrorThatQuotesNothing(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{"", "canary", `["canary"]`, `{"entry":"canary"}`} {
 		got, err := webhook(t).Events(request(body))
-		if err == nil || errors.Is(err, notify.ErrWebhookRefused) || strings.Contains(err.Error(), "canary") || got != nil {
+		if err == nil || errors.Is(err, channel.ErrWebhookRefused) || strings.Contains(err.Error(), "canary") || got != nil {
 			t.Errorf("%q: %v, %v", body, got, err)
 		}
 	}

@@ -8,13 +8,13 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/internal/mail"
 )
 
 var (
-	_ notify.Channel      = (*Channel)(nil)
-	_ notify.StatusLookup = (*Channel)(nil)
+	_ channel.Channel      = (*Channel)(nil)
+	_ channel.StatusLookup = (*Channel)(nil)
 )
 
 // Channel writes mails into a folder. It is safe for several goroutines, and
@@ -74,20 +74,20 @@ func (c *Channel) Key() string { return c.key }
 // refuses is Transient: nothing of it counts as sent. Only where the complete
 // file could not be made durable is the outcome Unknown. The context is looked
 // at before anything is written; a file system that hangs is waited for.
-func (c *Channel) Send(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+func (c *Channel) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 	if err := ctx.Err(); err != nil {
-		return notify.Receipt{}, notify.Transient("context", 0, err)
+		return channel.Receipt{}, channel.Transient("context", 0, err)
 	}
 	built, err := c.sender.Build(m)
 	if err != nil {
-		return notify.Receipt{}, err
+		return channel.Receipt{}, err
 	}
 	if err := os.MkdirAll(c.dir, dirMode); err != nil {
-		return notify.Receipt{}, refused(err)
+		return channel.Receipt{}, refused(err)
 	}
 	root, err := os.OpenRoot(c.dir)
 	if err != nil {
-		return notify.Receipt{}, refused(err)
+		return channel.Receipt{}, refused(err)
 	}
 	defer func() { _ = root.Close() }() // it was only read from
 	if built.Blind != "" {              // as a sent mail is kept; no other channel shows it
@@ -98,16 +98,16 @@ func (c *Channel) Send(ctx context.Context, m notify.Message) (notify.Receipt, e
 
 // Lookup says Accepted if the file of m exists, and Absent if the folder has no
 // such file. A folder that is missing or cannot be read is an error.
-func (c *Channel) Lookup(ctx context.Context, m notify.Message) (notify.LookupResult, error) {
+func (c *Channel) Lookup(ctx context.Context, m channel.Message) (channel.LookupResult, error) {
 	if err := ctx.Err(); err != nil {
-		return notify.LookupResult{}, err
+		return channel.LookupResult{}, err
 	}
 	if err := mail.CheckID(m.ID); err != nil {
-		return notify.LookupResult{}, err
+		return channel.LookupResult{}, err
 	}
 	root, err := os.OpenRoot(c.dir)
 	if err != nil {
-		return notify.LookupResult{}, err
+		return channel.LookupResult{}, err
 	}
 	defer func() { _ = root.Close() }() // it was only read from
 	return find(root, m.ID)
@@ -123,5 +123,5 @@ func refused(err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		code = "permission"
 	}
-	return notify.Transient(code, 0, err).Blame(notify.FaultChannel)
+	return channel.Transient(code, 0, err).Blame(channel.FaultChannel)
 }

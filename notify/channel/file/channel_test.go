@@ -16,13 +16,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 const id = "0123456789abcdef0123456789abcdef"
 
-func message() notify.Message {
-	return notify.Message{ID: id, To: "sam@example.com", Name: "Sam", Subject: "Your certificate", Text: "It expires soon.",
+func message() channel.Message {
+	return channel.Message{ID: id, To: "sam@example.com", Name: "Sam", Subject: "Your certificate", Text: "It expires soon.",
 		On: time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)}
 }
 
@@ -40,15 +40,15 @@ func names(t *testing.T, dir string) []string {
 	return all
 }
 
-func send(t *testing.T, c *Channel, m notify.Message) {
+func send(t *testing.T, c *Channel, m channel.Message) {
 	t.Helper()
 	got, err := c.Send(t.Context(), m)
-	if err != nil || got != (notify.Receipt{ID: m.ID + ".eml"}) {
+	if err != nil || got != (channel.Receipt{ID: m.ID + ".eml"}) {
 		t.Fatalf("Send: %+v, %v", got, err)
 	}
 }
 
-func lookup(t *testing.T, c *Channel) notify.LookupResult {
+func lookup(t *testing.T, c *Channel) channel.LookupResult {
 	t.Helper()
 	got, err := c.Lookup(t.Context(), message())
 	if err != nil {
@@ -163,7 +163,7 @@ func TestFileHoldsEveryPartAndIsTheSameEachTime(t *testing.T) {
 	t.Parallel()
 	m := message()
 	m.HTML = "<img src=cid:logo>"
-	m.Attachments = []notify.Attachment{
+	m.Attachments = []channel.Attachment{
 		{Name: "certificate.pdf", MediaType: "application/pdf", Data: []byte("%PDF")},
 		{Name: "logo.png", MediaType: "image/png", ContentID: "logo", Data: []byte("png")},
 	}
@@ -206,22 +206,22 @@ func TestErrorsHaveTheirClass(t *testing.T) {
 	for name, c := range map[string]struct {
 		ctx    context.Context
 		dir    string
-		change func(*notify.Message)
-		want   notify.SendClass
+		change func(*channel.Message)
+		want   channel.Class
 	}{
-		"folder is a file":     {t.Context(), file, func(*notify.Message) {}, notify.ClassTransient},
-		"folder has that name": {t.Context(), taken, func(*notify.Message) {}, notify.ClassTransient},
-		"context has ended":    {cancelled, t.TempDir(), func(*notify.Message) {}, notify.ClassTransient},
-		"no address":           {t.Context(), t.TempDir(), func(m *notify.Message) { m.To = "sam" }, notify.ClassPermanent},
-		"header injection":     {t.Context(), t.TempDir(), func(m *notify.Message) { m.Subject = "a\r\nBcc: b@c.d" }, notify.ClassPermanent},
-		"path as id":           {t.Context(), t.TempDir(), func(m *notify.Message) { m.ID = "../" + id }, notify.ClassPermanent},
+		"folder is a file":     {t.Context(), file, func(*channel.Message) {}, channel.ClassTransient},
+		"folder has that name": {t.Context(), taken, func(*channel.Message) {}, channel.ClassTransient},
+		"context has ended":    {cancelled, t.TempDir(), func(*channel.Message) {}, channel.ClassTransient},
+		"no address":           {t.Context(), t.TempDir(), func(m *channel.Message) { m.To = "sam" }, channel.ClassPermanent},
+		"header injection":     {t.Context(), t.TempDir(), func(m *channel.Message) { m.Subject = "a\r\nBcc: b@c.d" }, channel.ClassPermanent},
+		"path as id":           {t.Context(), t.TempDir(), func(m *channel.Message) { m.ID = "../" + id }, channel.ClassPermanent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := message()
 			c.change(&m)
 			_, err := New(c.dir, nil).Send(c.ctx, m)
-			var typed *notify.SendError
+			var typed *channel.Error
 			if !errors.As(err, &typed) || typed.Class != c.want {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
@@ -232,8 +232,8 @@ func TestErrorsHaveTheirClass(t *testing.T) {
 func TestFullDiskIsTransient(t *testing.T) {
 	t.Parallel()
 	for cause, code := range map[error]string{syscall.ENOSPC: "disk-full", syscall.EACCES: "permission", syscall.EIO: "file"} {
-		got := notify.Classify(refused(&fs.PathError{Op: "write", Path: "x", Err: cause}))
-		if got.Class != notify.ClassTransient || got.Code != code {
+		got := channel.Classify(refused(&fs.PathError{Op: "write", Path: "x", Err: cause}))
+		if got.Class != channel.ClassTransient || got.Code != code {
 			t.Errorf("%v: %+v", cause, got)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/file"
 )
 
@@ -21,7 +21,7 @@ func Example() {
 	defer func() { _ = os.RemoveAll(dir) }()
 
 	mails := file.New(dir, &file.Options{From: "School <office@school.example>"})
-	m := notify.Message{ID: "5f1d", To: "sam@example.com", Name: "Sam Weller", Subject: "Your certificate expires",
+	m := channel.Message{ID: "5f1d", To: "sam@example.com", Name: "Sam Weller", Subject: "Your certificate expires",
 		Text: "Please renew it.", On: time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)}
 	receipt, err := mails.Send(context.Background(), m) // in earnest a Notifier does this
 	fmt.Println(receipt.ID, err)
@@ -53,7 +53,7 @@ func ExampleChannel_Lookup() {
 	defer func() { _ = os.RemoveAll(dir) }()
 
 	ctx, mails := context.Background(), file.New(dir, nil)
-	m := notify.Message{ID: "5f1d", To: "sam@example.com", Subject: "Hello", On: time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)}
+	m := channel.Message{ID: "5f1d", To: "sam@example.com", Subject: "Hello", On: time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)}
 	before, err := mails.Lookup(ctx, m)
 	fmt.Println(before.Status, err)
 	_, err = mails.Send(ctx, m)

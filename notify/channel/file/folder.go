@@ -7,7 +7,7 @@ import (
 	"os"
 	"runtime"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // Mails are personal.
@@ -21,17 +21,17 @@ func fileName(id string) string { return id + ".eml" }
 // put writes the file of a message unless it exists. A hard link is what gives
 // it its name, since a rename would replace what somebody else has just put
 // there.
-func put(root *os.Root, id string, data []byte) (notify.Receipt, error) {
-	receipt := notify.Receipt{ID: fileName(id)}
+func put(root *os.Root, id string, data []byte) (channel.Receipt, error) {
+	receipt := channel.Receipt{ID: fileName(id)}
 	found, err := has(root, receipt.ID)
 	if err == nil && !found {
 		err = create(root, id, data)
 	}
 	if err != nil {
-		return notify.Receipt{}, refused(err)
+		return channel.Receipt{}, refused(err)
 	}
 	if err := syncDir(root); err != nil {
-		return notify.Receipt{}, notify.Unknown("sync", err)
+		return channel.Receipt{}, channel.Unknown("sync", err)
 	}
 	return receipt, nil
 }
@@ -51,18 +51,18 @@ func create(root *os.Root, id string, data []byte) error {
 
 // find is the look at the folder. The file is made durable before it is
 // reported, since the writer may have died just before it did that.
-func find(root *os.Root, id string) (notify.LookupResult, error) {
+func find(root *os.Root, id string) (channel.LookupResult, error) {
 	found, err := has(root, fileName(id))
 	switch {
 	case err != nil:
-		return notify.LookupResult{}, err
+		return channel.LookupResult{}, err
 	case !found:
-		return notify.LookupResult{Status: notify.LookupAbsent}, nil
+		return channel.LookupResult{Status: channel.LookupAbsent}, nil
 	}
 	if err := syncDir(root); err != nil {
-		return notify.LookupResult{}, err
+		return channel.LookupResult{}, err
 	}
-	return notify.LookupResult{Status: notify.LookupAccepted, Receipt: notify.Receipt{ID: fileName(id)}}, nil
+	return channel.LookupResult{Status: channel.LookupAccepted, Receipt: channel.Receipt{ID: fileName(id)}}, nil
 }
 
 // has tells whether the folder has a mail of that name.

@@ -8,17 +8,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 func TestLookupLooksIntoTheFolder(t *testing.T) {
 	t.Parallel()
 	c := New(t.TempDir(), nil)
-	if got := lookup(t, c); got != (notify.LookupResult{Status: notify.LookupAbsent}) {
+	if got := lookup(t, c); got != (channel.LookupResult{Status: channel.LookupAbsent}) {
 		t.Errorf("before: %+v", got)
 	}
 	send(t, c, message())
-	want := notify.LookupResult{Status: notify.LookupAccepted, Receipt: notify.Receipt{ID: id + ".eml"}}
+	want := channel.LookupResult{Status: channel.LookupAccepted, Receipt: channel.Receipt{ID: id + ".eml"}}
 	if got := lookup(t, c); got != want {
 		t.Errorf("after: %+v", got)
 	}
@@ -41,7 +41,7 @@ func TestCrashBeforeTheNameLeavesNothingThatCounts(t *testing.T) {
 		left = append(left, name)
 	}
 	c := New(dir, nil)
-	if got := lookup(t, c); got.Status != notify.LookupAbsent {
+	if got := lookup(t, c); got.Status != channel.LookupAbsent {
 		t.Errorf("%+v", got)
 	}
 	send(t, c, message())
@@ -61,7 +61,7 @@ func TestCrashAfterTheNameIsAccepted(t *testing.T) {
 	if err := create(root, id, []byte("a mail")); err != nil {
 		t.Fatal(err)
 	}
-	if got := lookup(t, New(dir, nil)); got.Status != notify.LookupAccepted {
+	if got := lookup(t, New(dir, nil)); got.Status != channel.LookupAccepted {
 		t.Errorf("%+v", got)
 	}
 }
@@ -73,7 +73,7 @@ func TestMissingFolderIsNoAnswer(t *testing.T) {
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := c.Lookup(t.Context(), message()); err == nil || got.Status != notify.LookupUnknown {
+	if got, err := c.Lookup(t.Context(), message()); err == nil || got.Status != channel.LookupUnknown {
 		t.Errorf("%+v, %v", got, err)
 	}
 	send(t, c, message()) // makes it again

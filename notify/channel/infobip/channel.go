@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/internal/rest"
 )
 
@@ -69,9 +69,9 @@ func (o Options) client(apiKey string) rest.Options {
 }
 
 var (
-	_ notify.Channel      = (*Channel)(nil)
-	_ notify.StatusLookup = (*Channel)(nil)
-	_ notify.Bounded      = (*Channel)(nil)
+	_ channel.Channel      = (*Channel)(nil)
+	_ channel.StatusLookup = (*Channel)(nil)
+	_ channel.Bounded      = (*Channel)(nil)
 )
 
 // Channel sends messages through Infobip. It is safe for several goroutines.
@@ -85,7 +85,7 @@ type Channel struct {
 
 // medium is in what SMS and WhatsApp differ.
 type medium struct {
-	request  func(c *Channel, m notify.Message) (path string, body any)
+	request  func(c *Channel, m channel.Message) (path string, body any)
 	logs     string // the path of the logs
 	template bool   // it knows templates
 }
@@ -140,30 +140,30 @@ func (c *Channel) Close() error {
 // receipt. The package documentation says what the classes of its errors mean; a
 // content that cannot be sent is Permanent, and so are attachments. Subject and
 // HTML are not sent, and a template by WhatsApp only.
-func (c *Channel) Send(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+func (c *Channel) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 	if err := c.check(m); err != nil {
-		return notify.Receipt{}, err
+		return channel.Receipt{}, err
 	}
 	path, body := c.medium.request(c, m)
 	encoded, err := json.Marshal(body)
 	if err != nil { // texts only
-		return notify.Receipt{}, notify.Permanent("json", err)
+		return channel.Receipt{}, channel.Permanent("json", err)
 	}
 	answer, err := c.client.Do(ctx, rest.Call{URL: c.url + path, ContentType: "application/json", Body: encoded})
 	if err != nil {
-		return notify.Receipt{}, err
+		return channel.Receipt{}, err
 	}
 	if answer.Status != http.StatusOK {
-		return notify.Receipt{}, refusal(answer)
+		return channel.Receipt{}, refusal(answer)
 	}
 	sent, err := firstSent(answer)
 	if err != nil {
-		return notify.Receipt{}, answer.Unknown("no-status")
+		return channel.Receipt{}, answer.Unknown("no-status")
 	}
 	if err := outcome(answer, sent); err != nil {
-		return notify.Receipt{}, err
+		return channel.Receipt{}, err
 	}
-	return notify.Receipt{ID: rest.ProviderID(string(sent.MessageID))}, nil
+	return channel.Receipt{ID: rest.ProviderID(string(sent.MessageID))}, nil
 }
 
 // refusal is an answer other than 200, in one of the two forms of Infobip's
@@ -190,42 +190,42 @@ func refusal(a *rest.Answer) error {
 // status but a rejection, and absent if the first attempt was rejected. A later
 // attempt has the same id, so there a rejection may be that of an earlier one,
 // and like a message that is not there it says nothing.
-func (c *Channel) Lookup(ctx context.Context, m notify.Message) (notify.LookupResult, error) {
+func (c *Channel) Lookup(ctx context.Context, m channel.Message) (channel.LookupResult, error) {
 	if rest.MessageID(m.ID) == "" {
-		return notify.LookupResult{}, errors.New("infobip: message id is not 1 to 64 of a-z, 0-9, - and _")
+		return channel.LookupResult{}, errors.New("infobip: message id is not 1 to 64 of a-z, 0-9, - and _")
 	}
 	query := url.Values{"messageId": {m.ID}}
 	answer, err := c.client.Do(ctx, rest.Call{Method: http.MethodGet, URL: c.url + c.medium.logs + "?" + query.Encode()})
 	if err != nil {
-		return notify.LookupResult{}, err
+		return channel.LookupResult{}, err
 	}
 	if answer.Status != http.StatusOK {
-		return notify.LookupResult{}, refusal(answer)
+		return channel.LookupResult{}, refusal(answer)
 	}
 	var logs struct {
 		Results []sent `json:"results"`
 	}
 	if err := answer.JSON(&logs); err != nil {
-		return notify.LookupResult{}, err
+		return channel.LookupResult{}, err
 	}
 	return verdict(logs.Results, m), nil
 }
 
-func verdict(logs []sent, m notify.Message) (r notify.LookupResult) {
+func verdict(logs []sent, m channel.Message) (r channel.LookupResult) {
 	for _, l := range logs {
 		switch {
 		case string(l.MessageID) != m.ID || l.Status.Name == duplicate || kinds[l.Status.GroupName] == "":
 		case l.Status.GroupName != rejected:
-			return notify.LookupResult{Status: notify.LookupAccepted, Receipt: notify.Receipt{ID: m.ID}}
+			return channel.LookupResult{Status: channel.LookupAccepted, Receipt: channel.Receipt{ID: m.ID}}
 		case m.Attempt <= 1:
-			r.Status = notify.LookupAbsent
+			r.Status = channel.LookupAbsent
 		}
 	}
 	return r
 }
 
 // check refuses what Infobip would refuse too, without asking it.
-func (c *Channel) check(m notify.Message) error {
+func (c *Channel) check(m channel.Message) error {
 	if err := rest.CheckPhone("infobip", m); err != nil {
 		return err
 	}
@@ -250,7 +250,7 @@ func permanent(code, why string) error {
 }
 
 // languageOf is how WhatsApp writes the message's locale.
-func (c *Channel) languageOf(m notify.Message) string {
+func (c *Channel) languageOf(m channel.Message) string {
 	return rest.TemplateLanguage(m, c.language)
 }
 
@@ -281,7 +281,7 @@ type (
 	}
 )
 
-func smsRequest(c *Channel, m notify.Message) (path string, body any) {
+func smsRequest(c *Channel, m channel.Message) (path string, body any) {
 	return "/sms/3/messages", smsMessages{[]smsMessage{{
 		Sender:       number(c.from),
 		Destinations: []smsDestination{{number(m.To), m.ID}},
@@ -316,7 +316,7 @@ type (
 	}
 )
 
-func whatsAppRequest(c *Channel, m notify.Message) (path string, body any) {
+func whatsAppRequest(c *Channel, m channel.Message) (path string, body any) {
 	w := whatsAppMessage{From: number(c.from), To: number(m.To), MessageID: m.ID, CallbackData: m.ID}
 	if m.Template.Name == "" {
 		w.Content = text{m.Text}

@@ -1,5 +1,5 @@
 // Package infobip has the channels for SMS and WhatsApp over Infobip's API, and
-// the [notify.Webhook] for its delivery and seen reports.
+// the [channel.Webhook] for its delivery and seen reports.
 //
 // # What an error means
 //
@@ -24,12 +24,12 @@
 // # What is in doubt
 //
 // Our message id is Infobip's too, so its logs of the last 48 hours tell what
-// became of a call without an answer: the channel is a [notify.StatusLookup]. A
+// became of a call without an answer: the channel is a [channel.StatusLookup]. A
 // message that is not in the logs may still be on its way into them, so that is
 // no proof of absence.
 //
 // Infobip rejects a second message with the same id. It does not document for
-// how long, so the channel is no [notify.IdempotentSend]; still, what a policy or
+// how long, so the channel is no [channel.IdempotentSend]; still, what a policy or
 // a person sends again reaches the recipient once as long as it holds.
 //
 // # WhatsApp

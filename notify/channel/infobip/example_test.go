@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/infobip"
 )
 
@@ -30,7 +30,7 @@ func ExampleNewSMS() {
 	defer func() { _ = texts.Close() }()
 
 	// In earnest notify.New(store, nil, texts) does this.
-	m := notify.Message{ID: "5f1d", To: "+41793026727", Text: "It expires soon."}
+	m := channel.Message{ID: "5f1d", To: "+41793026727", Text: "It expires soon."}
 	receipt, err := texts.Send(context.Background(), m)
 	fmt.Println(texts.Key(), receipt.ID, err)
 	found, err := texts.Lookup(context.Background(), m) // had the answer been lost
@@ -51,8 +51,8 @@ func ExampleNewWhatsApp() {
 	}
 	defer func() { _ = chats.Close() }()
 
-	receipt, err := chats.Send(context.Background(), notify.Message{ID: "5f1d", To: "+41793026727", Locale: "en-GB",
-		Template: notify.ProviderTemplate{Name: "certificate_expires", Params: []string{"Sam", "1 March"}}})
+	receipt, err := chats.Send(context.Background(), channel.Message{ID: "5f1d", To: "+41793026727", Locale: "en-GB",
+		Template: channel.ProviderTemplate{Name: "certificate_expires", Params: []string{"Sam", "1 March"}}})
 	fmt.Println(chats.Key(), receipt.ID, err)
 	// Output: whatsapp:infobip 5f1d <nil>
 }
@@ -63,7 +63,7 @@ func ExampleNewWebhook() {
 		fmt.Println(err)
 		return
 	}
-	r := notify.WebhookRequest{Method: "POST", Header: http.Header{"Authorization": {"Basic c2Nob29sOnNlc2FtZQ=="}},
+	r := channel.WebhookRequest{Method: "POST", Header: http.Header{"Authorization": {"Basic c2Nob29sOnNlc2FtZQ=="}},
 		Body: []byte(`{"results":[{"messageId":"5f1d","status":{"groupName":"DELIVERED","name":"DELIVERED_TO_HANDSET"}}]}`)}
 	events, err := reports.Events(r)
 	fmt.Println(events[0].MessageID, events[0].Kind, err)
@@ -72,5 +72,5 @@ func ExampleNewWebhook() {
 	fmt.Println(err)
 	// Output:
 	// 5f1d Delivered <nil>
-	// notify: webhook refused: infobip: credentials or signature are missing or wrong
+	// channel: webhook refused: infobip: credentials or signature are missing or wrong
 }

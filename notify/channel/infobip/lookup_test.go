@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 func TestLogsTellWhatBecameOfACall(t *testing.T) {
@@ -17,17 +17,17 @@ func TestLogsTellWhatBecameOfACall(t *testing.T) {
 	for name, c := range map[string]struct {
 		logs    []map[string]string
 		attempt int
-		want    notify.LookupStatus
+		want    channel.LookupStatus
 	}{
-		"not there":                {nil, 1, notify.LookupUnknown},
-		"pending":                  {[]map[string]string{entry(pending, "PENDING_ENROUTE")}, 1, notify.LookupAccepted},
-		"delivered":                {[]map[string]string{entry(delivered, "DELIVERED_TO_HANDSET")}, 1, notify.LookupAccepted},
-		"undeliverable":            {[]map[string]string{entry(undeliverable, "UNDELIVERABLE_NOT_DELIVERED")}, 1, notify.LookupAccepted},
-		"rejected":                 {[]map[string]string{noCredits}, 1, notify.LookupAbsent},
-		"rejected, but which call": {[]map[string]string{noCredits}, 2, notify.LookupUnknown},
-		"rejected, then accepted":  {[]map[string]string{noCredits, entry(pending, "PENDING_ACCEPTED")}, 2, notify.LookupAccepted},
-		"repeat rejected":          {[]map[string]string{entry(rejected, duplicate)}, 1, notify.LookupUnknown},
-		"new group":                {[]map[string]string{entry("QUEUED", "QUEUED")}, 1, notify.LookupUnknown},
+		"not there":                {nil, 1, channel.LookupUnknown},
+		"pending":                  {[]map[string]string{entry(pending, "PENDING_ENROUTE")}, 1, channel.LookupAccepted},
+		"delivered":                {[]map[string]string{entry(delivered, "DELIVERED_TO_HANDSET")}, 1, channel.LookupAccepted},
+		"undeliverable":            {[]map[string]string{entry(undeliverable, "UNDELIVERABLE_NOT_DELIVERED")}, 1, channel.LookupAccepted},
+		"rejected":                 {[]map[string]string{noCredits}, 1, channel.LookupAbsent},
+		"rejected, but which call": {[]map[string]string{noCredits}, 2, channel.LookupUnknown},
+		"rejected, then accepted":  {[]map[string]string{noCredits, entry(pending, "PENDING_ACCEPTED")}, 2, channel.LookupAccepted},
+		"repeat rejected":          {[]map[string]string{entry(rejected, duplicate)}, 1, channel.LookupUnknown},
+		"new group":                {[]map[string]string{entry("QUEUED", "QUEUED")}, 1, channel.LookupUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -37,7 +37,7 @@ func TestLogsTellWhatBecameOfACall(t *testing.T) {
 			m.Attempt = c.attempt
 			for _, ch := range []*Channel{sms(t, s, Options{}), whatsApp(t, s)} {
 				got, err := ch.Lookup(t.Context(), m)
-				if err != nil || got.Status != c.want || (got.Receipt.ID == id) != (c.want == notify.LookupAccepted) {
+				if err != nil || got.Status != c.want || (got.Receipt.ID == id) != (c.want == channel.LookupAccepted) {
 					t.Error(ch.Key(), got, err)
 				}
 			}
@@ -59,10 +59,10 @@ func TestLostAnswerIsFoundInTheLogs(t *testing.T) {
 		return false
 	})
 	c := sms(t, s, Options{})
-	if err := refuse(t, c, message()); err.Class != notify.ClassUnknown {
+	if err := refuse(t, c, message()); err.Class != channel.ClassUnknown {
 		t.Fatal(err)
 	}
-	if got, err := c.Lookup(t.Context(), message()); err != nil || got.Status != notify.LookupAccepted {
+	if got, err := c.Lookup(t.Context(), message()); err != nil || got.Status != channel.LookupAccepted {
 		t.Error(got, err)
 	}
 }
@@ -76,7 +76,7 @@ func TestLookupThatFailsSaysNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, err := sms(t, serve(t, answer), Options{}).Lookup(t.Context(), message())
-			if err == nil || got != (notify.LookupResult{}) || strings.Contains(err.Error(), "41793026727") {
+			if err == nil || got != (channel.LookupResult{}) || strings.Contains(err.Error(), "41793026727") {
 				t.Error(got, err)
 			}
 		})
@@ -86,7 +86,7 @@ func TestLookupThatFailsSaysNothing(t *testing.T) {
 func TestAnotherMessageInTheLogsIsNotOurs(t *testing.T) {
 	t.Parallel()
 	s := serve(t, raw(200, `{"results":[{"messageId":"other","status":{"groupName":"DELIVERED","name":"DELIVERED_TO_HANDSET"}}]}`))
-	if got, err := sms(t, s, Options{}).Lookup(t.Context(), message()); err != nil || got.Status != notify.LookupUnknown {
+	if got, err := sms(t, s, Options{}).Lookup(t.Context(), message()); err != nil || got.Status != channel.LookupUnknown {
 		t.Error(got, err)
 	}
 }

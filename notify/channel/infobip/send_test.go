@@ -10,26 +10,26 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 func TestMessageArrivesAsItWasGiven(t *testing.T) {
 	t.Parallel()
-	templated := func(m *notify.Message) {
-		m.Template = notify.ProviderTemplate{Name: "certificate_1", Params: []string{"Sam", "1 March"}}
+	templated := func(m *channel.Message) {
+		m.Template = channel.ProviderTemplate{Name: "certificate_1", Params: []string{"Sam", "1 March"}}
 	}
 	for name, c := range map[string]struct {
 		whatsApp bool
-		change   func(*notify.Message)
+		change   func(*channel.Message)
 		want     string
 	}{
 		"SMS": {false, templated, `{"messages":[{"sender":"School","destinations":[{"to":"41793026727","messageId":"` + id + `"}],` +
 			`"content":{"text":"It expires soon."},"webhooks":{"callbackData":"` + id + `"}}]}`},
-		"WhatsApp text": {true, func(*notify.Message) {}, `{"from":"447860099299","to":"41793026727","messageId":"` + id + `",` +
+		"WhatsApp text": {true, func(*channel.Message) {}, `{"from":"447860099299","to":"41793026727","messageId":"` + id + `",` +
 			`"content":{"text":"It expires soon."},"callbackData":"` + id + `"}`},
 		"WhatsApp template": {true, templated, `{"messages":[{"from":"447860099299","to":"41793026727","messageId":"` + id + `",` +
 			`"content":{"templateName":"certificate_1","templateData":{"body":{"placeholders":["Sam","1 March"]}},"language":"en"},"callbackData":"` + id + `"}]}`},
-		"WhatsApp template in a language": {true, func(m *notify.Message) { m.Template.Name, m.Locale = "x", "en-GB" },
+		"WhatsApp template in a language": {true, func(m *channel.Message) { m.Template.Name, m.Locale = "x", "en-GB" },
 			`{"messages":[{"from":"447860099299","to":"41793026727","messageId":"` + id + `",` +
 				`"content":{"templateName":"x","templateData":{"body":{"placeholders":[]}},"language":"en_GB"},"callbackData":"` + id + `"}]}`},
 	} {
@@ -57,20 +57,20 @@ func TestMessageArrivesAsItWasGiven(t *testing.T) {
 func TestMessageThatCannotBeSentIsRefusedUnsent(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
-	for name, change := range map[string]func(*notify.Message){
-		"address":     func(m *notify.Message) { m.To = "041 793 canary" },
-		"id":          func(m *notify.Message) { m.ID = "A" },
-		"empty":       func(m *notify.Message) { m.Text, m.HTML = "", "<p>canary" },
-		"attachments": func(m *notify.Message) { m.Attachments = []notify.Attachment{{Name: "a"}} },
-		"template 1":  func(m *notify.Message) { m.Template.Name = "Canary name" },
-		"template 2":  func(m *notify.Message) { m.Template = notify.ProviderTemplate{Name: "a", Params: []string{""}} },
-		"language":    func(m *notify.Message) { m.Template.Name, m.Locale = "a", "canary!" },
+	for name, change := range map[string]func(*channel.Message){
+		"address":     func(m *channel.Message) { m.To = "041 793 canary" },
+		"id":          func(m *channel.Message) { m.ID = "A" },
+		"empty":       func(m *channel.Message) { m.Text, m.HTML = "", "<p>canary" },
+		"attachments": func(m *channel.Message) { m.Attachments = []channel.Attachment{{Name: "a"}} },
+		"template 1":  func(m *channel.Message) { m.Template.Name = "Canary name" },
+		"template 2":  func(m *channel.Message) { m.Template = channel.ProviderTemplate{Name: "a", Params: []string{""}} },
+		"language":    func(m *channel.Message) { m.Template.Name, m.Locale = "a", "canary!" },
 	} {
 		m := message()
 		change(&m)
 		err := refuse(t, whatsApp(t, s), m)
 		code, _, _ := strings.Cut(name, " ")
-		if err.Class != notify.ClassPermanent || err.Code != code || strings.Contains(strings.ToLower(err.Error()), "canary") {
+		if err.Class != channel.ClassPermanent || err.Code != code || strings.Contains(strings.ToLower(err.Error()), "canary") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -95,17 +95,17 @@ func TestRepeatIsKnown(t *testing.T) {
 	}
 	m := message()
 	m.Attempt = 2
-	if err := refuse(t, c, m); err.Class != notify.ClassUnknown || err.Code != "200 REJECTED_DUPLICATE_MESSAGE_ID" {
+	if err := refuse(t, c, m); err.Class != channel.ClassUnknown || err.Code != "200 REJECTED_DUPLICATE_MESSAGE_ID" {
 		t.Error(err)
 	}
-	if got, err := c.Lookup(t.Context(), m); err != nil || got.Status != notify.LookupAccepted || got.Receipt.ID != id {
+	if got, err := c.Lookup(t.Context(), m); err != nil || got.Status != channel.LookupAccepted || got.Receipt.ID != id {
 		t.Error(got, err)
 	}
 }
 
 // sendOutcome is what a Send error comes to.
 type sendOutcome struct {
-	Class      notify.SendClass
+	Class      channel.Class
 	Code       string
 	RetryAfter time.Duration
 }
@@ -146,32 +146,32 @@ func TestAnswersHaveTheirClass(t *testing.T) {
 		script script
 		want   sendOutcome
 	}{
-		"bad request":       {says(400, "BAD_REQUEST"), sendOutcome{notify.ClassPermanent, "400 BAD_REQUEST", 0}},
-		"bad request, new":  {raw(400, `{"errorCode":"E400","description":"+41793026727","action":"Check","violations":[],"resources":[]}`), sendOutcome{notify.ClassPermanent, "400 E400", 0}},
-		"wrong key":         {says(401, "UNAUTHORIZED"), sendOutcome{notify.ClassTransient, "401 UNAUTHORIZED", 0}},
-		"no scope":          {says(403, "FORBIDDEN"), sendOutcome{notify.ClassTransient, "403 FORBIDDEN", 0}},
-		"too many":          {says(429, "TOO_MANY_REQUESTS", "3"), sendOutcome{notify.ClassTransient, "429 TOO_MANY_REQUESTS", 3 * time.Second}},
-		"fails":             {says(500, "GENERAL_ERROR"), sendOutcome{notify.ClassUnknown, "500 GENERAL_ERROR", 0}},
-		"gateway fails":     {raw(502, "<html>+41793026727"), sendOutcome{notify.ClassUnknown, "502", 0}},
-		"not available":     {says(503, "SERVICE_UNAVAILABLE", "9"), sendOutcome{notify.ClassTransient, "503 SERVICE_UNAVAILABLE", 9 * time.Second}},
-		"moved":             {raw(302, ""), sendOutcome{notify.ClassTransient, "302", 0}},
-		"no credits":        {status200(rejected, "REJECTED_NOT_ENOUGH_CREDITS"), sendOutcome{notify.ClassTransient, "200 REJECTED_NOT_ENOUGH_CREDITS", 0}},
-		"package expired":   {status200(rejected, "REJECTED_PREPAID_PACKAGE_EXPIRED"), sendOutcome{notify.ClassTransient, "200 REJECTED_PREPAID_PACKAGE_EXPIRED", 0}},
-		"flooding":          {status200(rejected, "REJECTED_FLOODING_FILTER"), sendOutcome{notify.ClassTransient, "200 REJECTED_FLOODING_FILTER", 0}},
-		"system error":      {status200(rejected, "REJECTED_SYSTEM_ERROR"), sendOutcome{notify.ClassTransient, "200 REJECTED_SYSTEM_ERROR", 0}},
-		"bad destination":   {status200(rejected, "REJECTED_DESTINATION"), sendOutcome{notify.ClassPermanent, "200 REJECTED_DESTINATION", 0}},
-		"undeliverable":     {status200(undeliverable, "UNDELIVERABLE_REJECTED_OPERATOR"), sendOutcome{notify.ClassPermanent, "200 UNDELIVERABLE_REJECTED_OPERATOR", 0}},
-		"expired":           {status200(expired, "EXPIRED_EXPIRED"), sendOutcome{notify.ClassPermanent, "200 EXPIRED_EXPIRED", 0}},
-		"duplicate":         {status200(rejected, duplicate), sendOutcome{notify.ClassUnknown, "200 REJECTED_DUPLICATE_MESSAGE_ID", 0}},
-		"new group":         {status200("QUEUED", "QUEUED_+41793026727"), sendOutcome{notify.ClassUnknown, "200", 0}},
-		"strange page":      {raw(200, "<html>+41793026727"), sendOutcome{notify.ClassUnknown, "200 no-status", 0}},
-		"no message":        {raw(200, `{"messages":[]}`), sendOutcome{notify.ClassUnknown, "200 no-status", 0}},
-		"half a JSON":       {raw(200, `{"messages":[{"status":{"groupName":"PENDING"`), sendOutcome{notify.ClassUnknown, "200 no-status", 0}},
-		"drops the request": {func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }, sendOutcome{notify.ClassUnknown, "no answer", 0}},
+		"bad request":       {says(400, "BAD_REQUEST"), sendOutcome{channel.ClassPermanent, "400 BAD_REQUEST", 0}},
+		"bad request, new":  {raw(400, `{"errorCode":"E400","description":"+41793026727","action":"Check","violations":[],"resources":[]}`), sendOutcome{channel.ClassPermanent, "400 E400", 0}},
+		"wrong key":         {says(401, "UNAUTHORIZED"), sendOutcome{channel.ClassTransient, "401 UNAUTHORIZED", 0}},
+		"no scope":          {says(403, "FORBIDDEN"), sendOutcome{channel.ClassTransient, "403 FORBIDDEN", 0}},
+		"too many":          {says(429, "TOO_MANY_REQUESTS", "3"), sendOutcome{channel.ClassTransient, "429 TOO_MANY_REQUESTS", 3 * time.Second}},
+		"fails":             {says(500, "GENERAL_ERROR"), sendOutcome{channel.ClassUnknown, "500 GENERAL_ERROR", 0}},
+		"gateway fails":     {raw(502, "<html>+41793026727"), sendOutcome{channel.ClassUnknown, "502", 0}},
+		"not available":     {says(503, "SERVICE_UNAVAILABLE", "9"), sendOutcome{channel.ClassTransient, "503 SERVICE_UNAVAILABLE", 9 * time.Second}},
+		"moved":             {raw(302, ""), sendOutcome{channel.ClassTransient, "302", 0}},
+		"no credits":        {status200(rejected, "REJECTED_NOT_ENOUGH_CREDITS"), sendOutcome{channel.ClassTransient, "200 REJECTED_NOT_ENOUGH_CREDITS", 0}},
+		"package expired":   {status200(rejected, "REJECTED_PREPAID_PACKAGE_EXPIRED"), sendOutcome{channel.ClassTransient, "200 REJECTED_PREPAID_PACKAGE_EXPIRED", 0}},
+		"flooding":          {status200(rejected, "REJECTED_FLOODING_FILTER"), sendOutcome{channel.ClassTransient, "200 REJECTED_FLOODING_FILTER", 0}},
+		"system error":      {status200(rejected, "REJECTED_SYSTEM_ERROR"), sendOutcome{channel.ClassTransient, "200 REJECTED_SYSTEM_ERROR", 0}},
+		"bad destination":   {status200(rejected, "REJECTED_DESTINATION"), sendOutcome{channel.ClassPermanent, "200 REJECTED_DESTINATION", 0}},
+		"undeliverable":     {status200(undeliverable, "UNDELIVERABLE_REJECTED_OPERATOR"), sendOutcome{channel.ClassPermanent, "200 UNDELIVERABLE_REJECTED_OPERATOR", 0}},
+		"expired":           {status200(expired, "EXPIRED_EXPIRED"), sendOutcome{channel.ClassPermanent, "200 EXPIRED_EXPIRED", 0}},
+		"duplicate":         {status200(rejected, duplicate), sendOutcome{channel.ClassUnknown, "200 REJECTED_DUPLICATE_MESSAGE_ID", 0}},
+		"new group":         {status200("QUEUED", "QUEUED_+41793026727"), sendOutcome{channel.ClassUnknown, "200", 0}},
+		"strange page":      {raw(200, "<html>+41793026727"), sendOutcome{channel.ClassUnknown, "200 no-status", 0}},
+		"no message":        {raw(200, `{"messages":[]}`), sendOutcome{channel.ClassUnknown, "200 no-status", 0}},
+		"half a JSON":       {raw(200, `{"messages":[{"status":{"groupName":"PENDING"`), sendOutcome{channel.ClassUnknown, "200 no-status", 0}},
+		"drops the request": {func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }, sendOutcome{channel.ClassUnknown, "no answer", 0}},
 		"breaks off": {func(w http.ResponseWriter, _ *http.Request) bool {
 			w.Header().Set("Content-Length", "100")
 			return true
-		}, sendOutcome{notify.ClassUnknown, "no whole answer", 0}},
+		}, sendOutcome{channel.ClassUnknown, "no whole answer", 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -213,7 +213,7 @@ func TestOneRequestForEachSendAlsoWhenAKeptConnectionDies(t *testing.T) {
 		t.Fatal(err)
 	}
 	drops <- true
-	if err := refuse(t, c, message()); err.Class != notify.ClassUnknown {
+	if err := refuse(t, c, message()); err.Class != channel.ClassUnknown {
 		t.Error(err)
 	}
 	if requests, _ := s.seen(); requests != 2 {
@@ -227,7 +227,7 @@ func TestI30_SendReturnsAfterItsTimeout(t *testing.T) {
 		<-r.Context().Done()
 		return true
 	})
-	if err := refuse(t, sms(t, s, Options{Timeout: time.Second / 10}), message()); err.Class != notify.ClassUnknown {
+	if err := refuse(t, sms(t, s, Options{Timeout: time.Second / 10}), message()); err.Class != channel.ClassUnknown {
 		t.Error(err)
 	}
 }
@@ -299,13 +299,13 @@ func TestAnswersBlameTheChannelOrTheAddress(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		script script
-		want   notify.Fault
+		want   channel.Fault
 	}{
-		"wrong key":       {says(401, "UNAUTHORIZED"), notify.FaultChannel},
-		"too many":        {says(429, "TOO_MANY_REQUESTS"), notify.FaultChannel},
-		"no credits":      {status200(rejected, "REJECTED_NOT_ENOUGH_CREDITS"), notify.FaultChannel},
-		"bad destination": {status200(rejected, "REJECTED_DESTINATION"), notify.FaultAddress},
-		"undeliverable":   {status200(undeliverable, "UNDELIVERABLE_REJECTED_OPERATOR"), notify.FaultAddress},
+		"wrong key":       {says(401, "UNAUTHORIZED"), channel.FaultChannel},
+		"too many":        {says(429, "TOO_MANY_REQUESTS"), channel.FaultChannel},
+		"no credits":      {status200(rejected, "REJECTED_NOT_ENOUGH_CREDITS"), channel.FaultChannel},
+		"bad destination": {status200(rejected, "REJECTED_DESTINATION"), channel.FaultAddress},
+		"undeliverable":   {status200(undeliverable, "UNDELIVERABLE_REJECTED_OPERATOR"), channel.FaultAddress},
 		"rejected":        {status200(rejected, "REJECTED_MESSAGE_SIZE"), ""},
 		"not available":   {says(503, "SERVICE_UNAVAILABLE"), ""},
 	} {
@@ -325,9 +325,9 @@ func TestAnswersSuppressANumberThatDoesNotExist(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		script script
-		want   notify.SuppressionReason
+		want   channel.SuppressionReason
 	}{
-		"unknown":         {with("EC_UNKNOWN_SUBSCRIBER"), notify.HardBounce},
+		"unknown":         {with("EC_UNKNOWN_SUBSCRIBER"), channel.HardBounce},
 		"absent":          {with("EC_ABSENT_SUBSCRIBER"), ""},
 		"bad destination": {status200(rejected, "REJECTED_DESTINATION"), ""},
 		"no credits":      {status200(rejected, "REJECTED_NOT_ENOUGH_CREDITS"), ""},

@@ -12,7 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // server speaks the SMS and WhatsApp APIs: it validates as Infobip does, accepts
@@ -155,8 +155,8 @@ func (s *server) seen() (requests int, bodies map[string]string) {
 }
 
 // callback is a report with BASIC credentials.
-func callback(body string) notify.WebhookRequest {
-	r := notify.WebhookRequest{Method: http.MethodPost, URL: "https://school.example/hooks/infobip", Header: http.Header{}, Body: []byte(body), Now: now}
+func callback(body string) channel.WebhookRequest {
+	r := channel.WebhookRequest{Method: http.MethodPost, URL: "https://school.example/hooks/infobip", Header: http.Header{}, Body: []byte(body), Now: now}
 	r.Header.Set("Authorization", "Basic c2Nob29sOnNlc2FtZQ==") // school:sesame
 	return r
 }
@@ -165,8 +165,8 @@ const id = "0123456789abcdef0123456789abcdef"
 
 var now = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 
-func message() notify.Message {
-	return notify.Message{ID: id, To: "+41793026727", Name: "Sam", Subject: "Your certificate", Text: "It expires soon.", On: now, Attempt: 1}
+func message() channel.Message {
+	return channel.Message{ID: id, To: "+41793026727", Name: "Sam", Subject: "Your certificate", Text: "It expires soon.", On: now, Attempt: 1}
 }
 
 // sms makes a channel to the server that lasts as long as the test.
@@ -192,11 +192,11 @@ func whatsApp(t *testing.T, s *server) *Channel {
 }
 
 // refuse expects m to be refused, and returns how.
-func refuse(t *testing.T, c *Channel, m notify.Message) *notify.SendError {
+func refuse(t *testing.T, c *Channel, m channel.Message) *channel.Error {
 	t.Helper()
 	receipt, err := c.Send(t.Context(), m)
-	typed, ok := err.(*notify.SendError)
-	if !ok || receipt != (notify.Receipt{}) {
+	typed, ok := err.(*channel.Error)
+	if !ok || receipt != (channel.Receipt{}) {
 		t.Fatalf("Send: %+v, %v", receipt, err)
 	}
 	return typed

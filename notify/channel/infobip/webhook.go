@@ -11,16 +11,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/internal/rest"
 )
 
-var _ notify.Webhook = (*Webhook)(nil)
+var _ channel.Webhook = (*Webhook)(nil)
 
 // Webhook reads Infobip's delivery and seen reports. The zero value has no
 // credentials and refuses all of them.
 type Webhook struct {
-	proofs []func(notify.WebhookRequest) bool // functions, so that no printed Webhook shows the credentials
+	proofs []func(channel.WebhookRequest) bool // functions, so that no printed Webhook shows the credentials
 }
 
 // WebhookOptions are the authentication settings of the account's subscriptions
@@ -64,7 +64,7 @@ func (w *Webhook) Provider() string { return provider }
 // Events proves the report and reads it. Infobip gives an event no id, and its
 // reports no signed time: the id is made of the message's and its status, so that
 // a replay is known as a repetition.
-func (w *Webhook) Events(r notify.WebhookRequest) ([]notify.StatusEvent, error) {
+func (w *Webhook) Events(r channel.WebhookRequest) ([]channel.StatusEvent, error) {
 	switch {
 	case r.Method != http.MethodPost:
 		return nil, rest.Refused("infobip", "method is not POST")
@@ -81,15 +81,15 @@ func (w *Webhook) Events(r notify.WebhookRequest) ([]notify.StatusEvent, error) 
 	return read(r.Body)
 }
 
-func basic(username, password string) func(notify.WebhookRequest) bool {
+func basic(username, password string) func(channel.WebhookRequest) bool {
 	h := http.Header{}
 	rest.Basic(username, password)(h)
 	want := []byte(h.Get("Authorization"))
-	return func(r notify.WebhookRequest) bool { return hmac.Equal([]byte(r.Header.Get("Authorization")), want) }
+	return func(r channel.WebhookRequest) bool { return hmac.Equal([]byte(r.Header.Get("Authorization")), want) }
 }
 
-func signed(key, header string) func(notify.WebhookRequest) bool {
-	return func(r notify.WebhookRequest) bool {
+func signed(key, header string) func(channel.WebhookRequest) bool {
+	return func(r channel.WebhookRequest) bool {
 		mac := hmac.New(sha256.New, []byte(key))
 		_, _ = mac.Write(r.Body) // a hash takes everything
 		given, ok := signature(r.Header.Get(header))
@@ -120,14 +120,14 @@ type report struct {
 	SeenAt rest.Text `json:"seenAt"`
 }
 
-func read(body []byte) ([]notify.StatusEvent, error) {
+func read(body []byte) ([]channel.StatusEvent, error) {
 	var all struct {
 		Results []report `json:"results"`
 	}
 	if err := rest.DecodeCallback("infobip", body, &all); err != nil {
 		return nil, err
 	}
-	var out []notify.StatusEvent
+	var out []channel.StatusEvent
 	for _, r := range all.Results {
 		out = append(out, r.events()...)
 	}
@@ -139,35 +139,35 @@ const nobody = "EC_UNKNOWN_SUBSCRIBER"
 
 // kind is what the report says; empty if nothing that is known. What the operator
 // has is not on the phone yet.
-func (r report) kind() notify.StatusKind {
+func (r report) kind() channel.StatusKind {
 	if r.Status.Name == "DELIVERED_TO_OPERATOR" {
-		return notify.KindAccepted
+		return channel.KindAccepted
 	}
 	return kinds[r.Status.GroupName]
 }
 
 // events are those of r: none if it says nothing about a message.
-func (r report) events() []notify.StatusEvent {
+func (r report) events() []channel.StatusEvent {
 	id, name := rest.ProviderID(string(r.MessageID)), rest.Code(string(r.Status.Name))
-	e := notify.StatusEvent{Provider: "infobip", EventID: id + ":" + name, Kind: r.kind(), On: instant(r.DoneAt),
+	e := channel.StatusEvent{Provider: "infobip", EventID: id + ":" + name, Kind: r.kind(), On: instant(r.DoneAt),
 		MessageID: rest.MessageID(string(cmp.Or(r.CallbackData, r.MessageID))), ProviderMessageID: id}
 	if r.SeenAt != "" {
-		e.EventID, e.Kind, e.On = id+":SEEN", notify.KindOpened, instant(r.SeenAt)
+		e.EventID, e.Kind, e.On = id+":SEEN", channel.KindOpened, instant(r.SeenAt)
 	}
 	if id == "" || e.Kind == "" || name == duplicate {
 		return nil
 	}
-	if e.Kind != notify.KindFailed {
-		return []notify.StatusEvent{e}
+	if e.Kind != channel.KindFailed {
+		return []channel.StatusEvent{e}
 	}
 	e.Code = cmp.Or(rest.Code(string(r.Error.Name)), name)
 	if r.Error.Name != nobody {
-		return []notify.StatusEvent{e}
+		return []channel.StatusEvent{e}
 	}
 	bounced := e
 	bounced.EventID += ":BOUNCED"
-	bounced.Kind, bounced.Lasting = notify.KindBounced, true
-	return []notify.StatusEvent{e, bounced}
+	bounced.Kind, bounced.Lasting = channel.KindBounced, true
+	return []channel.StatusEvent{e, bounced}
 }
 
 // instant reads Infobip's form of times; zero where it is none.
@@ -254,10 +254,10 @@ func outcome(a *rest.Answer, m sent) error {
 			return a.Closed(code)
 		}
 		if m.Error.Name == nobody {
-			return a.Permanent(code).Suppressing(notify.HardBounce)
+			return a.Permanent(code).Suppressing(channel.HardBounce)
 		}
 		if s.GroupName == undeliverable || s.Name == destination {
-			return a.Permanent(code).Blame(notify.FaultAddress)
+			return a.Permanent(code).Blame(channel.FaultAddress)
 		}
 		return a.Permanent(code)
 	}
@@ -265,10 +265,10 @@ func outcome(a *rest.Answer, m sent) error {
 }
 
 // kinds are what the groups mean in a report.
-var kinds = map[rest.Text]notify.StatusKind{
-	pending:       notify.KindAccepted,
-	delivered:     notify.KindDelivered,
-	undeliverable: notify.KindFailed,
-	expired:       notify.KindFailed,
-	rejected:      notify.KindFailed,
+var kinds = map[rest.Text]channel.StatusKind{
+	pending:       channel.KindAccepted,
+	delivered:     channel.KindDelivered,
+	undeliverable: channel.KindFailed,
+	expired:       channel.KindFailed,
+	rejected:      channel.KindFailed,
 }

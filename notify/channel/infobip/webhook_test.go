@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // reports are those of the documentation, with our ids.
@@ -39,18 +39,18 @@ func TestReportsAreRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	event := func(eventID string, kind notify.StatusKind, on time.Time, code string) notify.StatusEvent {
-		return notify.StatusEvent{Provider: "infobip", EventID: id + ":" + eventID, Kind: kind, On: on, MessageID: id, ProviderMessageID: id, Code: code}
+	event := func(eventID string, kind channel.StatusKind, on time.Time, code string) channel.StatusEvent {
+		return channel.StatusEvent{Provider: "infobip", EventID: id + ":" + eventID, Kind: kind, On: on, MessageID: id, ProviderMessageID: id, Code: code}
 	}
-	want := []notify.StatusEvent{
-		event("DELIVERED_TO_HANDSET", notify.KindDelivered, now, ""),
-		event("DELIVERED_TO_OPERATOR", notify.KindAccepted, now, ""),
-		event("PENDING_ENROUTE", notify.KindAccepted, time.Time{}, ""),
-		event("UNDELIVERABLE_NOT_DELIVERED", notify.KindFailed, now, "EC_UNKNOWN_SUBSCRIBER"),
-		event("UNDELIVERABLE_NOT_DELIVERED:BOUNCED", notify.KindBounced, now, "EC_UNKNOWN_SUBSCRIBER"),
-		event("EXPIRED_EXPIRED", notify.KindFailed, time.Time{}, "EC_ABSENT_SUBSCRIBER"),
-		event("REJECTED_DESTINATION", notify.KindFailed, time.Time{}, "REJECTED_DESTINATION"),
-		event("SEEN", notify.KindOpened, now, ""),
+	want := []channel.StatusEvent{
+		event("DELIVERED_TO_HANDSET", channel.KindDelivered, now, ""),
+		event("DELIVERED_TO_OPERATOR", channel.KindAccepted, now, ""),
+		event("PENDING_ENROUTE", channel.KindAccepted, time.Time{}, ""),
+		event("UNDELIVERABLE_NOT_DELIVERED", channel.KindFailed, now, "EC_UNKNOWN_SUBSCRIBER"),
+		event("UNDELIVERABLE_NOT_DELIVERED:BOUNCED", channel.KindBounced, now, "EC_UNKNOWN_SUBSCRIBER"),
+		event("EXPIRED_EXPIRED", channel.KindFailed, time.Time{}, "EC_ABSENT_SUBSCRIBER"),
+		event("REJECTED_DESTINATION", channel.KindFailed, time.Time{}, "REJECTED_DESTINATION"),
+		event("SEEN", channel.KindOpened, now, ""),
 	}
 	want[4].Lasting = true
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -68,26 +68,26 @@ func TestMessageIsFollowed(t *testing.T) {
 	}
 	body := `{"results":[{"messageId":"` + receipt.ID + `","status":{"groupName":"DELIVERED","name":"DELIVERED_TO_HANDSET"}},{"messageId":"` + receipt.ID + `","seenAt":"2026-03-01T08:00:00.000+0000"}]}`
 	got, err := webhook(t, basicOptions).Events(callback(body))
-	if err != nil || len(got) != 2 || got[0].Kind != notify.KindDelivered || got[1].Kind != notify.KindOpened || got[0].MessageID != id {
+	if err != nil || len(got) != 2 || got[0].Kind != channel.KindDelivered || got[1].Kind != channel.KindOpened || got[0].MessageID != id {
 		t.Error(got, err)
 	}
 }
 
 func TestForgedReportIsRefused(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*notify.WebhookRequest){
-		"no credentials":   func(r *notify.WebhookRequest) { r.Header.Del("Authorization") },
-		"no headers":       func(r *notify.WebhookRequest) { r.Header = nil },
-		"another password": func(r *notify.WebhookRequest) { r.Header.Set("Authorization", "Basic c2Nob29sOmNhbmFyeQ==") },
-		"another scheme":   func(r *notify.WebhookRequest) { r.Header.Set("Authorization", "Bearer c2Nob29sOnNlc2FtZQ==") },
-		"read only":        func(r *notify.WebhookRequest) { r.Method = http.MethodGet },
-		"huge":             func(r *notify.WebhookRequest) { r.Body = append(r.Body, strings.Repeat(" ", 1<<20)...) },
+	for name, change := range map[string]func(*channel.WebhookRequest){
+		"no credentials":   func(r *channel.WebhookRequest) { r.Header.Del("Authorization") },
+		"no headers":       func(r *channel.WebhookRequest) { r.Header = nil },
+		"another password": func(r *channel.WebhookRequest) { r.Header.Set("Authorization", "Basic c2Nob29sOmNhbmFyeQ==") },
+		"another scheme":   func(r *channel.WebhookRequest) { r.Header.Set("Authorization", "Bearer c2Nob29sOnNlc2FtZQ==") },
+		"read only":        func(r *channel.WebhookRequest) { r.Method = http.MethodGet },
+		"huge":             func(r *channel.WebhookRequest) { r.Body = append(r.Body, strings.Repeat(" ", 1<<20)...) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := callback(fmt.Sprintf(reports, id))
 			change(&r)
-			if got, err := webhook(t, basicOptions).Events(r); !errors.Is(err, notify.ErrWebhookRefused) || got != nil {
+			if got, err := webhook(t, basicOptions).Events(r); !errors.Is(err, channel.ErrWebhookRefused) || got != nil {
 				t.Error(got, err)
 			}
 		})
@@ -107,11 +107,11 @@ func TestSignatureIsOverTheRawBody(t *testing.T) {
 	} {
 		r := callback(body)
 		r.Header.Set("X-Signature", signature)
-		if got, err := w.Events(r); (err == nil) != ok || ok != (len(got) > 0) || !ok && !errors.Is(err, notify.ErrWebhookRefused) {
+		if got, err := w.Events(r); (err == nil) != ok || ok != (len(got) > 0) || !ok && !errors.Is(err, channel.ErrWebhookRefused) {
 			t.Errorf("%q: %v, %v", signature, got, err)
 		}
 		r.Body = append(r.Body, ' ')
-		if _, err := w.Events(r); !errors.Is(err, notify.ErrWebhookRefused) {
+		if _, err := w.Events(r); !errors.Is(err, channel.ErrWebhookRefused) {
 			t.Errorf("%q on another body: %v", signature, err)
 		}
 	}
@@ -121,14 +121,14 @@ func TestBothProofsMustHoldWhereBothAreConfigured(t *testing.T) {
 	t.Parallel()
 	o := basicOptions
 	o.HMACKey, o.HMACHeader = "key", "X-Signature"
-	if _, err := webhook(t, o).Events(callback(`{"results":[]}`)); !errors.Is(err, notify.ErrWebhookRefused) {
+	if _, err := webhook(t, o).Events(callback(`{"results":[]}`)); !errors.Is(err, channel.ErrWebhookRefused) {
 		t.Error(err)
 	}
 }
 
 func TestWithoutCredentialsEverythingIsRefused(t *testing.T) {
 	t.Parallel()
-	if _, err := new(Webhook).Events(callback(`{"results":[]}`)); !errors.Is(err, notify.ErrWebhookRefused) {
+	if _, err := new(Webhook).Events(callback(`{"results":[]}`)); !errors.Is(err, channel.ErrWebhookRefused) {
 		t.Error(err)
 	}
 	for _, o := range []WebhookOptions{{}, {Username: "canary"}, {Password: "canary"}, {HMACKey: "canary"}, {HMACHeader: "X"}, {Username: "a", Password: "canary", HMACKey: "canary"}} {
@@ -142,7 +142,7 @@ func TestProvedNonsenseIsAnErrorThatQuotesNothing(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{"", "canary", `["canary"]`, `{"results":"canary"}`} {
 		got, err := webhook(t, basicOptions).Events(callback(body))
-		if err == nil || errors.Is(err, notify.ErrWebhookRefused) || strings.Contains(err.Error(), "canary") || got != nil {
+		if err == nil || errors.Is(err, channel.ErrWebhookRefused) || strings.Contains(err.Error(), "canary") || got != nil {
 			t.Errorf("%q: %v, %v", body, got, err)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/internal/rest"
 )
 
@@ -62,8 +62,8 @@ func address(f *rest.Faults, option, text string) *party {
 }
 
 var (
-	_ notify.Channel = (*Channel)(nil)
-	_ notify.Bounded = (*Channel)(nil)
+	_ channel.Channel = (*Channel)(nil)
+	_ channel.Bounded = (*Channel)(nil)
 )
 
 // Channel sends mails through SendGrid. It is safe for several goroutines. Close
@@ -114,19 +114,19 @@ func (c *Channel) Close() error {
 // package documentation says what the classes of its errors mean; a content that
 // makes no mail is Permanent. One that names a template is refused
 // too: its text is not in the parts, and dynamic templates are not used.
-func (c *Channel) Send(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+func (c *Channel) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 	body, err := c.build(m)
 	if err != nil {
-		return notify.Receipt{}, err
+		return channel.Receipt{}, err
 	}
 	answer, err := c.client.Do(ctx, rest.Call{URL: c.url, ContentType: "application/json", Body: body})
 	if err != nil {
-		return notify.Receipt{}, err
+		return channel.Receipt{}, err
 	}
 	if answer.Status != http.StatusAccepted {
-		return notify.Receipt{}, refusal(answer)
+		return channel.Receipt{}, refusal(answer)
 	}
-	return notify.Receipt{ID: rest.ProviderID(answer.Header.Get("X-Message-Id"))}, nil
+	return channel.Receipt{ID: rest.ProviderID(answer.Header.Get("X-Message-Id"))}, nil
 }
 
 // refusal takes the field at fault for a code; messages may quote addresses.
@@ -143,13 +143,13 @@ func refusal(a *rest.Answer) error {
 	e := a.Refusal(code)
 	switch {
 	case a.Status == http.StatusServiceUnavailable: // "the API is not available"
-		e = e.Blame(notify.FaultChannel)
+		e = e.Blame(channel.FaultChannel)
 	case code == "personalizations.0.to.0.email" && e.Permanent(): // "does not contain a valid address"
-		e = e.Suppressing(notify.HardBounce)
+		e = e.Suppressing(channel.HardBounce)
 	case strings.HasPrefix(code, "personalizations.0.cc"), strings.HasPrefix(code, "personalizations.0.bcc"):
-		e = e.Blame(notify.FaultMessage)
+		e = e.Blame(channel.FaultMessage)
 	case strings.HasPrefix(code, "personalizations.0.to"):
-		e = e.Blame(notify.FaultAddress)
+		e = e.Blame(channel.FaultAddress)
 	}
 	if e.RetryAfter == 0 && a.Status == http.StatusTooManyRequests {
 		e.RetryAfter = untilReset(a.Header)
@@ -169,7 +169,7 @@ func untilReset(h http.Header) time.Duration {
 
 // check refuses what no mail can be made of. SendGrid would refuse most of it
 // too; what ends up in a header is not left to it.
-func check(m notify.Message) error {
+func check(m channel.Message) error {
 	if err := rest.CheckID("sendgrid", m); err != nil {
 		return err
 	}
@@ -254,7 +254,7 @@ type (
 )
 
 // build makes the request of m, or says with a Permanent error why it cannot.
-func (c *Channel) build(m notify.Message) ([]byte, error) {
+func (c *Channel) build(m channel.Message) ([]byte, error) {
 	if err := check(m); err != nil {
 		return nil, err
 	}
@@ -268,7 +268,7 @@ func (c *Channel) build(m notify.Message) ([]byte, error) {
 	}
 	body, err := json.Marshal(r)
 	if err != nil { // texts and bytes only
-		return nil, notify.Permanent("mail", err)
+		return nil, channel.Permanent("mail", err)
 	}
 	return body, nil
 }
@@ -276,7 +276,7 @@ func (c *Channel) build(m notify.Message) ([]byte, error) {
 // parties are mailboxes that were checked.
 func parties(all []string) (out []party) {
 	for _, text := range all {
-		if a, err := notify.ParseMailbox(text); err == nil {
+		if a, err := channel.ParseMailbox(text); err == nil {
 			out = append(out, party{a.Address, a.Name})
 		}
 	}
@@ -285,7 +285,7 @@ func parties(all []string) (out []party) {
 
 // content is text before HTML, as SendGrid demands. An empty part is refused by
 // it, and so is a mail without one: then the subject is all there is to say.
-func content(m notify.Message) []part {
+func content(m channel.Message) []part {
 	var all []part
 	if m.Text != "" || m.HTML == "" {
 		text := m.Text
@@ -300,7 +300,7 @@ func content(m notify.Message) []part {
 	return all
 }
 
-func attachments(in []notify.Attachment) []attachment {
+func attachments(in []channel.Attachment) []attachment {
 	var out []attachment
 	for _, a := range in {
 		disposition := "attachment"
@@ -312,7 +312,7 @@ func attachments(in []notify.Attachment) []attachment {
 	return out
 }
 
-func headers(m notify.Message) map[string]string {
+func headers(m channel.Message) map[string]string {
 	h := map[string]string{"Auto-Submitted": "auto-generated"} // no out-of-office replies (RFC 3834)
 	if m.UnsubscribeURL != "" {
 		h["List-Unsubscribe"] = "<" + m.UnsubscribeURL + ">"

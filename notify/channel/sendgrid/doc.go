@@ -1,5 +1,5 @@
 // Package sendgrid is the mail channel over SendGrid's v3 Mail Send API, and the
-// [notify.Webhook] for its Event Webhook.
+// [channel.Webhook] for its Event Webhook.
 //
 // # What an error means
 //
@@ -15,7 +15,7 @@
 //
 // There is no key by which SendGrid would know a repeated mail, and no way to
 // ask about one that does not need a paid add-on. So the channel is neither a
-// [notify.IdempotentSend] nor a [notify.StatusLookup]: what is in doubt is
+// [channel.IdempotentSend] nor a [channel.StatusLookup]: what is in doubt is
 // settled by the first event of the Event Webhook, which brings our message id
 // back, or else by the policy of its type.
 //

@@ -7,7 +7,7 @@ import (
 	"net/http/httptest"
 	"time"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/sendgrid"
 )
 
@@ -30,7 +30,7 @@ func ExampleNew() {
 	defer func() { _ = mails.Close() }()
 
 	// In earnest notify.New(store, nil, mails) does this.
-	receipt, err := mails.Send(context.Background(), notify.Message{
+	receipt, err := mails.Send(context.Background(), channel.Message{
 		ID: "5f1d", To: "sam@example.com", Subject: "Your certificate", Text: "It expires soon.",
 	})
 	fmt.Println(mails.Key(), receipt.ID, err)
@@ -44,7 +44,7 @@ func ExampleNewWebhook() {
 		fmt.Println(err)
 		return
 	}
-	_, err = events.Events(notify.WebhookRequest{Method: "POST", Body: []byte(`[{"event":"delivered"}]`), Now: time.Unix(1772352000, 0)})
+	_, err = events.Events(channel.WebhookRequest{Method: "POST", Body: []byte(`[{"event":"delivered"}]`), Now: time.Unix(1772352000, 0)})
 	fmt.Println(err)
-	// Output: notify: webhook refused: sendgrid: signature is missing or wrong
+	// Output: channel: webhook refused: sendgrid: signature is missing or wrong
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 //spec:f-008
@@ -20,11 +21,11 @@ func TestMailArrivesAsItWasGiven(t *testing.T) {
 	m := message()
 	m.HTML = "<p>It expires <b>soon</b>. <img src=cid:logo></p>"
 	m.UnsubscribeURL = "https://school.example/u?t=abc"
-	m.Attachments = []notify.Attachment{
+	m.Attachments = []channel.Attachment{
 		{Name: "certificate.pdf", MediaType: "application/pdf", Data: []byte("%PDF")},
 		{Name: "logo.png", MediaType: "image/png", ContentID: "logo", Data: []byte("png")},
 	}
-	m.Mail = notify.Mail{ReplyTo: "Ann <ann@school.example>", CC: []string{"Kim <kim@bücher.example>"}, BCC: []string{"archive@school.example"},
+	m.Mail = channel.Mail{ReplyTo: "Ann <ann@school.example>", CC: []string{"Kim <kim@bücher.example>"}, BCC: []string{"archive@school.example"},
 		InReplyTo: "q1@home.example", References: []string{"booking-7@school.example", "q1@home.example"}, Headers: map[string]string{"Importance": "high"}}
 	c := open(t, s, Options{ReplyTo: "Head <head@school.example>"})
 	receipt, err := c.Send(t.Context(), m)
@@ -75,29 +76,29 @@ func TestMessageThatMakesNoMailIsRefusedUnsent(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
 	c := open(t, s, Options{})
-	for name, change := range map[string]func(*notify.Message){
-		"address":    func(m *notify.Message) { m.To = "Sam <sam@canary.example>" },
-		"id":         func(m *notify.Message) { m.ID = "A\n" },
-		"subject":    func(m *notify.Message) { m.Subject = "" },
-		"template":   func(m *notify.Message) { m.Template.Name = "d-canary" },
-		"attachment": func(m *notify.Message) { m.Attachments = []notify.Attachment{{Name: "a"}} },
-		"header 1":   func(m *notify.Message) { m.Subject = "Hello\r\nBcc: canary@canary.example" },
-		"header 2":   func(m *notify.Message) { m.Name = "Sam\nBcc: canary@canary.example" },
-		"header 3":   func(m *notify.Message) { m.UnsubscribeURL = "https://a.b/\r\nBcc: canary@canary.example" },
-		"header 4":   func(m *notify.Message) { m.UnsubscribeURL = "https://a.b/>,<mailto:canary@canary.example" },
-		"header 5":   func(m *notify.Message) { m.UnsubscribeURL = "javascript:canary" },
-		"header 7":   func(m *notify.Message) { m.Mail.ReplyTo = "a@b.example\r\nBcc: canary@canary.example" },
-		"header 8":   func(m *notify.Message) { m.Mail.Headers = map[string]string{"X-SMTPAPI": "canary"} },
-		"header 9":   func(m *notify.Message) { m.Mail.CC = []string{"canary@canary.example", "CANARY@canary.example"} },
-		"header 6": func(m *notify.Message) {
-			m.Attachments = []notify.Attachment{{Name: "a\r\nb: canary", Data: []byte("a")}}
+	for name, change := range map[string]func(*channel.Message){
+		"address":    func(m *channel.Message) { m.To = "Sam <sam@canary.example>" },
+		"id":         func(m *channel.Message) { m.ID = "A\n" },
+		"subject":    func(m *channel.Message) { m.Subject = "" },
+		"template":   func(m *channel.Message) { m.Template.Name = "d-canary" },
+		"attachment": func(m *channel.Message) { m.Attachments = []channel.Attachment{{Name: "a"}} },
+		"header 1":   func(m *channel.Message) { m.Subject = "Hello\r\nBcc: canary@canary.example" },
+		"header 2":   func(m *channel.Message) { m.Name = "Sam\nBcc: canary@canary.example" },
+		"header 3":   func(m *channel.Message) { m.UnsubscribeURL = "https://a.b/\r\nBcc: canary@canary.example" },
+		"header 4":   func(m *channel.Message) { m.UnsubscribeURL = "https://a.b/>,<mailto:canary@canary.example" },
+		"header 5":   func(m *channel.Message) { m.UnsubscribeURL = "javascript:canary" },
+		"header 7":   func(m *channel.Message) { m.Mail.ReplyTo = "a@b.example\r\nBcc: canary@canary.example" },
+		"header 8":   func(m *channel.Message) { m.Mail.Headers = map[string]string{"X-SMTPAPI": "canary"} },
+		"header 9":   func(m *channel.Message) { m.Mail.CC = []string{"canary@canary.example", "CANARY@canary.example"} },
+		"header 6": func(m *channel.Message) {
+			m.Attachments = []channel.Attachment{{Name: "a\r\nb: canary", Data: []byte("a")}}
 		},
 	} {
 		m := message()
 		change(&m)
 		err := refuse(t, c, m)
 		code, _, _ := strings.Cut(name, " ")
-		if err.Class != notify.ClassPermanent || err.Code != code || strings.Contains(err.Error(), "canary") {
+		if err.Class != channel.ClassPermanent || err.Code != code || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -110,7 +111,7 @@ func TestLargestAttachmentsAreSent(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
 	m := message()
-	m.Attachments = []notify.Attachment{{Name: "a.bin", MediaType: "application/octet-stream", Data: make([]byte, notify.MaxAttachments)}}
+	m.Attachments = []channel.Attachment{{Name: "a.bin", MediaType: "application/octet-stream", Data: make([]byte, notify.MaxAttachments)}}
 	if _, err := open(t, s, Options{}).Send(t.Context(), m); err != nil {
 		t.Error(err)
 	}
@@ -124,7 +125,7 @@ func TestWrongKeyIsTransient(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	if err := refuse(t, c, message()); err.Class != notify.ClassTransient || err.Code != "401" || strings.Contains(err.Error(), "canary") {
+	if err := refuse(t, c, message()); err.Class != channel.ClassTransient || err.Code != "401" || strings.Contains(err.Error(), "canary") {
 		t.Error(err)
 	}
 }
@@ -142,7 +143,7 @@ func TestMissingMessageIDIsNoFault(t *testing.T) {
 
 // outcome is what a Send error comes to.
 type outcome struct {
-	Class      notify.SendClass
+	Class      channel.Class
 	Code       string
 	RetryAfter time.Duration
 }
@@ -167,32 +168,32 @@ func TestAnswersHaveTheirClass(t *testing.T) {
 		script func(http.ResponseWriter, *http.Request) bool
 		want   outcome
 	}{
-		"bad address":      {says(400, "personalizations.0.to.0.email", "Does not contain a valid address: sam@canary.example."), outcome{notify.ClassPermanent, "400 personalizations.0.to.0.email", 0}},
-		"no field":         {says(400, "", "Bad Request"), outcome{notify.ClassPermanent, "400", 0}},
-		"address as field": {says(400, "sam@canary.example", "no"), outcome{notify.ClassPermanent, "400", 0}},
-		"no sender":        {says(403, "from", "The from address does not match a verified Sender Identity."), outcome{notify.ClassTransient, "403 from", 0}},
-		"no credits":       {says(401, "", "Maximum credits exceeded"), outcome{notify.ClassTransient, "401", 0}},
-		"too large":        {says(413, "", "The JSON payload you have included in your request is too large."), outcome{notify.ClassPermanent, "413", 0}},
-		"too many":         {says(429, "", "too many requests", date, "X-RateLimit-Reset: 1772352060"), outcome{notify.ClassTransient, "429", time.Minute}},
-		"too many, asked":  {says(429, "", "too many requests", date, "Retry-After: 7", "X-RateLimit-Reset: 1772352060"), outcome{notify.ClassTransient, "429", 7 * time.Second}},
-		"reset in a year":  {says(429, "", "too many requests", date, "X-RateLimit-Reset: 1803888000"), outcome{notify.ClassTransient, "429", 0}},
-		"reset is over":    {says(429, "", "too many requests", date, "X-RateLimit-Reset: 1"), outcome{notify.ClassTransient, "429", 0}},
-		"fails":            {says(500, "", "Internal server error"), outcome{notify.ClassUnknown, "500", 0}},
-		"gateway fails":    {says(502, "", "Bad Gateway"), outcome{notify.ClassUnknown, "502", 0}},
-		"not available":    {says(503, "", "Service unavailable", "Retry-After: 120"), outcome{notify.ClassTransient, "503", 2 * time.Minute}},
-		"sandbox":          {says(200, "", ""), outcome{notify.ClassUnknown, "200", 0}},
-		"moved":            {says(308, "", "", "Location: /v3/mail/send"), outcome{notify.ClassTransient, "308", 0}},
+		"bad address":      {says(400, "personalizations.0.to.0.email", "Does not contain a valid address: sam@canary.example."), outcome{channel.ClassPermanent, "400 personalizations.0.to.0.email", 0}},
+		"no field":         {says(400, "", "Bad Request"), outcome{channel.ClassPermanent, "400", 0}},
+		"address as field": {says(400, "sam@canary.example", "no"), outcome{channel.ClassPermanent, "400", 0}},
+		"no sender":        {says(403, "from", "The from address does not match a verified Sender Identity."), outcome{channel.ClassTransient, "403 from", 0}},
+		"no credits":       {says(401, "", "Maximum credits exceeded"), outcome{channel.ClassTransient, "401", 0}},
+		"too large":        {says(413, "", "The JSON payload you have included in your request is too large."), outcome{channel.ClassPermanent, "413", 0}},
+		"too many":         {says(429, "", "too many requests", date, "X-RateLimit-Reset: 1772352060"), outcome{channel.ClassTransient, "429", time.Minute}},
+		"too many, asked":  {says(429, "", "too many requests", date, "Retry-After: 7", "X-RateLimit-Reset: 1772352060"), outcome{channel.ClassTransient, "429", 7 * time.Second}},
+		"reset in a year":  {says(429, "", "too many requests", date, "X-RateLimit-Reset: 1803888000"), outcome{channel.ClassTransient, "429", 0}},
+		"reset is over":    {says(429, "", "too many requests", date, "X-RateLimit-Reset: 1"), outcome{channel.ClassTransient, "429", 0}},
+		"fails":            {says(500, "", "Internal server error"), outcome{channel.ClassUnknown, "500", 0}},
+		"gateway fails":    {says(502, "", "Bad Gateway"), outcome{channel.ClassUnknown, "502", 0}},
+		"not available":    {says(503, "", "Service unavailable", "Retry-After: 120"), outcome{channel.ClassTransient, "503", 2 * time.Minute}},
+		"sandbox":          {says(200, "", ""), outcome{channel.ClassUnknown, "200", 0}},
+		"moved":            {says(308, "", "", "Location: /v3/mail/send"), outcome{channel.ClassTransient, "308", 0}},
 		"no JSON": {func(w http.ResponseWriter, _ *http.Request) bool {
 			w.WriteHeader(400)
 			_, _ = io.WriteString(w, "<html>sam@canary.example")
 			return true
-		}, outcome{notify.ClassPermanent, "400", 0}},
-		"drops the request": {func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }, outcome{notify.ClassUnknown, "no answer", 0}},
+		}, outcome{channel.ClassPermanent, "400", 0}},
+		"drops the request": {func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }, outcome{channel.ClassUnknown, "no answer", 0}},
 		"breaks off": {func(w http.ResponseWriter, _ *http.Request) bool {
 			w.Header().Set("Content-Length", "100")
 			w.WriteHeader(http.StatusAccepted)
 			return true
-		}, outcome{notify.ClassUnknown, "no whole answer", 0}},
+		}, outcome{channel.ClassUnknown, "no whole answer", 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -227,7 +228,7 @@ func TestOneRequestForEachSendAlsoWhenAKeptConnectionDies(t *testing.T) {
 		t.Fatal(err)
 	}
 	drops <- true
-	if err := refuse(t, c, message()); err.Class != notify.ClassUnknown {
+	if err := refuse(t, c, message()); err.Class != channel.ClassUnknown {
 		t.Error(err)
 	}
 	if requests, _ := s.seen(); requests != 2 {
@@ -241,7 +242,7 @@ func TestI30_SendReturnsAfterItsTimeout(t *testing.T) {
 		<-r.Context().Done()
 		return true
 	})
-	if err := refuse(t, open(t, s, Options{Timeout: time.Second / 10}), message()); err.Class != notify.ClassUnknown {
+	if err := refuse(t, open(t, s, Options{Timeout: time.Second / 10}), message()); err.Class != channel.ClassUnknown {
 		t.Error(err)
 	}
 }
@@ -289,13 +290,13 @@ func TestAnswersBlameTheChannelOrTheAddress(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		script func(http.ResponseWriter, *http.Request) bool
-		want   notify.Fault
+		want   channel.Fault
 	}{
-		"bad address":   {says(400, "personalizations.0.to.0.email", "no"), notify.FaultAddress},
+		"bad address":   {says(400, "personalizations.0.to.0.email", "no"), channel.FaultAddress},
 		"bad subject":   {says(400, "subject", "no"), ""},
-		"wrong key":     {says(401, "", "no"), notify.FaultChannel},
-		"too many":      {says(429, "", "no"), notify.FaultChannel},
-		"not available": {says(503, "", "no"), notify.FaultChannel},
+		"wrong key":     {says(401, "", "no"), channel.FaultChannel},
+		"too many":      {says(429, "", "no"), channel.FaultChannel},
+		"not available": {says(503, "", "no"), channel.FaultChannel},
 		"fails":         {says(500, "", "no"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -309,8 +310,8 @@ func TestAnswersBlameTheChannelOrTheAddress(t *testing.T) {
 
 func TestAnswersSuppressWhatIsNoAddress(t *testing.T) {
 	t.Parallel()
-	for field, want := range map[string]notify.SuppressionReason{
-		"personalizations.0.to.0.email": notify.HardBounce, "personalizations.0.to.0.name": "", "subject": "", "from.email": "",
+	for field, want := range map[string]channel.SuppressionReason{
+		"personalizations.0.to.0.email": channel.HardBounce, "personalizations.0.to.0.name": "", "subject": "", "from.email": "",
 	} {
 		t.Run(field, func(t *testing.T) {
 			t.Parallel()

@@ -19,7 +19,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // server speaks the Mail Send API: it validates as SendGrid does, accepts or
@@ -132,7 +132,7 @@ func (s *server) seen() (requests int, mails []mailRequest) {
 }
 
 // callback is the signed delivery of the events, which are JSON.
-func (s *server) callback(t *testing.T, at time.Time, events string) notify.WebhookRequest {
+func (s *server) callback(t *testing.T, at time.Time, events string) channel.WebhookRequest {
 	t.Helper()
 	timestamp := strconv.FormatInt(at.Unix(), 10)
 	sum := sha256.Sum256([]byte(timestamp + events))
@@ -143,7 +143,7 @@ func (s *server) callback(t *testing.T, at time.Time, events string) notify.Webh
 	h := http.Header{}
 	h.Set(timestampHeader, timestamp)
 	h.Set(signatureHeader, base64.StdEncoding.EncodeToString(signature))
-	return notify.WebhookRequest{Method: http.MethodPost, URL: "https://school.example/hooks/sendgrid", Header: h, Body: []byte(events), Now: at}
+	return channel.WebhookRequest{Method: http.MethodPost, URL: "https://school.example/hooks/sendgrid", Header: h, Body: []byte(events), Now: at}
 }
 
 func (s *server) publicKey(t *testing.T) string {
@@ -159,8 +159,8 @@ const id = "0123456789abcdef0123456789abcdef"
 
 var now = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 
-func message() notify.Message {
-	return notify.Message{ID: id, To: "sam@canary.example", Name: "Sam", Subject: "Your certificate", Text: "It expires soon.", On: now,
+func message() channel.Message {
+	return channel.Message{ID: id, To: "sam@canary.example", Name: "Sam", Subject: "Your certificate", Text: "It expires soon.", On: now,
 		Metadata: map[string]string{"class": "canary"}}
 }
 
@@ -177,11 +177,11 @@ func open(t *testing.T, s *server, o Options) *Channel {
 }
 
 // refuse expects m to be refused, and returns how.
-func refuse(t *testing.T, c *Channel, m notify.Message) *notify.SendError {
+func refuse(t *testing.T, c *Channel, m channel.Message) *channel.Error {
 	t.Helper()
 	receipt, err := c.Send(t.Context(), m)
-	typed, ok := err.(*notify.SendError)
-	if !ok || receipt != (notify.Receipt{}) {
+	typed, ok := err.(*channel.Error)
+	if !ok || receipt != (channel.Receipt{}) {
 		t.Fatalf("Send: %+v, %v", receipt, err)
 	}
 	return typed

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/internal/rest"
 )
 
-var _ notify.Webhook = (*Webhook)(nil)
+var _ channel.Webhook = (*Webhook)(nil)
 
 // The headers of a signed callback (Twilio SendGrid documentation, "Getting
 // Started with the Event Webhook Security Features").
@@ -73,14 +73,14 @@ func (w *Webhook) Provider() string { return provider }
 // Events verifies the signature over time and body, and refuses a time that is
 // more than five minutes from r.Now. An event repeats the id that SendGrid gave
 // it; a bounce is two events, since the message has failed and its address too.
-func (w *Webhook) Events(r notify.WebhookRequest) ([]notify.StatusEvent, error) {
+func (w *Webhook) Events(r channel.WebhookRequest) ([]channel.StatusEvent, error) {
 	if err := w.verify(r); err != nil {
 		return nil, err
 	}
 	return read(r.Body)
 }
 
-func (w *Webhook) verify(r notify.WebhookRequest) error {
+func (w *Webhook) verify(r channel.WebhookRequest) error {
 	timestamp := r.Header.Get(timestampHeader)
 	signature, err := base64.StdEncoding.DecodeString(r.Header.Get(signatureHeader))
 	switch {
@@ -125,12 +125,12 @@ type event struct {
 	Reason    rest.Text `json:"reason"` // of a bounce it quotes addresses, of a drop it is one of a few
 }
 
-func read(body []byte) ([]notify.StatusEvent, error) {
+func read(body []byte) ([]channel.StatusEvent, error) {
 	var all []event
 	if err := rest.DecodeCallback("sendgrid", body, &all); err != nil {
 		return nil, err
 	}
-	var out []notify.StatusEvent
+	var out []channel.StatusEvent
 	for _, e := range all {
 		out = append(out, e.events()...)
 	}
@@ -139,48 +139,48 @@ func read(body []byte) ([]notify.StatusEvent, error) {
 
 // kinds leaves out what says nothing about a message: group_resubscribe and
 // account changes.
-var kinds = map[rest.Text]notify.StatusKind{
-	"processed":         notify.KindAccepted,
-	"deferred":          notify.KindAccepted, // SendGrid goes on trying
-	"delivered":         notify.KindDelivered,
-	"open":              notify.KindOpened,
-	"click":             notify.KindOpened,
-	"dropped":           notify.KindFailed,
-	"bounce":            notify.KindFailed,
-	"spamreport":        notify.KindComplained,
-	"unsubscribe":       notify.KindUnsubscribed,
-	"group_unsubscribe": notify.KindUnsubscribed,
+var kinds = map[rest.Text]channel.StatusKind{
+	"processed":         channel.KindAccepted,
+	"deferred":          channel.KindAccepted, // SendGrid goes on trying
+	"delivered":         channel.KindDelivered,
+	"open":              channel.KindOpened,
+	"click":             channel.KindOpened,
+	"dropped":           channel.KindFailed,
+	"bounce":            channel.KindFailed,
+	"spamreport":        channel.KindComplained,
+	"unsubscribe":       channel.KindUnsubscribed,
+	"group_unsubscribe": channel.KindUnsubscribed,
 }
 
 // events are those of e: none if it is not about a message of ours.
-func (e event) events() []notify.StatusEvent {
+func (e event) events() []channel.StatusEvent {
 	id, known := rest.MessageID(string(e.Ours)), rest.ProviderID(string(e.ID))
 	kind := kinds[e.Event]
 	if id == "" || known == "" || kind == "" {
 		return nil
 	}
-	s := notify.StatusEvent{Provider: "sendgrid", EventID: known, Kind: kind, On: e.on(),
-		MessageID: id, ProviderMessageID: e.messageID(), Code: e.code(), Address: notify.PrivateAddress(e.Email)}
+	s := channel.StatusEvent{Provider: "sendgrid", EventID: known, Kind: kind, On: e.on(),
+		MessageID: id, ProviderMessageID: e.messageID(), Code: e.code(), Address: channel.PrivateAddress(e.Email)}
 	fact := dropFacts[s.Code]
 	switch {
 	case e.Event == "bounce":
-		fact = notify.KindBounced
+		fact = channel.KindBounced
 	case e.Event != "dropped" || fact == "":
-		return []notify.StatusEvent{s}
+		return []channel.StatusEvent{s}
 	}
 	more := s
 	more.EventID += ":" + strings.ToLower(string(fact))
 	more.Kind = fact
-	more.Lasting = fact == notify.KindBounced && (e.Event == "dropped" || e.Type == "bounce")
-	return []notify.StatusEvent{s, more}
+	more.Lasting = fact == channel.KindBounced && (e.Event == "dropped" || e.Type == "bounce")
+	return []channel.StatusEvent{s, more}
 }
 
 // dropFacts are what SendGrid's own list of suppressions knows of an address.
-var dropFacts = map[string]notify.StatusKind{
-	"unsubscribed-address":   notify.KindUnsubscribed,
-	"spam-reporting-address": notify.KindComplained,
-	"bounced-address":        notify.KindBounced,
-	"invalid-address":        notify.KindBounced,
+var dropFacts = map[string]channel.StatusKind{
+	"unsubscribed-address":   channel.KindUnsubscribed,
+	"spam-reporting-address": channel.KindComplained,
+	"bounced-address":        channel.KindBounced,
+	"invalid-address":        channel.KindBounced,
 }
 
 // on is zero where the time is none.

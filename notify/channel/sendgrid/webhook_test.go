@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/internal/rest"
 )
 
@@ -43,19 +43,19 @@ func TestEventsAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	const sg = "LRzXl_NHStOGhQ4kofSm_A"
-	event := func(eventID string, kind notify.StatusKind, second int, providerID, code string) notify.StatusEvent {
-		return notify.StatusEvent{Provider: "sendgrid", EventID: eventID, Kind: kind, On: now.Add(time.Duration(second) * time.Second),
+	event := func(eventID string, kind channel.StatusKind, second int, providerID, code string) channel.StatusEvent {
+		return channel.StatusEvent{Provider: "sendgrid", EventID: eventID, Kind: kind, On: now.Add(time.Duration(second) * time.Second),
 			MessageID: id, ProviderMessageID: providerID, Code: code, Address: "sam@canary.example"}
 	}
-	want := []notify.StatusEvent{
-		event("e1", notify.KindAccepted, 0, sg, ""), event("e2", notify.KindAccepted, 1, sg, ""), event("e3", notify.KindDelivered, 2, sg, ""),
-		event("e4", notify.KindOpened, 3, sg, ""), event("e5", notify.KindOpened, 4, sg, ""),
-		event("e6", notify.KindFailed, 5, sg, "5.1.1"), event("e6:bounced", notify.KindBounced, 5, sg, "5.1.1"),
-		event("e7", notify.KindFailed, 6, "", "blocked"), event("e7:bounced", notify.KindBounced, 6, "", "blocked"),
-		event("e8", notify.KindFailed, 7, sg, "bounced-address"),
-		event("e8:bounced", notify.KindBounced, 7, sg, "bounced-address"), event("e9", notify.KindFailed, 8, "", "dropped"),
-		event("e10", notify.KindComplained, 9, "", ""), event("e11", notify.KindUnsubscribed, 10, "", ""), event("e12", notify.KindUnsubscribed, 11, "", ""),
-		event("e16", notify.KindOpened, 0, "", ""),
+	want := []channel.StatusEvent{
+		event("e1", channel.KindAccepted, 0, sg, ""), event("e2", channel.KindAccepted, 1, sg, ""), event("e3", channel.KindDelivered, 2, sg, ""),
+		event("e4", channel.KindOpened, 3, sg, ""), event("e5", channel.KindOpened, 4, sg, ""),
+		event("e6", channel.KindFailed, 5, sg, "5.1.1"), event("e6:bounced", channel.KindBounced, 5, sg, "5.1.1"),
+		event("e7", channel.KindFailed, 6, "", "blocked"), event("e7:bounced", channel.KindBounced, 6, "", "blocked"),
+		event("e8", channel.KindFailed, 7, sg, "bounced-address"),
+		event("e8:bounced", channel.KindBounced, 7, sg, "bounced-address"), event("e9", channel.KindFailed, 8, "", "dropped"),
+		event("e10", channel.KindComplained, 9, "", ""), event("e11", channel.KindUnsubscribed, 10, "", ""), event("e12", channel.KindUnsubscribed, 11, "", ""),
+		event("e16", channel.KindOpened, 0, "", ""),
 	}
 	want[6].Lasting, want[10].Lasting = true, true
 	want[len(want)-1].On = time.Time{}
@@ -79,7 +79,7 @@ func TestMailIsFollowed(t *testing.T) {
 	body := fmt.Sprintf(`[{"event":"delivered","sg_event_id":"a","timestamp":%d,"sg_message_id":"%s.recvd-1","belfry_message":%q}]`,
 		now.Unix(), receipt.ID, mails[0].Personalizations[0].CustomArgs[idArg])
 	got, err := webhook(t, s).Events(s.callback(t, now, body))
-	want := []notify.StatusEvent{{Provider: "sendgrid", EventID: "a", Kind: notify.KindDelivered, On: now, MessageID: id, ProviderMessageID: receipt.ID}}
+	want := []channel.StatusEvent{{Provider: "sendgrid", EventID: "a", Kind: channel.KindDelivered, On: now, MessageID: id, ProviderMessageID: receipt.ID}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
@@ -96,12 +96,12 @@ func TestPublishedSignature(t *testing.T) {
 	h.Set("X-Twilio-Email-Event-Webhook-Signature", "MEUCIGHQVtGj+Y3LkG9fLcxf3qfI10QysgDWmMOVmxG0u6ZUAiEAyBiXDWzM+uOe5W0JuG+luQAbPIqHh89M15TluLtEZtM=")
 	h.Set("X-Twilio-Email-Event-Webhook-Timestamp", "1600112502")
 	body := `[{"email":"hello@world.com","event":"dropped","reason":"Bounced Address","sg_event_id":"ZHJvcC0xMDk5NDkxOS1MUnpYbF9OSFN0T0doUTRrb2ZTbV9BLTA","sg_message_id":"LRzXl_NHStOGhQ4kofSm_A.filterdrecv-p3mdw1-756b745b58-kmzbl-18-5F5FC76C-9.0","smtp-id":"<LRzXl_NHStOGhQ4kofSm_A@ismtpd0039p1iad1.sendgrid.net>","timestamp":1600112492}]` + "\r\n"
-	r := notify.WebhookRequest{Method: http.MethodPost, Header: h, Body: []byte(body), Now: time.Unix(1600112502, 0)}
+	r := channel.WebhookRequest{Method: http.MethodPost, Header: h, Body: []byte(body), Now: time.Unix(1600112502, 0)}
 	if got, err := w.Events(r); err != nil || len(got) != 0 {
 		t.Error(got, err) // signed, but no mail of ours
 	}
 	r.Body = []byte(strings.Replace(body, "dropped", "delivered", 1))
-	if _, err := w.Events(r); !errors.Is(err, notify.ErrWebhookRefused) {
+	if _, err := w.Events(r); !errors.Is(err, channel.ErrWebhookRefused) {
 		t.Error(err)
 	}
 }
@@ -110,27 +110,27 @@ func TestForgedCallbackIsRefused(t *testing.T) {
 	t.Parallel()
 	s, other := serve(t, nil), serve(t, nil)
 	body := fmt.Sprintf(events, id)
-	for name, change := range map[string]func(*notify.WebhookRequest){
-		"no signature":        func(r *notify.WebhookRequest) { r.Header.Del(signatureHeader) },
-		"no time":             func(r *notify.WebhookRequest) { r.Header.Del(timestampHeader) },
-		"no headers":          func(r *notify.WebhookRequest) { r.Header = nil },
-		"signature is noise":  func(r *notify.WebhookRequest) { r.Header.Set(signatureHeader, "AAAA") },
-		"signature no base64": func(r *notify.WebhookRequest) { r.Header.Set(signatureHeader, "%") },
-		"another time":        func(r *notify.WebhookRequest) { r.Header.Set(timestampHeader, "1772352001") },
-		"another body":        func(r *notify.WebhookRequest) { r.Body = []byte(strings.Replace(string(r.Body), "open", "Open", 1)) },
-		"another spelling":    func(r *notify.WebhookRequest) { r.Body = append(r.Body, '\n') },
-		"another key":         func(r *notify.WebhookRequest) { *r = other.callback(t, now, body) },
-		"too old":             func(r *notify.WebhookRequest) { r.Now = now.Add(window + time.Second) },
-		"from the future":     func(r *notify.WebhookRequest) { r.Now = now.Add(-window - time.Second) },
-		"read only":           func(r *notify.WebhookRequest) { r.Method = http.MethodGet },
-		"huge":                func(r *notify.WebhookRequest) { *r = s.callback(t, now, body+strings.Repeat(" ", 1<<20)) },
+	for name, change := range map[string]func(*channel.WebhookRequest){
+		"no signature":        func(r *channel.WebhookRequest) { r.Header.Del(signatureHeader) },
+		"no time":             func(r *channel.WebhookRequest) { r.Header.Del(timestampHeader) },
+		"no headers":          func(r *channel.WebhookRequest) { r.Header = nil },
+		"signature is noise":  func(r *channel.WebhookRequest) { r.Header.Set(signatureHeader, "AAAA") },
+		"signature no base64": func(r *channel.WebhookRequest) { r.Header.Set(signatureHeader, "%") },
+		"another time":        func(r *channel.WebhookRequest) { r.Header.Set(timestampHeader, "1772352001") },
+		"another body":        func(r *channel.WebhookRequest) { r.Body = []byte(strings.Replace(string(r.Body), "open", "Open", 1)) },
+		"another spelling":    func(r *channel.WebhookRequest) { r.Body = append(r.Body, '\n') },
+		"another key":         func(r *channel.WebhookRequest) { *r = other.callback(t, now, body) },
+		"too old":             func(r *channel.WebhookRequest) { r.Now = now.Add(window + time.Second) },
+		"from the future":     func(r *channel.WebhookRequest) { r.Now = now.Add(-window - time.Second) },
+		"read only":           func(r *channel.WebhookRequest) { r.Method = http.MethodGet },
+		"huge":                func(r *channel.WebhookRequest) { *r = s.callback(t, now, body+strings.Repeat(" ", 1<<20)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := s.callback(t, now, body)
 			change(&r)
 			got, err := webhook(t, s).Events(r)
-			if !errors.Is(err, notify.ErrWebhookRefused) || got != nil || strings.Contains(err.Error(), "canary") {
+			if !errors.Is(err, channel.ErrWebhookRefused) || got != nil || strings.Contains(err.Error(), "canary") {
 				t.Error(got, err)
 			}
 		})
@@ -152,7 +152,7 @@ func TestTimeIsFreshForFiveMinutes(t *testing.T) {
 func TestWithoutAKeyEverythingIsRefused(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
-	if _, err := new(Webhook).Events(s.callback(t, now, "[]")); !errors.Is(err, notify.ErrWebhookRefused) {
+	if _, err := new(Webhook).Events(s.callback(t, now, "[]")); !errors.Is(err, channel.ErrWebhookRefused) {
 		t.Error(err)
 	}
 	rsa := "MFwwDQYJKoZIhvcNAQEBBQADSwAwSAJBAK0canary"
@@ -182,7 +182,7 @@ func TestSignedNonsenseIsAnErrorThatQuotesNothing(t *testing.T) {
 	s := serve(t, nil)
 	for _, body := range []string{"", "canary", `{"canary":1}`, `["canary"]`} {
 		got, err := webhook(t, s).Events(s.callback(t, now, body))
-		if err == nil || errors.Is(err, notify.ErrWebhookRefused) || strings.Contains(err.Error(), "canary") || got != nil {
+		if err == nil || errors.Is(err, channel.ErrWebhookRefused) || strings.Contains(err.Error(), "canary") || got != nil {
 			t.Errorf("%q: %v, %v", body, got, err)
 		}
 	}
@@ -206,15 +206,15 @@ func FuzzRead(f *testing.F) {
 // What SendGrid itself sends nothing to any more is suppressed here too.
 func TestDropsTellWhatSendGridKnowsOfAnAddress(t *testing.T) {
 	t.Parallel()
-	for reason, want := range map[string]notify.StatusKind{
-		"Bounced Address": notify.KindBounced, "Invalid": notify.KindBounced, "Unsubscribed Address": notify.KindUnsubscribed,
-		"Spam Reporting Address": notify.KindComplained, "Spam Content": "", "Recipient List over Package Quota": "",
+	for reason, want := range map[string]channel.StatusKind{
+		"Bounced Address": channel.KindBounced, "Invalid": channel.KindBounced, "Unsubscribed Address": channel.KindUnsubscribed,
+		"Spam Reporting Address": channel.KindComplained, "Spam Content": "", "Recipient List over Package Quota": "",
 	} {
 		e := event{Event: "dropped", Reason: rest.Text(reason), ID: "e1", Ours: rest.Text(id)}
-		var got notify.StatusKind
+		var got channel.StatusKind
 		if all := e.events(); len(all) > 1 {
 			got = all[1].Kind
-			if all[1].Lasting != (got == notify.KindBounced) {
+			if all[1].Lasting != (got == channel.KindBounced) {
 				t.Errorf("%s lasts: %t", reason, all[1].Lasting)
 			}
 		}

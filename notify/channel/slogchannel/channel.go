@@ -6,10 +6,10 @@ import (
 	"log/slog"
 
 	"github.com/belfry-go/belfry/keys"
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
-var _ notify.Channel = (*Channel)(nil)
+var _ channel.Channel = (*Channel)(nil)
 
 // Channel writes messages to a logger. It is safe for several goroutines.
 type Channel struct {
@@ -18,7 +18,7 @@ type Channel struct {
 	level  slog.Level
 	// to and content add what Options ask for. They are functions, so that no
 	// printed channel shows the key.
-	to, content func(notify.Message) []slog.Attr
+	to, content func(channel.Message) []slog.Attr
 }
 
 // Options are the settings of a Channel; nil means all defaults.
@@ -58,17 +58,17 @@ func (c *Channel) Key() string { return c.key }
 
 // Send writes the record and returns the message id as the receipt. Its only error
 // is a context that has ended, with which nothing is written.
-func (c *Channel) Send(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+func (c *Channel) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 	if err := ctx.Err(); err != nil {
-		return notify.Receipt{}, notify.Transient("context", 0, err)
+		return channel.Receipt{}, channel.Transient("context", 0, err)
 	}
 	attrs := append(sizes(m), c.to(m)...)
 	c.logger.LogAttrs(ctx, c.level, "belfry: message", append(attrs, c.content(m)...)...)
-	return notify.Receipt{ID: m.ID}, nil
+	return channel.Receipt{ID: m.ID}, nil
 }
 
 // sizes say which message it is, and nothing personal.
-func sizes(m notify.Message) []slog.Attr {
+func sizes(m channel.Message) []slog.Attr {
 	attrs := []slog.Attr{
 		slog.String("message", m.ID), slog.String("channel", m.Channel), slog.Int("attempt", m.Attempt),
 		slog.Int("subject_bytes", len(m.Subject)), slog.Int("text_bytes", len(m.Text)), slog.Int("html_bytes", len(m.HTML)),
@@ -92,15 +92,15 @@ func sizes(m notify.Message) []slog.Attr {
 	return attrs
 }
 
-func nothing(notify.Message) []slog.Attr { return nil }
+func nothing(channel.Message) []slog.Attr { return nil }
 
-func hashed(key []byte) func(notify.Message) []slog.Attr {
-	return func(m notify.Message) []slog.Attr {
-		return []slog.Attr{slog.String("to_hash", keys.RecipientHash(key, "", notify.Method(m.Channel), m.To))}
+func hashed(key []byte) func(channel.Message) []slog.Attr {
+	return func(m channel.Message) []slog.Attr {
+		return []slog.Attr{slog.String("to_hash", keys.RecipientHash(key, "", channel.Method(m.Channel), m.To))}
 	}
 }
 
-func content(m notify.Message) []slog.Attr {
+func content(m channel.Message) []slog.Attr {
 	attrs := []slog.Attr{
 		slog.String("to", m.To), slog.String("name", m.Name),
 		slog.String("subject", m.Subject), slog.String("text", m.Text), slog.String("html", m.HTML),

@@ -11,20 +11,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
-func message() notify.Message {
-	return notify.Message{
+func message() channel.Message {
+	return channel.Message{
 		ID: "5f1d", Channel: "email:slog", To: "canary@school.example", Name: "canary", Subject: "canary", Text: "canary\ncanary", HTML: "<p>canary",
 		Locale: "en", Attempt: 2, On: time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC), UnsubscribeURL: "https://school.example/canary",
-		Template: notify.ProviderTemplate{Name: "expiry", Params: []string{"canary"}}, Metadata: map[string]string{"canary": "canary"},
-		Attachments: []notify.Attachment{{Name: "canary.pdf", MediaType: "application/pdf", Data: []byte("canary")}, {Name: "b", Data: []byte("b")}},
+		Template: channel.ProviderTemplate{Name: "expiry", Params: []string{"canary"}}, Metadata: map[string]string{"canary": "canary"},
+		Attachments: []channel.Attachment{{Name: "canary.pdf", MediaType: "application/pdf", Data: []byte("canary")}, {Name: "b", Data: []byte("b")}},
 	}
 }
 
 // logged is the record of m, without its time.
-func logged(t *testing.T, o *Options, m notify.Message) string {
+func logged(t *testing.T, o *Options, m channel.Message) string {
 	t.Helper()
 	var b bytes.Buffer
 	handler := slog.NewTextHandler(&b, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
@@ -96,7 +96,7 @@ func TestContextThatHasEndedWritesNothing(t *testing.T) {
 	cancel()
 	var b bytes.Buffer
 	_, err := New(slog.New(slog.NewTextHandler(&b, nil)), nil).Send(ctx, message())
-	if notify.Classify(err).Class != notify.ClassTransient || b.Len() != 0 {
+	if channel.Classify(err).Class != channel.ClassTransient || b.Len() != 0 {
 		t.Error(err, b.String())
 	}
 }

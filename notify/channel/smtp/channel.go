@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/internal/mail"
 )
 
@@ -83,8 +83,8 @@ func (o Options) withDefaults() Options {
 }
 
 var (
-	_ notify.Channel = (*Channel)(nil)
-	_ notify.Bounded = (*Channel)(nil)
+	_ channel.Channel = (*Channel)(nil)
+	_ channel.Bounded = (*Channel)(nil)
 )
 
 // Channel sends mails through one SMTP server. It is safe for several
@@ -140,33 +140,33 @@ var errClosed = errors.New("smtp: channel is closed")
 // Send hands m to the server and returns its Message-ID, without the angle
 // brackets, as the receipt. The package documentation says what the classes of
 // its errors mean; a content that makes no mail is Permanent.
-func (c *Channel) Send(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+func (c *Channel) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 	built, err := c.sender.Build(m)
 	if err != nil {
-		return notify.Receipt{}, err
+		return channel.Receipt{}, err
 	}
 	select {
 	case c.turns <- struct{}{}:
 		defer func() { <-c.turns }()
 	case <-ctx.Done():
-		return notify.Receipt{}, notify.Transient("busy", 0, ctx.Err())
+		return channel.Receipt{}, channel.Transient("busy", 0, ctx.Err())
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	without, err := c.send(ctx, built)
-	var refused *notify.SendError
+	var refused *channel.Error
 	switch {
 	case err == nil:
-		return notify.Receipt{ID: built.ID, Refused: without}, nil
+		return channel.Receipt{ID: built.ID, Refused: without}, nil
 	case errors.Is(ctx.Err(), context.Canceled) && errors.As(err, &refused): // by ourselves
-		return notify.Receipt{}, refused.Blame("")
+		return channel.Receipt{}, refused.Blame("")
 	}
-	return notify.Receipt{}, err
+	return channel.Receipt{}, err
 }
 
 func (c *Channel) send(ctx context.Context, m *mail.Mail) (refused int, err error) {
 	if c.idle.isClosed() {
-		return 0, notify.Transient("closed", 0, errClosed)
+		return 0, channel.Transient("closed", 0, errClosed)
 	}
 	cn, err := c.begin(ctx, m)
 	if cn == nil {

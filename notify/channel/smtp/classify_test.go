@@ -9,12 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // outcome is what a Send error comes to.
 type outcome struct {
-	Class notify.SendClass
+	Class channel.Class
 	Code  string
 }
 
@@ -24,24 +24,24 @@ func TestAnswersHaveTheirClass(t *testing.T) {
 		script script
 		want   outcome
 	}{
-		"server is full":             {at("CONNECT", "421 4.3.2 later"), outcome{notify.ClassTransient, "421 4.3.2"}},
-		"server wants no mail":       {at("CONNECT", "554 5.3.2 no mail"), outcome{notify.ClassTransient, "554 5.3.2"}},
-		"server knows no greeting":   {func(_ int, s string) string { return map[string]string{"EHLO": "502 no", "HELO": "502 no"}[s] }, outcome{notify.ClassTransient, "502"}},
-		"sender is put off":          {at("MAIL", "451 4.7.1 grey"), outcome{notify.ClassTransient, "451 4.7.1"}},
-		"sender is blocked":          {at("MAIL", "550 5.7.1 blocked"), outcome{notify.ClassPermanent, "550 5.7.1"}},
-		"sender has to log in":       {at("MAIL", "530 5.7.0 log in"), outcome{notify.ClassTransient, "530 5.7.0"}},
-		"mailbox is busy":            {at("RCPT", "450 4.2.1 busy"), outcome{notify.ClassTransient, "450 4.2.1"}},
-		"mailbox does not exist":     {at("RCPT", "550 5.1.1 unknown"), outcome{notify.ClassPermanent, "550 5.1.1"}},
-		"answer without second code": {at("RCPT", "550 unknown"), outcome{notify.ClassPermanent, "550"}},
-		"answer of several lines":    {at("RCPT", "550-5.1.1 who\r\n550 5.1.1 is that"), outcome{notify.ClassPermanent, "550 5.1.1"}},
-		"data are put off":           {at("DATA", "451 later"), outcome{notify.ClassTransient, "451"}},
-		"data are refused":           {at("DATA", "554 5.5.1 no"), outcome{notify.ClassPermanent, "554 5.5.1"}},
-		"data are misunderstood":     {at("DATA", "250 fine"), outcome{notify.ClassTransient, "250"}},
-		"mail is put off":            {at(".", "452 4.3.1 disk full"), outcome{notify.ClassTransient, "452 4.3.1"}},
-		"mail is refused":            {at(".", "554 5.6.0 spam"), outcome{notify.ClassPermanent, "554 5.6.0"}},
-		"server shuts down":          {at(".", "421 4.3.2 bye"), outcome{notify.ClassTransient, "421 4.3.2"}},
-		"answer to mail is strange":  {at(".", "354 what"), outcome{notify.ClassUnknown, "final dot"}},
-		"answer to mail is no reply": {at(".", "queued, sam@example.com"), outcome{notify.ClassUnknown, "final dot"}},
+		"server is full":             {at("CONNECT", "421 4.3.2 later"), outcome{channel.ClassTransient, "421 4.3.2"}},
+		"server wants no mail":       {at("CONNECT", "554 5.3.2 no mail"), outcome{channel.ClassTransient, "554 5.3.2"}},
+		"server knows no greeting":   {func(_ int, s string) string { return map[string]string{"EHLO": "502 no", "HELO": "502 no"}[s] }, outcome{channel.ClassTransient, "502"}},
+		"sender is put off":          {at("MAIL", "451 4.7.1 grey"), outcome{channel.ClassTransient, "451 4.7.1"}},
+		"sender is blocked":          {at("MAIL", "550 5.7.1 blocked"), outcome{channel.ClassPermanent, "550 5.7.1"}},
+		"sender has to log in":       {at("MAIL", "530 5.7.0 log in"), outcome{channel.ClassTransient, "530 5.7.0"}},
+		"mailbox is busy":            {at("RCPT", "450 4.2.1 busy"), outcome{channel.ClassTransient, "450 4.2.1"}},
+		"mailbox does not exist":     {at("RCPT", "550 5.1.1 unknown"), outcome{channel.ClassPermanent, "550 5.1.1"}},
+		"answer without second code": {at("RCPT", "550 unknown"), outcome{channel.ClassPermanent, "550"}},
+		"answer of several lines":    {at("RCPT", "550-5.1.1 who\r\n550 5.1.1 is that"), outcome{channel.ClassPermanent, "550 5.1.1"}},
+		"data are put off":           {at("DATA", "451 later"), outcome{channel.ClassTransient, "451"}},
+		"data are refused":           {at("DATA", "554 5.5.1 no"), outcome{channel.ClassPermanent, "554 5.5.1"}},
+		"data are misunderstood":     {at("DATA", "250 fine"), outcome{channel.ClassTransient, "250"}},
+		"mail is put off":            {at(".", "452 4.3.1 disk full"), outcome{channel.ClassTransient, "452 4.3.1"}},
+		"mail is refused":            {at(".", "554 5.6.0 spam"), outcome{channel.ClassPermanent, "554 5.6.0"}},
+		"server shuts down":          {at(".", "421 4.3.2 bye"), outcome{channel.ClassTransient, "421 4.3.2"}},
+		"answer to mail is strange":  {at(".", "354 what"), outcome{channel.ClassUnknown, "final dot"}},
+		"answer to mail is no reply": {at(".", "queued, sam@example.com"), outcome{channel.ClassUnknown, "final dot"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -72,9 +72,9 @@ func TestLostConnectionIsInDoubtOnlyAfterTheFinalDot(t *testing.T) {
 					m.Text = tooMuch
 				}
 				got := refuse(t.Context(), t, open(t, s.addr, nil), m)
-				want := notify.ClassTransient
+				want := channel.ClassTransient
 				if step == "." {
-					want = notify.ClassUnknown
+					want = channel.ClassUnknown
 				}
 				if got.Class != want {
 					t.Errorf("got %v, want %s", got, want)
@@ -103,9 +103,9 @@ func TestI30_SendReturnsWhenItsContextEnds(t *testing.T) {
 				m.Text = tooMuch
 			}
 			got := refuse(ctx, t, open(t, s.addr, nil), m)
-			want := notify.ClassTransient
+			want := channel.ClassTransient
 			if step == "." {
-				want = notify.ClassUnknown
+				want = channel.ClassUnknown
 			}
 			if got.Class != want {
 				t.Errorf("got %v, want %s", got, want)
@@ -118,7 +118,7 @@ func TestI30_SendReturnsAfterItsTimeout(t *testing.T) {
 	t.Parallel()
 	s := serve(t, &server{script: at(".", hang)})
 	c := open(t, s.addr, &Options{TLS: NoTLS, Timeout: 50 * time.Millisecond})
-	if got := refuse(t.Context(), t, c, message()); got.Class != notify.ClassUnknown {
+	if got := refuse(t.Context(), t, c, message()); got.Class != channel.ClassUnknown {
 		t.Error(got)
 	}
 }
@@ -128,7 +128,7 @@ func TestContextThatHasEndedSendsNothing(t *testing.T) {
 	s := serve(t, &server{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got := refuse(ctx, t, open(t, s.addr, nil), message()); got.Class != notify.ClassTransient || !errors.Is(got, context.Canceled) {
+	if got := refuse(ctx, t, open(t, s.addr, nil), message()); got.Class != channel.ClassTransient || !errors.Is(got, context.Canceled) {
 		t.Error(got)
 	}
 	if s.seen("MAIL") != 0 {
@@ -145,7 +145,7 @@ func TestServerThatIsNotThereIsTransient(t *testing.T) {
 	addr := listener.Addr().String()
 	_ = listener.Close()
 	for _, addr := range []string{addr, "mail.invalid:25"} {
-		if got := refuse(t.Context(), t, open(t, addr, nil), message()); got.Class != notify.ClassTransient || got.Code != "dial" {
+		if got := refuse(t.Context(), t, open(t, addr, nil), message()); got.Class != channel.ClassTransient || got.Code != "dial" {
 			t.Errorf("%s: %v", addr, got)
 		}
 	}
@@ -166,10 +166,10 @@ func TestFinalDotIsNotSentAfterTheContextHasEnded(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = cn.deliver(ended, m)
-	got := notify.Classify(err)
+	got := channel.Classify(err)
 	cn.close()
 	s.waitGone(t)
-	if got == nil || got.Class != notify.ClassTransient || len(s.accepted()) != 0 {
+	if got == nil || got.Class != channel.ClassTransient || len(s.accepted()) != 0 {
 		t.Errorf("%v, %d mails", got, len(s.accepted()))
 	}
 }
@@ -177,10 +177,10 @@ func TestFinalDotIsNotSentAfterTheContextHasEnded(t *testing.T) {
 // The channel is at fault where nothing could be sent at all.
 func TestAnswersBlameTheChannelTheAddressOrTheMessage(t *testing.T) {
 	t.Parallel()
-	const atServer, address, message1 = notify.FaultChannel, notify.FaultAddress, notify.FaultMessage
+	const atServer, address, message1 = channel.FaultChannel, channel.FaultAddress, channel.FaultMessage
 	for name, c := range map[string]struct {
 		script script
-		want   notify.Fault
+		want   channel.Fault
 	}{
 		"server is full":             {at("CONNECT", "421 4.3.2 later"), atServer},
 		"server hangs up":            {at("EHLO", drop), atServer},
@@ -219,7 +219,7 @@ func TestAnAttemptThatWeEndBlamesNobody(t *testing.T) {
 		<-s.silent
 		cancel()
 	}()
-	if err := refuse(ctx, t, open(t, s.addr, nil), message()); err.Class != notify.ClassTransient || err.Fault != "" {
+	if err := refuse(ctx, t, open(t, s.addr, nil), message()); err.Class != channel.ClassTransient || err.Fault != "" {
 		t.Errorf("%v blames %q", err, err.Fault)
 	}
 }
@@ -228,12 +228,12 @@ func TestAnswersSuppressAMailboxThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		script script
-		want   notify.SuppressionReason
+		want   channel.SuppressionReason
 	}{
-		"mailbox does not exist":      {at("RCPT", "550 5.1.1 unknown"), notify.HardBounce},
-		"mailbox has moved":           {at("RCPT", "551 5.1.6 moved"), notify.HardBounce},
-		"domain takes no mail":        {at("RCPT", "556 5.1.10 null MX"), notify.HardBounce},
-		"mailbox is found out late":   {at(".", "550 5.1.1 unknown"), notify.HardBounce},
+		"mailbox does not exist":      {at("RCPT", "550 5.1.1 unknown"), channel.HardBounce},
+		"mailbox has moved":           {at("RCPT", "551 5.1.6 moved"), channel.HardBounce},
+		"domain takes no mail":        {at("RCPT", "556 5.1.10 null MX"), channel.HardBounce},
+		"mailbox is found out late":   {at(".", "550 5.1.1 unknown"), channel.HardBounce},
 		"mailbox is unknown for now":  {at("RCPT", "450 4.1.1 unknown"), ""},
 		"mailbox is unknown, in old":  {at("RCPT", "550 unknown"), ""},
 		"mailbox is full":             {at("RCPT", "552 5.2.2 full"), ""},

@@ -14,7 +14,7 @@ import (
 
 	gosmtp "github.com/wneessen/go-mail/smtp"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/internal/mail"
 )
 
@@ -107,7 +107,7 @@ func (c *conn) mail(m *mail.Mail) error {
 		return failure("RSET", nil)
 	}
 	if known, _ := c.client.Extension("SMTPUTF8"); m.UTF8 && !known {
-		return notify.Permanent("smtputf8", errNoUTF8).Blame(notify.FaultAddress)
+		return channel.Permanent("smtputf8", errNoUTF8).Blame(channel.FaultAddress)
 	}
 	c.client.SkipSMTPUTF8(!m.UTF8)
 	if err := c.client.Mail(m.From); err != nil {

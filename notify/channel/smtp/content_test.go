@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // letter is what a reader makes of a mail of one part.
@@ -75,27 +75,29 @@ func TestHeaderInjectionDoesNotReachTheServer(t *testing.T) {
 	t.Parallel()
 	s := serve(t, &server{})
 	c := open(t, s.addr, nil)
-	for name, change := range map[string]func(*notify.Message){
-		"subject": func(m *notify.Message) { m.Subject = "a\r\nBcc: eve@example.com" },
-		"name":    func(m *notify.Message) { m.Name = "a\nBcc: eve@example.com" },
-		"address": func(m *notify.Message) { m.To = "sam@example.com>\r\nRCPT TO:<eve@example.com" },
-		"second":  func(m *notify.Message) { m.To = "sam@example.com,eve@example.com" },
-		"cc":      func(m *notify.Message) { m.Mail.CC = []string{"a@example.com>\r\nBcc: <eve@example.com"} },
-		"bcc":     func(m *notify.Message) { m.Mail.BCC = []string{"a@example.com, eve@example.com"} },
-		"answers": func(m *notify.Message) { m.Mail.ReplyTo = "a@example.com\r\nBcc: eve@example.com" },
-		"encoded": func(m *notify.Message) {
+	for name, change := range map[string]func(*channel.Message){
+		"subject": func(m *channel.Message) { m.Subject = "a\r\nBcc: eve@example.com" },
+		"name":    func(m *channel.Message) { m.Name = "a\nBcc: eve@example.com" },
+		"address": func(m *channel.Message) { m.To = "sam@example.com>\r\nRCPT TO:<eve@example.com" },
+		"second":  func(m *channel.Message) { m.To = "sam@example.com,eve@example.com" },
+		"cc":      func(m *channel.Message) { m.Mail.CC = []string{"a@example.com>\r\nBcc: <eve@example.com"} },
+		"bcc":     func(m *channel.Message) { m.Mail.BCC = []string{"a@example.com, eve@example.com"} },
+		"answers": func(m *channel.Message) { m.Mail.ReplyTo = "a@example.com\r\nBcc: eve@example.com" },
+		"encoded": func(m *channel.Message) {
 			m.Mail.CC = []string{"=?utf-8?q?a=0D=0ABcc:_eve=40example.com?= <a@example.com>"}
 		},
-		"thread":  func(m *notify.Message) { m.Mail.References = []string{"a@b>\r\nBcc: <eve@example.com"} },
-		"header":  func(m *notify.Message) { m.Mail.Headers = map[string]string{"X-A": "b\r\nBcc: eve@example.com"} },
-		"name of": func(m *notify.Message) { m.Mail.Headers = map[string]string{"X-A: b\r\nBcc": "eve@example.com"} },
-		"to":      func(m *notify.Message) { m.Mail.Headers = map[string]string{"tO": "eve@example.com"} },
-		"relay":   func(m *notify.Message) { m.Mail.Headers = map[string]string{"X-SMTPAPI": `{"to":["eve@example.com"]}`} },
-		"id":      func(m *notify.Message) { m.ID = "a>\r\nBcc: <eve@example.com" },
+		"thread":  func(m *channel.Message) { m.Mail.References = []string{"a@b>\r\nBcc: <eve@example.com"} },
+		"header":  func(m *channel.Message) { m.Mail.Headers = map[string]string{"X-A": "b\r\nBcc: eve@example.com"} },
+		"name of": func(m *channel.Message) { m.Mail.Headers = map[string]string{"X-A: b\r\nBcc": "eve@example.com"} },
+		"to":      func(m *channel.Message) { m.Mail.Headers = map[string]string{"tO": "eve@example.com"} },
+		"relay": func(m *channel.Message) {
+			m.Mail.Headers = map[string]string{"X-SMTPAPI": `{"to":["eve@example.com"]}`}
+		},
+		"id": func(m *channel.Message) { m.ID = "a>\r\nBcc: <eve@example.com" },
 	} {
 		m := message()
 		change(&m)
-		if err := refuse(t.Context(), t, c, m); err.Class != notify.ClassPermanent {
+		if err := refuse(t.Context(), t, c, m); err.Class != channel.ClassPermanent {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -133,7 +135,7 @@ func TestSMTPUTF8IsUsedOnlyWhereItIsNeeded(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if err := refuse(t.Context(), t, open(t, unable.addr, nil), utf8); err.Class != notify.ClassPermanent || err.Code != "smtputf8" {
+	if err := refuse(t.Context(), t, open(t, unable.addr, nil), utf8); err.Class != channel.ClassPermanent || err.Code != "smtputf8" {
 		t.Error(err)
 	}
 }
@@ -179,14 +181,14 @@ func leaves(t *testing.T, raw string) (all []leaf) {
 
 // withParts is a message with a picture in its HTML and a file of that size that
 // has every byte.
-func withParts(size int) (notify.Message, []leaf) {
+func withParts(size int) (channel.Message, []leaf) {
 	m := message()
 	m.Text, m.HTML = "It expires soon.", "<img src=cid:logo>"
 	var every []byte
 	for i := range size {
 		every = append(every, byte(i))
 	}
-	m.Attachments = []notify.Attachment{
+	m.Attachments = []channel.Attachment{
 		{Name: "Prüfung.pdf", MediaType: "application/pdf", Data: every},
 		{Name: "logo.png", MediaType: "image/png", ContentID: "logo", Data: bytes.Repeat([]byte{'.', '\r', '\n'}, 1000)},
 	}
@@ -216,7 +218,7 @@ func TestAttachmentThatNoMailCanHoldDoesNotReachTheServer(t *testing.T) {
 	s := serve(t, &server{})
 	m, _ := withParts(1)
 	m.Attachments[0].Name = "a\r\nBcc: eve@example.com"
-	if err := refuse(t.Context(), t, open(t, s.addr, nil), m); err.Class != notify.ClassPermanent || err.Code != "attachment" {
+	if err := refuse(t.Context(), t, open(t, s.addr, nil), m); err.Class != channel.ClassPermanent || err.Code != "attachment" {
 		t.Error(err)
 	}
 	wantConnections(t, s, 0)

@@ -7,12 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
-func copied() notify.Message {
+func copied() channel.Message {
 	m := message()
-	m.Mail = notify.Mail{
+	m.Mail = channel.Mail{
 		ReplyTo: "Ann <ann@school.example>", CC: []string{"Jörg Müller <jm@bücher.example>", "kim@example.com"}, BCC: []string{"archive@school.example"},
 		InReplyTo: "q1@home.example", References: []string{"booking-7@school.example", "q1@home.example"},
 		Headers: map[string]string{"X-Entity-Ref-ID": "7", "Importance": "high"},
@@ -80,7 +80,7 @@ func TestACopyThatIsRefusedCostsNobodyElseTheMail(t *testing.T) {
 		}
 	}
 	s := serve(t, &server{script: atThird("RCPT", "421 4.3.2 later")})
-	if err := refuse(t.Context(), t, open(t, s.addr, nil), copied()); err.Class != notify.ClassTransient || len(s.accepted()) != 0 {
+	if err := refuse(t.Context(), t, open(t, s.addr, nil), copied()); err.Class != channel.ClassTransient || len(s.accepted()) != 0 {
 		t.Error(err, s.accepted())
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 func envelopeTo(t *testing.T, mail []byte) string {
@@ -41,7 +41,7 @@ func TestRealServerDeliversWhatWasSent(t *testing.T) {
 	}
 	refused := message()
 	refused.To = "unknown@example.com"
-	if err := refuse(t.Context(), t, c, refused); err.Class != notify.ClassPermanent || err.Code != "550 5.1.1" {
+	if err := refuse(t.Context(), t, c, refused); err.Class != channel.ClassPermanent || err.Code != "550 5.1.1" {
 		t.Error(err)
 	}
 	_ = c.Close()

@@ -22,7 +22,7 @@
 //	that can be understood
 //
 // SMTP has no way to ask about a message later, so the channel is no
-// [notify.StatusLookup]: what is in doubt is settled by the policy of its type.
+// [channel.StatusLookup]: what is in doubt is settled by the policy of its type.
 // Since the Message-ID is made of the message id, the server's log tells.
 //
 // # Connections

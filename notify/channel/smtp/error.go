@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // Error is the cause of every failed Send that the server or the network had a
@@ -102,21 +102,21 @@ func failure(step string, err error) error {
 	e := newError(step, err)
 	switch {
 	case e.Code == 0:
-		return notify.Transient(step, 0, e).Blame(e.fault())
+		return channel.Transient(step, 0, e).Blame(e.fault())
 	case e.Code/100 == 5 && aboutMessage(step) && !slices.Contains(loginCodes, e.Code):
 		return e.permanent()
 	}
-	return notify.Transient(e.status(), 0, e).Blame(e.fault())
+	return channel.Transient(e.status(), 0, e).Blame(e.fault())
 }
 
 // fault is what was wrong, by the enhanced code (RFC 3463; RFC 4954, section 6) where
 // there is one, and else by the step: RCPT names nothing but the recipient, MAIL
 // nothing but the sender, who is the same for all messages.
-func (e *Error) fault() notify.Fault {
+func (e *Error) fault() channel.Fault {
 	switch {
 	case !aboutMessage(e.Step) && e.Step != "content" && e.Step != "final dot",
 		e.Code == 421, slices.Contains(loginCodes, e.Code):
-		return notify.FaultChannel
+		return channel.FaultChannel
 	case e.Code == 0:
 		return ""
 	}
@@ -127,26 +127,26 @@ func (e *Error) fault() notify.Fault {
 	case e.Code/100 != 5:
 		return ""
 	case e.Step == "RCPT":
-		return notify.FaultAddress
+		return channel.FaultAddress
 	case e.Step == "MAIL" && e.Code != 552: // which is its size
-		return notify.FaultChannel
+		return channel.FaultChannel
 	}
 	return ""
 }
 
-func (e *Error) enhancedFault() (f notify.Fault, known bool) {
+func (e *Error) enhancedFault() (f channel.Fault, known bool) {
 	_, detail, _ := strings.Cut(e.Enhanced, ".")
 	switch detail {
 	case "1.7", "1.8", "3.1", "3.2", "7.8", "7.9", "7.11", "7.12": // sender, server, login
-		return notify.FaultChannel, true
+		return channel.FaultChannel, true
 	case "2.3", "3.4": // it is too long
-		return notify.FaultMessage, true
+		return channel.FaultMessage, true
 	}
 	switch subject, _, _ := strings.Cut(detail, "."); subject {
 	case "1", "2":
-		return notify.FaultAddress, true
+		return channel.FaultAddress, true
 	case "6":
-		return notify.FaultMessage, true
+		return channel.FaultMessage, true
 	}
 	return "", false
 }
@@ -164,11 +164,11 @@ func finalDot(err error) error {
 	case 2: // accepted with another code than 250
 		return nil
 	case 4:
-		return notify.Transient(e.status(), 0, e).Blame(e.fault())
+		return channel.Transient(e.status(), 0, e).Blame(e.fault())
 	case 5:
 		return e.permanent()
 	}
-	return notify.Unknown(e.Step, e)
+	return channel.Unknown(e.Step, e)
 }
 
 // gone are the details of a mailbox that is not there: unknown, moved away, or in a
@@ -178,9 +178,9 @@ var gone = []string{"5.1.1", "5.1.6", "5.1.10"}
 // permanent is a refusal for good. A code without a detail may be a policy, and says
 // nothing of the mailbox for ever.
 func (e *Error) permanent() error {
-	refused := notify.Permanent(e.status(), e).Blame(e.fault())
+	refused := channel.Permanent(e.status(), e).Blame(e.fault())
 	if slices.Contains(gone, e.Enhanced) && e.Step != "MAIL" {
-		return refused.Suppressing(notify.HardBounce)
+		return refused.Suppressing(channel.HardBounce)
 	}
 	return refused
 }

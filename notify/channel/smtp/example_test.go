@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/smtp"
 )
 
@@ -32,10 +32,10 @@ func ExampleChannel_Send() {
 		return
 	}
 	defer func() { _ = mails.Close() }()
-	_, err = mails.Send(context.Background(), notify.Message{ // in earnest a Notifier does this
+	_, err = mails.Send(context.Background(), channel.Message{ // in earnest a Notifier does this
 		ID: "5f1d", To: "sam@example.com", Subject: "Hello", On: time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC),
 	})
-	var refused *notify.SendError
+	var refused *channel.Error
 	if errors.As(err, &refused) {
 		fmt.Println(refused.Class, refused.Code) // nobody listens there
 	}
@@ -43,7 +43,7 @@ func ExampleChannel_Send() {
 }
 
 func ExampleError() {
-	err := error(notify.Permanent("550 5.1.1", &smtp.Error{Step: "RCPT", Code: 550, Enhanced: "5.1.1"}))
+	err := error(channel.Permanent("550 5.1.1", &smtp.Error{Step: "RCPT", Code: 550, Enhanced: "5.1.1"}))
 	var cause *smtp.Error
 	if errors.As(err, &cause) {
 		fmt.Println(cause.Step, cause.Code, cause.Enhanced)

@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 const id = "0123456789abcdef0123456789abcdef"
 
-func message() notify.Message {
-	return notify.Message{ID: id, To: "sam@example.com", Name: "Sam", Subject: "Your certificate", Text: "It expires soon.",
+func message() channel.Message {
+	return channel.Message{ID: id, To: "sam@example.com", Name: "Sam", Subject: "Your certificate", Text: "It expires soon.",
 		On: time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)}
 }
 
@@ -43,7 +43,7 @@ func open(t *testing.T, addr string, opts *Options) *Channel {
 }
 
 // send expects m to be accepted.
-func send(t *testing.T, c *Channel, m notify.Message) {
+func send(t *testing.T, c *Channel, m channel.Message) {
 	t.Helper()
 	receipt, err := c.Send(t.Context(), m)
 	if err != nil || receipt.ID != m.ID+"@school.example" {
@@ -52,11 +52,11 @@ func send(t *testing.T, c *Channel, m notify.Message) {
 }
 
 // refuse expects m to be refused, and returns how.
-func refuse(ctx context.Context, t *testing.T, c *Channel, m notify.Message) *notify.SendError {
+func refuse(ctx context.Context, t *testing.T, c *Channel, m channel.Message) *channel.Error {
 	t.Helper()
 	receipt, err := c.Send(ctx, m)
-	typed, ok := err.(*notify.SendError)
-	if !ok || receipt != (notify.Receipt{}) {
+	typed, ok := err.(*channel.Error)
+	if !ok || receipt != (channel.Receipt{}) {
 		t.Fatalf("Send: %+v, %v", receipt, err)
 	}
 	return typed

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	gosmtp "github.com/wneessen/go-mail/smtp"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 func TestNewNamesTheSettingThatCannotBeUsed(t *testing.T) {
@@ -114,7 +114,7 @@ func TestRefusedLoginIsNotTheMessagesFault(t *testing.T) {
 	for _, answer := range []string{"535 5.7.8 wrong password", "454 4.7.0 later"} {
 		s := serve(t, &server{offers: []string{"AUTH PLAIN"}, script: at("AUTH", answer)})
 		err := refuse(t.Context(), t, open(t, s.addr, &Options{TLS: NoTLS, Username: "school", Password: "secret"}), message())
-		if err.Class != notify.ClassTransient || err.Code != answer[:9] {
+		if err.Class != channel.ClassTransient || err.Code != answer[:9] {
 			t.Errorf("%s: %v", answer, err)
 		}
 		if s.seen("MAIL") != 0 {
@@ -174,7 +174,7 @@ func TestStartTLSSendsNothingInPlainText(t *testing.T) {
 	s := serve(t, &server{offers: []string{"AUTH PLAIN"}})
 	c := open(t, s.addr, &Options{Username: "school", Password: "secret"})
 	err := refuse(t.Context(), t, c, message())
-	if err.Class != notify.ClassTransient || err.Code != "STARTTLS" || !errors.Is(err, errNoStartTLS) {
+	if err.Class != channel.ClassTransient || err.Code != "STARTTLS" || !errors.Is(err, errNoStartTLS) {
 		t.Error(err)
 	}
 	if s.seen("AUTH")+s.seen("MAIL") != 0 {
@@ -196,7 +196,7 @@ func TestServerThatIsNotTrustedGetsNothing(t *testing.T) {
 			ch := open(t, s.addr, &Options{TLS: c.policy, TLSConfig: &tls.Config{RootCAs: x509.NewCertPool()}})
 			err := refuse(t.Context(), t, ch, message())
 			var untrusted *tls.CertificateVerificationError
-			if err.Class != notify.ClassTransient || err.Code != c.code || !errors.As(err, &untrusted) {
+			if err.Class != channel.ClassTransient || err.Code != c.code || !errors.As(err, &untrusted) {
 				t.Error(err)
 			}
 			if s.seen("MAIL") != 0 {
@@ -220,7 +220,7 @@ func TestPlainServerOnATLSPortIsTransient(t *testing.T) {
 	t.Parallel()
 	s := serve(t, &server{})
 	err := refuse(t.Context(), t, open(t, s.addr, &Options{TLS: ImplicitTLS}), message())
-	if err.Class != notify.ClassTransient || err.Code != "TLS" {
+	if err.Class != channel.ClassTransient || err.Code != "TLS" {
 		t.Error(err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // wantConnections compares how many connections were made in all.
@@ -48,7 +48,7 @@ func TestConnectionIsUsedAgainAfterARefusal(t *testing.T) {
 	c := open(t, s.addr, nil)
 	for _, step := range []string{"RCPT", "DATA", "."} {
 		refusals <- step
-		if err := refuse(t.Context(), t, c, message()); err.Class != notify.ClassPermanent {
+		if err := refuse(t.Context(), t, c, message()); err.Class != channel.ClassPermanent {
 			t.Error(err)
 		}
 		send(t, c, message())
@@ -87,7 +87,7 @@ func TestConnectionThatDiedIdleIsReplaced(t *testing.T) {
 func TestNewConnectionIsNotTriedAgain(t *testing.T) {
 	t.Parallel()
 	s := serve(t, &server{script: at("MAIL", "421 4.3.2 later")})
-	if err := refuse(t.Context(), t, open(t, s.addr, nil), message()); err.Class != notify.ClassTransient {
+	if err := refuse(t.Context(), t, open(t, s.addr, nil), message()); err.Class != channel.ClassTransient {
 		t.Error(err)
 	}
 	wantConnections(t, s, 1)
@@ -151,7 +151,7 @@ func TestWaitingForATurnEndsWithTheContext(t *testing.T) {
 	<-s.silent
 	waiting, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := refuse(waiting, t, c, message()); err.Class != notify.ClassTransient || err.Code != "busy" {
+	if err := refuse(waiting, t, c, message()); err.Class != channel.ClassTransient || err.Code != "busy" {
 		t.Error(err)
 	}
 	stop()
@@ -170,7 +170,7 @@ func TestCloseEndsIdleConnections(t *testing.T) {
 	if s.seen("QUIT") != 1 {
 		t.Error("no goodbye")
 	}
-	if err := refuse(t.Context(), t, c, message()); err.Class != notify.ClassTransient || err.Code != "closed" {
+	if err := refuse(t.Context(), t, c, message()); err.Class != channel.ClassTransient || err.Code != "closed" {
 		t.Error(err)
 	}
 	wantConnections(t, s, 1)
@@ -211,7 +211,7 @@ func TestConnectionThatCannotBeOpenedIsClosed(t *testing.T) {
 				policy = StartTLS
 			}
 			c := open(t, s.addr, &Options{TLS: policy, Username: "school", Password: "canary"})
-			if err := refuse(t.Context(), t, c, message()); err.Class != notify.ClassTransient {
+			if err := refuse(t.Context(), t, c, message()); err.Class != channel.ClassTransient {
 				t.Error(err)
 			}
 			s.waitGone(t)

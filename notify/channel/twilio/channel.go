@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/internal/rest"
 )
 
@@ -92,8 +92,8 @@ func (o Options) callback(messageID string) string {
 }
 
 var (
-	_ notify.Channel = (*Channel)(nil)
-	_ notify.Bounded = (*Channel)(nil)
+	_ channel.Channel = (*Channel)(nil)
+	_ channel.Bounded = (*Channel)(nil)
 )
 
 // Channel sends messages through Twilio. It is safe for several goroutines.
@@ -153,14 +153,14 @@ func (c *Channel) Close() error {
 // Send hands m to Twilio and returns its SID as the receipt. The package
 // documentation says what the classes of its errors mean; a content that cannot
 // be sent is Permanent, and so are attachments. Subject and HTML are not sent.
-func (c *Channel) Send(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+func (c *Channel) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 	form, err := c.form(m)
 	if err != nil {
-		return notify.Receipt{}, err
+		return channel.Receipt{}, err
 	}
 	answer, err := c.client.Do(ctx, rest.Call{URL: c.url, ContentType: "application/x-www-form-urlencoded", Body: []byte(form.Encode())})
 	if err != nil {
-		return notify.Receipt{}, err
+		return channel.Receipt{}, err
 	}
 	var body struct {
 		SID  rest.Text `json:"sid"`
@@ -168,12 +168,12 @@ func (c *Channel) Send(ctx context.Context, m notify.Message) (notify.Receipt, e
 	}
 	err = answer.JSON(&body)
 	if answer.Status/100 != 2 {
-		return notify.Receipt{}, refusal(answer, string(body.Code))
+		return channel.Receipt{}, refusal(answer, string(body.Code))
 	}
 	if err != nil || !messageSID.MatchString(string(body.SID)) {
-		return notify.Receipt{}, answer.Unknown("no-sid")
+		return channel.Receipt{}, answer.Unknown("no-sid")
 	}
-	return notify.Receipt{ID: string(body.SID)}, nil
+	return channel.Receipt{ID: string(body.SID)}, nil
 }
 
 // busy are the codes of a refusal that passes, whatever the status (Twilio
@@ -184,25 +184,25 @@ var busy = map[string]bool{
 }
 
 // of says what the codes of other refusals blame; they are Permanent.
-var of = map[string]notify.Fault{
-	"21211": notify.FaultAddress, // To is no number
-	"21214": notify.FaultAddress, // To cannot be reached
-	"21408": notify.FaultAddress, // To is in a region that is not permitted
-	"21610": notify.FaultAddress, // To has sent STOP
-	"21612": notify.FaultAddress, // there is no way to To
-	"21614": notify.FaultAddress, // To is no mobile number
-	"21212": notify.FaultChannel, // From is no number
-	"21606": notify.FaultChannel, // From is not of this account
-	"21603": notify.FaultChannel, // there is no From
-	"21659": notify.FaultChannel, // From is not of this account
-	"21660": notify.FaultChannel, // From is not of this account
+var of = map[string]channel.Fault{
+	"21211": channel.FaultAddress, // To is no number
+	"21214": channel.FaultAddress, // To cannot be reached
+	"21408": channel.FaultAddress, // To is in a region that is not permitted
+	"21610": channel.FaultAddress, // To has sent STOP
+	"21612": channel.FaultAddress, // there is no way to To
+	"21614": channel.FaultAddress, // To is no mobile number
+	"21212": channel.FaultChannel, // From is no number
+	"21606": channel.FaultChannel, // From is not of this account
+	"21603": channel.FaultChannel, // there is no From
+	"21659": channel.FaultChannel, // From is not of this account
+	"21660": channel.FaultChannel, // From is not of this account
 }
 
 // suppresses are the codes of a number to which nothing will ever be sent.
-var suppresses = map[string]notify.SuppressionReason{
-	"21211": notify.HardBounce,  // it is no number
-	"21610": notify.Unsubscribe, // it has sent STOP
-	"21614": notify.HardBounce,  // it is no mobile number
+var suppresses = map[string]channel.SuppressionReason{
+	"21211": channel.HardBounce,  // it is no number
+	"21610": channel.Unsubscribe, // it has sent STOP
+	"21614": channel.HardBounce,  // it is no mobile number
 }
 
 func refusal(a *rest.Answer, code string) error {
@@ -220,7 +220,7 @@ func refusal(a *rest.Answer, code string) error {
 }
 
 // form makes the parameters of m, or says with a Permanent error why it cannot.
-func (c *Channel) form(m notify.Message) (url.Values, error) {
+func (c *Channel) form(m channel.Message) (url.Values, error) {
 	if err := check(m); err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func (c *Channel) form(m notify.Message) (url.Values, error) {
 	return form, nil
 }
 
-func check(m notify.Message) error {
+func check(m channel.Message) error {
 	if err := rest.CheckPhone("twilio", m); err != nil {
 		return err
 	}

@@ -10,12 +10,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // outcome is what a Send error comes to.
 type outcome struct {
-	Class      notify.SendClass
+	Class      channel.Class
 	Code       string
 	RetryAfter time.Duration
 }
@@ -46,31 +46,31 @@ func TestAnswersHaveTheirClass(t *testing.T) {
 		script func(http.ResponseWriter, *http.Request) bool
 		want   outcome
 	}{
-		"bad number":        {says(400, 21211, "Invalid 'To' Phone Number: +14155550100"), outcome{notify.ClassPermanent, "400 21211", 0}},
-		"has sent STOP":     {says(400, 21610, "Attempt to send to unsubscribed recipient"), outcome{notify.ClassPermanent, "400 21610", 0}},
-		"no mobile":         {says(400, 21614, "'To' number is not a valid mobile number"), outcome{notify.ClassPermanent, "400 21614", 0}},
-		"queue is full":     {says(400, 21611, "This 'From' number has exceeded the maximum number of queued messages"), outcome{notify.ClassTransient, "400 21611", 0}},
-		"daily limit":       {says(429, 63038, "Account exceeded the daily messages limit", "3600"), outcome{notify.ClassTransient, "429 63038", time.Hour}},
-		"daily limit, 400":  {says(400, 63038, "Account exceeded the daily messages limit"), outcome{notify.ClassTransient, "400 63038", 0}},
-		"wrong credentials": {says(401, 20003, "Authenticate"), outcome{notify.ClassTransient, "401 20003", 0}},
-		"not allowed":       {says(403, 20006, "Access Denied"), outcome{notify.ClassTransient, "403 20006", 0}},
-		"no such account":   {says(404, 20404, "The requested resource was not found"), outcome{notify.ClassPermanent, "404 20404", 0}},
-		"too many":          {says(429, 20429, "Too Many Requests", "2"), outcome{notify.ClassTransient, "429 20429", 2 * time.Second}},
-		"fails":             {says(500, 20500, "An internal server error has occurred"), outcome{notify.ClassUnknown, "500 20500", 0}},
-		"gateway fails":     {raw(502, "<html>+14155550100"), outcome{notify.ClassUnknown, "502", 0}},
-		"not available":     {says(503, 20503, "Service unavailable", "60"), outcome{notify.ClassTransient, "503 20503", time.Minute}},
-		"gateway times out": {raw(504, ""), outcome{notify.ClassUnknown, "504", 0}},
-		"moved":             {raw(307, ""), outcome{notify.ClassTransient, "307", 0}},
-		"strange page":      {raw(200, "<html>log in, +14155550100"), outcome{notify.ClassUnknown, "200 no-sid", 0}},
-		"strange SID":       {raw(201, `{"sid":"+14155550100"}`), outcome{notify.ClassUnknown, "201 no-sid", 0}},
-		"half a JSON":       {raw(201, `{"sid":"`+sid), outcome{notify.ClassUnknown, "201 no-sid", 0}},
-		"number for a code": {raw(400, `{"code":"+14155550100"}`), outcome{notify.ClassPermanent, "400", 0}},
-		"drops the request": {func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }, outcome{notify.ClassUnknown, "no answer", 0}},
+		"bad number":        {says(400, 21211, "Invalid 'To' Phone Number: +14155550100"), outcome{channel.ClassPermanent, "400 21211", 0}},
+		"has sent STOP":     {says(400, 21610, "Attempt to send to unsubscribed recipient"), outcome{channel.ClassPermanent, "400 21610", 0}},
+		"no mobile":         {says(400, 21614, "'To' number is not a valid mobile number"), outcome{channel.ClassPermanent, "400 21614", 0}},
+		"queue is full":     {says(400, 21611, "This 'From' number has exceeded the maximum number of queued messages"), outcome{channel.ClassTransient, "400 21611", 0}},
+		"daily limit":       {says(429, 63038, "Account exceeded the daily messages limit", "3600"), outcome{channel.ClassTransient, "429 63038", time.Hour}},
+		"daily limit, 400":  {says(400, 63038, "Account exceeded the daily messages limit"), outcome{channel.ClassTransient, "400 63038", 0}},
+		"wrong credentials": {says(401, 20003, "Authenticate"), outcome{channel.ClassTransient, "401 20003", 0}},
+		"not allowed":       {says(403, 20006, "Access Denied"), outcome{channel.ClassTransient, "403 20006", 0}},
+		"no such account":   {says(404, 20404, "The requested resource was not found"), outcome{channel.ClassPermanent, "404 20404", 0}},
+		"too many":          {says(429, 20429, "Too Many Requests", "2"), outcome{channel.ClassTransient, "429 20429", 2 * time.Second}},
+		"fails":             {says(500, 20500, "An internal server error has occurred"), outcome{channel.ClassUnknown, "500 20500", 0}},
+		"gateway fails":     {raw(502, "<html>+14155550100"), outcome{channel.ClassUnknown, "502", 0}},
+		"not available":     {says(503, 20503, "Service unavailable", "60"), outcome{channel.ClassTransient, "503 20503", time.Minute}},
+		"gateway times out": {raw(504, ""), outcome{channel.ClassUnknown, "504", 0}},
+		"moved":             {raw(307, ""), outcome{channel.ClassTransient, "307", 0}},
+		"strange page":      {raw(200, "<html>log in, +14155550100"), outcome{channel.ClassUnknown, "200 no-sid", 0}},
+		"strange SID":       {raw(201, `{"sid":"+14155550100"}`), outcome{channel.ClassUnknown, "201 no-sid", 0}},
+		"half a JSON":       {raw(201, `{"sid":"`+sid), outcome{channel.ClassUnknown, "201 no-sid", 0}},
+		"number for a code": {raw(400, `{"code":"+14155550100"}`), outcome{channel.ClassPermanent, "400", 0}},
+		"drops the request": {func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }, outcome{channel.ClassUnknown, "no answer", 0}},
 		"breaks off": {func(w http.ResponseWriter, _ *http.Request) bool {
 			w.Header().Set("Content-Length", "100")
 			w.WriteHeader(http.StatusCreated)
 			return true
-		}, outcome{notify.ClassUnknown, "no whole answer", 0}},
+		}, outcome{channel.ClassUnknown, "no whole answer", 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -104,7 +104,7 @@ func TestOneRequestForEachSendAlsoWhenAKeptConnectionDies(t *testing.T) {
 		t.Fatal(err)
 	}
 	drops <- true
-	if err := refuse(t, c, message()); err.Class != notify.ClassUnknown {
+	if err := refuse(t, c, message()); err.Class != channel.ClassUnknown {
 		t.Error(err)
 	}
 	if requests, _ := s.seen(); requests != 2 {
@@ -118,7 +118,7 @@ func TestI30_SendReturnsAfterItsTimeout(t *testing.T) {
 		<-r.Context().Done()
 		return true
 	})
-	if err := refuse(t, sms(t, s, Options{Timeout: time.Second / 10}), message()); err.Class != notify.ClassUnknown {
+	if err := refuse(t, sms(t, s, Options{Timeout: time.Second / 10}), message()); err.Class != channel.ClassUnknown {
 		t.Error(err)
 	}
 }
@@ -127,17 +127,17 @@ func TestAnswersBlameTheChannelOrTheAddress(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		script func(http.ResponseWriter, *http.Request) bool
-		want   notify.Fault
+		want   channel.Fault
 	}{
-		"bad number":        {says(400, 21211, "Invalid 'To' Phone Number"), notify.FaultAddress},
-		"has sent STOP":     {says(400, 21610, "Attempt to send to unsubscribed recipient"), notify.FaultAddress},
-		"not our number":    {says(400, 21606, "The From phone number is not valid"), notify.FaultChannel},
-		"queue is full":     {says(400, 21611, "The queue is full"), notify.FaultChannel},
-		"wrong credentials": {says(401, 20003, "Authenticate"), notify.FaultChannel},
-		"not allowed":       {says(403, 20006, "Access Denied"), notify.FaultChannel},
-		"too many":          {says(429, 20429, "Too Many Requests"), notify.FaultChannel},
-		"not available":     {says(503, 20503, "Service unavailable"), notify.FaultChannel},
-		"moved":             {raw(307, ""), notify.FaultChannel},
+		"bad number":        {says(400, 21211, "Invalid 'To' Phone Number"), channel.FaultAddress},
+		"has sent STOP":     {says(400, 21610, "Attempt to send to unsubscribed recipient"), channel.FaultAddress},
+		"not our number":    {says(400, 21606, "The From phone number is not valid"), channel.FaultChannel},
+		"queue is full":     {says(400, 21611, "The queue is full"), channel.FaultChannel},
+		"wrong credentials": {says(401, 20003, "Authenticate"), channel.FaultChannel},
+		"not allowed":       {says(403, 20006, "Access Denied"), channel.FaultChannel},
+		"too many":          {says(429, 20429, "Too Many Requests"), channel.FaultChannel},
+		"not available":     {says(503, 20503, "Service unavailable"), channel.FaultChannel},
+		"moved":             {raw(307, ""), channel.FaultChannel},
 		"too long":          {says(400, 21617, "The concatenated message body exceeds the limit"), ""},
 		"fails":             {says(500, 20500, "An internal server error has occurred"), ""},
 	} {
@@ -152,8 +152,8 @@ func TestAnswersBlameTheChannelOrTheAddress(t *testing.T) {
 
 func TestAnswersSuppressANumber(t *testing.T) {
 	t.Parallel()
-	for code, want := range map[int]notify.SuppressionReason{
-		21610: notify.Unsubscribe, 21211: notify.HardBounce, 21614: notify.HardBounce,
+	for code, want := range map[int]channel.SuppressionReason{
+		21610: channel.Unsubscribe, 21211: channel.HardBounce, 21614: channel.HardBounce,
 		21408: "", 21612: "", 21606: "", 21611: "", 21617: "",
 	} {
 		t.Run(strconv.Itoa(code), func(t *testing.T) {

@@ -1,5 +1,5 @@
 // Package twilio has the channels for SMS and WhatsApp over Twilio's Messages
-// API, and the [notify.Webhook] for its status callbacks.
+// API, and the [channel.Webhook] for its status callbacks.
 //
 // # What an error means
 //
@@ -20,7 +20,7 @@
 // # What is in doubt
 //
 // Twilio knows no key by which it would recognise a repeated message, so the
-// channel is no [notify.IdempotentSend]. It is no [notify.StatusLookup] either: a
+// channel is no [channel.IdempotentSend]. It is no [channel.StatusLookup] either: a
 // message can be asked for by its SID only, which is lost with the answer, and the
 // list of messages by number and day holds nothing of ours; that one of them has
 // the same text proves nothing. What settles a doubt is the status callback, since

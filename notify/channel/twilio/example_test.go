@@ -7,7 +7,7 @@ import (
 	"net/http/httptest"
 	"time"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/twilio"
 )
 
@@ -36,7 +36,7 @@ func ExampleNewSMS() {
 	defer func() { _ = texts.Close() }()
 
 	// In earnest notify.New(store, nil, texts) does this.
-	receipt, err := texts.Send(context.Background(), notify.Message{ID: "5f1d", To: "+14155550100", Text: "It expires soon."})
+	receipt, err := texts.Send(context.Background(), channel.Message{ID: "5f1d", To: "+14155550100", Text: "It expires soon."})
 	fmt.Println(texts.Key(), receipt.ID, err)
 	// Output:
 	// +14155550100 It expires soon.
@@ -54,7 +54,7 @@ func ExampleNewWhatsApp() {
 	}
 	defer func() { _ = chats.Close() }()
 
-	receipt, err := chats.Send(context.Background(), notify.Message{ID: "5f1d", To: "+14155550100", Template: notify.ProviderTemplate{
+	receipt, err := chats.Send(context.Background(), channel.Message{ID: "5f1d", To: "+14155550100", Template: channel.ProviderTemplate{
 		Name: "HX0123456789abcdef0123456789abcdef", Params: []string{"Sam", "1 March"},
 	}})
 	fmt.Println(chats.Key(), receipt.ID, err)
@@ -70,8 +70,8 @@ func ExampleNewWebhook() {
 		return
 	}
 	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "X-Twilio-Signature": {"forged"}}
-	_, err = callbacks.Events(notify.WebhookRequest{Method: "POST", URL: "https://school.example/hooks/twilio?belfry_message=5f1d",
+	_, err = callbacks.Events(channel.WebhookRequest{Method: "POST", URL: "https://school.example/hooks/twilio?belfry_message=5f1d",
 		Header: header, Body: []byte("MessageSid=SM1&MessageStatus=delivered"), Now: time.Unix(1772352000, 0)})
 	fmt.Println(err)
-	// Output: notify: webhook refused: twilio: signature is missing or wrong
+	// Output: channel: webhook refused: twilio: signature is missing or wrong
 }

@@ -4,15 +4,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 const id = "0123456789abcdef0123456789abcdef"
 
 var now = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 
-func message() notify.Message {
-	return notify.Message{ID: id, To: "+14155550100", Name: "Sam", Subject: "Your certificate", Text: "It expires soon.", On: now}
+func message() channel.Message {
+	return channel.Message{ID: id, To: "+14155550100", Name: "Sam", Subject: "Your certificate", Text: "It expires soon.", On: now}
 }
 
 // sms makes a channel to the server that lasts as long as the test.
@@ -41,11 +41,11 @@ func whatsApp(t *testing.T, s *server) *Channel {
 }
 
 // refuse expects m to be refused, and returns how.
-func refuse(t *testing.T, c *Channel, m notify.Message) *notify.SendError {
+func refuse(t *testing.T, c *Channel, m channel.Message) *channel.Error {
 	t.Helper()
 	receipt, err := c.Send(t.Context(), m)
-	typed, ok := err.(*notify.SendError)
-	if !ok || receipt != (notify.Receipt{}) {
+	typed, ok := err.(*channel.Error)
+	if !ok || receipt != (channel.Receipt{}) {
 		t.Fatalf("Send: %+v, %v", receipt, err)
 	}
 	return typed

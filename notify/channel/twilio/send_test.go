@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 //spec:f-009
@@ -49,7 +49,7 @@ func TestWhatsAppSendsTemplatesAndText(t *testing.T) {
 	if _, err := c.Send(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
-	m.Template = notify.ProviderTemplate{Name: content, Params: []string{"Sam", `1 "March" & on`}}
+	m.Template = channel.ProviderTemplate{Name: content, Params: []string{"Sam", `1 "March" & on`}}
 	if _, err := c.Send(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
@@ -86,17 +86,17 @@ func TestMessageThatCannotBeSentIsRefusedUnsent(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
 	c := sms(t, s, Options{})
-	for code, change := range map[string]func(*notify.Message){
-		"address":     func(m *notify.Message) { m.To = "0415 555 010 canary" },
-		"id":          func(m *notify.Message) { m.ID = "A&B" },
-		"empty":       func(m *notify.Message) { m.Text, m.HTML = "", "<p>canary" },
-		"attachments": func(m *notify.Message) { m.Attachments = []notify.Attachment{{Name: "a"}} },
-		"template":    func(m *notify.Message) { m.Template.Name = "canary" },
+	for code, change := range map[string]func(*channel.Message){
+		"address":     func(m *channel.Message) { m.To = "0415 555 010 canary" },
+		"id":          func(m *channel.Message) { m.ID = "A&B" },
+		"empty":       func(m *channel.Message) { m.Text, m.HTML = "", "<p>canary" },
+		"attachments": func(m *channel.Message) { m.Attachments = []channel.Attachment{{Name: "a"}} },
+		"template":    func(m *channel.Message) { m.Template.Name = "canary" },
 	} {
 		m := message()
 		change(&m)
 		err := refuse(t, c, m)
-		if err.Class != notify.ClassPermanent || err.Code != code || strings.Contains(err.Error(), "canary") {
+		if err.Class != channel.ClassPermanent || err.Code != code || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%s: %v", code, err)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/internal/rest"
 )
 
@@ -117,7 +117,7 @@ func (s *server) seen() (requests int, forms []url.Values) {
 }
 
 // callback is the signed report of a status to the address.
-func callback(address, messageStatus, errorCode string) notify.WebhookRequest {
+func callback(address, messageStatus, errorCode string) channel.WebhookRequest {
 	params := url.Values{"AccountSid": {account}, "ApiVersion": {"2010-04-01"}, "From": {"+15017122661"}, "To": {"+14155550100"},
 		"MessageSid": {sid}, "SmsSid": {sid}, "SmsStatus": {messageStatus}, "MessageStatus": {messageStatus}}
 	if errorCode != "" {
@@ -126,5 +126,5 @@ func callback(address, messageStatus, errorCode string) notify.WebhookRequest {
 	h := http.Header{}
 	h.Set("Content-Type", "application/x-www-form-urlencoded; charset=UTF-8")
 	h.Set("X-Twilio-Signature", signer(token)([]byte(address+joined(params))))
-	return notify.WebhookRequest{Method: http.MethodPost, URL: address, Header: h, Body: []byte(params.Encode()), Now: now}
+	return channel.WebhookRequest{Method: http.MethodPost, URL: address, Header: h, Body: []byte(params.Encode()), Now: now}
 }

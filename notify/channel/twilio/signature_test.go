@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // These are the examples of Twilio's own libraries, signed under "12345".
@@ -19,9 +19,9 @@ const (
 	jsonBody  = `{"property": "value", "boolean": true}`
 )
 
-func request(address, signature, contentType, body string) notify.WebhookRequest {
+func request(address, signature, contentType, body string) channel.WebhookRequest {
 	h := http.Header{"X-Twilio-Signature": {signature}, "Content-Type": {contentType}}
-	return notify.WebhookRequest{Method: http.MethodPost, URL: address, Header: h, Body: []byte(body), Now: now}
+	return channel.WebhookRequest{Method: http.MethodPost, URL: address, Header: h, Body: []byte(body), Now: now}
 }
 
 func TestPublishedSignatures(t *testing.T) {
@@ -30,7 +30,7 @@ func TestPublishedSignatures(t *testing.T) {
 		"From": {"+14158675309"}, "ReasonConferenceEnded": {"test"}, "Reason": {"Participant"}}.Encode()
 	const form = "application/x-www-form-urlencoded"
 	for name, c := range map[string]struct {
-		r  notify.WebhookRequest
+		r  channel.WebhookRequest
 		ok bool
 	}{
 		"parameters":         {request(published, "vOEb5UThFn24KEfnOFLQY2AE5FY=", form, params), true},
@@ -47,7 +47,7 @@ func TestPublishedSignatures(t *testing.T) {
 		"JSON without hash":  {request(published, "a9nBmqA0ju/hNViExpshrM61xv4=", "application/json", jsonBody), false},
 	} {
 		got, err := webhook(t, "12345").Events(c.r)
-		if got != nil || (err == nil) != c.ok || !c.ok && !errors.Is(err, notify.ErrWebhookRefused) {
+		if got != nil || (err == nil) != c.ok || !c.ok && !errors.Is(err, channel.ErrWebhookRefused) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
@@ -63,7 +63,7 @@ func TestJSONStatusIsRead(t *testing.T) {
 	const body = `{"MessageSid":"` + sid + `","MessageStatus":"undelivered","ErrorCode":30003}`
 	to := address + "&bodySHA256=" + sha(body)
 	got, err := webhook(t, token).Events(request(to, signer(token)([]byte(to)), "application/json", body))
-	if err != nil || len(got) != 1 || got[0].Kind != notify.KindFailed || got[0].Code != "30003" || got[0].MessageID != id {
+	if err != nil || len(got) != 1 || got[0].Kind != channel.KindFailed || got[0].Code != "30003" || got[0].MessageID != id {
 		t.Error(got, err)
 	}
 }
@@ -73,7 +73,7 @@ func TestSignedNonsenseIsAnErrorThatQuotesNothing(t *testing.T) {
 	for _, body := range []string{"canary", `["canary"]`, ""} {
 		to := address + "&bodySHA256=" + sha(body)
 		got, err := webhook(t, token).Events(request(to, signer(token)([]byte(to)), "application/json", body))
-		if err == nil || errors.Is(err, notify.ErrWebhookRefused) || strings.Contains(err.Error(), "canary") || got != nil {
+		if err == nil || errors.Is(err, channel.ErrWebhookRefused) || strings.Contains(err.Error(), "canary") || got != nil {
 			t.Errorf("%q: %v, %v", body, got, err)
 		}
 	}

@@ -15,11 +15,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/internal/rest"
 )
 
-var _ notify.Webhook = (*Webhook)(nil)
+var _ channel.Webhook = (*Webhook)(nil)
 
 // Webhook reads Twilio's status callbacks. The zero value has no token and
 // refuses all of them.
@@ -56,7 +56,7 @@ func (w *Webhook) Provider() string { return provider }
 // with its query, and the parameters of the form or the hash of the JSON. Twilio
 // signs no time, and gives an event no id: it is made of the message's SID and
 // its status, so that a replay is known as a repetition.
-func (w *Webhook) Events(r notify.WebhookRequest) ([]notify.StatusEvent, error) {
+func (w *Webhook) Events(r channel.WebhookRequest) ([]channel.StatusEvent, error) {
 	if r.Method != http.MethodPost {
 		return nil, rest.Refused("twilio", "method is not POST")
 	}
@@ -77,7 +77,7 @@ func (w *Webhook) Events(r notify.WebhookRequest) ([]notify.StatusEvent, error) 
 	return w.form(r, query)
 }
 
-func (w *Webhook) form(r notify.WebhookRequest, query url.Values) ([]notify.StatusEvent, error) {
+func (w *Webhook) form(r channel.WebhookRequest, query url.Values) ([]channel.StatusEvent, error) {
 	params, err := url.ParseQuery(string(r.Body))
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/x-www-form-urlencoded" || err != nil {
 		return nil, rest.Refused("twilio", "body is no form")
@@ -94,7 +94,7 @@ func (w *Webhook) form(r notify.WebhookRequest, query url.Values) ([]notify.Stat
 	return s.events(query.Get(idParam)), nil
 }
 
-func (w *Webhook) json(r notify.WebhookRequest, query url.Values, hash string) ([]notify.StatusEvent, error) {
+func (w *Webhook) json(r channel.WebhookRequest, query url.Values, hash string) ([]channel.StatusEvent, error) {
 	if !w.signed(r, nil) || !hashes(r.Body, hash) {
 		return nil, errSignature
 	}
@@ -119,7 +119,7 @@ func signer(token string) func([]byte) string {
 // parameter's name and value, sorted (Twilio documentation, "Webhooks security").
 // Whether
 // the URL has its port in it, Twilio does not promise, so both are tried.
-func (w *Webhook) signed(r notify.WebhookRequest, params url.Values) bool {
+func (w *Webhook) signed(r channel.WebhookRequest, params url.Values) bool {
 	given := []byte(r.Header.Get("X-Twilio-Signature"))
 	tail := joined(params)
 	good := false
@@ -179,43 +179,43 @@ type status struct {
 }
 
 // kinds leaves out what is about incoming messages.
-var kinds = map[rest.Text]notify.StatusKind{
-	"accepted":    notify.KindAccepted,
-	"scheduled":   notify.KindAccepted,
-	"queued":      notify.KindAccepted,
-	"sending":     notify.KindAccepted,
-	"sent":        notify.KindAccepted, // the carrier has it
-	"delivered":   notify.KindDelivered,
-	"read":        notify.KindOpened,
-	"undelivered": notify.KindFailed,
-	"failed":      notify.KindFailed,
-	"canceled":    notify.KindFailed,
+var kinds = map[rest.Text]channel.StatusKind{
+	"accepted":    channel.KindAccepted,
+	"scheduled":   channel.KindAccepted,
+	"queued":      channel.KindAccepted,
+	"sending":     channel.KindAccepted,
+	"sent":        channel.KindAccepted, // the carrier has it
+	"delivered":   channel.KindDelivered,
+	"read":        channel.KindOpened,
+	"undelivered": channel.KindFailed,
+	"failed":      channel.KindFailed,
+	"canceled":    channel.KindFailed,
 }
 
 // facts are the codes of a failure that say something about the number too.
-var facts = map[rest.Text]notify.StatusKind{
-	"21610": notify.KindUnsubscribed, // the recipient has sent STOP
-	"30005": notify.KindBounced,      // the number does not exist, or no more
+var facts = map[rest.Text]channel.StatusKind{
+	"21610": channel.KindUnsubscribed, // the recipient has sent STOP
+	"30005": channel.KindBounced,      // the number does not exist, or no more
 }
 
 // events are those of s: none if it is not about a message that was sent.
-func (s status) events(id string) []notify.StatusEvent {
+func (s status) events(id string) []channel.StatusEvent {
 	sid, kind := string(s.SID), kinds[s.Status]
 	if !messageSID.MatchString(sid) || kind == "" {
 		return nil
 	}
-	e := notify.StatusEvent{Provider: "twilio", EventID: sid + ":" + string(s.Status), Kind: kind,
+	e := channel.StatusEvent{Provider: "twilio", EventID: sid + ":" + string(s.Status), Kind: kind,
 		MessageID: rest.MessageID(id), ProviderMessageID: sid}
-	if kind != notify.KindFailed {
-		return []notify.StatusEvent{e}
+	if kind != channel.KindFailed {
+		return []channel.StatusEvent{e}
 	}
 	e.Code = rest.Code(string(s.Code))
 	fact := facts[s.Code]
 	if fact == "" {
-		return []notify.StatusEvent{e}
+		return []channel.StatusEvent{e}
 	}
 	more := e
 	more.EventID += ":" + e.Code
-	more.Kind, more.Lasting = fact, fact == notify.KindBounced
-	return []notify.StatusEvent{e, more}
+	more.Kind, more.Lasting = fact, fact == channel.KindBounced
+	return []channel.StatusEvent{e, more}
 }

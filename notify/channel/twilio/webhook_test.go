@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 const address = "https://school.example/hooks/twilio?belfry_message=" + id
@@ -18,17 +18,17 @@ func TestStatusesAreRead(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		status, code string
-		want         []notify.StatusEvent
+		want         []channel.StatusEvent
 	}{
-		{"accepted", "", kind(notify.KindAccepted)}, {"scheduled", "", kind(notify.KindAccepted)}, {"queued", "", kind(notify.KindAccepted)},
-		{"sending", "", kind(notify.KindAccepted)}, {"sent", "", kind(notify.KindAccepted)},
-		{"delivered", "", kind(notify.KindDelivered)}, {"read", "", kind(notify.KindOpened)},
-		{"canceled", "", kind(notify.KindFailed)},
-		{"failed", "30007", []notify.StatusEvent{{Kind: notify.KindFailed, Code: "30007"}}},
-		{"undelivered", "30003", []notify.StatusEvent{{Kind: notify.KindFailed, Code: "30003"}}},
-		{"undelivered", "+14155550100", kind(notify.KindFailed)},
-		{"undelivered", "30005", []notify.StatusEvent{{Kind: notify.KindFailed, Code: "30005"}, {EventID: ":30005", Kind: notify.KindBounced, Code: "30005", Lasting: true}}},
-		{"failed", "21610", []notify.StatusEvent{{Kind: notify.KindFailed, Code: "21610"}, {EventID: ":21610", Kind: notify.KindUnsubscribed, Code: "21610"}}},
+		{"accepted", "", kind(channel.KindAccepted)}, {"scheduled", "", kind(channel.KindAccepted)}, {"queued", "", kind(channel.KindAccepted)},
+		{"sending", "", kind(channel.KindAccepted)}, {"sent", "", kind(channel.KindAccepted)},
+		{"delivered", "", kind(channel.KindDelivered)}, {"read", "", kind(channel.KindOpened)},
+		{"canceled", "", kind(channel.KindFailed)},
+		{"failed", "30007", []channel.StatusEvent{{Kind: channel.KindFailed, Code: "30007"}}},
+		{"undelivered", "30003", []channel.StatusEvent{{Kind: channel.KindFailed, Code: "30003"}}},
+		{"undelivered", "+14155550100", kind(channel.KindFailed)},
+		{"undelivered", "30005", []channel.StatusEvent{{Kind: channel.KindFailed, Code: "30005"}, {EventID: ":30005", Kind: channel.KindBounced, Code: "30005", Lasting: true}}},
+		{"failed", "21610", []channel.StatusEvent{{Kind: channel.KindFailed, Code: "21610"}, {EventID: ":21610", Kind: channel.KindUnsubscribed, Code: "21610"}}},
 		{"received", "", nil}, {"receiving", "", nil}, {"new status", "", nil},
 	} {
 		for i := range c.want {
@@ -42,7 +42,7 @@ func TestStatusesAreRead(t *testing.T) {
 	}
 }
 
-func kind(k notify.StatusKind) []notify.StatusEvent { return []notify.StatusEvent{{Kind: k}} }
+func kind(k channel.StatusKind) []channel.StatusEvent { return []channel.StatusEvent{{Kind: k}} }
 
 // TestMessageIsFollowed sends a message and plays what Twilio then reports to the
 // address that it was given.
@@ -54,7 +54,7 @@ func TestMessageIsFollowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, forms := s.seen()
-	var kinds []notify.StatusKind
+	var kinds []channel.StatusKind
 	for _, status := range []string{"sent", "delivered"} {
 		events, err := webhook(t, token).Events(callback(forms[0].Get("StatusCallback"), status, ""))
 		if err != nil || len(events) != 1 || events[0].MessageID != id || events[0].ProviderMessageID != receipt.ID {
@@ -62,7 +62,7 @@ func TestMessageIsFollowed(t *testing.T) {
 		}
 		kinds = append(kinds, events[0].Kind)
 	}
-	if diff := cmp.Diff([]notify.StatusKind{notify.KindAccepted, notify.KindDelivered}, kinds); diff != "" {
+	if diff := cmp.Diff([]channel.StatusKind{channel.KindAccepted, channel.KindDelivered}, kinds); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -90,25 +90,25 @@ func TestCallbackOfAnIncomingMessageIsLeftOut(t *testing.T) {
 
 func TestForgedCallbackIsRefused(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*notify.WebhookRequest){
-		"no signature":      func(r *notify.WebhookRequest) { r.Header.Del("X-Twilio-Signature") },
-		"no headers":        func(r *notify.WebhookRequest) { r.Header = nil },
-		"noise":             func(r *notify.WebhookRequest) { r.Header.Set("X-Twilio-Signature", "AAAA") },
-		"another status":    func(r *notify.WebhookRequest) { r.Body = []byte(strings.ReplaceAll(string(r.Body), "sent", "read")) },
-		"another parameter": func(r *notify.WebhookRequest) { r.Body = append(r.Body, "&ErrorCode=30005"...) },
-		"no body":           func(r *notify.WebhookRequest) { r.Body = nil },
-		"another message":   func(r *notify.WebhookRequest) { r.URL = strings.Replace(r.URL, "=0123", "=1123", 1) },
-		"another host":      func(r *notify.WebhookRequest) { r.URL = strings.Replace(r.URL, "school", "canary", 1) },
-		"another scheme":    func(r *notify.WebhookRequest) { r.URL = strings.Replace(r.URL, "https", "http", 1) },
-		"no URL":            func(r *notify.WebhookRequest) { r.URL = "" },
-		"no URL at all":     func(r *notify.WebhookRequest) { r.URL = "https://canary:%zz/" },
-		"hash in the query": func(r *notify.WebhookRequest) { r.URL += "&bodySHA256=00" },
-		"another type":      func(r *notify.WebhookRequest) { r.Header.Set("Content-Type", "text/plain") },
-		"bad query":         func(r *notify.WebhookRequest) { r.URL += "&a=%zz" },
-		"bad form":          func(r *notify.WebhookRequest) { r.Body = append(r.Body, "&a=%zz"...) },
-		"read only":         func(r *notify.WebhookRequest) { r.Method = http.MethodGet },
-		"huge":              func(r *notify.WebhookRequest) { r.Body = append(r.Body, "&a="+strings.Repeat("a", 1<<20)...) },
-		"status twice": func(r *notify.WebhookRequest) {
+	for name, change := range map[string]func(*channel.WebhookRequest){
+		"no signature":      func(r *channel.WebhookRequest) { r.Header.Del("X-Twilio-Signature") },
+		"no headers":        func(r *channel.WebhookRequest) { r.Header = nil },
+		"noise":             func(r *channel.WebhookRequest) { r.Header.Set("X-Twilio-Signature", "AAAA") },
+		"another status":    func(r *channel.WebhookRequest) { r.Body = []byte(strings.ReplaceAll(string(r.Body), "sent", "read")) },
+		"another parameter": func(r *channel.WebhookRequest) { r.Body = append(r.Body, "&ErrorCode=30005"...) },
+		"no body":           func(r *channel.WebhookRequest) { r.Body = nil },
+		"another message":   func(r *channel.WebhookRequest) { r.URL = strings.Replace(r.URL, "=0123", "=1123", 1) },
+		"another host":      func(r *channel.WebhookRequest) { r.URL = strings.Replace(r.URL, "school", "canary", 1) },
+		"another scheme":    func(r *channel.WebhookRequest) { r.URL = strings.Replace(r.URL, "https", "http", 1) },
+		"no URL":            func(r *channel.WebhookRequest) { r.URL = "" },
+		"no URL at all":     func(r *channel.WebhookRequest) { r.URL = "https://canary:%zz/" },
+		"hash in the query": func(r *channel.WebhookRequest) { r.URL += "&bodySHA256=00" },
+		"another type":      func(r *channel.WebhookRequest) { r.Header.Set("Content-Type", "text/plain") },
+		"bad query":         func(r *channel.WebhookRequest) { r.URL += "&a=%zz" },
+		"bad form":          func(r *channel.WebhookRequest) { r.Body = append(r.Body, "&a=%zz"...) },
+		"read only":         func(r *channel.WebhookRequest) { r.Method = http.MethodGet },
+		"huge":              func(r *channel.WebhookRequest) { r.Body = append(r.Body, "&a="+strings.Repeat("a", 1<<20)...) },
+		"status twice": func(r *channel.WebhookRequest) {
 			params, _ := url.ParseQuery(string(r.Body))
 			params.Add("MessageStatus", "delivered")
 			r.Body = []byte(params.Encode())
@@ -120,7 +120,7 @@ func TestForgedCallbackIsRefused(t *testing.T) {
 			r := callback(address, "sent", "")
 			change(&r)
 			got, err := webhook(t, token).Events(r)
-			if !errors.Is(err, notify.ErrWebhookRefused) || got != nil || strings.Contains(err.Error(), "canary") {
+			if !errors.Is(err, channel.ErrWebhookRefused) || got != nil || strings.Contains(err.Error(), "canary") {
 				t.Error(got, err)
 			}
 		})
@@ -131,7 +131,7 @@ func TestWithoutATokenEverythingIsRefused(t *testing.T) {
 	t.Parallel()
 	r := callback(address, "sent", "")
 	r.Header.Set("X-Twilio-Signature", signer("")([]byte(address)))
-	if _, err := new(Webhook).Events(r); !errors.Is(err, notify.ErrWebhookRefused) {
+	if _, err := new(Webhook).Events(r); !errors.Is(err, channel.ErrWebhookRefused) {
 		t.Error(err)
 	}
 	for _, tokens := range [][]string{nil, {""}, {"good", "canary token"}} {
@@ -148,7 +148,7 @@ func TestOldAndNewTokenHoldWhileOneIsReplaced(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := webhook(t, "old", "new").Events(callback(address, "sent", "")); !errors.Is(err, notify.ErrWebhookRefused) {
+	if _, err := webhook(t, "old", "new").Events(callback(address, "sent", "")); !errors.Is(err, channel.ErrWebhookRefused) {
 		t.Error(err)
 	}
 }

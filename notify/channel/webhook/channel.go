@@ -12,7 +12,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/safedial"
 	"github.com/belfry-go/belfry/internal/standardwebhooks"
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/internal/rest"
 )
 
@@ -70,8 +70,8 @@ func (o Options) client(d safedial.Dialer) rest.Options {
 }
 
 var (
-	_ notify.Channel        = (*Channel)(nil)
-	_ notify.IdempotentSend = (*Channel)(nil)
+	_ channel.Channel        = (*Channel)(nil)
+	_ channel.IdempotentSend = (*Channel)(nil)
 )
 
 // Channel posts messages to the addresses of their recipients. It is safe for
@@ -135,23 +135,23 @@ func (c *Channel) Close() error {
 // Send posts m to the URL in m.To. The receipt is empty, since receivers give
 // none. The package documentation says what the classes of its errors mean; they
 // hold neither the URL nor the host.
-func (c *Channel) Send(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+func (c *Channel) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 	if err := c.check(m); err != nil {
-		return notify.Receipt{}, err
+		return channel.Receipt{}, err
 	}
 	keys, err := c.keys(ctx, m.To)
 	if err != nil { // whose text may hold anything
-		return notify.Receipt{}, notify.Transient("secrets", 0, errors.New("webhook: no secrets of the receiver"))
+		return channel.Receipt{}, channel.Transient("secrets", 0, errors.New("webhook: no secrets of the receiver"))
 	}
 	body, err := c.body(m)
 	if err != nil {
-		return notify.Receipt{}, err
+		return channel.Receipt{}, err
 	}
 	answer, err := c.client.Do(ctx, rest.Call{URL: m.To, Header: keys.Header(m.ID, m.On, body), ContentType: "application/json", Body: body, StatusOnly: true})
 	if err != nil {
-		return notify.Receipt{}, unanswered(err)
+		return channel.Receipt{}, unanswered(err)
 	}
-	return notify.Receipt{}, outcome(answer)
+	return channel.Receipt{}, outcome(answer)
 }
 
 // outcome is nil for 2xx. A receiver has its own reasons for 401 or 404, and would
@@ -161,33 +161,33 @@ func outcome(a *rest.Answer) error {
 	case a.Status/100 == 2:
 		return nil
 	case a.Status == http.StatusRequestTimeout, a.Status == http.StatusTooEarly, a.Status == http.StatusTooManyRequests:
-		return a.Transient("").Blame(notify.FaultAddress)
+		return a.Transient("").Blame(channel.FaultAddress)
 	case a.Status == http.StatusGone: // "no more" (Standard Webhooks, "Response status codes")
-		return a.Permanent("").Suppressing(notify.HardBounce)
+		return a.Permanent("").Suppressing(channel.HardBounce)
 	case a.Status/100 == 4:
-		return a.Permanent("").Blame(notify.FaultAddress)
+		return a.Permanent("").Blame(channel.FaultAddress)
 	}
-	return a.Refusal("").Blame(notify.FaultAddress)
+	return a.Refusal("").Blame(channel.FaultAddress)
 }
 
 // unanswered keeps the class of an error, and of its cause only the kind: names
 // and addresses of receivers stand in it. Each receiver is a server of its own, so
 // none speaks for the channel.
 func unanswered(err error) error {
-	e, cause := notify.Classify(err), safedial.Cause(err)
+	e, cause := channel.Classify(err), safedial.Cause(err)
 	if errors.Is(err, safedial.ErrForbidden) {
-		return notify.Permanent(cause, safedial.ErrForbidden).Blame(notify.FaultAddress)
+		return channel.Permanent(cause, safedial.ErrForbidden).Blame(channel.FaultAddress)
 	}
-	return &notify.SendError{Class: e.Class, Fault: notify.FaultAddress, Code: cmp.Or(cause, e.Code), Err: errors.New("webhook: no connection or no answer")}
+	return &channel.Error{Class: e.Class, Fault: channel.FaultAddress, Code: cmp.Or(cause, e.Code), Err: errors.New("webhook: no connection or no answer")}
 }
 
 // check refuses what cannot be sent, without a connection.
-func (c *Channel) check(m notify.Message) error {
+func (c *Channel) check(m channel.Message) error {
 	switch {
 	case rest.MessageID(m.ID) == "":
 		return permanent("id", "message id is not 1 to 64 of a-z, 0-9, - and _")
 	case !c.dialer.Callable(m.To):
-		return permanent("address", "recipient is no address of the form https://host/path with an open port").Blame(notify.FaultAddress)
+		return permanent("address", "recipient is no address of the form https://host/path with an open port").Blame(channel.FaultAddress)
 	case m.On.IsZero():
 		return permanent("date", "message without On, the time that is signed")
 	case len(m.Attachments) > 0:
@@ -198,8 +198,8 @@ func (c *Channel) check(m notify.Message) error {
 	return nil
 }
 
-func permanent(code, why string) *notify.SendError {
-	return notify.Permanent(code, errors.New("webhook: "+why)).Blame(notify.FaultMessage)
+func permanent(code, why string) *channel.Error {
+	return channel.Permanent(code, errors.New("webhook: "+why)).Blame(channel.FaultMessage)
 }
 
 // These are the body of a request. Nothing in it depends on the attempt.
@@ -209,25 +209,25 @@ type (
 		Data data   `json:"data"`
 	}
 	data struct {
-		ID             string                  `json:"id"`
-		Name           string                  `json:"name,omitempty"`
-		Subject        string                  `json:"subject,omitempty"`
-		Text           string                  `json:"text,omitempty"`
-		HTML           string                  `json:"html,omitempty"`
-		Locale         string                  `json:"locale,omitempty"`
-		Template       notify.ProviderTemplate `json:"template,omitzero"`
-		Metadata       map[string]string       `json:"metadata,omitempty"`
-		UnsubscribeURL string                  `json:"unsubscribeUrl,omitempty"`
+		ID             string                   `json:"id"`
+		Name           string                   `json:"name,omitempty"`
+		Subject        string                   `json:"subject,omitempty"`
+		Text           string                   `json:"text,omitempty"`
+		HTML           string                   `json:"html,omitempty"`
+		Locale         string                   `json:"locale,omitempty"`
+		Template       channel.ProviderTemplate `json:"template,omitzero"`
+		Metadata       map[string]string        `json:"metadata,omitempty"`
+		UnsubscribeURL string                   `json:"unsubscribeUrl,omitempty"`
 	}
 )
 
-func (c *Channel) body(m notify.Message) ([]byte, error) {
+func (c *Channel) body(m channel.Message) ([]byte, error) {
 	text, err := json.Marshal(body{c.kind, data{
 		ID: m.ID, Name: m.Name, Subject: m.Subject, Text: m.Text, HTML: m.HTML, Locale: m.Locale,
 		Template: m.Template, Metadata: m.Metadata, UnsubscribeURL: m.UnsubscribeURL,
 	}})
 	if err != nil { // texts only
-		return nil, notify.Permanent("json", err)
+		return nil, channel.Permanent("json", err)
 	}
 	return text, nil
 }

@@ -8,12 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // sendOutcome is what a Send error comes to.
 type sendOutcome struct {
-	Class      notify.SendClass
+	Class      channel.Class
 	Code       string
 	RetryAfter time.Duration
 }
@@ -35,7 +35,7 @@ func says(status int, retryAfter ...string) script {
 
 func TestAnswersHaveTheirClass(t *testing.T) {
 	t.Parallel()
-	const permanent, transient, unknown = notify.ClassPermanent, notify.ClassTransient, notify.ClassUnknown
+	const permanent, transient, unknown = channel.ClassPermanent, channel.ClassTransient, channel.ClassUnknown
 	for name, c := range map[string]struct {
 		script script
 		want   sendOutcome
@@ -98,7 +98,7 @@ func TestEvery2xxAcceptsWhateverItsBody(t *testing.T) {
 func TestReceiverThatNeverAnswersIsInDoubt(t *testing.T) {
 	t.Parallel()
 	s := receive(t, func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true })
-	if err := refuse(t, open(t, s, Options{Timeout: time.Second / 5}), s.message()); err.Class != notify.ClassUnknown {
+	if err := refuse(t, open(t, s, Options{Timeout: time.Second / 5}), s.message()); err.Class != channel.ClassUnknown {
 		t.Error(err)
 	}
 }
@@ -107,11 +107,11 @@ func TestNothingWasSentToAReceiverThatCannotBeReached(t *testing.T) {
 	t.Parallel()
 	s := receive(t, nil)
 	m := s.message()
-	if err := refuse(t, open(t, s, Options{TLSConfig: &tls.Config{}}), m); err.Class != notify.ClassTransient || err.Code != "certificate" {
+	if err := refuse(t, open(t, s, Options{TLSConfig: &tls.Config{}}), m); err.Class != channel.ClassTransient || err.Code != "certificate" {
 		t.Error(err)
 	}
 	m.To = "https://canary.invalid/"
-	if err := refuse(t, open(t, s, Options{}), m); err.Class != notify.ClassTransient || err.Code != "dns" {
+	if err := refuse(t, open(t, s, Options{}), m); err.Class != channel.ClassTransient || err.Code != "dns" {
 		t.Error(err)
 	}
 }
@@ -130,7 +130,7 @@ func TestOneRequestPerSend(t *testing.T) {
 	if _, err := c.Send(t.Context(), s.message()); err != nil {
 		t.Fatal(err)
 	}
-	if err := refuse(t, c, s.message()); err.Class != notify.ClassUnknown {
+	if err := refuse(t, c, s.message()); err.Class != channel.ClassUnknown {
 		t.Error(err)
 	}
 	if requests, _, _ := s.seen(); requests != 2 {
@@ -143,19 +143,19 @@ func TestAReceiverIsAnAddress(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{401, 404, 429, 503} {
 		s := receive(t, says(status))
-		if err := refuse(t, open(t, s, Options{}), s.message()); err.Fault != notify.FaultAddress {
+		if err := refuse(t, open(t, s, Options{}), s.message()); err.Fault != channel.FaultAddress {
 			t.Errorf("%v blames %q", err, err.Fault)
 		}
 	}
 	s := receive(t, nil)
-	if err := refuse(t, open(t, s, Options{TLSConfig: &tls.Config{}}), s.message()); err.Fault != notify.FaultAddress {
+	if err := refuse(t, open(t, s, Options{TLSConfig: &tls.Config{}}), s.message()); err.Fault != channel.FaultAddress {
 		t.Errorf("%v blames %q", err, err.Fault)
 	}
 }
 
 func TestAReceiverThatIsGoneIsSuppressed(t *testing.T) {
 	t.Parallel()
-	for status, want := range map[int]notify.SuppressionReason{410: notify.HardBounce, 404: "", 401: "", 429: "", 500: ""} {
+	for status, want := range map[int]channel.SuppressionReason{410: channel.HardBounce, 404: "", 401: "", 429: "", 500: ""} {
 		s := receive(t, says(status))
 		if err := refuse(t, open(t, s, Options{}), s.message()); err.Suppress != want {
 			t.Errorf("%d: %v suppresses for %q, want %q", status, err, err.Suppress, want)

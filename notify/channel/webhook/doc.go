@@ -30,7 +30,7 @@
 // A receiver that answers 500, or none, may have done its work before it failed.
 // So the message is in doubt: it is not simply sent again, unless
 // Options.Deduplicates says that receivers know a repeated id. Then the channel is
-// a [notify.IdempotentSend] with that window, and what is in doubt is sent again
+// a [channel.IdempotentSend] with that window, and what is in doubt is sent again
 // inside it.
 //
 // # Whom it calls

@@ -8,7 +8,7 @@ import (
 	"net/http/httptest"
 	"time"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/webhook"
 )
 
@@ -34,12 +34,12 @@ func Example() {
 	defer func() { _ = hooks.Close() }()
 
 	// In earnest notify.New(store, nil, hooks) does this.
-	_, err = hooks.Send(context.Background(), notify.Message{ID: "5f1d", To: receiver.URL, Text: "It expires soon.", On: morning})
+	_, err = hooks.Send(context.Background(), channel.Message{ID: "5f1d", To: receiver.URL, Text: "It expires soon.", On: morning})
 	fmt.Println(err)
-	_, err = hooks.Send(context.Background(), notify.Message{ID: "5f1d", To: "https://169.254.169.254/latest/meta-data", On: morning})
+	_, err = hooks.Send(context.Background(), channel.Message{ID: "5f1d", To: "https://169.254.169.254/latest/meta-data", On: morning})
 	fmt.Println(err)
 	// Output:
 	// <nil> {"type":"message","data":{"id":"5f1d","text":"It expires soon."}}
 	// <nil>
-	// notify: Permanent send error forbidden-address: safedial: not an address of the public Internet
+	// channel: Permanent send error forbidden-address: safedial: not an address of the public Internet
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 const (
@@ -71,8 +71,8 @@ func (s *receiver) seen() (requests, repeats int, bodies map[string]string) {
 	return s.requests, s.repeats, s.bodies
 }
 
-func (s *receiver) message() notify.Message {
-	return notify.Message{ID: id, To: s.url, Name: "Sam", Subject: "Your certificate", Text: "It expires <soon>.", On: now, Attempt: 1}
+func (s *receiver) message() channel.Message {
+	return channel.Message{ID: id, To: s.url, Name: "Sam", Subject: "Your certificate", Text: "It expires <soon>.", On: now, Attempt: 1}
 }
 
 // open makes a channel that trusts this machine, and may call the server's port, for as long as the test lasts.
@@ -99,11 +99,11 @@ func open(t *testing.T, s *receiver, o Options) *Channel {
 }
 
 // refuse expects m to be refused, and returns how.
-func refuse(t *testing.T, c *Channel, m notify.Message) *notify.SendError {
+func refuse(t *testing.T, c *Channel, m channel.Message) *channel.Error {
 	t.Helper()
 	receipt, err := c.Send(t.Context(), m)
-	typed, ok := err.(*notify.SendError)
-	if !ok || receipt != (notify.Receipt{}) {
+	typed, ok := err.(*channel.Error)
+	if !ok || receipt != (channel.Receipt{}) {
 		t.Fatalf("Send: %+v, %v", receipt, err)
 	}
 	for _, secret := range []string{"canary", "127.0.0.1", "localhost", "invalid", "MfKQ"} {

@@ -11,14 +11,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 func TestMessageArrivesSigned(t *testing.T) {
 	t.Parallel()
 	s := receive(t, nil)
 	m := s.message()
-	m.HTML, m.Locale, m.Template = "<p>", "en", notify.ProviderTemplate{Name: "expiry", Params: []string{"Sam"}}
+	m.HTML, m.Locale, m.Template = "<p>", "en", channel.ProviderTemplate{Name: "expiry", Params: []string{"Sam"}}
 	m.Metadata, m.UnsubscribeURL = map[string]string{"class": "3b"}, "https://school.example/u"
 	if receipt, err := open(t, s, Options{}).Send(t.Context(), m); err != nil || receipt.ID != "" {
 		t.Fatal(receipt, err)
@@ -38,7 +38,7 @@ func TestRepeatHasTheSameIDAndBody(t *testing.T) {
 	first, second := s.message(), s.message()
 	second.Attempt, second.On = 2, now.Add(time.Minute)
 	var bodies []map[string]string
-	for _, m := range []notify.Message{first, second} {
+	for _, m := range []channel.Message{first, second} {
 		if _, err := c.Send(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +66,7 @@ func TestReceiversHaveSecretsOfTheirOwn(t *testing.T) {
 		m := s.message()
 		m.To += which
 		_, err := c.Send(t.Context(), m)
-		if got := notify.Classify(err); (got == nil) != (want == "") || got != nil && (got.Code != want || strings.Contains(got.Error(), "canary")) {
+		if got := channel.Classify(err); (got == nil) != (want == "") || got != nil && (got.Code != want || strings.Contains(got.Error(), "canary")) {
 			t.Errorf("%q: %v", which, err)
 		}
 	}
@@ -76,11 +76,11 @@ func TestMessageThatCannotBeSentIsRefusedUnsent(t *testing.T) {
 	t.Parallel()
 	s := receive(t, nil)
 	c := open(t, s, Options{Trusted: []string{"elsewhere"}})
-	address := func(to string) func(*notify.Message) { return func(m *notify.Message) { m.To = to } }
-	for name, change := range map[string]func(*notify.Message){
-		"id":          func(m *notify.Message) { m.ID = "a.b" },
-		"date":        func(m *notify.Message) { m.On = time.Time{} },
-		"attachments": func(m *notify.Message) { m.Attachments = []notify.Attachment{{Name: "canary"}} },
+	address := func(to string) func(*channel.Message) { return func(m *channel.Message) { m.To = to } }
+	for name, change := range map[string]func(*channel.Message){
+		"id":          func(m *channel.Message) { m.ID = "a.b" },
+		"date":        func(m *channel.Message) { m.On = time.Time{} },
+		"attachments": func(m *channel.Message) { m.Attachments = []channel.Attachment{{Name: "canary"}} },
 		"address":     address(""),
 		"address 1":   address("http://hooks.example/canary"),
 		"address 2":   address("ftp://hooks.example/canary"),
@@ -99,7 +99,7 @@ func TestMessageThatCannotBeSentIsRefusedUnsent(t *testing.T) {
 		m := s.message()
 		change(&m)
 		code, _, _ := strings.Cut(name, " ")
-		if err := refuse(t, c, m); err.Class != notify.ClassPermanent || err.Code != code {
+		if err := refuse(t, c, m); err.Class != channel.ClassPermanent || err.Code != code {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

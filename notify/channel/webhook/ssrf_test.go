@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // A server on this machine stands for all that a URL must not reach: it is asked
@@ -26,7 +26,7 @@ func TestNoURLReachesThisMachineOrItsNetwork(t *testing.T) {
 	} {
 		m := s.message()
 		m.To = "https://" + host + ":" + u.Port() + "/"
-		if err := refuse(t, c, m); err.Class != notify.ClassPermanent || err.Code != "forbidden-address" {
+		if err := refuse(t, c, m); err.Class != channel.ClassPermanent || err.Code != "forbidden-address" {
 			t.Errorf("%s: %v", host, err)
 		}
 	}
@@ -42,7 +42,7 @@ func TestAPortThatIsNotOpenIsNotCalled(t *testing.T) {
 	for _, port := range []string{"22", "25", "6379", "8444", "65535"} {
 		m := s.message()
 		m.To = "https://a.example:" + port + "/"
-		if err := refuse(t, c, m); err.Class != notify.ClassPermanent || err.Code != "address" {
+		if err := refuse(t, c, m); err.Class != channel.ClassPermanent || err.Code != "address" {
 			t.Errorf("%s: %v", port, err)
 		}
 	}
@@ -56,7 +56,7 @@ func TestAddressInDisguiseReachesNothing(t *testing.T) {
 	for _, host := range []string{"2130706433", "0x7f000001", "0177.0.0.1", "127.1", "[::1%25lo]", "127.0.0.1.", "localhost."} {
 		m := s.message()
 		m.To = strings.Replace(s.url, "127.0.0.1", host, 1)
-		if err := refuse(t, c, m); err.Class == notify.ClassUnknown {
+		if err := refuse(t, c, m); err.Class == channel.ClassUnknown {
 			t.Errorf("%s: %v", host, err)
 		}
 	}
@@ -73,7 +73,7 @@ func TestRedirectReachesNothing(t *testing.T) {
 			http.Redirect(w, r, target.url, status)
 			return true
 		})
-		if err := refuse(t, open(t, s, Options{}), s.message()); err.Class != notify.ClassTransient {
+		if err := refuse(t, open(t, s, Options{}), s.message()); err.Class != channel.ClassTransient {
 			t.Error(status, err)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/internal/permanent"
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/subscriber/webhook"
@@ -190,8 +190,8 @@ func TestAReceiverIsObeyed(t *testing.T) {
 	store := memory.New(&memory.Options{Clock: clk})
 	r := receive(t, nil)
 	s := open(t, r, nil)
-	h := &host{t: t, survey: survey.New(store, &survey.Options{SurveyURL: "https://host.example/s/{token}"}, notify.ChannelFunc("memory:default",
-		func(context.Context, notify.Message) (notify.Receipt, error) { return notify.Receipt{}, nil }))}
+	h := &host{t: t, survey: survey.New(store, &survey.Options{SurveyURL: "https://host.example/s/{token}"}, channel.Func("memory:default",
+		func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, nil }))}
 	h.survey.Subscribe(s)
 	h.poller = belfry.NewPoller(store, nil, h.survey)
 	h.publish()

@@ -19,6 +19,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/support"
@@ -33,8 +34,8 @@ func console(t *testing.T, caller supporthttp.Caller) (*notify.Notifier, string)
 	ctx, clk := t.Context(), clock.NewMock()
 	clk.Set(time.Date(2026, 4, 17, 8, 0, 0, 0, time.UTC))
 	store := memory.New(&memory.Options{Clock: clk})
-	mail := notify.ChannelFunc("email:test", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
-		return notify.Receipt{}, notify.Unknown("timeout", nil)
+	mail := channel.Func("email:test", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
+		return channel.Receipt{}, channel.Unknown("timeout", nil)
 	})
 	out := notify.New(store, nil, mail)
 	reminders := automation.New(store, out, nil)

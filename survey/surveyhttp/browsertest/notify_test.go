@@ -15,6 +15,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/notifyhttp"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -33,9 +34,9 @@ func preferences(t *testing.T) choices {
 	out := notify.New(store, &notify.Options{
 		Unsubscribe: &notify.UnsubscribeOptions{URL: "https://host.example/p", Key: bytes.Repeat([]byte("k"), 32)},
 		Groups:      []notify.Group{{Name: "offers", Title: "Offers & <news>"}, {Name: "reminders", Title: "Reminders"}},
-	}, notify.ChannelFunc("email:test", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	}, channel.Func("email:test", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		link = m.UnsubscribeURL
-		return notify.Receipt{}, nil
+		return channel.Receipt{}, nil
 	}))
 	_, err := out.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{
 		Channel: "email:test", PartitionKey: "1", NotificationType: "news", Group: "offers", RecipientRef: "sam", Address: "sam@example.com"})

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry"
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/surveyhttp"
@@ -36,9 +36,9 @@ func open(t *testing.T, definition, locale string) *site {
 	var text string
 	store := memory.New(nil)
 	s.survey = survey.New(store, &survey.Options{SurveyURL: "https://host.example/s/{token}", LinkKey: bytes.Repeat([]byte("k"), 32)},
-		notify.ChannelFunc("memory:default", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+		channel.Func("memory:default", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 			text = m.Text
-			return notify.Receipt{ID: m.ID}, nil
+			return channel.Receipt{ID: m.ID}, nil
 		}))
 	s.survey.Subscribe(survey.SubscriberFunc("test", func(_ context.Context, e survey.ResponseCompleted) error {
 		s.heard <- e

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // part is what a reader makes of one part of a mail; a multipart has parts.
@@ -79,9 +79,9 @@ func (p *part) readAll(r *multipart.Reader) error {
 }
 
 var (
-	report = notify.Attachment{Name: "Prüfung 2026 – \"A\".pdf", MediaType: "application/pdf", Data: []byte("%PDF-1.7\r\n\x00\xff")}
-	table  = notify.Attachment{Name: "table.csv", MediaType: "text/csv", Data: []byte("a,b\n1,2\n")}
-	logo   = notify.Attachment{Name: "logo.png", MediaType: "image/png", ContentID: "logo-1.a", Data: bytes.Repeat([]byte("png"), 1000)}
+	report = channel.Attachment{Name: "Prüfung 2026 – \"A\".pdf", MediaType: "application/pdf", Data: []byte("%PDF-1.7\r\n\x00\xff")}
+	table  = channel.Attachment{Name: "table.csv", MediaType: "text/csv", Data: []byte("a,b\n1,2\n")}
+	logo   = channel.Attachment{Name: "logo.png", MediaType: "image/png", ContentID: "logo-1.a", Data: bytes.Repeat([]byte("png"), 1000)}
 
 	reportPart = part{Kind: "application/pdf", Disposition: "attachment", Name: report.Name, Data: string(report.Data)}
 	tablePart  = part{Kind: "text/csv", Disposition: "attachment", Name: "table.csv", Data: string(table.Data)}
@@ -97,16 +97,16 @@ func TestPartsAreWhereReadersLookForThem(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		html  string
-		files []notify.Attachment
+		files []channel.Attachment
 		want  part
 	}{
-		"text and a file":    {"", []notify.Attachment{report}, multi("mixed", textPart, reportPart)},
-		"text and two files": {"", []notify.Attachment{report, table}, multi("mixed", textPart, reportPart, tablePart)},
-		"both and a file":    {htmlPart.Data, []notify.Attachment{table}, multi("mixed", multi("alternative", textPart, htmlPart), tablePart)},
-		"both and a picture": {htmlPart.Data, []notify.Attachment{logo}, multi("related", multi("alternative", textPart, htmlPart), logoPart)},
-		"all of it": {htmlPart.Data, []notify.Attachment{report, logo, table},
+		"text and a file":    {"", []channel.Attachment{report}, multi("mixed", textPart, reportPart)},
+		"text and two files": {"", []channel.Attachment{report, table}, multi("mixed", textPart, reportPart, tablePart)},
+		"both and a file":    {htmlPart.Data, []channel.Attachment{table}, multi("mixed", multi("alternative", textPart, htmlPart), tablePart)},
+		"both and a picture": {htmlPart.Data, []channel.Attachment{logo}, multi("related", multi("alternative", textPart, htmlPart), logoPart)},
+		"all of it": {htmlPart.Data, []channel.Attachment{report, logo, table},
 			multi("mixed", multi("related", multi("alternative", textPart, htmlPart), logoPart), reportPart, tablePart)},
-		"a picture that nothing shows": {"", []notify.Attachment{logo}, multi("mixed", textPart, logoFile)},
+		"a picture that nothing shows": {"", []channel.Attachment{logo}, multi("mixed", textPart, logoFile)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -129,7 +129,7 @@ func TestPartsAreWhereReadersLookForThem(t *testing.T) {
 func TestOnlyHTMLShowsItsPictures(t *testing.T) {
 	t.Parallel()
 	m := message()
-	m.Text, m.HTML, m.Attachments = "", htmlPart.Data, []notify.Attachment{logo}
+	m.Text, m.HTML, m.Attachments = "", htmlPart.Data, []channel.Attachment{logo}
 	if diff := cmp.Diff(multi("related", htmlPart, logoPart), parts(t, build(t, m).Bytes)); diff != "" {
 		t.Error(diff)
 	}
@@ -139,7 +139,7 @@ func TestOnlyHTMLShowsItsPictures(t *testing.T) {
 func TestTextThatLooksLikeABoundaryStaysText(t *testing.T) {
 	t.Parallel()
 	m := message()
-	m.HTML, m.Attachments = "<p>", []notify.Attachment{logo, table}
+	m.HTML, m.Attachments = "<p>", []channel.Attachment{logo, table}
 	m.Text = "x\nContent-Type: multipart/mixed;\n boundary\x01" + strings.Repeat("ab", 29) + "\n--" + strings.Repeat("ab", 30)
 	got := parts(t, build(t, m).Bytes)
 	if text := got.Parts[0].Parts[0].Parts[0].Data; text != strings.ReplaceAll(m.Text, "\n", "\r\n") {
@@ -150,9 +150,9 @@ func TestTextThatLooksLikeABoundaryStaysText(t *testing.T) {
 func TestBoundariesDifferAndDependOnTheParts(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	all := func(change func(*notify.Message)) {
+	all := func(change func(*channel.Message)) {
 		m := message()
-		m.HTML, m.Attachments = "<p>", []notify.Attachment{logo, table}
+		m.HTML, m.Attachments = "<p>", []channel.Attachment{logo, table}
 		change(&m)
 		for _, line := range strings.Split(string(build(t, m).Bytes), "\r\n") {
 			if boundary, found := strings.CutPrefix(line, " boundary="); found {
@@ -163,11 +163,11 @@ func TestBoundariesDifferAndDependOnTheParts(t *testing.T) {
 			}
 		}
 	}
-	all(func(*notify.Message) {})
-	all(func(m *notify.Message) { m.Text = "" + m.Text + "!" })
-	all(func(m *notify.Message) { m.Attachments = []notify.Attachment{table, logo} })
-	all(func(m *notify.Message) { m.Attachments[0].Data = []byte("other") })
-	all(func(m *notify.Message) { m.Attachments[0].Name = "other.png" })
+	all(func(*channel.Message) {})
+	all(func(m *channel.Message) { m.Text = "" + m.Text + "!" })
+	all(func(m *channel.Message) { m.Attachments = []channel.Attachment{table, logo} })
+	all(func(m *channel.Message) { m.Attachments[0].Data = []byte("other") })
+	all(func(m *channel.Message) { m.Attachments[0].Name = "other.png" })
 	if len(seen) != 15 {
 		t.Errorf("%d boundaries", len(seen))
 	}
@@ -175,27 +175,27 @@ func TestBoundariesDifferAndDependOnTheParts(t *testing.T) {
 
 func TestAttachmentThatNoMailCanHoldIsRefused(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*notify.Attachment){
-		"no name":           func(a *notify.Attachment) { a.Name = "" },
-		"line break":        func(a *notify.Attachment) { a.Name = "canary\r\nBcc: eve@example.com" },
-		"NUL":               func(a *notify.Attachment) { a.Name = "canary\x00" },
-		"no UTF-8":          func(a *notify.Attachment) { a.Name = "canary\xff" },
-		"long name":         func(a *notify.Attachment) { a.Name = strings.Repeat("n", 201) },
-		"encoded word":      func(a *notify.Attachment) { a.Name = "=?utf-8?q?canary=0D=0A?=" },
-		"no type":           func(a *notify.Attachment) { a.MediaType = "" },
-		"half a type":       func(a *notify.Attachment) { a.MediaType = "canary" },
-		"type with more":    func(a *notify.Attachment) { a.MediaType = "text/plain; canary=1" },
-		"type with a break": func(a *notify.Attachment) { a.MediaType = "text/plain\r\nX-Canary: 1" },
-		"multipart":         func(a *notify.Attachment) { a.MediaType = "multipart/mixed" },
-		"mail":              func(a *notify.Attachment) { a.MediaType = "message/rfc822" },
-		"content id":        func(a *notify.Attachment) { a.ContentID = "canary>\r\nX: <" },
+	for name, change := range map[string]func(*channel.Attachment){
+		"no name":           func(a *channel.Attachment) { a.Name = "" },
+		"line break":        func(a *channel.Attachment) { a.Name = "canary\r\nBcc: eve@example.com" },
+		"NUL":               func(a *channel.Attachment) { a.Name = "canary\x00" },
+		"no UTF-8":          func(a *channel.Attachment) { a.Name = "canary\xff" },
+		"long name":         func(a *channel.Attachment) { a.Name = strings.Repeat("n", 201) },
+		"encoded word":      func(a *channel.Attachment) { a.Name = "=?utf-8?q?canary=0D=0A?=" },
+		"no type":           func(a *channel.Attachment) { a.MediaType = "" },
+		"half a type":       func(a *channel.Attachment) { a.MediaType = "canary" },
+		"type with more":    func(a *channel.Attachment) { a.MediaType = "text/plain; canary=1" },
+		"type with a break": func(a *channel.Attachment) { a.MediaType = "text/plain\r\nX-Canary: 1" },
+		"multipart":         func(a *channel.Attachment) { a.MediaType = "multipart/mixed" },
+		"mail":              func(a *channel.Attachment) { a.MediaType = "message/rfc822" },
+		"content id":        func(a *channel.Attachment) { a.ContentID = "canary>\r\nX: <" },
 	} {
 		m := message()
-		m.Attachments = []notify.Attachment{table}
+		m.Attachments = []channel.Attachment{table}
 		change(&m.Attachments[0])
 		_, err := sender(t).Build(m)
-		typed, ok := err.(*notify.SendError)
-		if !ok || typed.Class != notify.ClassPermanent || typed.Code != "attachment" || strings.Contains(err.Error(), "canary") {
+		typed, ok := err.(*channel.Error)
+		if !ok || typed.Class != channel.ClassPermanent || typed.Code != "attachment" || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -207,7 +207,7 @@ func TestEveryNameIsReadAsItWasWritten(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		m := message()
 		m.HTML = "<p>"
-		m.Attachments = []notify.Attachment{
+		m.Attachments = []channel.Attachment{
 			{Name: rapid.StringN(1, 50, 200).Draw(r, "name"), MediaType: "application/pdf", Data: rapid.SliceOf(rapid.Byte()).Draw(r, "data")},
 			logo,
 		}

@@ -13,11 +13,11 @@ import (
 
 	gomail "github.com/wneessen/go-mail"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // setBody sets text, HTML or both as alternatives, the plain one first.
-func setBody(msg *gomail.Msg, m notify.Message) {
+func setBody(msg *gomail.Msg, m channel.Message) {
 	text, html := lineFeeds.Replace(m.Text), lineFeeds.Replace(m.HTML)
 	switch {
 	case html == "":
@@ -36,7 +36,7 @@ var lineFeeds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // attach adds files beside the body (multipart/mixed), and pictures that the HTML
 // shows under their content ids (multipart/related).
-func attach(msg *gomail.Msg, m notify.Message) {
+func attach(msg *gomail.Msg, m channel.Message) {
 	for _, a := range m.Attachments {
 		data := bytes.NewReader(a.Data)
 		if inlined(a, m) {
@@ -49,11 +49,11 @@ func attach(msg *gomail.Msg, m notify.Message) {
 
 // inlined tells where a part belongs: without HTML nothing can show a picture, so
 // it is a file.
-func inlined(a notify.Attachment, m notify.Message) bool { return a.ContentID != "" && m.HTML != "" }
+func inlined(a channel.Attachment, m channel.Message) bool { return a.ContentID != "" && m.HTML != "" }
 
 // described sets the headers of a part. The library would put encoded words into
 // the name, which no standard knows there; these are by RFC 2231.
-func described(a notify.Attachment, disposition string) gomail.FileOption {
+func described(a channel.Attachment, disposition string) gomail.FileOption {
 	return func(f *gomail.File) {
 		f.Header.Set("Content-Type", a.MediaType)
 		f.Header.Set("Content-Disposition", mime.FormatMediaType(disposition, map[string]string{"filename": a.Name}))
@@ -64,7 +64,7 @@ func described(a notify.Attachment, disposition string) gomail.FileOption {
 }
 
 // checkAttachments refuses what would not be read as it is meant.
-func checkAttachments(all []notify.Attachment) error {
+func checkAttachments(all []channel.Attachment) error {
 	for _, a := range all {
 		kind, params, err := mime.ParseMediaType(a.MediaType)
 		switch {
@@ -87,7 +87,7 @@ func composite(kind string) bool {
 }
 
 func badAttachment(what string) error {
-	return notify.Permanent("attachment", errors.New("mail: attachment whose "+what+" no mail can have"))
+	return channel.Permanent("attachment", errors.New("mail: attachment whose "+what+" no mail can have"))
 }
 
 // setUnsubscribe lets mail programs offer a button (RFC 2369, RFC 8058).
@@ -114,7 +114,7 @@ func unsubscribable(address string) bool {
 // boundaries, which differ each time, or one for all multiparts of a mail, which
 // breaks those that are nested. So the random ones are replaced by what depends
 // on the parts, so that no part can hold it.
-func write(msg *gomail.Msg, m notify.Message) ([]byte, error) {
+func write(msg *gomail.Msg, m channel.Message) ([]byte, error) {
 	var b bytes.Buffer
 	if _, err := msg.WriteTo(&b); err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func write(msg *gomail.Msg, m notify.Message) ([]byte, error) {
 var announced = regexp.MustCompile(`\r\nContent-Type: multipart/[a-z]+;\r\n boundary=([0-9a-f]{60})\r\n`)
 
 // multiparts counts them: alternative, related and mixed.
-func multiparts(m notify.Message) (n int) {
+func multiparts(m channel.Message) (n int) {
 	inline, beside := 0, 0
 	for _, a := range m.Attachments {
 		if inlined(a, m) {
@@ -161,7 +161,7 @@ func boundary(seed [sha256.Size]byte, n int) []byte {
 }
 
 // seed depends on all that a mail consists of.
-func seed(m notify.Message) (sum [sha256.Size]byte) {
+func seed(m channel.Message) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	add := func(part []byte) { // a hash takes everything
 		_ = binary.Write(h, binary.BigEndian, uint64(len(part)))

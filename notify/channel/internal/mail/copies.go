@@ -7,13 +7,13 @@ import (
 
 	gomail "github.com/wneessen/go-mail"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
-var errMailHeaders = notify.Permanent("header", errors.New("mail: Mail holds what no header can be made of")).Blame(notify.FaultMessage)
+var errMailHeaders = channel.Permanent("header", errors.New("mail: Mail holds what no header can be made of")).Blame(channel.FaultMessage)
 
 // setMail sets the headers of m, which was checked, and the envelope of its copies.
-func setMail(msg *gomail.Msg, m notify.Mail, out *Mail) {
+func setMail(msg *gomail.Msg, m channel.Mail, out *Mail) {
 	cc, blind := mailboxes(m.CC), mailboxes(m.BCC)
 	if len(cc) > 0 {
 		msg.CcMailAddress(cc...)
@@ -41,7 +41,7 @@ func setMail(msg *gomail.Msg, m notify.Mail, out *Mail) {
 // mailboxes reads what was checked.
 func mailboxes(all []string) (out []*netmail.Address) {
 	for _, text := range all {
-		if a, err := notify.ParseMailbox(text); err == nil {
+		if a, err := channel.ParseMailbox(text); err == nil {
 			a.Name = displayName(a.Name)
 			out = append(out, &a)
 		}

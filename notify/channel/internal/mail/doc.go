@@ -1,4 +1,4 @@
-// Package mail turns a [notify.Message] into an e-mail. It is what the mail
+// Package mail turns a [channel.Message] into an e-mail. It is what the mail
 // channels share, so that the same message has the same bytes in all of them.
 //
 // A message is built by the library alone: values with CR, LF or NUL never

@@ -10,7 +10,7 @@ import (
 
 	gomail "github.com/wneessen/go-mail"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // Sender is who the mails of a channel come from.
@@ -37,7 +37,7 @@ func NewSender(from, replyTo string) (Sender, error) {
 	return s, err
 }
 
-func (s Sender) address(msg *gomail.Msg, m notify.Mail) (err error) {
+func (s Sender) address(msg *gomail.Msg, m channel.Mail) (err error) {
 	msg.FromMailAddress(&s.from)
 	replyTo := s.replyTo
 	if m.ReplyTo != "" {
@@ -85,7 +85,7 @@ type Mail struct {
 
 // Build makes a mail of m, or says with a Permanent error why no mail can be
 // made of it. The error holds nothing personal.
-func (s Sender) Build(m notify.Message) (*Mail, error) {
+func (s Sender) Build(m channel.Message) (*Mail, error) {
 	to, err := check(m)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (s Sender) Build(m notify.Message) (*Mail, error) {
 	attach(msg, m)
 	all, err := write(msg, m)
 	if err != nil {
-		return nil, notify.Permanent("mail", fmt.Errorf("mail: write message: %w", err))
+		return nil, channel.Permanent("mail", fmt.Errorf("mail: write message: %w", err))
 	}
 	out.Bytes = ended(unfold(all))
 	return out, nil
@@ -131,7 +131,7 @@ var encodedWord = regexp.MustCompile(`=\?[^?]*\?[bBqQ]\?[^?]*\?=`)
 var generatedID = regexp.MustCompile(`^[a-z0-9_-]{1,64}$`)
 
 // check refuses what no mail can be made of, and returns the address of m.
-func check(m notify.Message) (*netmail.Address, error) {
+func check(m channel.Message) (*netmail.Address, error) {
 	if err := CheckID(m.ID); err != nil {
 		return nil, err
 	}
@@ -141,18 +141,18 @@ func check(m notify.Message) (*netmail.Address, error) {
 	}
 	for _, h := range []struct{ name, value string }{{"name", m.Name}, {"subject", m.Subject}} {
 		if why := badHeader(h.value); why != "" {
-			return nil, notify.Permanent("header", errors.New("mail: "+h.name+" "+why))
+			return nil, channel.Permanent("header", errors.New("mail: "+h.name+" "+why))
 		}
 	}
 	switch {
 	case m.On.IsZero():
-		return nil, notify.Permanent("date", errors.New("mail: message without On, its date"))
+		return nil, channel.Permanent("date", errors.New("mail: message without On, its date"))
 	case m.Subject == "" && m.Text == "" && m.HTML == "":
-		return nil, notify.Permanent("empty", errors.New("mail: message without subject, text and HTML"))
+		return nil, channel.Permanent("empty", errors.New("mail: message without subject, text and HTML"))
 	case m.Template.Name != "":
-		return nil, notify.Permanent("template", errors.New("mail: message names a template, and a mail has none"))
+		return nil, channel.Permanent("template", errors.New("mail: message names a template, and a mail has none"))
 	case !unsubscribable(m.UnsubscribeURL):
-		return nil, notify.Permanent("header", errors.New("mail: UnsubscribeURL is not an https address"))
+		return nil, channel.Permanent("header", errors.New("mail: UnsubscribeURL is not an https address"))
 	}
 	if m.Mail.Check() != nil {
 		return nil, errMailHeaders
@@ -165,12 +165,12 @@ func check(m notify.Message) (*netmail.Address, error) {
 // header and as a file name, also where the case of names does not count.
 func CheckID(id string) error {
 	if !generatedID.MatchString(id) {
-		return notify.Permanent("id", errors.New("mail: message id is not 1 to 64 of a-z, 0-9, - and _"))
+		return channel.Permanent("id", errors.New("mail: message id is not 1 to 64 of a-z, 0-9, - and _"))
 	}
 	return nil
 }
 
-var errRecipient = notify.Permanent("address", errors.New("mail: recipient is no mail address")).Blame(notify.FaultAddress)
+var errRecipient = channel.Permanent("address", errors.New("mail: recipient is no mail address")).Blame(channel.FaultAddress)
 
 // parseTo accepts a bare address and nothing around it.
 func parseTo(to string) (*netmail.Address, error) {
@@ -181,7 +181,7 @@ func parseTo(to string) (*netmail.Address, error) {
 		return nil, errRecipient
 	}
 	if domain := to[strings.LastIndexByte(to, '@'):]; !ascii(domain) { // Punycode, which every server takes
-		if a.Address, err = notify.NormaliseAddress("email", to); err != nil {
+		if a.Address, err = channel.NormaliseAddress("email", to); err != nil {
 			return nil, errRecipient
 		}
 	}

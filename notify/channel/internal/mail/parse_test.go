@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/internal/mail"
 )
 
@@ -21,8 +21,8 @@ type letter struct {
 	Text, HTML          string
 }
 
-func message() notify.Message {
-	return notify.Message{
+func message() channel.Message {
+	return channel.Message{
 		ID: "0123456789abcdef0123456789abcdef", To: "sam@example.com", Name: "Sam",
 		Subject: "Your certificate", Text: "It expires soon.",
 		On: time.Date(2026, 3, 1, 8, 30, 0, 0, time.FixedZone("", 3600)),
@@ -38,7 +38,7 @@ func sender(t testing.TB) mail.Sender {
 	return s
 }
 
-func build(t testing.TB, m notify.Message) *mail.Mail {
+func build(t testing.TB, m channel.Message) *mail.Mail {
 	t.Helper()
 	built, err := sender(t).Build(m)
 	if err != nil {

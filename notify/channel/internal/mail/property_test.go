@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 var headerText = rapid.Custom(func(t *rapid.T) string {
@@ -66,7 +66,7 @@ func FuzzBuild(f *testing.F) {
 		m.ID, m.To, m.Name, m.Subject, m.Text, m.HTML = id, to, name, subject, text, html
 		built, err := s.Build(m)
 		if err != nil {
-			if c := notify.Classify(err); c.Class != notify.ClassPermanent {
+			if c := channel.Classify(err); c.Class != channel.ClassPermanent {
 				t.Fatalf("not Permanent: %v", err)
 			}
 			return

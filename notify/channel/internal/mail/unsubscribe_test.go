@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 func TestUnsubscribingTakesOneClick(t *testing.T) {
@@ -39,7 +39,7 @@ func TestUnsubscribeURLThatIsNoneIsRefused(t *testing.T) {
 		m := message()
 		m.UnsubscribeURL = address
 		_, err := sender(t).Build(m)
-		if got := notify.Classify(err); got == nil || got.Class != notify.ClassPermanent || got.Code != "header" || strings.Contains(err.Error(), "canary") {
+		if got := channel.Classify(err); got == nil || got.Class != channel.ClassPermanent || got.Code != "header" || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%.60s: %v", address, err)
 		}
 	}

@@ -10,18 +10,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 func TestStatusHasItsClass(t *testing.T) {
 	t.Parallel()
-	got := map[int]notify.SendClass{}
-	want := map[int]notify.SendClass{
-		200: notify.ClassUnknown, 204: notify.ClassUnknown, 301: notify.ClassTransient, 304: notify.ClassTransient,
-		400: notify.ClassPermanent, 401: notify.ClassTransient, 403: notify.ClassTransient, 404: notify.ClassPermanent,
-		407: notify.ClassTransient, 408: notify.ClassTransient, 413: notify.ClassPermanent, 425: notify.ClassTransient,
-		429: notify.ClassTransient, 500: notify.ClassUnknown, 502: notify.ClassUnknown, 503: notify.ClassTransient,
-		504: notify.ClassUnknown, 599: notify.ClassUnknown,
+	got := map[int]channel.Class{}
+	want := map[int]channel.Class{
+		200: channel.ClassUnknown, 204: channel.ClassUnknown, 301: channel.ClassTransient, 304: channel.ClassTransient,
+		400: channel.ClassPermanent, 401: channel.ClassTransient, 403: channel.ClassTransient, 404: channel.ClassPermanent,
+		407: channel.ClassTransient, 408: channel.ClassTransient, 413: channel.ClassPermanent, 425: channel.ClassTransient,
+		429: channel.ClassTransient, 500: channel.ClassUnknown, 502: channel.ClassUnknown, 503: channel.ClassTransient,
+		504: channel.ClassUnknown, 599: channel.ClassUnknown,
 	}
 	for status := range want {
 		a := &Answer{Status: status, client: &Client{provider: "test"}}
@@ -34,8 +34,8 @@ func TestStatusHasItsClass(t *testing.T) {
 
 func TestStatusBlamesTheChannel(t *testing.T) {
 	t.Parallel()
-	for status, want := range map[int]notify.Fault{
-		301: notify.FaultChannel, 401: notify.FaultChannel, 403: notify.FaultChannel, 407: notify.FaultChannel, 429: notify.FaultChannel,
+	for status, want := range map[int]channel.Fault{
+		301: channel.FaultChannel, 401: channel.FaultChannel, 403: channel.FaultChannel, 407: channel.FaultChannel, 429: channel.FaultChannel,
 		200: "", 400: "", 404: "", 408: "", 425: "", 500: "", 503: "",
 	} {
 		a := &Answer{Status: status, client: &Client{provider: "test"}}
@@ -98,7 +98,7 @@ func TestAnswerThatIsNotWholeIsInDoubt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			err := refused(t.Context(), t, client(t, Options{}), post(serve(t, answer).URL))
-			if err.Class != notify.ClassUnknown || strings.Contains(err.Error(), "sam@") {
+			if err.Class != channel.ClassUnknown || strings.Contains(err.Error(), "sam@") {
 				t.Error(err)
 			}
 		})
@@ -134,7 +134,7 @@ func TestAnswerThatStallsEndsWithItsTimeout(t *testing.T) {
 		<-r.Context().Done()
 	})
 	err := refused(t.Context(), t, client(t, Options{Timeout: time.Second / 10}), post(s.URL))
-	if err.Class != notify.ClassUnknown {
+	if err.Class != channel.ClassUnknown {
 		t.Error(err)
 	}
 }

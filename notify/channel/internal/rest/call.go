@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/standardwebhooks"
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // Call is one request.
@@ -49,7 +49,7 @@ func (c *Client) Do(ctx context.Context, call Call) (*Answer, error) {
 		},
 	}), call)
 	if err != nil {
-		return nil, notify.Permanent("request", c.fail("call that makes no request"))
+		return nil, channel.Permanent("request", c.fail("call that makes no request"))
 	}
 	response, err := c.transport.RoundTrip(request)
 	switch cn := got.Load(); {
@@ -60,16 +60,16 @@ func (c *Client) Do(ctx context.Context, call Call) (*Answer, error) {
 	case cn == nil || cn.seal():
 		return nil, unconnected(c.fail("nothing was sent: %w", safe(err)))
 	}
-	return nil, notify.Unknown("no answer", c.fail("no answer: %w", safe(err)))
+	return nil, channel.Unknown("no answer", c.fail("no answer: %w", safe(err)))
 }
 
 // unconnected blames the channel, unless we ended the attempt ourselves.
-func unconnected(cause error) *notify.SendError {
-	e := notify.Transient("connect", 0, cause)
+func unconnected(cause error) *channel.Error {
+	e := channel.Transient("connect", 0, cause)
 	if errors.Is(cause, context.Canceled) {
 		return e
 	}
-	return e.Blame(notify.FaultChannel)
+	return e.Blame(channel.FaultChannel)
 }
 
 func (c *Client) request(ctx context.Context, call Call) (*http.Request, error) {
@@ -131,7 +131,7 @@ func (c *Client) read(r *http.Response) (*Answer, error) {
 		err = errTooLong
 	}
 	if err != nil {
-		return nil, notify.Unknown("no whole answer", c.fail("answer %d: %w", r.StatusCode, safe(err)))
+		return nil, channel.Unknown("no whole answer", c.fail("answer %d: %w", r.StatusCode, safe(err)))
 	}
 	return &Answer{Status: r.StatusCode, Header: r.Header, Body: body, client: c}, nil
 }
@@ -172,7 +172,7 @@ const maxCode = 40
 //
 // code is the provider's own, kept beside the status; what does not look like one
 // is dropped. Where a provider documents its codes, the channel decides first.
-func (a *Answer) Refusal(code string) *notify.SendError {
+func (a *Answer) Refusal(code string) *channel.Error {
 	switch a.Status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusTooManyRequests:
 		return a.Closed(code)
@@ -189,24 +189,24 @@ func (a *Answer) Refusal(code string) *notify.SendError {
 }
 
 // Permanent says that the provider refused the message for good.
-func (a *Answer) Permanent(code string) *notify.SendError {
-	return notify.Permanent(a.code(code), a.cause(code))
+func (a *Answer) Permanent(code string) *channel.Error {
+	return channel.Permanent(a.code(code), a.cause(code))
 }
 
 // Closed says that the provider accepts nothing of this account now.
-func (a *Answer) Closed(code string) *notify.SendError {
-	return a.Transient(code).Blame(notify.FaultChannel)
+func (a *Answer) Closed(code string) *channel.Error {
+	return a.Transient(code).Blame(channel.FaultChannel)
 }
 
 // Transient says that the provider did not accept the message now, with the
 // answer's Retry-After.
-func (a *Answer) Transient(code string) *notify.SendError {
-	return notify.Transient(a.code(code), a.RetryAfter(), a.cause(code))
+func (a *Answer) Transient(code string) *channel.Error {
+	return channel.Transient(a.code(code), a.RetryAfter(), a.cause(code))
 }
 
 // Unknown says that the answer leaves open whether the provider has the message.
-func (a *Answer) Unknown(code string) *notify.SendError {
-	return notify.Unknown(a.code(code), a.cause(code))
+func (a *Answer) Unknown(code string) *channel.Error {
+	return channel.Unknown(a.code(code), a.cause(code))
 }
 
 // code is the status, and what the provider calls it: "400 21211".

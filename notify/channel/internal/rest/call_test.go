@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 func TestCallArrivesAsItWasGiven(t *testing.T) {
@@ -73,7 +73,7 @@ func TestNothingWasSentToAServerThatIsNotThere(t *testing.T) {
 		"certificate": secure.URL,
 		"no TLS":      strings.Replace(serve(t, func(http.ResponseWriter, *http.Request) {}).URL, "http:", "https:", 1),
 	} {
-		if err := refused(t.Context(), t, client(t, Options{}), post(address)); err.Class != notify.ClassTransient || err.Code != "connect" || err.Fault != notify.FaultChannel {
+		if err := refused(t.Context(), t, client(t, Options{}), post(address)); err.Class != channel.ClassTransient || err.Code != "connect" || err.Fault != channel.FaultChannel {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -96,7 +96,7 @@ func TestContextThatHasEndedSendsNothing(t *testing.T) {
 	p := newPeer(t, func(int, int) bool { return false })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := refused(ctx, t, client(t, Options{}), post(p.url)); err.Class != notify.ClassTransient || err.Fault != "" || !errors.Is(err, context.Canceled) {
+	if err := refused(ctx, t, client(t, Options{}), post(p.url)); err.Class != channel.ClassTransient || err.Fault != "" || !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if p.seen() != 0 {
@@ -122,7 +122,7 @@ func TestI30_CallReturnsWhenItsContextEnds(t *testing.T) {
 				go func() { <-silent; cancel() }()
 			}
 			defer cancel()
-			if err := refused(ctx, t, client(t, o), post(s.URL)); err.Class != notify.ClassUnknown {
+			if err := refused(ctx, t, client(t, o), post(s.URL)); err.Class != channel.ClassUnknown {
 				t.Error(err)
 			}
 		})
@@ -145,7 +145,7 @@ func TestWaitingForAConnectionSendsNothing(t *testing.T) {
 	<-working
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second/10)
 	defer cancel()
-	if err := refused(ctx, t, c, post(s.URL)); err.Class != notify.ClassTransient {
+	if err := refused(ctx, t, c, post(s.URL)); err.Class != channel.ClassTransient {
 		t.Error(err)
 	}
 	close(done)
@@ -200,7 +200,7 @@ func TestOldTLSIsRefused(t *testing.T) {
 	s.TLS = &tls.Config{MaxVersion: tls.VersionTLS11}
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	if err := refused(t.Context(), t, client(t, Options{}), post(s.URL)); err.Class != notify.ClassTransient {
+	if err := refused(t.Context(), t, client(t, Options{}), post(s.URL)); err.Class != channel.ClassTransient {
 		t.Error(err)
 	}
 }

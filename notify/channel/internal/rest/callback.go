@@ -7,16 +7,16 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // MaxCallback bounds the body of a callback that is looked at. The largest that
 // a provider documents is SendGrid's, 768 KiB.
 const MaxCallback = 1 << 20
 
-// Refused is a [notify.ErrWebhookRefused] that says why.
+// Refused is a [channel.ErrWebhookRefused] that says why.
 func Refused(provider, why string) error {
-	return fmt.Errorf("%w: %s: %s", notify.ErrWebhookRefused, provider, why)
+	return fmt.Errorf("%w: %s: %s", channel.ErrWebhookRefused, provider, why)
 }
 
 // DecodeCallback reads the JSON of a callback that was proved to be the
@@ -30,7 +30,7 @@ func DecodeCallback(provider string, body []byte, v any) error {
 
 var messageID = regexp.MustCompile(`^[a-z0-9_-]{1,64}$`)
 
-// MessageID returns what may be a [notify.Message].ID that a provider gives
+// MessageID returns what may be a [channel.Message].ID that a provider gives
 // back, and else nothing.
 func MessageID(text string) string {
 	if !messageID.MatchString(text) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 func TestTextTakesWhatProvidersWrite(t *testing.T) {
@@ -38,7 +38,7 @@ func TestOnlyGeneratedIDsComeBack(t *testing.T) {
 
 func TestRefusalOfACallbackIsKnown(t *testing.T) {
 	t.Parallel()
-	if err := Refused("test", "too old"); !errors.Is(err, notify.ErrWebhookRefused) {
+	if err := Refused("test", "too old"); !errors.Is(err, channel.ErrWebhookRefused) {
 		t.Error(err)
 	}
 	if err := DecodeCallback("test", []byte("sam@school.example"), new(int)); err == nil || strings.Contains(err.Error(), "sam") {

@@ -11,7 +11,7 @@
 //
 // # What an error means
 //
-// Every error of [Client.Do] is a [notify.SendError]:
+// Every error of [Client.Do] is a [channel.Error]:
 //
 //	no byte of the request was written     Transient: dial, DNS, TLS, a dead
 //	                                       connection that was noticed in time

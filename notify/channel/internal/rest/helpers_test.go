@@ -6,7 +6,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 func client(t *testing.T, o Options) *Client {
@@ -26,13 +26,13 @@ func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
 }
 
 // refused makes a call that must fail, and returns its error.
-func refused(ctx context.Context, t *testing.T, c *Client, call Call) *notify.SendError {
+func refused(ctx context.Context, t *testing.T, c *Client, call Call) *channel.Error {
 	t.Helper()
 	answer, err := c.Do(ctx, call)
 	if err == nil {
 		t.Fatalf("answer %d", answer.Status)
 	}
-	return notify.Classify(err)
+	return channel.Classify(err)
 }
 
 func post(url string) Call {

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 // peer answers every request on a connection but those that its script drops,
@@ -83,7 +83,7 @@ func TestOneRequestAlsoWhenAKeptConnectionDies(t *testing.T) {
 	if _, err := c.Do(t.Context(), call); err != nil {
 		t.Fatal(err)
 	}
-	if err := refused(t.Context(), t, c, call); err.Class != notify.ClassUnknown {
+	if err := refused(t.Context(), t, c, call); err.Class != channel.ClassUnknown {
 		t.Error(err)
 	}
 	if n := p.seen(); n != 2 {
@@ -108,7 +108,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := answer.Refusal(""); got.Class != notify.ClassTransient || got.Code != "307" {
+	if got := answer.Refusal(""); got.Class != channel.ClassTransient || got.Code != "307" {
 		t.Error(got)
 	}
 	mu.Lock()
@@ -130,7 +130,7 @@ func TestFailedWriteIsInDoubtSinceItMayHaveBeenInPart(t *testing.T) {
 		raw, err := new(net.Dialer).DialContext(ctx, network, addr)
 		return brokenConn{raw}, err
 	}})
-	if err := refused(t.Context(), t, c, post(p.url)); err.Class != notify.ClassUnknown {
+	if err := refused(t.Context(), t, c, post(p.url)); err.Class != channel.ClassUnknown {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,85 @@
+package channel
+
+import (
+	"errors"
+	"net/http"
+	"time"
+)
+
+// StatusEvent is what a provider's callback says about one message. Events may
+// come in any order and any number of times (Communication - System
+// architecture, "OutgoingMessage + send claim").
+type StatusEvent struct {
+	// Provider and EventID are the identity of the event, by which a repeated
+	// delivery is known: the name of the [Webhook] and the provider's own id of the
+	// event. Where the provider gives none, it is made of what does not change
+	// between two deliveries of one event.
+	Provider, EventID string
+	Kind              StatusKind
+	// On is the provider's time of the event; zero means that it does not say.
+	On time.Time
+	// MessageID is the [Message].ID, where the provider gives it back;
+	// ProviderMessageID is what its [Receipt] said. One of them is required.
+	MessageID, ProviderMessageID string
+	// Code is the provider's short code of a failure. It is stored and logged, so
+	// it never holds an address.
+	Code string
+	// Lasting says of a bounce that the address does not exist, so that nothing is
+	// sent to it again.
+	Lasting bool
+	// Address is the mail address that it is about, where the provider says so: of a
+	// mail with copies each has events of its own. Only a hash of it is kept.
+	Address PrivateAddress
+}
+
+// PrivateAddress is an address that is not printed.
+type PrivateAddress string
+
+func (PrivateAddress) String() string { return "(address)" }
+
+// GoString is String.
+func (a PrivateAddress) GoString() string { return a.String() }
+
+// StatusKind says what happened to a message.
+type StatusKind string
+
+// The kinds of status events. A message only moves up: Accepted, Failed,
+// Delivered, Opened. The others are facts beside its status.
+const (
+	KindAccepted     StatusKind = "Accepted"     // the provider has it
+	KindFailed       StatusKind = "Failed"       // the provider gave up, or dropped it
+	KindDelivered    StatusKind = "Delivered"    // it is in the recipient's mailbox or on the phone
+	KindOpened       StatusKind = "Opened"       // somebody, or a mail scanner, opened it
+	KindBounced      StatusKind = "Bounced"      // it came back; see Lasting
+	KindComplained   StatusKind = "Complained"   // the recipient called it spam
+	KindUnsubscribed StatusKind = "Unsubscribed" // the recipient wants no more of them
+)
+
+// Webhook understands the callbacks of one provider. Its methods may be called
+// from any number of goroutines.
+//
+//spec:f-011 n-005
+type Webhook interface {
+	// Provider names it: "sendgrid". It never changes.
+	Provider() string
+	// Events proves that the provider has sent the request, on its raw bytes, and
+	// then reads its events; what is not about a message's status is left out.
+	// Without a proof it returns [ErrWebhookRefused] and no events, also where no
+	// key is configured.
+	Events(r WebhookRequest) ([]StatusEvent, error)
+}
+
+// WebhookRequest is a callback as it came in.
+type WebhookRequest struct {
+	Method string
+	// URL is the address that the provider called, as it knows it: behind a proxy
+	// not the one that this process sees. Some providers sign it.
+	URL    string
+	Header http.Header
+	Body   []byte // raw
+	Now    time.Time
+}
+
+// ErrWebhookRefused is a callback that does not prove where it comes from, or is
+// too old to be fresh.
+var ErrWebhookRefused = errors.New("channel: webhook refused")
