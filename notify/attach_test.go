@@ -66,7 +66,7 @@ func TestAMessageGoesOutWithItsAttachments(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.dispatch(h.withFiles(h.attach("certificate.pdf", "", "%PDF"), h.attach("logo.png", "logo", "png")))
 		h.drain()
-		want := []channel.Attachment{{"certificate.pdf", "application/pdf", "", []byte("%PDF")}, {"logo.png", "application/pdf", "logo", []byte("png")}}
+		want := []channel.Attachment{{Name: "certificate.pdf", MediaType: "application/pdf", Data: []byte("%PDF")}, {Name: "logo.png", MediaType: "application/pdf", ContentID: "logo", Data: []byte("png")}}
 		for _, m := range h.sent() {
 			h.same("attachments", want, m.Attachments)
 		}

@@ -138,7 +138,7 @@ func TestTheProviderIsAskedFirst(t *testing.T) {
 		calls  int
 		id     string
 	}{
-		"accepted": {channel.LookupResult{channel.LookupAccepted, channel.Receipt{ID: "p1"}}, notify.StatusSentToProvider, 0, "p1"},
+		"accepted": {channel.LookupResult{Status: channel.LookupAccepted, Receipt: channel.Receipt{ID: "p1"}}, notify.StatusSentToProvider, 0, "p1"},
 		"absent":   {channel.LookupResult{Status: channel.LookupAbsent}, notify.StatusSentToProvider, 1, "accepted"},
 	} {
 		t.Run(name, func(t *testing.T) {
