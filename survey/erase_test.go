@@ -311,7 +311,7 @@ func TestADeletionWhileTheLinkIsSent(t *testing.T) {
 	}
 }
 
-// channel does something during each send.
+// through does something during each send.
 func (h *host) through(during func(context.Context, channel.Message) error) {
 	h.survey = survey.New(h.store, &survey.Options{SurveyURL: "https://host.example/s/{token}?i={publicId}"},
 		channel.Func("memory:default", func(ctx context.Context, m channel.Message) (channel.Receipt, error) {

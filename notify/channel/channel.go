@@ -44,7 +44,7 @@ type function struct {
 	send func(context.Context, Message) (Receipt, error)
 }
 
-// ChannelFunc makes a channel of a function. It panics on an empty key and on
+// Func makes a channel of a function. It panics on an empty key and on
 // a nil function.
 func Func(key string, send func(context.Context, Message) (Receipt, error)) Channel {
 	if key == "" || send == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 )
 
-// SendClass says what an error of a provider call means for the message.
+// Class says what an error of a provider call means for the message.
 type Class string
 
 // The classes of send errors; see [Channel].
@@ -38,7 +38,7 @@ const (
 	FaultChannel Fault = "Channel"
 )
 
-// SendError is an error of a provider call with its class. Channels make one
+// Error is an error of a provider call with its class. Channels make one
 // with [Permanent], [Transient] or [Unknown].
 //
 //spec:t-065
