@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/ast"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +13,12 @@ import (
 
 // variable is where a process finds the number of its fault; none or 0 is none.
 const variable = "BELFRY_FAULT"
+
+const (
+	modulePath = "github.com/belfry-go/belfry/"
+	chosenPath = modulePath + "internal/faults/chosen"
+	chosenFile = "internal/faults/chosen/chosen.go"
+)
 
 // chosen is a package that is in the overlay only: it knows the chosen fault.
 const chosen = `package chosen
@@ -34,35 +39,42 @@ func Of[T any](fault int, faulty, right T) T {
 }
 `
 
-// overlay writes, below dir, a go build overlay with all faults in it, numbered
-// from 1, and gives the name of its list. The function with a fault calls a faulty
-// copy of itself where that fault is chosen.
-func overlay(m *module, faults []fault, dir string) (string, error) {
+// laid are the sources that have faults with all of these in them, numbered from 1, by
+// their names below root. The function with a fault calls a faulty copy of itself where
+// that fault is chosen.
+func laid(m *module, faults []fault) (map[string][]byte, error) {
 	edits := map[*source][]edit{}
 	for i, f := range faults {
 		p, err := m.find(f)
 		if err != nil {
-			return "", fmt.Errorf("%q: %w", f.Name, err)
+			return nil, fmt.Errorf("%q: %w", f.Name, err)
 		}
 		edits[p.file] = append(edits[p.file], p.edits(f, i+1)...)
 	}
+	out := map[string][]byte{chosenFile: []byte(chosen)}
+	for s, all := range edits {
+		imports := edit{at: s.offset(s.tree.Name.End()), text: `; import belfryChosen "` + chosenPath + `"`}
+		out[s.path] = apply(s.text, append(all, imports))
+	}
+	return out, nil
+}
+
+// overlay writes, below dir, a go build overlay with all faults in it, and gives the
+// name of its list.
+func overlay(m *module, faults []fault, dir string) (string, error) {
+	sources, err := laid(m, faults)
+	if err != nil {
+		return "", err
+	}
 	replace := map[string]string{}
-	add := func(name string, content []byte) error {
+	for name, content := range sources {
 		original, err := filepath.Abs(filepath.Join(root, filepath.FromSlash(name)))
 		if err != nil {
-			return err
+			return "", err
 		}
 		copied := filepath.Join(dir, fmt.Sprintf("%d.go", len(replace)))
 		replace[original] = copied
-		return os.WriteFile(copied, content, 0o600)
-	}
-	if err := add("internal/faults/chosen/chosen.go", []byte(chosen)); err != nil {
-		return "", err
-	}
-	files := slices.SortedFunc(maps.Keys(edits), func(a, b *source) int { return strings.Compare(a.path, b.path) })
-	for _, s := range files {
-		imports := edit{at: s.offset(s.tree.Name.End()), text: `; import belfryChosen "github.com/belfry-go/belfry/internal/faults/chosen"`}
-		if err := add(s.path, apply(s.text, append(edits[s], imports))); err != nil {
+		if err := os.WriteFile(copied, content, 0o600); err != nil {
 			return "", err
 		}
 	}
