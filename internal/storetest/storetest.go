@@ -81,7 +81,8 @@ func openSQLite(t testing.TB, clk clock.Clock) storage.Store {
 	if err := prepareSQLite(path); err != nil {
 		t.Fatal(err)
 	}
-	store, err := sqlite.Open(t.Context(), path, &sqlite.Options{Clock: clk})
+	// A test does not wait for the disk, which only a power cut would tell.
+	store, err := sqlite.Open(t.Context(), path, &sqlite.Options{Clock: clk, Synchronous: sqlite.Normal})
 	if err != nil {
 		t.Fatal(err)
 	}
