@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/civil"
@@ -358,4 +359,42 @@ func (p eventPlan) series() map[string]bool {
 		}
 	}
 	return out
+}
+
+// SeriesState is what is known about the series of an occurrence.
+type SeriesState struct {
+	// Active series have a next occurrence and go on.
+	Active bool
+	// Cadence is the rule in words for people, as "cron 0 9 * * 1".
+	Cadence string
+	Zone    string
+	// Next is the current occurrence, whose row exists; zero: it has ended.
+	Next time.Time
+}
+
+// seriesState reads the series behind a key of an occurrence, nil for others.
+func seriesState(ctx context.Context, from driver.Reader, scope Scope, key string) (*SeriesState, error) {
+	of, _, ok := seriesOf(key)
+	if !ok {
+		return nil, nil
+	}
+	d, err := seriesTable.Get(ctx, from, scope, of)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &SeriesState{Active: d.Active, Cadence: d.cadence(), Zone: d.TimeZone, Next: d.NextOn}, nil
+}
+
+// series tells about the series behind the row.
+func (e Explanation) series(b *strings.Builder) {
+	switch d := e.Series; {
+	case d == nil:
+	case d.Active:
+		fmt.Fprintf(b, "  recurs: %s, %s; next %s\n", d.Cadence, d.Zone, stampText(d.Next))
+	default:
+		fmt.Fprintf(b, "  no longer recurs: %s, %s\n", d.Cadence, d.Zone)
+	}
 }

@@ -207,7 +207,7 @@ const (
 // cancelSpec is the pass over cancelled campaigns: it cancels the messages that
 // wait to be sent, a page in each transaction. The status says Cancelled all the
 // while, so a claim does not change it.
-func (n sender) cancelSpec() work.Spec[messagingJobRow, nothing] {
+func (n Campaigns) cancelSpec() work.Spec[messagingJobRow, nothing] {
 	return work.Spec[messagingJobRow, nothing]{
 		Name: "notify.cancel", Table: messagingJobs,
 		Claimable: []string{StatusCancelled},
@@ -229,7 +229,7 @@ func (n sender) cancelSpec() work.Spec[messagingJobRow, nothing] {
 }
 
 // cancelMessages cancels what waits in the next page of a campaign's messages.
-func (n sender) cancelMessages(ctx context.Context, tx storage.Tx, j *messagingJobRow, size int) error {
+func (n Campaigns) cancelMessages(ctx context.Context, tx storage.Tx, j *messagingJobRow, size int) error {
 	page, err := messageStates(ctx, tx, j, size)
 	if err != nil {
 		return err

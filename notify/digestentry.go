@@ -1,10 +1,8 @@
 package notify
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -275,113 +273,6 @@ func (n Support) cancelJob(ctx context.Context, scope Scope, key string, by By) 
 			return j.cancel(now)
 		})
 	})
-}
-
-// InDigest is where a job waits, or was told, for one of its recipients.
-type InDigest struct {
-	RecipientRef string
-	// Digest is where the job of the digest is, which has the message.
-	Digest Coordinates
-	// On is when it goes, or went, in the recipient's zone.
-	On time.Time
-	// Status is that of the digest's job: Ready until On, Generated once there is a message.
-	Status string
-	// Others are the jobs beside this one, as far as 10,000.
-	Others int
-	// Reason says why the job was left out, or the digest has ended; empty: neither.
-	Reason string
-	// Named says that the message names the job; else it counts it at most.
-	Named bool
-}
-
-// String is a line for people.
-func (d InDigest) String() string {
-	with := map[int]string{0: "", 1: ", with 1 other"}[min(d.Others, 2)]
-	if d.Others > 1 {
-		with = fmt.Sprintf(", with %d others", d.Others)
-	}
-	which := fmt.Sprintf("the digest of %s%s (%s)", d.On.Format("15:04"), with, d.On.Format("2006-01-02 MST"))
-	switch {
-	case d.Status == StatusCancelled:
-		return "not told, since a person cancelled " + which
-	case d.Reason != "":
-		return "left out of " + which + ": " + d.Reason
-	case d.Status == StatusGenerated && d.Named:
-		return "told in " + which
-	case d.Status == StatusGenerated:
-		return "counted in " + which
-	}
-	return "waits for " + which
-}
-
-// Digests tells, for each recipient of a job whose type has a [Digest], which one has the
-// job; at most a thousand. With a transaction it reads there, with nil in the bound one if
-// there is one.
-func (n *Notifier) Digests(ctx context.Context, tx storage.Tx, scope Scope, job Coordinates) ([]InDigest, error) {
-	key, err := keys.Join(job.PartitionKey, job.RowKey)
-	if err != nil {
-		return nil, err
-	}
-	var entries []*digestEntry
-	var digests map[driver.Place]*jobRow
-	others := map[string]int{}
-	err = n.read(ctx, tx, func(from driver.Reader) (err error) {
-		if entries, err = entriesOf(ctx, from, scope, key); err != nil {
-			return err
-		}
-		if digests, err = jobs.GetMany(ctx, from, digestsOf(entries)); err != nil {
-			return err
-		}
-		for _, e := range entries {
-			if _, known := others[e.Digest]; !known {
-				all, err := digestEntries.Count(ctx, from, scope, maxCounted, driver.Eq("digest", e.Digest))
-				if err != nil {
-					return err
-				}
-				others[e.Digest] = max(all-1, 0)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	out := make([]InDigest, 0, len(entries))
-	for _, e := range entries {
-		in, err := n.inDigest(ctx, e, digests[e.digest()])
-		if err != nil {
-			return nil, err
-		}
-		in.Others = others[e.Digest]
-		out = append(out, in)
-	}
-	return out, nil
-}
-
-// inDigest says where the entry is; digest is nil if it was forgotten for good.
-func (n *Notifier) inDigest(ctx context.Context, e *digestEntry, digest *jobRow) (InDigest, error) {
-	in := InDigest{RecipientRef: e.RecipientRef, Digest: Coordinates{digestPartition(e.Kind), e.Digest}, Reason: ReasonArtifactMissing}
-	if digest == nil || digest.IsStub() {
-		return in, nil
-	}
-	in.On, in.Status, in.Reason = digest.DigestOn, digest.Status, ""
-	if w := n.registry.lookup(e.Kind).windows; w != nil {
-		in.On = in.On.In(w.in(e.Recipient.Zone))
-	}
-	if digest.Frozen.isZero() {
-		return in, nil
-	}
-	f, err := thaw(ctx, n.store.Blobs(), digest.Frozen)
-	if errors.Is(err, storage.ErrNotFound) { // collected with what it was for
-		return in, nil
-	}
-	in.Named = e.ID <= f.Last
-	for _, l := range f.Left {
-		if l.Entry == e.Key {
-			in.Reason, in.Named = cmp.Or(l.Reason, StatusSkipped), false
-		}
-	}
-	return in, err
 }
 
 // entryRule forgets entries once their digest is forgotten.

@@ -108,7 +108,7 @@ func (n *Notifier) WakeJob(ctx context.Context, tx storage.Tx, read *jobRow) err
 // CancelMessages cancels a campaign's messages in pages of a size, since those of
 // the pass are too large for a story.
 func (n *Notifier) CancelMessages(ctx context.Context, tx storage.Tx, j *messagingJobRow, size int) error {
-	return n.sender().cancelMessages(ctx, tx, j, size)
+	return n.campaigns().cancelMessages(ctx, tx, j, size)
 }
 
 // Tell tells subscribers of messages in a transaction, which may roll back.

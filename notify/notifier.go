@@ -263,7 +263,7 @@ func (n *Notifier) Passes() []work.Pass {
 		work.New(n.store, n.generator().schedulerSpec()),
 		work.Prepared(work.New(n.store, n.generator().generatorSpec()), n.prepareHashKey),
 		work.Prepared(work.New(n.store, n.generator().campaignSpec()), n.prepareHashKey),
-		work.New(n.store, n.sender().cancelSpec()),
+		work.New(n.store, n.campaigns().cancelSpec()),
 		work.Prepared(work.New(n.store, n.sender().distributorSpec()), n.environment.prepare),
 		work.Prepared(work.New(n.store, n.sender().resolveSpec()), n.environment.prepare),
 		n.tracker().trackerPass(),

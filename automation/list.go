@@ -1,0 +1,115 @@
+package automation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// historian is a dispatcher that keeps the traces of runs, such as
+// *notify.Notifier.
+type historian interface {
+	AutomationJobs(ctx context.Context, tx storage.Tx, scope Scope, sourceType, source string, p storage.Page) ([]notify.AutomationJob, string, error)
+}
+
+// History lists the runs of due work about a source that led to a delivery: one
+// trace for each, written once when it was dispatched (Automation & Reminders,
+// "AutomationJob"). It goes on after the row of a run was archived. Pages are in
+// the order of keys, which is not that of time, and it says where the next one
+// begins; empty after the last.
+// Explain tells the story of a single row. The error says so if the dispatcher
+// keeps no traces.
+//
+//spec:a-008
+func (s Support) History(ctx context.Context, scope Scope, source Source, p storage.Page) ([]notify.AutomationJob, string, error) {
+	out, ok := s.out.(historian)
+	if !ok {
+		return nil, "", errors.New("automation: History: the dispatcher keeps no traces of runs")
+	}
+	jobs, next, err := out.AutomationJobs(ctx, s.tx, scope, source.Type, source.ID, p)
+	if err != nil {
+		return nil, "", fmt.Errorf("automation: History: %w", err)
+	}
+	return jobs, next, nil
+}
+
+// Planned lists what is planned for a person: the open rows, and those on hold, whose
+// candidates named them, the next moment first, with where the next page begins; empty
+// after the last. A row that is new or moves while somebody pages may be missed or come
+// twice. An After of the caller's own making is [storage.ErrPage]. To stop them all,
+// see [Support.Bulk] and [Selection].Person.
+func (s Support) Planned(ctx context.Context, scope Scope, person string, p storage.Page) (planned []Schedule, next string, err error) {
+	if person == "" {
+		return nil, "", errors.New("automation: Planned: no person")
+	}
+	return s.page(ctx, "Planned", scope, p, driver.Query{
+		Where: []driver.Cond{driver.Eq("person", person), driver.NotNull("scheduled_on"), open()}, OrderBy: "scheduled_on",
+	})
+}
+
+// Subject says what [Support.Schedules] is asked about: one of the two.
+type Subject struct {
+	Person string // an id of the host's, as in [Candidate].Person
+	Source Source
+}
+
+// Schedules lists all rows of a person or a source, ended ones too, by their moment:
+// with coming those that are due after at, the next first; else those due at it or
+// before, the last first. It says where the next page begins; empty after the last. A
+// row that is new or moves while somebody pages may be missed or come twice.
+func (s Support) Schedules(ctx context.Context, scope Scope, of Subject, at time.Time, coming bool, p storage.Page) (rows []Schedule, next string, err error) {
+	q := driver.Query{Where: []driver.Cond{driver.AtMost("scheduled_on", at)}, OrderBy: "scheduled_on", Desc: true}
+	if coming {
+		q = driver.Query{Where: []driver.Cond{driver.Greater("scheduled_on", at)}, OrderBy: "scheduled_on"}
+	}
+	switch {
+	case (of.Person == "") == (of.Source == Source{}):
+		return nil, "", errors.New("automation: Schedules: a Person or a Source is required, and not both")
+	case of.Person != "":
+		q.Where = append(q.Where, driver.Eq("person", of.Person))
+		return s.page(ctx, "Schedules", scope, p, q)
+	case of.Source.Type == "" || of.Source.ID == "":
+		return nil, "", errors.New("automation: Schedules: Source needs Type and ID")
+	}
+	return s.list(ctx, "Schedules", func(from driver.Reader) ([]*scheduleRow, string, error) {
+		ranges, err := ofSource(ctx, from, scope, of.Source)
+		if err != nil {
+			return nil, "", err
+		}
+		return among(ctx, from, scope, ranges, p, q)
+	})
+}
+
+// Held lists the rows that are on hold for a reason, those that were made first first.
+// See Release, Retry, Cancel and Bulk.
+func (s Support) Held(ctx context.Context, scope Scope, reason Reason, p storage.Page) (rows []Schedule, next string, err error) {
+	if reason == "" {
+		return nil, "", errors.New("automation: Held: no reason")
+	}
+	return s.page(ctx, "Held", scope, p, driver.Query{
+		Where: []driver.Cond{driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", string(reason))}, OrderBy: "id",
+	})
+}
+
+func (s Support) page(ctx context.Context, what string, scope Scope, p storage.Page, q driver.Query) ([]Schedule, string, error) {
+	return s.list(ctx, what, func(from driver.Reader) ([]*scheduleRow, string, error) {
+		return schedules.Page(ctx, from, scope, p, q)
+	})
+}
+
+func (s Support) list(ctx context.Context, what string, read func(driver.Reader) ([]*scheduleRow, string, error)) (out []Schedule, next string, err error) {
+	err = s.read(ctx, func(from driver.Reader) error {
+		rows, after, err := read(from)
+		out, next = views(rows), after
+		return err
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("automation: %s: %w", what, err)
+	}
+	return out, next, nil
+}
