@@ -326,7 +326,7 @@ var outgoingKind = &kind[messageRow]{
 var (
 	errNoChannel          = errors.New("Channel is empty")
 	errNoNotificationType = errors.New("NotificationType is empty")
-	errMessageID          = errors.New("MessageID is not the caller's; it is made at random")
+	errMessageID          = errors.New("a MessageID is not the caller's; it is made at random")
 )
 
 // fillOutgoing is for messages of any caller; the generator's are filled from

@@ -86,7 +86,7 @@ func payloadStart(o PayloadOptions) ([]byte, error) {
 	}
 	if o.Channel != "" {
 		if err := checkMethod(channel.Method(o.Channel)); err != nil {
-			return nil, fmt.Errorf("Channel: %w", err)
+			return nil, fmt.Errorf("its Channel: %w", err)
 		}
 	}
 	start := append(mustJSON(payloadHeader{payloadFormat, data.Bytes()}), '\n')
