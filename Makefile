@@ -3,6 +3,7 @@
 GO ?= go
 GOLANGCI_LINT_VERSION := v2.15.0
 GOVULNCHECK_VERSION := v1.9.0
+CYCLONEDX_VERSION := v1.10.0
 LINT_DIR := $(CURDIR)/.tools/golangci-lint-$(GOLANGCI_LINT_VERSION)
 LINT := $(LINT_DIR)/golangci-lint
 
@@ -14,7 +15,15 @@ help: ## list these targets
 
 .PHONY: demo
 demo: ## a school reminds its people: the main job, crash included
-	$(GO) run ./examples/certificate-expiry
+	$(DEMO)
+
+.PHONY: console
+console: ## the demo's database in a browser: who got what, and why
+	$(DEMO) -console localhost:8080
+
+# SQLite is compiled without optimisation: 4 s of a processor instead of 34. Where there is no C
+# compiler Go takes the SQLite in Go by itself.
+DEMO := CGO_CFLAGS=-O0 $(GO) run ./examples/certificate-expiry
 
 .PHONY: setup
 setup:
@@ -65,6 +74,7 @@ test-bench: setup ## all tests of the comparison with the peers
 
 .PHONY: test-examples
 test-examples: setup ## all tests of the examples that are modules of their own
+	cd examples/compose && $(GO) vet ./... && $(GO) test -timeout 10m ./...
 	cd examples/http-service && $(GO) vet ./... && BELFRY_TEST=all $(GO) test -timeout 10m ./...
 	cd examples/transactions && $(GO) vet ./... && BELFRY_TEST=all $(GO) test -timeout 10m ./...
 
@@ -100,6 +110,7 @@ lint: $(LINT) ## golangci-lint, which also holds who may import whom
 	$(LINT) run ./...
 	cd bench && $(LINT) run ./...
 	cd bench/riversqlite && $(LINT) run ./...
+	cd examples/compose && $(LINT) run ./...
 	cd examples/http-service && $(LINT) run ./...
 	cd examples/transactions && $(LINT) run ./...
 	cd storage/pgx && $(LINT) run ./...
@@ -133,3 +144,11 @@ api: ## write the exported API to docs/api.txt
 api-check: ## fail where docs/api.txt is not the exported API
 	@listing=$$($(GO) run ./internal/apilist) && if ! printf '%s\n' "$$listing" | diff -u docs/api.txt -; then \
 		echo "The exported API changed. If that is meant, run: make api"; exit 1; fi
+
+.PHONY: api-since
+api-since: ## which exported names are gone or changed since a tag: TAG=v0.1.0
+	@git show "$(TAG):docs/api.txt" | diff - docs/api.txt | grep '^<' || echo "Nothing is gone or changed since $(TAG)."
+
+.PHONY: sbom
+sbom: ## write belfry-sbom.json: every module that the packages need, with its licence, in CycloneDX
+	$(GO) run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@$(CYCLONEDX_VERSION) mod -type library -licenses -json -output belfry-sbom.json

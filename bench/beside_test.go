@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -24,10 +25,9 @@ type thumbnail struct {
 
 func (thumbnail) Kind() string { return "thumbnail" }
 
-// A program that has River keeps it: a job of River's and a reminder of ours commit
-// together, or not at all. docs/comparing.md shows the transaction.
-func TestRiverBesideBelfryInOneTransaction(t *testing.T) {
-	t.Parallel()
+// riverOn is a client of River's on a database of the test's own.
+func riverOn(t *testing.T) (*pgxpool.Pool, *river.Client[pgx.Tx]) {
+	t.Helper()
 	ctx := t.Context()
 	pool, err := pgxpool.New(ctx, pgtest.DSN(t))
 	if err != nil {
@@ -45,6 +45,43 @@ func TestRiverBesideBelfryInOneTransaction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return pool, jobs
+}
+
+type remindArgs struct {
+	ID      string    `json:"id"`
+	Expires time.Time `json:"expires"`
+}
+
+func (remindArgs) Kind() string { return "remind" }
+
+// A date that moves leaves the job of the old date behind: docs/coming-from.md says so.
+func TestAJobOfRiverStaysWhenItsDateMoves(t *testing.T) {
+	t.Parallel()
+	ctx, id := t.Context(), "first-aid"
+	pool, jobs := riverOn(t)
+	for _, expires := range []time.Time{time.Date(2099, 5, 1, 0, 0, 0, 0, time.UTC), time.Date(2099, 6, 1, 0, 0, 0, 0, time.UTC)} {
+		err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+			_, err := jobs.InsertTx(ctx, tx, remindArgs{ID: id, Expires: expires}, &river.InsertOpts{ScheduledAt: expires.AddDate(0, 0, -30)})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var scheduled int
+	err := pool.QueryRow(ctx, "SELECT count(*) FROM river_job WHERE state = 'scheduled'").Scan(&scheduled)
+	if err != nil || scheduled != 2 {
+		t.Errorf("%d jobs are scheduled, want the old one too: %v", scheduled, err)
+	}
+}
+
+// A program that has River keeps it: a job of River's and a reminder of ours commit
+// together, or not at all. docs/comparing.md shows the transaction.
+func TestRiverBesideBelfryInOneTransaction(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	pool, jobs := riverOn(t)
 	store, err := belfrypgx.New(ctx, pool, &belfrypgx.Options{Migrate: belfrypgx.MigrateAuto})
 	if err != nil {
 		t.Fatal(err)

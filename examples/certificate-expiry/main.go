@@ -5,6 +5,7 @@
 // sends nothing.
 //
 //	go run ./examples/certificate-expiry
+//	go run ./examples/certificate-expiry -console localhost:8080   # looks at its database in a browser
 package main
 
 import (
@@ -15,6 +16,7 @@ import (
 	"log"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -51,6 +53,7 @@ const (
 // settings are the flags, and what the parent tells its worker.
 type settings struct {
 	db, out string
+	console string // looks instead, at this address
 	worker  string // the worker's clock starts here
 	stall   bool   // the worker stops for ever in a call, so that it can be killed there
 }
@@ -59,14 +62,20 @@ func main() {
 	var s settings
 	flag.StringVar(&s.db, "db", "demo/school.db", "SQLite `file`")
 	flag.StringVar(&s.out, "out", "demo/mail", "`folder` for the mails, one .eml each")
+	flag.StringVar(&s.console, "console", "", "show the database in a browser, at `host:port`")
 	flag.StringVar(&s.worker, "worker", "", "for the program itself: work from this `moment` on")
 	flag.BoolVar(&s.stall, "stall", false, "for the program itself: the worker stops in a call")
 	flag.Parse()
-	run := show
-	if s.worker != "" {
-		run = work
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	switch {
+	case s.console != "":
+		check(console(ctx, s, os.Stdout))
+	case s.worker != "":
+		work(ctx, s)
+	default:
+		show(ctx, s)
 	}
-	run(context.Background(), s)
 }
 
 // show is the parent. It tells Belfry of the certificates, lets a worker process
@@ -94,6 +103,7 @@ func show(ctx context.Context, s settings) {
 	} else {
 		fmt.Printf("\nThe mails are in %s. Run it again: it sends nothing more.\n", s.out)
 	}
+	fmt.Println("Why did somebody get a mail, or none? In a browser: make console")
 }
 
 // tellAll tells of every certificate and returns how many reminders lay too far in

@@ -72,7 +72,7 @@ func (s *school) Candidates(_ context.Context, e automation.Event) (all []automa
 	c := s.get(e.Source.ID)
 	for _, days := range []int{30, 7, 1} {
 		all = append(all, automation.Candidate{
-			BusinessUnit: c.Campus, TargetDate: c.Expires, DaysBefore: days, SendAt: "09:00", Zone: c.Zone,
+			BusinessUnit: c.Campus, Person: c.Person, TargetDate: c.Expires, DaysBefore: days, SendAt: "09:00", Zone: c.Zone,
 		})
 	}
 	return all, nil

@@ -1,7 +1,10 @@
 package repotest
 
 import (
+	"bytes"
+	"image/png"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -15,23 +18,57 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// The program in the README is the one that is built and run as a test.
-func TestTheReadmeShowsTheRealHello(t *testing.T) {
+// The front page shows three problems, in code that is built and run as a test, and in few
+// lines.
+func TestTheReadmeSolvesThreeProblemsInCodeThatRuns(t *testing.T) {
 	t.Parallel()
-	_, program, _ := strings.Cut(read(t, "examples/hello/main.go"), "func main() {\n")
+	standsIn(t, 3, []string{"README.md"}, "examples/front/*.go")
 	readme := read(t, "README.md")
-	if !strings.Contains(readme, "func main() {\n"+program) {
-		t.Error("README.md does not show the main function of examples/hello/main.go as it is")
+	snippets := goBlock.FindAllStringSubmatch(readme, -1)
+	if len(snippets) != 3 {
+		t.Errorf("%d snippets", len(snippets))
 	}
-	_, output, _ := strings.Cut(read(t, "examples/hello/main_test.go"), "// Output:\n")
-	output, _, _ = strings.Cut(output, "}")
-	if printed := strings.ReplaceAll(output, "\t// ", "    "); printed == "" || !strings.Contains(readme, "It prints\n\n"+printed+"\n") {
-		t.Errorf("README.md does not show what the program prints:\n%s", printed)
+	for _, s := range snippets {
+		if n := strings.Count(s[1], "\n"); n > 12 {
+			t.Errorf("a snippet has %d lines:\n%s", n, s[1])
+		}
 	}
-	if n := strings.Count(readme, "\n"); n >= 200 {
+	if n := strings.Count(readme, "\n"); n > 120 {
 		t.Errorf("README.md has %d lines", n)
 	}
-	if n := strings.Count(program, "\n"); n > 25 {
+	_, hello, _ := strings.Cut(read(t, "examples/hello/main.go"), "func main() {\n")
+	if n := strings.Count(hello, "\n"); n == 0 || n > 25 {
 		t.Errorf("hello has %d lines", n)
+	}
+}
+
+// The picture is there, can be read, and is small.
+func TestTheReadmeHasASmallPicture(t *testing.T) {
+	t.Parallel()
+	name := regexp.MustCompile(`!\[.+\]\((docs/\w+\.png)\)`).FindStringSubmatch(read(t, "README.md"))
+	if name == nil {
+		t.Fatal("no picture")
+	}
+	text := read(t, name[1])
+	if picture, err := png.DecodeConfig(bytes.NewReader([]byte(text))); err != nil || picture.Width < 800 || len(text) > 150_000 {
+		t.Errorf("%s: %d bytes, %d wide, %v", name[1], len(text), picture.Width, err)
+	}
+}
+
+// A newcomer reads these pages, and no word on them that is for operators.
+func TestTheFirstHourIsShort(t *testing.T) {
+	t.Parallel()
+	words := 0
+	for _, page := range []string{"README.md", "docs/getting-started.md", "docs/coming-from.md"} {
+		words += len(strings.Fields(read(t, page)))
+	}
+	if words > 3000 {
+		t.Errorf("%d words", words)
+	}
+	inner := regexp.MustCompile(`(?i)\b(lease|leases|token|tokens|lane|lanes|input hash)\b`)
+	for _, page := range []string{"README.md", "docs/getting-started.md"} {
+		if found := inner.FindAllString(read(t, page), -1); found != nil {
+			t.Errorf("%s speaks of %q", page, found)
+		}
 	}
 }

@@ -45,18 +45,16 @@ func TestTheTransactionBesideRiverIsOneThatRuns(t *testing.T) {
 	standsIn(t, 1, []string{"docs/comparing.md"}, "bench/*_test.go")
 }
 
-// And for the page about drivers, whose transactions the README shows too.
+// And for the page about drivers.
 func TestSnippetsAboutDriversStandInAnExample(t *testing.T) {
 	t.Parallel()
 	standIn(t, []string{"docs/drivers.md"}, "examples/transactions/*.go")
-	page := read(t, "docs/drivers.md")
-	_, block, _ := strings.Cut(read(t, "README.md"), "\nerr := store.InHostTx(")
-	block, _, _ = strings.Cut("err := store.InHostTx("+block, "```")
-	for line := range strings.Lines(strings.ReplaceAll(block, "err := store", "return store")) {
-		if code, _, _ := strings.Cut(strings.TrimSpace(line), " // "); !strings.Contains(page, code+"\n") {
-			t.Errorf("README.md shows what docs/drivers.md does not: %s", line)
-		}
-	}
+}
+
+// And for the page for who comes from something else.
+func TestSnippetsForWhoComesFromElsewhereStandInExamples(t *testing.T) {
+	t.Parallel()
+	standIn(t, []string{"docs/coming-from.md"}, "examples/coming-from/*.go", "examples/transactions/*.go", "bench/*_test.go")
 }
 
 var jsonBlock = regexp.MustCompile("(?s)```json\n(.*?)```")

@@ -1,0 +1,111 @@
+// Command front is the front page: three problems, each solved by the few lines that the
+// README shows. remind.go moves a date and its reminder in one transaction, send.go sends
+// a receipt with its order, ask.go asks a customer and opens a ticket. It runs on a SQLite
+// file in a temporary folder.
+//
+//	go run ./examples/front
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage/sqlite"
+	"github.com/belfry-go/belfry/survey"
+)
+
+func main() {
+	dir, err := os.MkdirTemp("", "front")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := run(context.Background(), filepath.Join(dir, "app.db"), os.Stdout); err != nil {
+		log.Fatal("front: ", err)
+	}
+}
+
+// app is a program that has a store, and what it does on it.
+type app struct {
+	store     *sqlite.Store
+	reminders *automation.Scheduler
+	out       *notify.Notifier
+	surveys   *survey.Service
+	w         io.Writer
+	link      string // the last one that was mailed
+}
+
+// newApp says once, at the start, what the program can do.
+func newApp(ctx context.Context, file string, clk clock.Clock, w io.Writer) (*app, error) {
+	store, err := sqlite.Open(ctx, file, &sqlite.Options{Clock: clk})
+	if err != nil {
+		return nil, err
+	}
+	a := &app{store: store, w: w}
+	mail := notify.ChannelFunc("email:print", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+		if url := m.Metadata["surveyUrl"]; url != "" {
+			a.link = url
+		}
+		_, err := fmt.Fprintf(w, "%s  to %s: %s\n", clk.Now().Format(time.DateOnly), m.To, m.Subject)
+		return notify.Receipt{ID: m.ID}, err
+	})
+	a.out = notify.New(store, nil, mail)
+	a.reminders = automation.New(store, a.out, nil)
+	a.reminders.Register(automation.ReminderType{
+		Name:       "certificate",
+		Recipients: automation.RecipientFunc(a.holder),
+		Template:   notify.Template{Subject: "Your certificate {{.Source.ID}} expires on {{.TargetDate}}"},
+		Zone:       "Europe/Dublin", SendAt: "09:00",
+	})
+	a.out.Register(notify.Type{Name: "receipt", Renderer: notify.Template{Subject: "We have your order"}, InDoubt: notify.Hold})
+	a.surveys = survey.New(store, &survey.Options{SurveyURL: "https://shop.example/s/{token}"}, mail)
+	a.act()
+	_, err = a.surveys.Publish(ctx, survey.Version{SurveyID: 1, Name: "Delivery", Definition: json.RawMessage(questions)})
+	if err != nil {
+		return nil, err
+	}
+	_, err = store.DB().ExecContext(ctx, `CREATE TABLE certificate (id text PRIMARY KEY, expires date);
+		CREATE TABLE purchase (id text PRIMARY KEY); CREATE TABLE delivery (id text PRIMARY KEY)`)
+	return a, err
+}
+
+// run tells the story of a spring.
+func run(ctx context.Context, file string, w io.Writer) error {
+	clk := clock.NewMock() // a real program leaves the clock out
+	clk.Set(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC))
+	a, err := newApp(ctx, file, clk, w)
+	if err != nil {
+		return err
+	}
+	defer a.store.Close()
+	poller := belfry.NewPoller(a.store, nil, a.reminders, a.out, a.surveys) // poller.Run(ctx) in earnest
+	first, second := automation.Date{Year: 2026, Month: 5, Day: 1}, automation.Date{Year: 2026, Month: 6, Day: 1}
+	for _, step := range []func() error{
+		func() error { return a.renew(ctx, "first-aid", first) },
+		func() error { return a.renew(ctx, "first-aid", first) },  // said again: nothing changes
+		func() error { return a.renew(ctx, "first-aid", second) }, // the date moves
+		func() error { return a.renew(ctx, "forklift", first) },
+		func() error { return a.revoke(ctx, "forklift") },
+		func() error { return a.order(ctx, "1001", "sam", "sam@example.com") },
+		func() error { return a.delivered(ctx, "1001", "sam", "sam@example.com") },
+		func() error { return poller.Drain(ctx) },
+		func() error { return a.answer(ctx) },
+		func() error { clk.Add(70 * 24 * time.Hour); return poller.Drain(ctx) },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
