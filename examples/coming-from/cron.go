@@ -28,6 +28,7 @@ func everyMorning(ctx context.Context, db *sql.DB, today string, send func(to, s
 		return err
 	}
 	for id, email := range due {
+		// … and for each of them
 		if err := send(email, "Your certificate expires in 30 days"); err != nil {
 			return err
 		}
