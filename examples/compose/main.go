@@ -71,7 +71,12 @@ func run(ctx context.Context, dsn, server, addr string) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return p.poller.Run(ctx) })
 	group.Go(func() error { return p.ask(ctx, time.NewTicker(time.Second)) })
-	group.Go(func() error { return site.Serve(listener) })
+	group.Go(func() error {
+		if err := site.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
 	group.Go(func() error { <-ctx.Done(); return site.Close() })
 	return group.Wait()
 }
