@@ -30,6 +30,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/smtp"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/postgres"
@@ -88,7 +89,7 @@ type program struct {
 	metrics http.Handler
 }
 
-func newProgram(store storage.Store, mail notify.Channel) (*program, error) {
+func newProgram(store storage.Store, mail channel.Channel) (*program, error) {
 	registry := prometheus.NewRegistry()
 	reader, err := exporter.New(exporter.WithRegisterer(registry))
 	if err != nil {

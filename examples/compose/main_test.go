@@ -16,7 +16,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -148,9 +148,9 @@ var (
 func TestTheExporterNamesMetricsAsTheRulesDo(t *testing.T) {
 	t.Parallel()
 	sent := make(chan struct{}, 1)
-	p, err := newProgram(memory.New(nil), notify.ChannelFunc(mailKey, func(context.Context, notify.Message) (notify.Receipt, error) {
+	p, err := newProgram(memory.New(nil), channel.Func(mailKey, func(context.Context, channel.Message) (channel.Receipt, error) {
 		sent <- struct{}{}
-		return notify.Receipt{ID: "1"}, nil
+		return channel.Receipt{ID: "1"}, nil
 	}))
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/sqlite"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -53,12 +54,12 @@ func newApp(ctx context.Context, file string, clk clock.Clock, w io.Writer) (*ap
 		return nil, err
 	}
 	a := &app{store: store, w: w}
-	mail := notify.ChannelFunc("email:print", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	mail := channel.Func("email:print", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		if url := m.Metadata["surveyUrl"]; url != "" {
 			a.link = url
 		}
 		_, err := fmt.Fprintf(w, "%s  to %s: %s\n", clk.Now().Format(time.DateOnly), m.To, m.Subject)
-		return notify.Receipt{ID: m.ID}, err
+		return channel.Receipt{ID: m.ID}, err
 	})
 	a.out = notify.New(store, nil, mail)
 	a.reminders = automation.New(store, a.out, nil)
