@@ -16,6 +16,7 @@ func everyMorning(ctx context.Context, db *sql.DB, today string, send func(to, s
 	if err != nil {
 		return err
 	}
+	defer rows.Close()
 	due := map[string]string{}
 	for rows.Next() {
 		var id, email string

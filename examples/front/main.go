@@ -9,6 +9,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -29,10 +30,10 @@ import (
 func main() {
 	dir, err := os.MkdirTemp("", "front")
 	if err != nil {
-		log.Fatal(err)
+		log.Fatal("front: ", err)
 	}
-	defer os.RemoveAll(dir)
-	if err := run(context.Background(), filepath.Join(dir, "app.db"), os.Stdout); err != nil {
+	err = run(context.Background(), filepath.Join(dir, "app.db"), os.Stdout)
+	if err := errors.Join(err, os.RemoveAll(dir)); err != nil {
 		log.Fatal("front: ", err)
 	}
 }
