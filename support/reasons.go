@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// reasonPage is docs/reason-codes.md, which is printed from the comments in the code.
+// reasonPage is reason-codes.md, which is printed from the comments in the code.
 //
 //go:embed reason-codes.md
 var reasonPage string
@@ -18,7 +18,7 @@ type Code struct {
 	Means   string
 }
 
-// Codes are all reason codes, in the order of docs/reason-codes.md. Hosts, channels and
+// Codes are all reason codes, in the order of reason-codes.md. Hosts, channels and
 // revalidators add their own, which are not among them.
 func Codes() []Code { return codes() }
 
