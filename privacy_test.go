@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,11 +18,14 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/report"
+	"github.com/belfry-go/belfry/automation/settings"
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/erase"
 	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
@@ -28,6 +33,7 @@ import (
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
+	"github.com/belfry-go/belfry/storage/sqlite"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -203,7 +209,7 @@ func (o *office) rows() map[string]string {
 	out := map[string]string{}
 	o.need(o.store.View(o.t.Context(), func(from driver.Reader) error {
 		clear(out)
-		for _, s := range slices.Concat(driver.Schemas(), notify.Schemas(), gate.Schemas(), outbox.Schemas(), forget.Schemas(), erase.Schemas(), automation.Schemas(), survey.Schemas()) {
+		for _, s := range slices.Concat(driver.Schemas(), notify.Schemas(), gate.Schemas(), outbox.Schemas(), forget.Schemas(), erase.Schemas(), automation.Schemas(), survey.Schemas(), report.Schemas(), settings.Schemas()) {
 			rows, err := from.Select(o.t.Context(), s, driver.Everywhere(), driver.Query{Limit: 10_000})
 			if err != nil {
 				return err
@@ -479,6 +485,182 @@ func TestRemindersAndSurveysOfAPersonAreErased(t *testing.T) {
 		}
 	})
 }
+
+// Whoever is a recipient of a report or a subscriber in a setting is taken out of it, and
+// shown what it says of them; of others nothing is changed, nor shown.
+func TestAPersonIsErasedFromReportsAndSettings(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		ctx, scope, o := t.Context(), storage.Scope("north"), newOffice(t, store, clk)
+		kept := settings.New(store, nil)
+		out := notify.New(store, &notify.Options{Catalogue: kept.Catalogue(func(context.Context, settings.NotificationSetting) ([]notify.Recipient, error) { return nil, nil })}, o.mails)
+		reminders := automation.New(store, out, &automation.Options{Settings: kept})
+		reports := report.New(store, reminders, out, nil)
+		capital := notify.Recipient{Channel: "email:test", Address: strings.ToUpper(canary.mail())}
+		for guid, to := range map[string][]notify.Recipient{
+			"both": {canary.recipient(), other.recipient(), canary.stranger(), capital}, "alone": {canary.recipient()}, "other": {other.recipient()},
+		} {
+			_, err := reports.Create(ctx, report.Subscription{
+				Scope: scope, GUID: guid, Type: "sales", Name: "sales", Cadence: automation.Recurrence{Cron: "0 9 * * 5"}, Zone: "UTC", Recipients: to,
+			})
+			o.need(err)
+		}
+		for typ, who := range map[string][]string{
+			"both": {canary.ref(), canary.inbox(), canary.mail(), strings.ToUpper(canary.mail()), "badge:" + string(canary), other.ref(), "role:manager"},
+			"none": {other.mail()},
+		} {
+			_, err := kept.SaveNotification(ctx, settings.NotificationSetting{Scope: scope, Type: typ, Enabled: true, Subscribers: who})
+			o.need(err)
+		}
+		before := o.rows()
+		if of := tell(before, canary); of["report_subscription"] != 2 || of["notification_setting"] != 1 {
+			t.Fatal("before: ", of)
+		}
+		who := canary.person()
+		who.Entities = []belfry.Entity{{Type: "badge", ID: string(canary)}}
+		privacy := belfry.NewPoller(store, nil, reminders, out, survey.New(store, nil)).Privacy()
+		var shown strings.Builder
+		o.need(privacy.Export(ctx, &shown, scope, who))
+		if text := shown.String(); strings.Contains(text, string(other)) || strings.Contains(text, "manager") || strings.Count(text, `{"table":`) != 3 {
+			t.Errorf("shown: %s", text)
+		}
+		dry, err := privacy.Preview(ctx, scope, who)
+		o.need(err)
+		done, err := privacy.Erase(ctx, scope, who, dpo)
+		o.need(err)
+		for table, want := range map[string]int{"report_subscription": 2, "notification_setting": 1} {
+			if done.Tables[table].Cut != want || dry.Tables[table] != done.Tables[table] {
+				t.Errorf("%s: %+v, and %+v by the dry run", table, done.Tables[table], dry.Tables[table])
+			}
+		}
+		for _, k := range done.Kept {
+			if strings.HasPrefix(k.Table, "all of") {
+				t.Errorf("%+v", k)
+			}
+		}
+		clk.Add(time.Hour)
+		o.need(belfry.NewPoller(store, nil, reminders, out, survey.New(store, nil)).Drain(ctx))
+		after := o.rows()
+		if of := tell(after, canary); len(of) > 0 {
+			t.Errorf("left: %v", of)
+		}
+		left, err := reports.Subscription(ctx, scope, "both")
+		if err != nil || fmt.Sprint(left.Recipients) != fmt.Sprint([]notify.Recipient{other.recipient()}) {
+			t.Errorf("%+v, %v", left, err)
+		}
+		setting, err := kept.Notification(ctx, scope, "both", "")
+		if err != nil || fmt.Sprint(setting.Subscribers) != fmt.Sprint([]string{other.ref(), "role:manager"}) {
+			t.Errorf("%+v, %v", setting, err)
+		}
+		for row, was := range before {
+			if strings.Contains(was, string(other)) && !strings.Contains(strings.ToLower(was), string(canary)) && after[row] != was {
+				t.Errorf("%s is changed:\n%s\n%s", row, was, after[row])
+			}
+		}
+	})
+}
+
+// A link that was sent to an address and names nobody is found by the address, in any
+// spelling; one that names somebody else is theirs.
+func TestALinkToAnAddressAloneIsErased(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		ctx, o := t.Context(), newOffice(t, store, clk)
+		surveys := survey.New(store, &survey.Options{SurveyURL: "https://school.example/s/{token}"}, o.mails)
+		_, err := surveys.Publish(ctx, survey.Version{SurveyID: 1, Name: "visit", IntegrationID: "visit", Definition: json.RawMessage(visitForm)})
+		o.need(err)
+		ids := map[string]string{}
+		for name, to := range map[string]survey.Recipient{
+			"as it is": {Address: canary.mail()}, "spelled": {Address: " Zinnober@EXAMPLE.com"}, "undeliverable": {Address: string(canary)},
+			"other": {Address: other.mail()}, "shared": {Address: canary.mail(), CustomerRef: other.ref()},
+		} {
+			got, err := surveys.Ingest(ctx, survey.Batch{EventKind: "visit", Items: []survey.Item{{
+				Payload: json.RawMessage(fmt.Sprintf(`{"wip":%q}`, name)), Recipient: to,
+			}}})
+			o.need(err)
+			ids[name] = got.Items[0].Instances[0].PublicID
+		}
+		poller := belfry.NewPoller(store, nil, surveys)
+		o.need(poller.Drain(ctx))
+		for _, name := range []string{"as it is", "shared"} {
+			link, err := surveys.Link(ctx, "", ids[name])
+			o.need(err)
+			_, err = surveys.Submit(ctx, link[strings.LastIndex(link, "/")+1:], survey.Response{Answers: json.RawMessage(`{"rate": 7, "words": "by ` + name + `"}`)})
+			o.need(err)
+		}
+		who := canary.person()
+		who.Addresses = append(who.Addresses, belfry.PersonAddress{Method: "email", Address: string(canary)})
+		var shown strings.Builder
+		o.need(poller.Privacy().Export(ctx, &shown, "", who))
+		if text := shown.String(); strings.Count(text, `{"table":"survey_instance"`) != 3 || !strings.Contains(text, `"survey_response"`) || strings.Contains(text, "by shared") {
+			t.Errorf("shown: %s", text)
+		}
+		report, err := poller.Privacy().Erase(ctx, "", who, dpo)
+		if err != nil || report.Tables["survey_instance"].Cut != 3 {
+			t.Errorf("%+v, %v", report.Tables, err)
+		}
+		clk.Add(time.Hour) // the row of the erasure has the person until then
+		o.need(poller.Drain(ctx))
+		for _, line := range o.rows() {
+			low := strings.ToLower(line)
+			if strings.Contains(low, "by as it is") || strings.Contains(low, string(canary)) && !strings.Contains(low, other.ref()) {
+				t.Errorf("left: %s", line)
+			}
+		}
+		for name, id := range ids {
+			link, err := surveys.Link(ctx, "", id)
+			if theirs := name == "other" || name == "shared"; theirs != (err == nil) {
+				t.Errorf("%s: %q, %v", name, link, err)
+			}
+		}
+	})
+}
+
+// SQLite leaves what was deleted in free pages and in its log. VACUUM and a checkpoint
+// are what takes the last byte of a person from the files, as docs/operations.md says.
+func TestAfterAVacuumNoByteOfAPersonIsInTheFilesOfSQLite(t *testing.T) {
+	testlevel.Need(t, testlevel.All)
+	t.Parallel()
+	clk, path := clock.NewMock(), filepath.Join(t.TempDir(), "app.db")
+	clk.Set(storetest.Start)
+	store, err := sqlite.Open(t.Context(), path, &sqlite.Options{Clock: clk})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	o := newOffice(t, store, clk)
+	o.fillBoth()
+	told := func(who somebody) (n int) {
+		for _, name := range []string{path, path + "-wal"} {
+			all, err := os.ReadFile(name)
+			o.need(err)
+			n += bytes.Count(bytes.ToLower(all), []byte(who))
+		}
+		return n
+	}
+	before := told(canary)
+	_, err = o.poller.Privacy().Erase(t.Context(), "", canary.person(), dpo)
+	o.need(err)
+	clk.Add(time.Hour)
+	o.drain()
+	o.collect()
+	erased := told(canary)
+	for _, statement := range []string{"VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"} {
+		_, err := store.DB().ExecContext(t.Context(), statement)
+		o.need(err)
+	}
+	t.Logf("the person is there %d times, %d times after the erasure, %d times after VACUUM", before, erased, told(canary))
+	if before == 0 || told(canary) != 0 || told(other) == 0 {
+		t.Errorf("%d times before, %d after VACUUM; the other %d", before, told(canary), told(other))
+	}
+}
+
+// visitForm asks after a visit.
+const visitForm = `{"questions": [
+		{"id": "rate", "type": "rating", "min": 1, "max": 10, "required": true},
+		{"id": "words", "type": "longText"}],
+	"triggers": [{"id": "visit", "enabled": true, "eventKind": "visit", "dedupRecipe": ["templateId", "candidate.wip"],
+		"schedule": {"initialDelay": "0d", "reminders": ["1d"]}, "channel": "email:test"}]}`
 
 func ExamplePrivacy_Erase() {
 	ctx, clk := context.Background(), clock.NewMock()

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/belfry-go/belfry/internal/work"
 )
 
 // registry holds what is registered; bound copies of a scheduler share it.
@@ -24,7 +26,8 @@ type registry struct {
 	added     chan struct{} // closed when a name is registered, and replaced
 	guarding  bool          // a type is under the ownership guard
 
-	reportPage ReportPage // nil: the subscriptions of reports are not looked after here
+	reportPage   ReportPage // nil: the subscriptions of reports are not looked after here
+	reportPasses []work.Pass
 
 	leaseLosses atomic.Int64 // rows taken over from other workers
 }
@@ -261,13 +264,20 @@ func (m keeping) old(r *scheduleRow, now time.Time) bool {
 	return !r.EndedOn.After(now.Add(-m.After))
 }
 
-func (r *registry) scanReports(read ReportPage) {
+func (r *registry) scanReports(read ReportPage, passes []work.Pass) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.reportPage = read
+	r.reportPage, r.reportPasses = read, passes
 	r.keep()
 	close(r.added)
 	r.added = make(chan struct{})
+}
+
+// passesOfReports are those that came with them.
+func (r *registry) passesOfReports() []work.Pass {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.reportPasses
 }
 
 // subscriptions is how those of reports are read, if they are looked after here.

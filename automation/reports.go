@@ -23,10 +23,13 @@ type ReportPage func(ctx context.Context, from driver.Reader, scope Scope, p sto
 
 // ScanReports makes a Poller look after the next runs of the subscriptions that read
 // gives, every six hours in each scope that [Scheduler.KeepReports] was called for:
-// package automation/report calls it. Where it is called again the last read counts.
+// package automation/report calls it. Where it is called again the last read counts. The
+// passes are beside those of s.
 //
 //spec:a-101
-func (s *Scheduler) ScanReports(read ReportPage) { s.registry.scanReports(read) }
+func (s *Scheduler) ScanReports(read ReportPage, passes ...work.Pass) {
+	s.registry.scanReports(read, passes)
+}
 
 // KeepReports has the subscriptions of a scope looked after, from the transaction on
 // that s is bound to.

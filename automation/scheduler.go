@@ -47,6 +47,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -185,9 +186,14 @@ func (s *core) now() time.Time { return driver.Now(s.store) }
 // Passes is what a Poller runs: the one that puts on hold what no process can claim, the
 // pass over due rows of the types that are registered here, the same for runs of reports,
 // the one that reconciles the types with a [Scan], and the one that deletes old rows. The
-// last three rest while there is nothing for them.
+// last three rest while there is nothing for them. Those of settings and reports come with
+// it.
 func (s *Scheduler) Passes() []work.Pass {
-	return []work.Pass{s.worker().unservedPass(), s.worker().duePass(), reportPass{s.core}, reconcilePass{s.core}, forget.Pass(s.store, "automation.retention", s.keeper().forgetting), erase.Pass(s.keeper().erasing())}
+	own := []work.Pass{
+		s.worker().unservedPass(), s.worker().duePass(), reportPass{s.core}, reconcilePass{s.core},
+		forget.Pass(s.store, "automation.retention", s.keeper().forgetting), erase.Pass(s.keeper().erasing()),
+	}
+	return slices.Concat(own, work.PassesOf(s.opts.Settings), s.registry.passesOfReports())
 }
 
 // States gives the state machines of this package, for the documentation.

@@ -140,8 +140,8 @@ const recipientFormat = "belfry-recipient-1"
 // RecipientHash is the RecipientKeyHash (Communication - System architecture,
 // "OutgoingMessage + send claim"): the first 20 bytes, in 40 lower-case hex
 // digits, of a hash over the length-prefixed recipient identity, delivery
-// method and normalised destination (E.164 for phones, lower-cased domain for
-// mail). Never give it display text: a changed name must not make a second
+// method and normalised destination (E.164 for phones, lower case and a domain in
+// Punycode for mail). Never give it display text: a changed name must not make a second
 // message.
 //
 // With a key the hash is HMAC-SHA-256 under it. Without one (nil or empty) it

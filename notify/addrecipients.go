@@ -95,7 +95,7 @@ func (r Recipient) identity() identity {
 	if err != nil {
 		address = r.Address
 	}
-	return identity{r.Ref, method, address, r.Inbox}
+	return identity{r.Ref, method, spelling.Folded(method, address), r.Inbox}
 }
 
 // without are those of some that the job does not have, each once.

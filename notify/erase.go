@@ -10,7 +10,6 @@ import (
 	"github.com/belfry-go/belfry/internal/frequency"
 	"github.com/belfry-go/belfry/internal/outage"
 	"github.com/belfry-go/belfry/internal/spelling"
-	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -28,8 +27,8 @@ var (
 type somebody struct {
 	erase.Subject
 	n *core
-	// spellings are their addresses, as rows may have them.
-	spellings []Destination
+	// addresses are in the spelling that their hashes are of.
+	addresses []Destination
 }
 
 func (n *core) somebody(s erase.Subject) somebody {
@@ -38,11 +37,11 @@ func (n *core) somebody(s erase.Subject) somebody {
 		raw := strings.TrimSpace(a.Address)
 		some := []string{raw} // one that cannot be delivered to is stored as it is
 		if address, err := spelling.Of(a.Method, raw); err == nil {
-			some = append(some, address, spelling.Folded(a.Method, address))
+			some = append(some, address)
 		}
 		for _, address := range some {
-			if d := (Destination{a.Method, address}); !slices.Contains(out.spellings, d) {
-				out.spellings = append(out.spellings, d)
+			if d := (Destination{a.Method, spelling.Folded(a.Method, address)}); !slices.Contains(out.addresses, d) {
+				out.addresses = append(out.addresses, d)
 			}
 		}
 	}
@@ -52,8 +51,8 @@ func (n *core) somebody(s erase.Subject) somebody {
 // hashes stand for the addresses beside a ref, under the present key and the former ones.
 func (s somebody) hashes(ref string) (out []string) {
 	for _, key := range append([][]byte{s.n.options.HashKey}, s.n.options.FormerHashKeys...) {
-		for _, d := range s.spellings {
-			if h := keys.RecipientHash(key, ref, d.Method, d.Address); !slices.Contains(out, h) {
+		for _, d := range s.addresses {
+			if h := spelling.Hash(key, ref, d.Method, d.Address); !slices.Contains(out, h) {
 				out = append(out, h)
 			}
 		}
@@ -72,8 +71,14 @@ func (s somebody) is(r Recipient) bool {
 		return false
 	}
 	id := r.identity()
-	return slices.Contains(s.spellings, Destination{id.method, id.address}) ||
-		slices.Contains(s.spellings, Destination{id.method, spelling.Folded(id.method, id.address)})
+	return slices.Contains(s.addresses, Destination{id.method, id.address})
+}
+
+// IsPerson tells which recipients are a person, for whoever else keeps recipients: those
+// who name the Ref and, of those who name none, whoever has the inbox or the address, in
+// any spelling.
+func IsPerson(p erase.Person) func(Recipient) bool {
+	return (*core)(nil).somebody(erase.Subject{Person: p}).is
 }
 
 // about reports whether something of the host's is about this person alone.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/erase"
-	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -34,7 +34,7 @@ func (s somebody) marked() (out []*suppressionRow) {
 			out = append(out, &suppressionRow{AddressHash: hash, HashKey: s.n.hashKey, Reason: channel.Erased, Since: now, Source: sourceSupport})
 		}
 	}
-	for _, d := range s.spellings {
+	for _, d := range s.addresses {
 		for _, hash := range s.n.addressHashes(d.Method, d.Address) {
 			if slices.ContainsFunc(out, func(o *suppressionRow) bool { return o.AddressHash == hash }) {
 				continue
@@ -54,7 +54,7 @@ func (s somebody) marked() (out []*suppressionRow) {
 func (n *core) refHashes(ref string) []string {
 	out := []string{n.recipientHash(ref, "", "")}
 	for _, key := range n.options.FormerHashKeys {
-		out = append(out, keys.RecipientHash(key, ref, "", ""))
+		out = append(out, spelling.Hash(key, ref, "", ""))
 	}
 	return out
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
-	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -198,6 +198,8 @@ func (n Contacts) RotateHashKey(ctx context.Context, by By, opts *RotateOptions)
 	return nil
 }
 
+// recipientHash stands for a recipient in keys of messages: one mailbox is one, in any
+// spelling.
 func (n *core) recipientHash(ref, method, address string) string {
-	return keys.RecipientHash(n.options.HashKey, ref, method, address)
+	return spelling.Hash(n.options.HashKey, ref, method, address)
 }

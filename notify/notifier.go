@@ -256,9 +256,10 @@ func (n *core) newMessageID() (string, error) {
 	return hex.EncodeToString(id), nil
 }
 
-// Passes are the passes over the tables of this package, for a poller.
+// Passes are the passes over the tables of this package, for a poller, and those of its
+// Catalogue.
 func (n *Notifier) Passes() []work.Pass {
-	return []work.Pass{
+	return append([]work.Pass{
 		n.unservedPass(),
 		work.New(n.store, n.generator().schedulerSpec()),
 		work.Prepared(work.New(n.store, n.generator().generatorSpec()), n.prepareHashKey),
@@ -270,7 +271,7 @@ func (n *Notifier) Passes() []work.Pass {
 		n.box.Pass(),
 		forget.Pass(n.store, "notify.retention", n.forgetting),
 		erase.Pass(n.erasing()),
-	}
+	}, work.PassesOf(n.options.Catalogue)...)
 }
 
 // Notify makes sure of a job and of its schedule, in one transaction: that of a bound

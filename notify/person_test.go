@@ -8,8 +8,10 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/notifytest"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -66,6 +68,53 @@ func TestAllThatAPersonGotIsListedNewestFirst(t *testing.T) {
 		}
 		if _, _, err := out.Support().MessagesOf(ctx, "north", notify.Recipient{}, storage.Page{}); err == nil {
 			t.Error("nobody is named, and there is no error")
+		}
+	})
+}
+
+// However an address was spelled when a message was asked for, and however it is spelled
+// in the question: one mailbox is one recipient, who gets one message.
+func TestAnAddressIsOneRecipientInAnySpelling(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		ctx, mails := t.Context(), notifytest.NewRecorder()
+		out := notify.New(store, &notify.Options{HashKey: []byte("key")}, mails)
+		out.Register(notify.Type{Name: "news", Renderer: notify.Template{Text: "hello"}})
+		spellings := []string{"sam.oak@example.com", "Sam.Oak@Example.com", "SAM.OAK@EXAMPLE.COM"}
+		for i, address := range spellings {
+			clk.Add(time.Minute)
+			_, err := out.EnsureOutgoingMessage(ctx, nil, notify.OutgoingMessage{
+				Channel: mails.Key(), PartitionKey: fmt.Sprint("job-", i), NotificationType: "news", Address: address,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		var both []notify.Recipient
+		for _, address := range spellings {
+			both = append(both, notify.Recipient{Channel: mails.Key(), Address: address})
+		}
+		job := notify.Job{Type: "news", PartitionKey: "course", RowKey: "7", Recipients: both}
+		if _, err := out.Notify(ctx, job, time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := belfry.NewPoller(store, nil, out).Drain(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for _, address := range spellings {
+			got, _, err := out.Support().MessagesOf(ctx, "", notify.Recipient{Channel: mails.Key(), Address: address}, storage.Page{})
+			if err != nil || len(got) != len(spellings)+1 {
+				t.Errorf("%s: %d messages, %v", address, len(got), err)
+			}
+		}
+		given := 0 // a mail goes to the spelling that was given
+		for _, m := range mails.Messages() {
+			if m.To == "Sam.Oak@example.com" {
+				given++
+			}
+		}
+		if all := mails.Messages(); len(all) != len(spellings)+1 || given != 1 {
+			t.Errorf("%d mails, %d to the second spelling", len(all), given)
 		}
 	})
 }

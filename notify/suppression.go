@@ -10,7 +10,6 @@ import (
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/internal/work"
-	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -80,17 +79,17 @@ var suppressions = driver.Define[suppressionRow]("suppression").Grows(driver.Wit
 	Kept(driver.Always, "without it a dead or complaining address would be written to").
 	Erased("stays, as a hash")
 
-// addressHash stands for an address in the suppression list. It is not that of
-// message keys, which says something of the recipient too.
+// addressHash stands for an address in the suppression list, and for a recipient who has
+// no Ref.
 func (n *core) addressHash(method, address string) string {
-	return keys.RecipientHash(n.options.HashKey, "", method, spelling.Folded(method, address))
+	return n.recipientHash("", method, address)
 }
 
 // addressHashes stand for an address under the present key, and the former ones.
 func (n *core) addressHashes(method, address string) []string {
 	out := []string{n.addressHash(method, address)}
 	for _, key := range n.options.FormerHashKeys {
-		out = append(out, keys.RecipientHash(key, "", method, spelling.Folded(method, address)))
+		out = append(out, spelling.Hash(key, "", method, address))
 	}
 	return out
 }

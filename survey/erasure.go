@@ -2,14 +2,17 @@ package survey
 
 import (
 	"context"
+	"strings"
 
 	"github.com/belfry-go/belfry/internal/erase"
+	"github.com/belfry-go/belfry/internal/spelling"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // erasing is the part of this package in the erasure of a person, whose Ref is the
-// CustomerRef.
+// CustomerRef; links without one are known by their address.
 func (s *core) erasing() erase.Part { return erase.Part{Name: "survey", Rules: erasures} }
 
 // byErasure is who the log of an instance names.
@@ -37,8 +40,8 @@ func erasures() []erase.Rule {
 		}),
 		erase.Of(erase.Spec[instanceRow]{
 			Table: instances, Audited: true, Ways: instancesOf, Most: 3, // of up to two hundred answers each
-			CutFrom: []string{"metadata", "customer_ref", "recipient_address", "recipient_locale"},
-			Keeps:   map[string]string{"key": "the same event asks nobody again; links without a CustomerRef are not found by their address"},
+			CutFrom: []string{"metadata", "customer_ref", "recipient_address", "recipient_locale", "recipient_hash"},
+			Keeps:   map[string]string{"key": "the same event asks nobody again"},
 			Judge: func(_ context.Context, _ erase.Subject, _ erase.At, i *instanceRow) (erase.Fate, error) {
 				return erase.Fate{Verdict: erase.Cut}, nil
 			},
@@ -55,9 +58,30 @@ func erasures() []erase.Rule {
 }
 
 // instancesOf are the links that the person was sent.
-func instancesOf(p erase.Subject) []erase.Way[instanceRow] {
-	if p.Ref == "" {
-		return nil
+func instancesOf(p erase.Subject) (out []erase.Way[instanceRow]) {
+	if p.Ref != "" {
+		out = append(out, erase.By(instances, p.Scope, driver.Eq("customer_ref", p.Ref)))
 	}
-	return []erase.Way[instanceRow]{erase.By(instances, p.Scope, driver.Eq("customer_ref", p.Ref))}
+	for _, a := range p.Addresses {
+		out = append(out, erase.By(instances, p.Scope, driver.Eq("recipient_hash", hashOf(a.Method, a.Address))))
+	}
+	return out
+}
+
+// hashOf is by what a link is found that names nobody but an address. It goes with the
+// address, and so needs no key.
+func hashOf(method, address string) string {
+	normal, err := spelling.Of(method, address)
+	if err != nil { // one that cannot be delivered to is stored as it is
+		normal = strings.TrimSpace(address)
+	}
+	return spelling.Hash(nil, "", method, normal)
+}
+
+// hash is that of a recipient without a CustomerRef, and empty of others.
+func (r Recipient) hash(key string) string {
+	if r.CustomerRef != "" {
+		return ""
+	}
+	return hashOf(channel.Method(key), r.Address)
 }

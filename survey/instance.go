@@ -111,9 +111,11 @@ type instanceRow struct {
 	Channel          string          `db:"channel,fixed,plain"`
 	RecipientAddress string          `db:"recipient_address,fixed,address"`
 	RecipientLocale  string          `db:"recipient_locale,fixed,person"`
-	UniqueHash       string          `db:"unique_hash,fixed,plain"`
-	ContactGroup     string          `db:"contact_group,fixed,plain"`
-	CreatedOn        time.Time       `db:"created_on,fixed"`
+	// RecipientHash is of the address, in any spelling, where there is no CustomerRef.
+	RecipientHash string    `db:"recipient_hash,fixed,null,person"`
+	UniqueHash    string    `db:"unique_hash,fixed,plain"`
+	ContactGroup  string    `db:"contact_group,fixed,plain"`
+	CreatedOn     time.Time `db:"created_on,fixed"`
 
 	NextSendOn         time.Time `db:"next_send_on"`
 	NextTryOn          time.Time `db:"next_try_on"`

@@ -184,7 +184,8 @@ func (in *intake) instance(e *event, l listener, hash, key string) (*instanceRow
 		SurveyID: l.row.SurveyID, SurveyVersion: l.row.VersionNumber, BusinessUnit: l.businessUnit, TriggerID: t.ID,
 		TriggeredOn: on, TriggeredBy: "event:" + in.batch.EventKind, Metadata: e.payload, CustomerRef: e.CustomerRef,
 		Channel: t.Channel, RecipientAddress: e.Address, RecipientLocale: e.Locale, UniqueHash: hash, CreatedOn: in.now,
-		NextSendOn: on.Add(time.Duration(t.Schedule.InitialDelay)), RemindersRemaining: len(t.Schedule.Reminders),
+		RecipientHash: e.Recipient.hash(t.Channel),
+		NextSendOn:    on.Add(time.Duration(t.Schedule.InitialDelay)), RemindersRemaining: len(t.Schedule.Reminders),
 	}
 	if t.ExpiresAfter != nil {
 		row.ExpiresOn = on.Add(time.Duration(*t.ExpiresAfter))

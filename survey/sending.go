@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/calls"
+	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/work"
-	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
@@ -292,7 +292,7 @@ func (s asker) attempt(it *sending) notify.Attempt {
 	return notify.Attempt{
 		Scope: r.Scope, MessageID: it.message.ID, Reminds: reminds, Number: it.message.Attempt,
 		NotificationType: NotificationType, BusinessUnit: r.BusinessUnit, Channel: r.Channel, Method: method,
-		RecipientRef: r.CustomerRef, RecipientHash: keys.RecipientHash(hashKey, r.CustomerRef, method, it.message.To),
+		RecipientRef: r.CustomerRef, RecipientHash: spelling.Hash(hashKey, r.CustomerRef, method, it.message.To),
 		Address: it.message.To, Lane: r.Lane, Urgent: r.Lane == storage.LaneUrgent, Now: driver.Now(s.store),
 	}
 }

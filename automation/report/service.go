@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/erase"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -52,8 +53,8 @@ func (t *types) get(name string) (Type, bool) {
 }
 
 // New returns a service on store, whose runs s makes due and out delivers; both
-// work on the same store. The Poller that s is given to runs them. opts may be
-// nil. It panics if another argument is, or on a negative Keep.
+// work on the same store. The Poller that s is given to runs them: make it afterwards, so
+// that it erases people from subscriptions, too. opts may be nil. It panics if another argument is, or on a negative Keep.
 func New(store storage.Store, s *automation.Scheduler, out *notify.Notifier, opts *Options) *Service {
 	if store == nil || s == nil || out == nil {
 		panic("report: New needs a store, a scheduler and a notifier")
@@ -66,7 +67,7 @@ func New(store storage.Store, s *automation.Scheduler, out *notify.Notifier, opt
 		panic("report: New: a negative Keep")
 	}
 	o.Keep = cmp.Or(o.Keep, defaultKeep)
-	s.ScanReports(candidates)
+	s.ScanReports(candidates, erase.Pass(erasing()))
 	return &Service{store: store, scheduler: s, out: out, opts: o, types: &types{byName: map[string]Type{}}}
 }
 

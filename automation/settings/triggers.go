@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -210,6 +211,9 @@ type catalogue struct {
 	settings *Settings
 	resolve  ResolveFunc
 }
+
+// Passes are those of the settings.
+func (c catalogue) Passes() []work.Pass { return c.settings.Passes() }
 
 // Options reads the settings in one statement for each business unit, and resolves the
 // subscribers of each once.

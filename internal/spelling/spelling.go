@@ -11,6 +11,8 @@ import (
 	"github.com/nyaruka/phonenumbers"
 	"golang.org/x/net/idna"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/belfry-go/belfry/keys"
 )
 
 // ErrUnusable never holds the address, which is personal.
@@ -52,8 +54,8 @@ func mailbox(address string) (string, error) {
 // domains are as they are looked up today (UTS 46, nontransitional).
 var domains = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.BidiRule(), idna.VerifyDNSLength(true))
 
-// Folded is an address, in its normal form, as the list of suppressed ones knows it:
-// hardly a server tells mailboxes apart by case, and who has left one has left both.
+// Folded is an address, in its normal form, as it is compared: hardly a server tells
+// mailboxes apart by case, and who has left one has left both.
 func Folded(method, address string) string {
 	if method == "email" {
 		return strings.ToLower(norm.NFC.String(address))
@@ -69,4 +71,10 @@ func phone(address string) (string, error) {
 		return "", ErrUnusable
 	}
 	return phonenumbers.Format(number, phonenumbers.E164), nil
+}
+
+// Hash stands for a recipient, who is the same in every spelling of an address in its
+// normal form. Without a ref it stands for the address.
+func Hash(key []byte, ref, method, normal string) string {
+	return keys.RecipientHash(key, ref, method, Folded(method, normal))
 }

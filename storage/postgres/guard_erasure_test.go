@@ -8,6 +8,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/survey"
 )
 
 // A person is found by indexes alone, however much there is of others.
@@ -66,4 +67,48 @@ func TestGuardAPersonIsErasedByIndexes(t *testing.T) {
 		t.Errorf("plans were seen of %v", checked)
 	}
 	t.Log("most buffers of a statement:", checked)
+}
+
+// The links to an address that name nobody are found by an index alone, too.
+func TestGuardTheLinksToAnAddressAreErasedByAnIndex(t *testing.T) {
+	t.Parallel()
+	s, r := recorded(t, emptyDSN(t), 1, &Options{Clock: realTime, Migrate: MigrateAuto})
+	n := sized(t, 40_000, 1_000_000)
+	const each = 40 // links to an address
+	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO survey_instance (version, lane, abandoned, scope, key, public_id, link_hash, customer_ref, kind, status,
+			claim_token, link_key, survey_id, survey_version, business_unit, trigger_id, triggered_by, metadata, channel, recipient_address,
+			recipient_locale, recipient_hash, unique_hash, contact_group, reminders_remaining, send_ordinal, calls, tries, doubts, in_doubt, reason_code,
+			is_on_support_hold)
+		SELECT 1, 0, false, 'tenant', g::text, g::text, md5(g::text), CASE WHEN g %% 2 = 0 THEN 'c' || g ELSE '' END, '', 'Sent', '', '', 1, 1, '', '', '', '{}',
+			'email:smtp', 'sam@example.com', '', CASE WHEN g %% (%[1]d / %[2]d) = 1 THEN '%[3]s' WHEN g %% 2 = 1 THEN md5(g::text) END, '', '',
+			0, 0, 0, 0, 0, false, '', false
+		FROM generate_series(1, %[1]d) AS g`, n, each, keys.RecipientHash(nil, "", "email", "sam@example.com")))
+	exec(t, s.DB(), "VACUUM (ANALYZE) survey_instance")
+	privacy := belfry.NewPoller(s, nil, survey.New(s, nil)).Privacy()
+	who := belfry.Person{Addresses: []belfry.PersonAddress{{Method: "email", Address: "Sam@Example.com"}}}
+	var report belfry.ErasureReport
+	seen := r.during(t, "SELECT", func() {
+		var err error
+		if report, err = privacy.Erase(t.Context(), "tenant", who, belfry.By{Actor: "ann", Reason: "a test"}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if got := report.Tables["survey_instance"].Cut; got != each {
+		t.Errorf("%d links were erased: %+v", got, report)
+	}
+	checked, most := 0, 0
+	for _, statement := range seen {
+		if !strings.Contains(statement.text, `"recipient_hash"`) || !strings.Contains(statement.text, "WHERE") {
+			continue
+		}
+		plan := explained(t, s.DB(), statement)
+		checked, most = checked+1, max(most, plan.buffers())
+		if plan.sequential() {
+			t.Errorf("%v: %s", plan.scans(), statement.text)
+		}
+	}
+	if checked == 0 {
+		t.Error("no plan was seen")
+	}
+	t.Logf("%d plans, at most %d buffers", checked, most)
 }

@@ -95,6 +95,7 @@ CREATE TABLE {survey_instance} (
 	public_id        text COLLATE "C" NOT NULL, -- opens nothing
 	link_hash        text COLLATE "C" NOT NULL, -- hex of the SHA-256 of the token
 	customer_ref     text COLLATE "C" NOT NULL,
+	recipient_hash   text COLLATE "C", -- of an address without a customer_ref, in any spelling
 	contact_group    text NOT NULL,
 	kind             text NOT NULL, -- the channel while a send is scheduled, else empty
 	status           text NOT NULL,
@@ -148,6 +149,9 @@ CREATE INDEX {index:survey_instance_public} ON {survey_instance} (scope, public_
 
 -- The instances of a customer.
 CREATE INDEX {index:survey_instance_customer} ON {survey_instance} (scope, customer_ref, id);
+
+-- The instances of an address, where there is no customer_ref.
+CREATE INDEX {index:survey_instance_recipient} ON {survey_instance} (scope, recipient_hash, id) WHERE recipient_hash IS NOT NULL;
 
 -- The instances on hold, which health counts.
 CREATE INDEX {index:survey_instance_holds} ON {survey_instance} (id) WHERE is_on_support_hold;

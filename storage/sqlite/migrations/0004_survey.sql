@@ -110,6 +110,7 @@ CREATE TABLE {survey_instance} (
 	channel          TEXT NOT NULL,
 	recipient_address TEXT NOT NULL,
 	recipient_locale TEXT NOT NULL,
+	recipient_hash   TEXT, -- of an address without a customer_ref, in any spelling
 	unique_hash      TEXT NOT NULL, -- hex of SHA-256
 	created_on       INTEGER,
 	next_send_on     INTEGER,
@@ -146,6 +147,9 @@ CREATE INDEX {index:survey_instance_public} ON {survey_instance} (scope, public_
 
 -- The instances of a customer.
 CREATE INDEX {index:survey_instance_customer} ON {survey_instance} (scope, customer_ref, id);
+
+-- The instances of an address, where there is no customer_ref.
+CREATE INDEX {index:survey_instance_recipient} ON {survey_instance} (scope, recipient_hash, id) WHERE recipient_hash IS NOT NULL;
 
 -- The instances on hold, which health counts.
 CREATE INDEX {index:survey_instance_holds} ON {survey_instance} (id) WHERE is_on_support_hold;
