@@ -88,8 +88,10 @@ func (n sender) callsOf(ctx context.Context, items []sending, p parcel, land fun
 		Ready:  func(it sending) bool { return n.load(ctx, it, p.files) },
 		Done:   func(it sending) { p.files.drop(it.Row.Content.blobs()) },
 		Begin: func(m *messageRow, now time.Time) {
-			m.Redirected = p.to[m] != ""
-			m.Copies = len(p.letters[m].CC) + len(p.letters[m].BCC)
+			m.Redirected, m.Copies = p.to[m] != "", len(p.letters[m].CC)+len(p.letters[m].BCC)
+			if goesElsewhere(turns[m].channel) {
+				m.Redirected, m.Copies = true, 0
+			}
 			turns[m].begin(m, now)
 		},
 		Undo:    func(m *messageRow, now time.Time) { turns[m].undo(m, now) },
