@@ -188,12 +188,6 @@ func TestAnswersHaveTheirClass(t *testing.T) {
 			_, _ = io.WriteString(w, "<html>sam@canary.example")
 			return true
 		}, outcome{channel.ClassPermanent, "400", 0}},
-		"drops the request": {func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }, outcome{channel.ClassUnknown, "no answer", 0}},
-		"breaks off": {func(w http.ResponseWriter, _ *http.Request) bool {
-			w.Header().Set("Content-Length", "100")
-			w.WriteHeader(http.StatusAccepted)
-			return true
-		}, outcome{channel.ClassUnknown, "no whole answer", 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -209,30 +203,6 @@ func TestAnswersHaveTheirClass(t *testing.T) {
 				t.Errorf("%d requests", requests)
 			}
 		})
-	}
-}
-
-//spec:f-008
-func TestOneRequestForEachSendAlsoWhenAKeptConnectionDies(t *testing.T) {
-	t.Parallel()
-	drops := make(chan bool, 2)
-	s := serve(t, func(http.ResponseWriter, *http.Request) bool {
-		if <-drops {
-			panic(http.ErrAbortHandler)
-		}
-		return false
-	})
-	c := open(t, s, Options{})
-	drops <- false
-	if _, err := c.Send(t.Context(), message()); err != nil {
-		t.Fatal(err)
-	}
-	drops <- true
-	if err := refuse(t, c, message()); err.Class != channel.ClassUnknown {
-		t.Error(err)
-	}
-	if requests, _ := s.seen(); requests != 2 {
-		t.Errorf("%d requests for 2 Sends", requests)
 	}
 }
 

@@ -172,13 +172,16 @@ func outcome(a *rest.Answer) error {
 
 // unanswered keeps the class of an error, and of its cause only the kind: names
 // and addresses of receivers stand in it. Each receiver is a server of its own, so
-// none speaks for the channel.
+// none speaks for the channel; a call that we ended ourselves speaks for nobody.
 func unanswered(err error) error {
-	e, cause := channel.Classify(err), safedial.Cause(err)
-	if errors.Is(err, safedial.ErrForbidden) {
-		return channel.Permanent(cause, safedial.ErrForbidden).Blame(channel.FaultAddress)
+	e, cause, fault := channel.Classify(err), safedial.Cause(err), channel.FaultAddress
+	switch {
+	case errors.Is(err, safedial.ErrForbidden):
+		return channel.Permanent(cause, safedial.ErrForbidden).Blame(fault)
+	case errors.Is(err, context.Canceled):
+		fault = ""
 	}
-	return &channel.Error{Class: e.Class, Fault: channel.FaultAddress, Code: cmp.Or(cause, e.Code), Err: errors.New("webhook: no connection or no answer")}
+	return &channel.Error{Class: e.Class, Fault: fault, Code: cmp.Or(cause, e.Code), Err: errors.New("webhook: no connection or no answer")}
 }
 
 // check refuses what cannot be sent, without a connection.
