@@ -9,7 +9,6 @@ import (
 	"github.com/belfry-go/belfry/notify/channeltest"
 )
 
-//spec:f-008
 func TestContract(t *testing.T) {
 	t.Parallel()
 	answer := func(status int, field, message string) http.HandlerFunc {
