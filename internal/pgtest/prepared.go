@@ -12,42 +12,42 @@ import (
 	"testing"
 )
 
-// prepared are databases that tests have given back as they were when the statements
-// had run, by these.
+// prepared are databases that tests have given back as they were when they had been
+// prepared, by what for.
 var prepared struct {
 	sync.Mutex
 	free map[string][]*preparation
 }
 
-// preparation is a database on which statements have run.
+// preparation is a database that has been prepared.
 type preparation struct {
-	statements string
-	name       string
-	newest     uint64   // the object identifier of what was made last
-	filled     []string // tables that the statements put rows into, quoted
-	state      string   // see catalogs
+	name   string
+	newest uint64   // the object identifier of what was made last
+	filled []string // tables that have had rows since then, quoted
+	state  string   // see catalogs
 }
 
-// Prepared is DSN for a database on which statements have run, such as migrations.
-// Most tests leave its tables as they were: then the next one gets them emptied, in a
-// tenth of the time that they take to make.
-func Prepared(t testing.TB, statements string) string {
+// Prepared is DSN for a database that prepare has prepared, which makes its tables, for
+// instance; what names how it does so, among the tests of this process. Most tests leave
+// the tables as they were: then the next one gets them emptied, in a fifth of the time
+// that they take to make. A server that is not ours gives an empty database.
+func Prepared(t testing.TB, what string, prepare func(ctx context.Context, dsn string) error) string {
 	t.Helper()
 	if server := os.Getenv("BELFRY_POSTGRES_DSN"); server != "" {
-		dsn := createOn(t, server)
-		if err := admin(parse(t, dsn), statements); err != nil {
-			t.Fatal(err)
-		}
-		return dsn
+		return createOn(t, server)
 	}
 	server := parse(t, sharedServer(t).DSN())
-	p := takePrepared(statements)
+	p := takePrepared(what)
 	if p == nil {
-		name, err := freeOrCreated(server)
-		if err == nil {
-			p, err = prepare(server, name, statements)
+		p = &preparation{}
+		var err error
+		if p.name, err = freeOrCreated(server); err != nil {
+			t.Fatal(err)
 		}
-		if err != nil {
+		if err := prepare(t.Context(), inDatabase(server, p.name).String()); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.within(server, p.remember); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -55,7 +55,7 @@ func Prepared(t testing.TB, statements string) string {
 		if err := p.reset(server); err == nil {
 			prepared.Lock()
 			defer prepared.Unlock()
-			prepared.free[statements] = append(prepared.free[statements], p)
+			prepared.free[what] = append(prepared.free[what], p)
 		} else if err := recycle(server, p.name); err != nil {
 			t.Error(err)
 		}
@@ -63,38 +63,30 @@ func Prepared(t testing.TB, statements string) string {
 	return inDatabase(server, p.name).String()
 }
 
-func takePrepared(statements string) *preparation {
+func takePrepared(what string) *preparation {
 	prepared.Lock()
 	defer prepared.Unlock()
 	if prepared.free == nil {
 		prepared.free = map[string][]*preparation{}
 	}
-	free := prepared.free[statements]
+	free := prepared.free[what]
 	if len(free) == 0 {
 		return nil
 	}
-	prepared.free[statements] = free[:len(free)-1]
+	prepared.free[what] = free[:len(free)-1]
 	return free[len(free)-1]
 }
 
-// prepare runs the statements, and remembers what they made.
-func prepare(server *url.URL, name, statements string) (*preparation, error) {
-	p := &preparation{statements: statements, name: name}
-	if err := admin(inDatabase(server, name), statements); err != nil {
-		return nil, fmt.Errorf("pgtest: prepare a database: %w", err)
-	}
-	return p, p.within(server, func(ctx context.Context, db *sql.DB) error {
-		if err := db.QueryRowContext(ctx, "SELECT max(oid) FROM pg_class").Scan(&p.newest); err != nil {
-			return err
-		}
-		tables, err := names(ctx, db, "SELECT c.oid::regclass::text FROM "+ours+" AND pg_relation_size(c.oid) > 0")
-		if err != nil {
-			return err
-		}
-		p.filled = tables
-		p.state, err = p.now(ctx, db)
+// remember looks at what preparing has made.
+func (p *preparation) remember(ctx context.Context, db *sql.DB) (err error) {
+	if err := db.QueryRowContext(ctx, "SELECT max(oid) FROM pg_class").Scan(&p.newest); err != nil {
 		return err
-	})
+	}
+	if p.filled, err = names(ctx, db, "SELECT c.oid::regclass::text FROM "+ours+" AND pg_relation_size(c.oid) > 0"); err != nil {
+		return err
+	}
+	p.state, err = p.now(ctx, db)
+	return err
 }
 
 // reset takes away what a test has put into the tables, and has added to them. It is
@@ -166,7 +158,7 @@ const catalogs = `SELECT string_agg(concat_ws(' ', name, n, at), ', ' ORDER BY n
 	UNION ALL SELECT 'statistic', count(*), max(xmin::text::bigint) FROM pg_statistic WHERE starelid > 16383
 	UNION ALL SELECT 'extended statistic', count(*), max(xmin::text::bigint) FROM pg_statistic_ext) AS everything`
 
-// now is what there is, with the rows that the statements put in.
+// now is what there is, with the rows that preparing has put in.
 func (p *preparation) now(ctx context.Context, db *sql.DB) (string, error) {
 	parts := []string{"(" + catalogs + ")"}
 	for _, table := range p.filled {

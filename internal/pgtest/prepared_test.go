@@ -1,6 +1,7 @@
 package pgtest
 
 import (
+	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,9 +43,8 @@ func TestAPreparedDatabaseIsAsPreparedWhateverTheLastTestDid(t *testing.T) {
 		"INSERT INTO letters (x) VALUES ('a'), ('a'); ANALYZE letters":                          false,
 	} {
 
-		statements := letters + "\n-- " + mess // each has databases of its own
-		before, number := prepareAnd(t, statements, mess)
-		after, next := prepareAnd(t, statements, "SELECT 1")
+		before, number := prepareAnd(t, mess, mess) // each has databases of its own
+		after, next := prepareAnd(t, mess, "SELECT 1")
 		if diff := cmp.Diff(before, after); diff != "" {
 			t.Errorf("after %s the next test finds:\n%s", mess, diff)
 		}
@@ -55,10 +55,10 @@ func TestAPreparedDatabaseIsAsPreparedWhateverTheLastTestDid(t *testing.T) {
 }
 
 // prepareAnd tells what is in a prepared database, and the number of its table, and makes a mess.
-func prepareAnd(t *testing.T, statements, mess string) (found []string, number string) {
+func prepareAnd(t *testing.T, what, mess string) (found []string, number string) {
 	t.Helper()
 	t.Run(mess, func(t *testing.T) {
-		conn := pin(t, Prepared(t, statements))
+		conn := pin(t, Prepared(t, what, func(_ context.Context, dsn string) error { return admin(parse(t, dsn), letters) }))
 		number = query(t, conn, "SELECT 'letters'::regclass::oid")
 		for _, what := range []string{
 			inhabitants, "SELECT string_agg(n::text, ' ') FROM history", "SELECT count(*) FROM letters",

@@ -4,23 +4,12 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 
-	"github.com/belfry-go/belfry/storage/postgres"
 	"github.com/belfry-go/belfry/storage/sqlite"
 )
 
-// The adapters' own tests show that opening a store makes its tables. Here that is done
-// once for a process.
-
-var migrationsOfPostgres = sync.OnceValues(func() (string, error) {
-	var text strings.Builder
-	err := postgres.ExportMigrations(&text, "", "")
-	return text.String(), err
-})
-
-// prepareSQLite makes a file with the tables of a store.
+// prepareSQLite makes a file with the tables of a store, a copy of the first one.
 func prepareSQLite(path string) error {
 	content, err := migratedSQLite()
 	if err != nil {

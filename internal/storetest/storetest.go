@@ -10,6 +10,7 @@
 package storetest
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
 	"time"
@@ -99,16 +100,21 @@ func Postgres(t testing.TB, clk clock.Clock) storage.Store {
 
 func openPostgres(t testing.TB, clk clock.Clock) storage.Store {
 	t.Helper()
-	migrations, err := migrationsOfPostgres()
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, err := postgres.Open(t.Context(), pgtest.Prepared(t, migrations), &postgres.Options{Clock: clk})
+	store, err := postgres.Open(t.Context(), pgtest.Prepared(t, "a store", preparePostgres), &postgres.Options{Clock: clk})
 	if err != nil {
 		t.Fatal(err)
 	}
 	closeAfter(t, store)
 	return store
+}
+
+// preparePostgres makes the tables.
+func preparePostgres(ctx context.Context, dsn string) error {
+	store, err := postgres.Open(ctx, dsn, nil)
+	if err != nil {
+		return err
+	}
+	return store.Close()
 }
 
 func closeAfter(t testing.TB, store interface{ Close() error }) {

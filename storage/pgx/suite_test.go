@@ -18,9 +18,9 @@ import (
 
 // way is how a host opens its store.
 type way struct {
-	open func(ctx context.Context, dsn string, opts *Options) (*Store, error)
-	dsn  func(t testing.TB) string // of an empty database
-	opts Options                   // beside those of the suite
+	open   func(ctx context.Context, dsn string, opts *Options) (*Store, error)
+	pooled bool    // behind a PgBouncer in transaction mode
+	opts   Options // beside those of the suite
 }
 
 // ways are those that a run of this level takes: a quick one is content with Open.
@@ -29,7 +29,7 @@ func ways(t testing.TB) map[string]way {
 	taken := map[string]way{"Open": {open: Open}}
 	if testlevel.Has(t, testlevel.All) {
 		maps.Copy(taken, map[string]way{
-			"Open, through a pooler":          {open: Open, dsn: bouncer},
+			"Open, through a pooler":          {open: Open, pooled: true},
 			"New, with a schema and a prefix": {open: onHostPool(""), opts: elsewhere},
 		})
 	}
@@ -39,7 +39,7 @@ func ways(t testing.TB) map[string]way {
 			taken["New, "+mode] = way{open: onHostPool(mode), opts: Options{Migrate: MigrateAuto}}
 		}
 		for _, mode := range []string{"cache_describe", "exec", "simple_protocol"} {
-			taken["New, through a pooler, "+mode] = way{open: onHostPool(mode), dsn: bouncer, opts: Options{Migrate: MigrateAuto}}
+			taken["New, through a pooler, "+mode] = way{open: onHostPool(mode), pooled: true, opts: Options{Migrate: MigrateAuto}}
 		}
 	}
 	return taken
@@ -57,8 +57,22 @@ func TestContract(t *testing.T) {
 
 func BenchmarkVerbs(b *testing.B) { storagetest.Bench(b, way{open: Open}.harness()) }
 
-// bouncer is an empty database behind a PgBouncer in transaction mode.
-func bouncer(t testing.TB) string { return pgtest.Bouncer(t, pgtest.DSN(t), nil) }
+// dsn is a database with the tables of a store, and no rows.
+func (w way) dsn(t testing.TB) string {
+	t.Helper()
+	dsn := pgtest.Prepared(t, w.opts.Schema+"."+w.opts.TablePrefix, func(ctx context.Context, dsn string) error {
+		s, err := w.open(ctx, dsn, &w.opts)
+		if err != nil {
+			return err
+		}
+		defer s.Pool().Close()
+		return s.Close()
+	})
+	if w.pooled {
+		dsn = pgtest.Bouncer(t, dsn, nil)
+	}
+	return dsn
+}
 
 // onHostPool makes stores on pools of a host that speak in a mode; empty is pgx's own.
 func onHostPool(mode string) func(ctx context.Context, dsn string, opts *Options) (*Store, error) {
@@ -81,11 +95,7 @@ func onHostPool(mode string) func(ctx context.Context, dsn string, opts *Options
 func (w way) harness() storagetest.Harness {
 	return storagetest.Harness{Open: func(t testing.TB, o storagetest.Options) *storagetest.Instance {
 		t.Helper()
-		dsn := pgtest.DSN
-		if w.dsn != nil {
-			dsn = w.dsn
-		}
-		at := dsn(t)
+		at := w.dsn(t)
 		s := w.store(t, at, o)
 		return &storagetest.Instance{
 			Store: s,

@@ -18,9 +18,9 @@ import (
 
 // way is how a host opens its store.
 type way struct {
-	open func(ctx context.Context, dsn string, opts *Options) (*Store, error)
-	dsn  func(t testing.TB) string // of an empty database
-	opts Options                   // beside those of the suite
+	open   func(ctx context.Context, dsn string, opts *Options) (*Store, error)
+	pooled bool    // behind a PgBouncer in transaction mode
+	opts   Options // beside those of the suite
 }
 
 // ways are those that a run of this level takes: a quick one is content with Open.
@@ -31,7 +31,7 @@ func ways(t testing.TB) map[string]way {
 	taken := map[string]way{"Open": {open: Open}}
 	if testlevel.Has(t, testlevel.All) {
 		maps.Copy(taken, map[string]way{
-			"Open, through a pooler":          {open: Open, dsn: bouncer},
+			"Open, through a pooler":          {open: Open, pooled: true},
 			"New, with a schema and a prefix": {open: onHostPool(nil), opts: elsewhere},
 		})
 	}
@@ -40,7 +40,7 @@ func ways(t testing.TB) map[string]way {
 			"Open, with a schema and a prefix": {open: Open, opts: elsewhere},
 			"New":                              {open: onHostPool(nil), opts: Options{Migrate: MigrateAuto}},
 			"New, in one step":                 {open: onHostPool(oneStep), opts: Options{Migrate: MigrateAuto}},
-			"New, through a pooler":            {open: onHostPool(oneStep), dsn: bouncer, opts: Options{Migrate: MigrateAuto}},
+			"New, through a pooler":            {open: onHostPool(oneStep), pooled: true, opts: Options{Migrate: MigrateAuto}},
 			"New, serializable by default":     {open: onHostPool(serializable), opts: Options{Migrate: MigrateAuto}},
 		})
 	}
@@ -59,8 +59,21 @@ func TestContract(t *testing.T) {
 
 func BenchmarkVerbs(b *testing.B) { storagetest.Bench(b, way{open: Open}.harness()) }
 
-// bouncer is an empty database behind a PgBouncer in transaction mode.
-func bouncer(t testing.TB) string { return pgtest.Bouncer(t, pgtest.DSN(t), nil) }
+// dsn is a database with the tables of a store, and no rows.
+func (w way) dsn(t testing.TB) string {
+	t.Helper()
+	dsn := pgtest.Prepared(t, w.opts.Schema+"."+w.opts.TablePrefix, func(ctx context.Context, dsn string) error {
+		s, err := w.open(ctx, dsn, &w.opts)
+		if err != nil {
+			return err
+		}
+		return errors.Join(s.Close(), s.DB().Close())
+	})
+	if w.pooled {
+		dsn = pgtest.Bouncer(t, dsn, nil)
+	}
+	return dsn
+}
 
 // onHostPool makes stores on pools of plain lib/pq.
 func onHostPool(settings map[string]string) func(ctx context.Context, dsn string, opts *Options) (*Store, error) {
@@ -89,11 +102,7 @@ func onHostPool(settings map[string]string) func(ctx context.Context, dsn string
 func (w way) harness() storagetest.Harness {
 	return storagetest.Harness{Open: func(t testing.TB, o storagetest.Options) *storagetest.Instance {
 		t.Helper()
-		dsn := pgtest.DSN
-		if w.dsn != nil {
-			dsn = w.dsn
-		}
-		at := dsn(t)
+		at := w.dsn(t)
 		s := w.store(t, at, o)
 		return &storagetest.Instance{
 			Store: s,
