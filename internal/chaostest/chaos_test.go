@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 // stories are played through pgx in storage/pgx.
 var drivers = []Driver{
 	{
-		Name: "sqlite", SQLite: true,
+		Name: "sqlite", SQLite: true, Again: !cgo,
 		DSN: func(t testing.TB) string { return filepath.Join(t.TempDir(), "belfry.db") },
 		Open: func(ctx context.Context, dsn string, clk clock.Clock) (*Host, error) {
 			s, err := sqlite.Open(ctx, dsn, &sqlite.Options{Clock: clk})

@@ -22,7 +22,7 @@ const (
 // Whoever had said so before a message was asked for is not called, and everybody else is,
 // once.
 func Consents(t *testing.T, d Driver) {
-	a := newArena(t, d)
+	a, rounds := newArena(t, d), d.share(t, consentRounds)
 	a.on(func(context.Context, *Host) error { return nil }) // the tables are there
 	var workers []*exec.Cmd
 	for range 4 {
@@ -31,7 +31,7 @@ func Consents(t *testing.T, d Driver) {
 	want := map[string]int{} // calls, by address
 	a.on(func(ctx context.Context, h *Host) error {
 		_, out := services(h.Store, a.provider.URL)
-		for round := range consentRounds {
+		for round := range rounds {
 			if err := a.ask(ctx, out, round, want); err != nil {
 				return err
 			}
@@ -54,7 +54,7 @@ func Consents(t *testing.T, d Driver) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("calls by address: %s", diff)
 	}
-	all := consentRounds * consentPeople
+	all := rounds * consentPeople
 	rest := a.query("SELECT status || ' ' || reason_code, count(*) FROM outgoing_message GROUP BY 1")
 	if diff := cmp.Diff(map[string]int{"SentToProvider ": len(want), "Skipped OptedOut": all / 3, "Skipped Suppressed": all / 3}, rest); diff != "" {
 		t.Errorf("messages at rest: %s", diff)

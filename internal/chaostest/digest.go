@@ -40,7 +40,7 @@ func digests(store storage.Store, provider string) (*automation.Scheduler, *noti
 // each event once.
 func Digests(t *testing.T, on Driver) {
 	d := &digesting{arena: newArena(t, on), each: 600, people: 50}
-	rounds := 6
+	rounds := on.share(t, 6)
 	if testlevel.Has(t, testlevel.Full) {
 		d.each, d.people, rounds = 10_000, 500, 10
 	}

@@ -24,11 +24,11 @@ import (
 )
 
 // size is how many messages flow and how often a worker is killed.
-func size(t testing.TB) (messages, kills int) {
+func size(t testing.TB, d Driver) (messages, kills int) {
 	if testlevel.Has(t, testlevel.Full) {
 		return 5000, 40
 	}
-	return 3 * deliveries, minKills // enough for the last kill to find some, however late it comes
+	return d.share(t, 3*deliveries), d.share(t, minKills) // enough for the last kill to find some, however late it comes
 }
 
 // posting is an arena of reminders and a campaign. Reminders go to p00000 and on;
@@ -45,7 +45,7 @@ type posting struct {
 // of calls. The provider cannot be asked. Nothing is lost, no claim makes two calls, and
 // in doubt is exactly what was being called and has no result.
 func Doubts(t *testing.T, d Driver) {
-	messages, kills := size(t)
+	messages, kills := size(t, d)
 	p := &posting{arena: newArena(t, d), messages: messages}
 	// The window is open while workers are killed, whatever the time of day is.
 	now := clock.New().Now().UTC()

@@ -22,6 +22,16 @@ type Driver struct {
 	SQLite bool                      // it speaks SQLite's SQL, whose instants are numbers
 	DSN    func(t testing.TB) string // of an empty database
 	Open   func(ctx context.Context, dsn string, clk clock.Clock) (*Host, error)
+	Again  bool // its database's stories are played at length through another driver
+}
+
+// share is how much of n a run plays: half of it through a driver that only comes
+// again, unless it is a full one.
+func (d Driver) share(t testing.TB, n int) int {
+	if d.Again && !testlevel.Has(t, testlevel.Full) {
+		return n / 2
+	}
+	return n
 }
 
 // Host is a program's store, and its own way to the same database.

@@ -36,10 +36,15 @@ type arena struct {
 	offset   time.Duration
 	kills    int
 	released int
+
+	deliveries, minKills int
 }
 
 func newArena(t *testing.T, d Driver) *arena {
-	return &arena{t: t, driver: d, dsn: d.DSN(t), provider: newProvider(t), rnd: random(t)}
+	return &arena{
+		t: t, driver: d, dsn: d.DSN(t), provider: newProvider(t), rnd: random(t),
+		deliveries: d.share(t, deliveries), minKills: d.share(t, minKills),
+	}
 }
 
 // on opens the database in this process.
@@ -60,7 +65,7 @@ func (a *arena) on(do func(context.Context, *Host) error) {
 func Workers(t *testing.T, d Driver) {
 	a := newArena(t, d)
 	a.ensure()
-	for a.kills < minKills {
+	for a.kills < a.minKills {
 		a.round()
 		a.offset += pastEverything
 	}
@@ -80,7 +85,7 @@ func (a *arena) finish(after string) {
 	}
 	a.t.Logf("%s: %s, %d calls before the last, %d in all, %d rows released by support",
 		a.driver.Name, after, flowing, len(a.provider.log()), a.released)
-	if flowing >= deliveries {
+	if flowing >= a.deliveries {
 		a.t.Errorf("everything was delivered before the last of %s: they proved nothing", after)
 	}
 	a.check()
@@ -106,14 +111,14 @@ func (a *arena) ensure() {
 		today := automation.Date{}
 		today.Year, today.Month, today.Day = h.Store.Clock().Now().UTC().Date()
 		var all []automation.Candidate
-		for i := range deliveries {
+		for i := range a.deliveries {
 			all = append(all, automation.Candidate{
 				Type: "visit", Source: automation.Source{Type: "car", ID: fmt.Sprintf("car%04d", i)},
 				TargetDate: today, SendAt: "00:00", Zone: "UTC",
 			})
 		}
 		done, err := reminders.Ensure(ctx, all...)
-		if len(done) != deliveries {
+		if len(done) != a.deliveries {
 			a.t.Error(len(done), "were ensured")
 		}
 		return err
@@ -237,8 +242,8 @@ func (a *arena) query(statement string) map[string]int {
 const byStatus = ` SELECT status, count(*) FROM %s GROUP BY status`
 
 func (a *arena) settled() bool {
-	return a.query(fmt.Sprintf(byStatus, "automation_scheduler"))[automation.StatusCompleted] == deliveries &&
-		a.query(fmt.Sprintf(byStatus, "outgoing_message"))["SentToProvider"] == deliveries
+	return a.query(fmt.Sprintf(byStatus, "automation_scheduler"))[automation.StatusCompleted] == a.deliveries &&
+		a.query(fmt.Sprintf(byStatus, "outgoing_message"))["SentToProvider"] == a.deliveries
 }
 
 // check compares the database with what the provider saw.
@@ -247,7 +252,7 @@ func (a *arena) check() {
 		"automation_scheduler": "Completed", "notification_scheduler": "Dispatched",
 		"notification_job": "Generated", "outgoing_message": "SentToProvider",
 	} {
-		if diff := cmp.Diff(map[string]int{want: deliveries}, a.query(fmt.Sprintf(byStatus, table))); diff != "" {
+		if diff := cmp.Diff(map[string]int{want: a.deliveries}, a.query(fmt.Sprintf(byStatus, table))); diff != "" {
 			a.t.Errorf("%s at rest: %s", table, diff)
 		}
 	}
@@ -272,7 +277,7 @@ func (a *arena) check() {
 			twice++
 		}
 	}
-	if lost := deliveries - len(people); lost != 0 || double != 0 || twice != 0 {
+	if lost := a.deliveries - len(people); lost != 0 || double != 0 || twice != 0 {
 		a.t.Errorf("lost %d, double calls of one claim %d, people called twice %d", lost, double, twice)
 	}
 }

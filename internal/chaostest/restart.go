@@ -11,11 +11,11 @@ import (
 )
 
 // outages is how often the server goes.
-func outages(t testing.TB) int {
+func outages(t testing.TB, d Driver) int {
 	if testlevel.Has(t, testlevel.Full) {
 		return 20
 	}
-	return 6
+	return d.share(t, 6)
 }
 
 // Restarts has deliveries flow while the database's server is stopped or killed, and
@@ -30,7 +30,7 @@ func Restarts(t *testing.T, d Driver) {
 	a := newArena(t, d)
 	a.ensure()
 	workers := []*exec.Cmd{a.start("run"), a.start("run")}
-	n := outages(t)
+	n := outages(t, d)
 	for range n {
 		a.arrive(1 + a.rnd.IntN(60))
 		end := server.Stop

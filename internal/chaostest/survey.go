@@ -16,11 +16,11 @@ import (
 const tickers = 4
 
 // links is how many there are; 10,000 in the long run.
-func links(t testing.TB) int {
-	if testlevel.Has(t, testlevel.Full) {
+func (f *fleet) links() int {
+	if testlevel.Has(f.t, testlevel.Full) {
 		return 10_000
 	}
-	return 1000
+	return f.driver.share(f.t, 1000)
 }
 
 // fleet is an arena of tickers.
@@ -36,7 +36,7 @@ func Tickers(t *testing.T, d Driver) {
 	f := &fleet{newArena(t, d), map[string]bool{}}
 	f.offer()
 	f.watch()
-	for f.kills < minKills {
+	for f.kills < f.minKills {
 		f.round()
 		f.offset += pastEverything
 	}
@@ -73,7 +73,7 @@ func (f *fleet) offer() {
 		if _, err := s.Publish(ctx, survey.Version{SurveyID: 1, Name: "Visit", IntegrationID: "visit", Definition: json.RawMessage(definition)}); err != nil {
 			return err
 		}
-		for first := 0; first < links(f.t); first += 500 {
+		for first := 0; first < f.links(); first += 500 {
 			b := survey.Batch{EventKind: "visit"}
 			for n := first; n < first+500; n++ {
 				b.Items = append(b.Items, survey.Item{
@@ -158,7 +158,7 @@ func (f *fleet) checkLinks() {
 		f.t.Errorf("%d calls began for links that had ended", n)
 	}
 	byStatus := f.query("SELECT status, count(*) FROM survey_instance GROUP BY status")
-	if byStatus["Completed"] != len(f.answered) || byStatus["Sent"] != links(f.t)-len(f.answered) {
+	if byStatus["Completed"] != len(f.answered) || byStatus["Sent"] != f.links()-len(f.answered) {
 		f.t.Errorf("at rest %v, %d answers", byStatus, len(f.answered))
 	}
 	if n := f.query("SELECT 'open', count(*) FROM survey_instance WHERE status = 'Sent' AND (next_send_on IS NOT NULL OR lease_expires_on IS NOT NULL OR call_started_on IS NOT NULL OR is_on_support_hold)")["open"]; n != 0 {

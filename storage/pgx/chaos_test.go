@@ -30,7 +30,7 @@ func TestKilledProcessesLoseNothingAndDoubleNothing(t *testing.T) {
 // chaosDrivers are this package, and pgx under database/sql.
 var chaosDrivers = []chaostest.Driver{
 	{
-		Name: "pgx", DSN: pgtest.DSN,
+		Name: "pgx", Again: true, DSN: pgtest.DSN,
 		Open: func(ctx context.Context, dsn string, clk clock.Clock) (*chaostest.Host, error) {
 			s, err := Open(ctx, dsn, &Options{Clock: clk})
 			if err != nil {
@@ -46,7 +46,7 @@ var chaosDrivers = []chaostest.Driver{
 		},
 	},
 	{
-		Name: "database/sql", DSN: pgtest.DSN,
+		Name: "database/sql", Again: true, DSN: pgtest.DSN,
 		Open: func(ctx context.Context, dsn string, clk clock.Clock) (*chaostest.Host, error) {
 			db, err := sql.Open("pgx", dsn)
 			if err != nil {

@@ -1,0 +1,5 @@
+//go:build cgo
+
+package chaostest
+
+const cgo = true // SQLite is the one of most programs
