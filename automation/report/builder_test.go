@@ -53,7 +53,7 @@ func TestAReportThatIsTooLargeIsStoppedAtItsLimit(t *testing.T) {
 			first := text("small.csv", "text/csv", strings.Repeat("x", 1000))
 			return report.Report{Parts: []report.Part{first, {Name: "huge.csv", MediaType: "text/csv", Write: func(_ context.Context, out io.Writer) error {
 				block := bytes.Repeat([]byte("y"), 64<<10)
-				for gave = 0; gave < 2<<30 && ended == nil; {
+				for gave = 0; gave < 2*notify.MaxAttachments && ended == nil; {
 					var n int
 					n, ended = out.Write(block)
 					gave += int64(n)

@@ -146,7 +146,7 @@ func TestI13_AMonthOfReportsRunsOnceEachAtItsLocalTime(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 		n, step := 15, 24*time.Hour // the databases show that they say the same, a day late
 		if _, memory := store.(interface{ Close() error }); !memory {
-			n, step = 300, 30*time.Minute
+			n, step = 150, 30*time.Minute
 			if testlevel.Has(t, testlevel.Full) {
 				n = 10000
 			}

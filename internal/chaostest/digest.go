@@ -83,7 +83,7 @@ func (d *digesting) round() {
 		return nil
 	})
 	for _, w := range workers {
-		d.waitFor(d.people / 5) // a round has not many more calls than people
+		d.waitFor(d.people / 5)                  // a round has not many more calls than people
 		if err := w.Process.Kill(); err != nil { // SIGKILL
 			d.t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ var replanFaults = []fault{
 		Old: "err := d.keepCoordinates(); err != nil", New: "err != nil", Test: "./automation TestARowNamesTheMessagesThatWereMadeForIt/memory"},
 	{Name: "scan: it skips a unit that an event does not", In: "automation.keeper.newPage",
 		Old: "slices.Clone(t.Scan.BusinessUnits)", New: `[]string{"cork"}`,
-		Test: "./automation TestEventsAndReconciliationLeadToTheSame/memory"},
+		Test: "./automation TestEventsAndReconciliationLeadToTheSame/memory/0"},
 	{Name: "reports: a scan undoes a change", In: "automation.reportsPage.refresh",
 		Old: "!reflect.DeepEqual(now, p.subs)", New: "now == nil",
 		Test: "./automation/report TestAScanUndoesNoChange/memory"},
