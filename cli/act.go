@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/support"
+)
+
+var releaseCommand = onRows(support.Release, "end a hold", `Ends the hold of each target: what failed is tried again at once, its tries counted from
+zero. Of a Conflict only the hold ends.`)
+
+var retryCommand = onRows(support.Retry, "try again what failed", `Tries each target again at once, its tries counted from zero.`)
+
+var cancelCommand = onRows(support.Cancel, "stop something for good", `Stops each target for good: nothing revives it but release or retry.`)
+
+var resolveCommand = onRows(support.Resolve, "settle a doubt", `Says of each target, a message or a link in doubt, whether it counts as sent or is sent
+again: ask its provider first. "holds" lists them as Doubt.`, func(f *flags, s *flag.FlagSet) {
+	s.StringVar(&f.decision, "as", "", "`sent` or again")
+})
+
+// onRows is a command that acts on rows: those that are named, or all of one cause.
+func onRows(action support.Action, does, says string, more ...func(*flags, *flag.FlagSet)) *command {
+	return &command{
+		name: lower(string(action)), args: "[TARGET…]", does: does,
+		says: says + `
+
+A TARGET is KIND/KEY, as holds and story print them: quote it for your shell. With -table
+and -cause instead all rows of a cause in the tenant are meant, a thousand at the most.
+Each is done in a transaction of its own, beside its audit; one that is refused does not
+stop the others.`,
+		flags: func(f *flags, s *flag.FlagSet) {
+			for _, add := range more {
+				add(f, s)
+			}
+			s.StringVar(&f.table, "table", "", "all rows of this `table`")
+			s.StringVar(&f.cause, "cause", "", "that wait for this `cause`")
+			f.inScope(s)
+			f.acts(s)
+			f.asJSON(s)
+		},
+		run: func(c *call, ctx context.Context) error {
+			order, err := c.order(action)
+			if err != nil {
+				return err
+			}
+			if order.Targets, err = c.targets(ctx); err != nil {
+				return err
+			}
+			return c.act(ctx, order)
+		},
+	}
+}
+
+func lower(action string) string { return camel(action) }
+
+// order is what the flags say of an action.
+func (c *call) order(action support.Action) (o support.Order, err error) {
+	o = support.Order{Action: action, DryRun: !c.flags.yes}
+	if action == support.Resolve {
+		decisions := map[string]notify.Decision{"sent": notify.DecideSent, "again": notify.DecideSendAgain}
+		if o.Decision = decisions[c.flags.decision]; o.Decision == "" {
+			return o, usage("-as is sent or again")
+		}
+	}
+	if o.Until, err = c.flags.moment(driver.Now(c.s.Store)); err != nil {
+		return o, err
+	}
+	o.By, err = c.flags.by()
+	return o, err
+}
+
+// most bounds what one command acts on.
+const most = 1000
+
+// targets are those that are named, or all of a cause.
+func (c *call) targets(ctx context.Context) ([]support.Target, error) {
+	f := &c.flags
+	named, err := f.targets()
+	byCause := f.table != "" || f.cause != ""
+	switch {
+	case err != nil:
+		return nil, err
+	case byCause && (len(named) > 0 || f.table == "" || f.cause == ""):
+		return nil, usage("give targets, or -table and -cause")
+	case !byCause && len(named) == 0:
+		return nil, usage("give targets, or -table and -cause")
+	case !byCause:
+		return named, nil
+	}
+	var out []support.Target
+	for p := (storage.Page{Limit: support.MaxTargets}); len(out) < most; {
+		rows, next, err := c.desk.Waiting(ctx, f.tenant(), f.need(), p)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range rows {
+			out = append(out, support.Target{Kind: e.Kind, Key: e.Key})
+		}
+		if p.After = next; next == "" {
+			break
+		}
+	}
+	if len(out) == 0 {
+		return nil, &exit{ExitRefused, "nothing waits for that"}
+	}
+	return out, nil
+}
+
+// act does an order, or says what it would do.
+func (c *call) act(ctx context.Context, o support.Order) error {
+	var all []support.Acted
+	targets := o.Targets
+	for some := range slices.Chunk(targets, support.MaxTargets) {
+		o.Targets = some
+		acted, err := c.desk.Act(ctx, c.flags.tenant(), o)
+		all = append(all, acted...)
+		if err != nil {
+			return fmt.Errorf("after %s: %w", plural(len(all), "target"), err)
+		}
+	}
+	if c.flags.json {
+		if err := encode(c.out, struct {
+			Action support.Action
+			DryRun bool
+			Acted  []support.Acted
+		}{o.Action, o.DryRun, all}); err != nil {
+			return err
+		}
+	} else {
+		c.printActed(o, all)
+	}
+	switch {
+	case slices.ContainsFunc(all, func(a support.Acted) bool { return !a.Done }):
+		return &exit{code: ExitRefused}
+	case o.DryRun:
+		return errNotDone
+	}
+	return nil
+}
+
+// errNotDone is how a rehearsal ends.
+var errNotDone error = &exit{ExitNotDone, "nothing was done: say -yes, -actor and -reason to do it"}
+
+func (c *call) printActed(o support.Order, all []support.Acted) {
+	word := "done"
+	if o.DryRun {
+		word = "would be done"
+	}
+	t := table{head: []string{"TARGET", strings.ToUpper(string(o.Action)), "WHY"}}
+	for _, a := range all {
+		what, why := word, a.Refused
+		switch {
+		case a.NotFound:
+			what, why = "not found", "this tenant has no such row"
+		case !a.Done:
+			what = "refused"
+		}
+		name := target(a.Kind, a.Key)
+		if a.Kind == "" {
+			name = partName(a.Part)
+		}
+		t.add(name, what, why)
+	}
+	t.print(c.out)
+}
+
+// partName is a part of the work in words.
+func partName(p support.Part) string {
+	what := "all of " + p.Domain
+	if p.Type != "" {
+		what = p.Domain + ": type " + p.Type
+	}
+	if p.Channel != "" {
+		what = p.Domain + ": channel " + p.Channel
+	}
+	if p.Everywhere {
+		what += ", all tenants"
+	}
+	return what
+}
+
+var pauseCommand = onPart(support.Pause, "keep work from being begun", `Keeps due work from being begun, in every process from its next poll on. What is under way
+goes on. Without -until it lasts until resume of exactly the same part.`, func(f *flags, s *flag.FlagSet) {
+	s.StringVar(&f.until, "until", "", "end it at a `moment` (2026-05-01T09:00:00Z) or after a while (90m)")
+})
+
+var resumeCommand = onPart(support.Resume, "end a pause", `Ends the pause of exactly this part. "health" lists those that hold.`)
+
+// onPart is a command about a part of the work.
+func onPart(action support.Action, does, says string, more ...func(*flags, *flag.FlagSet)) *command {
+	return &command{
+		name: lower(string(action)), does: does,
+		says: says + ` The part is a
+type, a channel, or all of a domain; in a tenant, or everywhere.`,
+		flags: func(f *flags, s *flag.FlagSet) {
+			s.StringVar(&f.domain, "domain", "", "`automation` or notify")
+			s.StringVar(&f.typ, "type", "", "one `type` of it")
+			s.StringVar(&f.channel, "channel", "", "one `channel` of notify, as in email:smtp")
+			for _, add := range more {
+				add(f, s)
+			}
+			f.anywhere(s)
+			f.acts(s)
+			f.asJSON(s)
+		},
+		run: func(c *call, ctx context.Context) error {
+			order, err := c.order(action)
+			if err != nil {
+				return err
+			}
+			f := &c.flags
+			if f.domain == "" {
+				return usage("-domain is automation or notify")
+			}
+			order.Targets = []support.Target{{Part: support.Part{Domain: f.domain, Type: f.typ, Channel: f.channel, Everywhere: f.everywhere}}}
+			return c.act(ctx, order)
+		},
+	}
+}

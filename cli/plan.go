@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/health"
+	"github.com/belfry-go/belfry/notify"
+)
+
+var replanCommand = &command{
+	name: "replan", does: "plan open reminders again, after a change behind them",
+	says: `Marks reminders of a tenant to be planned again, since a setting, zone, calendar or policy
+has changed behind them. The mark is a row: Pollers of the host's program, which know its
+types, work it off page by page, and -list says how far they are.`,
+	flags: func(f *flags, s *flag.FlagSet) {
+		s.StringVar(&f.typ, "type", "", "one reminder `type`; empty: all")
+		s.StringVar(&f.setting, "setting", "", "only sources with reminders of this `setting`")
+		s.StringVar(&f.unit, "unit", "", "only this business `unit`")
+		s.BoolVar(&f.list, "list", false, "list re-plans, and how far they are")
+		f.inScope(s)
+		f.acts(s)
+		f.asJSON(s)
+	},
+	run: func(c *call, ctx context.Context) error {
+		if c.s.Automation == nil {
+			return c.elsewhere("there is no scheduler here")
+		}
+		if c.flags.list {
+			return c.replans(ctx)
+		}
+		return c.replan(ctx)
+	},
+}
+
+func (c *call) replan(ctx context.Context) error {
+	f := &c.flags
+	what := automation.Replan{Scope: f.tenant(), Type: f.typ, Setting: f.setting, BusinessUnit: f.unit}
+	if _, err := f.by(); err != nil {
+		return err
+	}
+	if f.yes {
+		if err := c.s.Automation.Upkeep().Replan(ctx, what); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.out, "marked: %s; a Poller of the host's program plans it again\n", printable(what.String()))
+		return nil
+	}
+	if c.s.Bare {
+		fmt.Fprintf(c.out, "would mark: %s; how many rows that changes only the host's program can foresee\n", printable(what.String()))
+		return errNotDone
+	}
+	r, err := c.s.Automation.Upkeep().Foresee(ctx, what)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return cmp.Or(encode(c.out, r), errNotDone)
+	}
+	more := ""
+	if r.More {
+		more = ", and there are more"
+	}
+	fmt.Fprintf(c.out, "would mark: %s; of %s%s %d rows would be made, %d changed, %d revived, %d ended; %d cannot be planned\n",
+		printable(what.String()), plural(r.Scanned, "source"), more, r.Created, r.Updated, r.Reactivated, r.Deactivated, r.Failed)
+	return errNotDone
+}
+
+func (c *call) replans(ctx context.Context) error {
+	all, err := c.s.Automation.Upkeep().Replans(ctx, c.flags.tenant())
+	switch {
+	case err != nil:
+		return err
+	case c.flags.json:
+		return encode(c.out, all)
+	}
+	t := table{head: []string{"WHAT", "SINCE", "STATE", "SOURCES", "CHANGED", "FAILED", "WHY"}}
+	for _, r := range all {
+		state, run := "under way", automation.ReconcileReport{}
+		if r.Done {
+			state = "done"
+		}
+		if r.Progress != nil {
+			run = *r.Progress
+		}
+		t.add(r.Replan.String(), moment(r.MarkedOn), state, number(run.Scanned), number(run.Created+run.Updated+run.Reactivated+run.Deactivated),
+			number(run.Failed+r.Failures), string(r.ReasonCode))
+	}
+	t.print(c.out)
+	return nil
+}
+
+var previewCommand = &command{
+	name: "preview", args: "[SAMPLE]", does: "what a message says, by one of the host's samples",
+	says: `Renders a sample as it would be sent, and sends and stores nothing. Without SAMPLE it
+lists them. It needs the host's types and samples.`,
+	flags: func(f *flags, s *flag.FlagSet) {
+		s.StringVar(&f.locale, "locale", "", "in another `language`, as in ar")
+		f.asJSON(s)
+	},
+	run: func(c *call, ctx context.Context) error {
+		if c.s.Notify == nil || len(c.s.Samples) == 0 {
+			return c.elsewhere("there are no types and samples here")
+		}
+		name, err := c.flags.alone("sample")
+		if err != nil {
+			return err
+		}
+		t := table{head: []string{"SAMPLE", "TYPE", "CHANNEL", "LOCALE"}}
+		for _, s := range c.s.Samples {
+			s.Name = cmp.Or(s.Name, s.Job.Type)
+			if name != "" && s.Name == name {
+				return c.preview(ctx, s)
+			}
+			t.add(s.Name, s.Job.Type, s.Recipient.Channel, s.Recipient.Locale)
+		}
+		switch {
+		case name != "":
+			return &exit{ExitRefused, fmt.Sprintf("there is no sample %.40q", name)}
+		case c.flags.json:
+			return encode(c.out, c.s.Samples)
+		}
+		t.print(c.out)
+		return nil
+	},
+}
+
+func (c *call) preview(ctx context.Context, s Sample) error {
+	s.Recipient.Locale = cmp.Or(c.flags.locale, s.Recipient.Locale)
+	content, err := c.s.Notify.Preview(ctx, s.Job, s.Recipient)
+	switch {
+	case err != nil:
+		return err
+	case c.flags.json:
+		return encode(c.out, content)
+	}
+	c.printContent(content)
+	return nil
+}
+
+func (c *call) printContent(m notify.Content) {
+	lines := func(text string) {
+		for line := range strings.Lines(text) {
+			fmt.Fprintln(c.out, printable(strings.TrimRight(line, "\r\n")))
+		}
+	}
+	fmt.Fprintf(c.out, "Subject: %s\n", printable(m.Subject))
+	for _, a := range m.Attachments {
+		fmt.Fprintf(c.out, "Attachment: %s (%s, %d bytes)\n", printable(a.Name), printable(a.MediaType), a.Blob.Size)
+	}
+	if m.Text != "" {
+		fmt.Fprintln(c.out)
+		lines(m.Text)
+	}
+	if m.HTML != "" {
+		fmt.Fprint(c.out, "\n--- HTML ---\n")
+		lines(m.HTML)
+	}
+}
+
+var retainCommand = &command{
+	name: "retain", does: "what retention would forget now, and how far it is",
+	says: `Counts, table by table, what the host's Retention would forget if its week of notice were
+over, and says when the last walk was. It reads all old rows and writes none: Pollers
+forget, once a day. It needs the host's types and Retention.`,
+	flags: func(f *flags, s *flag.FlagSet) { f.asJSON(s) },
+	run: func(c *call, ctx context.Context) error {
+		if c.s.Poller == nil {
+			return c.elsewhere("there is no Poller here, which knows for how long rows are kept")
+		}
+		all, err := c.retention(ctx)
+		if err != nil {
+			return err
+		}
+		switch {
+		case c.flags.json:
+			return encode(c.out, all)
+		case len(all) == 0:
+			fmt.Fprintln(c.out, "No retention holds here: nothing is forgotten.")
+		default:
+			c.printRetention(all)
+		}
+		return nil
+	},
+}
+
+// retention is what would go now, with what was announced and done.
+func (c *call) retention(ctx context.Context) ([]health.Retention, error) {
+	all, err := c.s.Poller.PreviewRetention(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now, err := c.s.Poller.Health(ctx, c.flags.reach())
+	for i := range all {
+		for _, r := range now.Retention {
+			if r.Table == all[i].Table {
+				all[i].AnnouncedOn, all[i].From, all[i].BegunOn, all[i].FinishedOn, all[i].Running = r.AnnouncedOn, r.From, r.BegunOn, r.FinishedOn, r.Running
+			}
+		}
+	}
+	return all, err
+}
+
+func (c *call) printRetention(all []health.Retention) {
+	t := table{head: []string{"TABLE", "KEPT FOR", "DELETED", "STUBS", "ANNOUNCED", "FROM", "LAST WALK"}}
+	for _, r := range all {
+		kept := "always"
+		if r.KeptFor > 0 {
+			kept = fmt.Sprintf("%.0f days", r.KeptFor.Hours()/24)
+		}
+		t.add(r.Table, kept, number(r.Deleted), number(r.Stubs), moment(r.AnnouncedOn), moment(r.From), moment(r.FinishedOn))
+	}
+	t.print(c.out)
+}
