@@ -25,14 +25,14 @@ type flags struct {
 	yes           bool
 	actor, reason string
 
-	person, entity, key, message, provider string
-	addresses, inboxes                     list
-	table, cause                           string
-	decision                               string
-	domain, typ, channel, setting, unit    string
-	until                                  string
-	locale                                 string
-	list                                   bool
+	entity, key, message, provider      string
+	addresses, inboxes                  list
+	table, cause                        string
+	decision                            string
+	domain, typ, channel, setting, unit string
+	until                               string
+	locale                              string
+	list                                bool
 }
 
 // list is a flag that may be given again.
