@@ -53,7 +53,7 @@ func (n generator) makeChunk(ctx context.Context, j *messagingJobRow, size int) 
 
 // erasedAhead tells who was erased among the next recipients.
 func (n generator) erasedAhead(ctx context.Context, j *messagingJobRow, size int) (isErased, error) {
-	if !n.mayBeErased() {
+	if !n.erasure().mayBeErased() {
 		return nobodyErased, nil
 	}
 	p, err := openPayload(ctx, n.store.Blobs(), j.Blob, j.Offset)
@@ -72,7 +72,7 @@ func (n generator) erasedAhead(ctx context.Context, j *messagingJobRow, size int
 		}
 		ahead = append(ahead, r)
 	}
-	return n.erasedAmong(ctx, map[Scope][]Recipient{j.Scope: ahead})
+	return n.erasure().erasedAmong(ctx, map[Scope][]Recipient{j.Scope: ahead})
 }
 
 // chunkMaker makes the messages of recipients of one campaign.

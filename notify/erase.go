@@ -26,12 +26,12 @@ var (
 // somebody is a person as the tables of this package know them.
 type somebody struct {
 	erase.Subject
-	n *core
+	n erasure
 	// addresses are in the spelling that their hashes are of.
 	addresses []Destination
 }
 
-func (n *core) somebody(s erase.Subject) somebody {
+func (n erasure) somebody(s erase.Subject) somebody {
 	out := somebody{Subject: s, n: n}
 	for _, a := range s.Addresses {
 		raw := strings.TrimSpace(a.Address)
@@ -78,7 +78,7 @@ func (s somebody) is(r Recipient) bool {
 // who name the Ref and, of those who name none, whoever has the inbox or the address, in
 // any spelling.
 func IsPerson(p erase.Person) func(Recipient) bool {
-	return (*core)(nil).somebody(erase.Subject{Person: p}).is
+	return erasure{}.somebody(erase.Subject{Person: p}).is
 }
 
 // about reports whether something of the host's is about this person alone.
@@ -87,13 +87,13 @@ func (s somebody) about(entityType, entity string) bool {
 }
 
 // erasing is the part of this package in the erasure of a person.
-func (n *core) erasing() erase.Part {
+func (n erasure) erasing() erase.Part {
 	return erase.Part{Name: "notify", Rules: n.erasures, Mark: n.mark, Unmark: n.unmark}
 }
 
 // erasures go through the tables of this package: what is found by messages goes before
 // them.
-func (n *core) erasures() []erase.Rule {
+func (n erasure) erasures() []erase.Rule {
 	return slices.Concat(n.eventErasures(), []erase.Rule{
 		erase.Of(erase.Spec[jobRow]{
 			Table: jobs, Empties: jobErasures, Rewrites: jobRecipients, Audited: true,
@@ -171,7 +171,7 @@ func (n *core) erasures() []erase.Rule {
 
 // staying are tables with columns that tell of people, none of which is a recipient's, or
 // that go by themselves.
-func (n *core) staying() []erase.Rule {
+func (n erasure) staying() []erase.Rule {
 	acted := map[string]string{"paused_by": "who acted", "reason": "why"}
 	return []erase.Rule{
 		erase.Stays(pauses, acted),

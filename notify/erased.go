@@ -51,7 +51,7 @@ func (s somebody) marked() (out []*suppressionRow) {
 }
 
 // refHashes stand for a Ref, under the present key and the former ones.
-func (n *core) refHashes(ref string) []string {
+func (n erasure) refHashes(ref string) []string {
 	out := []string{n.recipientHash(ref, "", "")}
 	for _, key := range n.options.FormerHashKeys {
 		out = append(out, spelling.Hash(key, ref, "", ""))
@@ -59,7 +59,7 @@ func (n *core) refHashes(ref string) []string {
 	return out
 }
 
-func (n *core) mark(ctx context.Context, tx storage.Tx, s erase.Subject) error {
+func (n erasure) mark(ctx context.Context, tx storage.Tx, s erase.Subject) error {
 	if err := n.checkHashKey(ctx, tx); err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (e *erasedMemory) remembers(now time.Time) (some, recent bool) {
 }
 
 // anyErased reports whether anybody was ever erased here.
-func (n *core) anyErased(ctx context.Context, from driver.Reader) (bool, error) {
+func (n erasure) anyErased(ctx context.Context, from driver.Reader) (bool, error) {
 	now := driver.Now(n.store)
 	if some, recent := n.erasedBefore.remembers(now); recent {
 		return some, nil
@@ -102,7 +102,7 @@ func (n *core) anyErased(ctx context.Context, from driver.Reader) (bool, error) 
 }
 
 // marksOf are where those of a recipient would be.
-func (n *core) marksOf(scope Scope, ref, method, address string) (out []driver.Place) {
+func (n erasure) marksOf(scope Scope, ref, method, address string) (out []driver.Place) {
 	var hashes []string
 	if ref != "" {
 		hashes = n.refHashes(ref)
@@ -118,16 +118,17 @@ func (n *core) marksOf(scope Scope, ref, method, address string) (out []driver.P
 
 // eraseWanted empties messages to those who were erased before they are stored.
 func eraseWanted(ctx context.Context, n *core, tx storage.Tx, rows []*messageRow) error {
-	if !n.mayBeErased() {
+	e := n.erasure()
+	if !e.mayBeErased() {
 		return nil
 	}
-	some, err := n.anyErased(ctx, tx)
+	some, err := e.anyErased(ctx, tx)
 	if err != nil || !some {
 		return err
 	}
 	marks := make([][]driver.Place, len(rows))
 	for i, m := range rows {
-		marks[i] = n.marksOf(m.Scope, m.RecipientRef, m.Method, m.Address)
+		marks[i] = e.marksOf(m.Scope, m.RecipientRef, m.Method, m.Address)
 	}
 	found, err := suppressions.GetMany(ctx, tx, slices.Concat(marks...), "status")
 	for i, m := range rows {
@@ -145,13 +146,13 @@ type isErased func(Scope, Recipient) bool
 func nobodyErased(Scope, Recipient) bool { return false }
 
 // mayBeErased reports whether it is worth asking.
-func (n *core) mayBeErased() bool {
+func (n erasure) mayBeErased() bool {
 	some, recent := n.erasedBefore.remembers(driver.Now(n.store))
 	return some || !recent
 }
 
 // erasedAmong tells who was erased, in one statement.
-func (n *core) erasedAmong(ctx context.Context, all map[Scope][]Recipient) (isErased, error) {
+func (n erasure) erasedAmong(ctx context.Context, all map[Scope][]Recipient) (isErased, error) {
 	var found map[driver.Place]*suppressionRow
 	err := n.store.View(ctx, func(from driver.Reader) error {
 		some, err := n.anyErased(ctx, from)
@@ -177,13 +178,13 @@ func (n *core) erasedAmong(ctx context.Context, all map[Scope][]Recipient) (isEr
 	}, nil
 }
 
-func (n *core) marksOfRecipient(scope Scope, r Recipient) []driver.Place {
+func (n erasure) marksOfRecipient(scope Scope, r Recipient) []driver.Place {
 	id := r.identity()
 	return n.marksOf(scope, r.Ref, id.method, id.address)
 }
 
-// unmark lifts what [core.mark] did.
-func (n *core) unmark(ctx context.Context, tx storage.Tx, s erase.Subject, by By) error {
+// unmark lifts what [erasure.mark] did.
+func (n erasure) unmark(ctx context.Context, tx storage.Tx, s erase.Subject, by By) error {
 	places := n.somebody(s).marks(channel.Erased)
 	found, err := suppressions.GetMany(ctx, tx, places)
 	if err != nil {

@@ -110,7 +110,7 @@ func (s somebody) showJob(j *jobRow) bool {
 }
 
 // eventErasures delete what subscribers hear of the person's messages.
-func (n *core) eventErasures() []erase.Rule {
+func (n erasure) eventErasures() []erase.Rule {
 	return outbox.Erasures(func(s erase.Subject) (out []outbox.Prefixes) {
 		for _, way := range n.somebody(s).messages() {
 			out = append(out, func(ctx context.Context, from driver.Reader, after int64) (prefixes []string, next int64, err error) {

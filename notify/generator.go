@@ -79,14 +79,14 @@ func (n generator) generateAll(ctx context.Context, items []work.Item[jobRow], l
 
 // erasedOf tells who was erased of those whom jobs are for.
 func (n generator) erasedOf(ctx context.Context, items []work.Item[jobRow], subscribed map[Question]NotificationOption) (isErased, error) {
-	if !n.mayBeErased() {
+	if !n.erasure().mayBeErased() {
 		return nobodyErased, nil
 	}
 	all := map[Scope][]Recipient{}
 	for _, it := range items {
 		all[it.Row.Scope] = append(append(all[it.Row.Scope], it.Row.Recipients...), subscribed[it.Row.question()].Subscribers...)
 	}
-	return n.erasedAmong(ctx, all)
+	return n.erasure().erasedAmong(ctx, all)
 }
 
 // withoutErased takes those who were erased out of the recipients of a job, and out of its

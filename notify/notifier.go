@@ -137,11 +137,13 @@ type (
 	generator struct{ *core } // makes messages of jobs and campaigns
 	sender    struct{ *core } // calls channels, and settles doubt
 	tracker   struct{ *core } // takes what providers say afterwards
+	erasure   struct{ *core } // erases people, and knows who was
 )
 
 func (n *core) generator() generator { return generator{n} }
 func (n *core) sender() sender       { return sender{n} }
 func (n *core) tracker() tracker     { return tracker{n} }
+func (n *core) erasure() erasure     { return erasure{n} }
 func (n *core) contacts() Contacts   { return Contacts{n} }
 func (n *core) campaigns() Campaigns { return Campaigns{n} }
 func (n *core) support() Support     { return Support{n} }
@@ -270,7 +272,7 @@ func (n *Notifier) Passes() []work.Pass {
 		n.tracker().trackerPass(),
 		n.box.Pass(),
 		forget.Pass(n.store, "notify.retention", n.forgetting),
-		erase.Pass(n.erasing()),
+		erase.Pass(n.erasure().erasing()),
 	}, work.PassesOf(n.options.Catalogue)...)
 }
 

@@ -185,7 +185,7 @@ func (e *deliveryEvent) suppresses() channel.SuppressionReason {
 // suppressed gives for each message the reason that stops most, or none, in one
 // statement.
 func (n Contacts) suppressed(ctx context.Context, from driver.Reader, messages []*messageRow) ([]channel.SuppressionReason, error) {
-	erased, err := n.anyErased(ctx, from)
+	erased, err := n.erasure().anyErased(ctx, from)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (n Contacts) suppressed(ctx context.Context, from driver.Reader, messages [
 	for i, m := range messages {
 		asked[i] = n.suppressionsOf(m.Scope, m.Method, m.Address)
 		if erased {
-			asked[i] = append(n.marksOf(m.Scope, m.RecipientRef, m.Method, m.Address), asked[i]...)
+			asked[i] = append(n.erasure().marksOf(m.Scope, m.RecipientRef, m.Method, m.Address), asked[i]...)
 		}
 		places = append(places, asked[i]...)
 	}

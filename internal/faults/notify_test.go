@@ -70,7 +70,7 @@ var notifyFaults = []fault{
 	{Name: "erasure: a message under way is emptied while it is called", In: "notify.messageRow.erase",
 		Old: "!m.LeaseExpiresOn.IsZero() && !m.CallStartedOn.IsZero()", New: "false", Test: ". TestWhatIsUnderWayIsErased/memory"},
 	{Name: "erasure: what comes again is stored", In: "notify.eraseWanted",
-		Old: "!n.mayBeErased()", New: "true", Test: ". TestWhatComesAgainForAnErasedPerson/memory"},
+		Old: "!e.mayBeErased()", New: "true", Test: ". TestWhatComesAgainForAnErasedPerson/memory"},
 	{Name: "erasure: a job keeps who is cut out of its frozen texts", In: "notify.somebody.judgeJob",
 		Old: "f.Deliveries = slices.DeleteFunc(f.Deliveries, func(d delivery) bool { return s.is(d.Recipient) })", New: "", Test: ". TestNothingIsLeftOfAPerson/memory"},
 	{Name: "erasure: the second look is left out", In: "erase.Eraser.sweepOver",
