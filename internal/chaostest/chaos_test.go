@@ -83,6 +83,18 @@ func TestKilledWorkersMakeOneDigestForEachRecipientAndWindow(t *testing.T) {
 	Each(t, Digests, drivers...)
 }
 
+// See [Erasures].
+func TestKilledErasuresLeaveNothingAndTouchNobodyElse(t *testing.T) {
+	t.Parallel()
+	Each(t, Erasures, drivers...)
+}
+
+// See [Prunings].
+func TestKilledPruningsForgetWhatIsOldAndNothingElse(t *testing.T) {
+	t.Parallel()
+	Each(t, Prunings, drivers...)
+}
+
 // I-8, I-9, I-13: see [Restarts].
 func TestWorkersOutliveTheirDatabase(t *testing.T) {
 	t.Parallel()

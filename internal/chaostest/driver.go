@@ -68,6 +68,8 @@ var Stories = map[string]Story{
 	"a server that restarts": Restarts,
 	"consent":                Consents,
 	"digests":                Digests,
+	"killed erasures":        Erasures,
+	"killed prunings":        Prunings,
 }
 
 // Each plays a story on drivers, in parallel. A quick run leaves it out.

@@ -22,7 +22,7 @@ import (
 // What a worker process is told through its environment.
 const (
 	// run, post, digest, tick, guarded, oldmail and oldlog, each with drain behind it as
-	// well; move.
+	// well; move, erase, prune.
 	roleVariable     = "BELFRY_CHAOS_ROLE"
 	driverVariable   = "BELFRY_CHAOS_DRIVER"
 	dsnVariable      = "BELFRY_CHAOS_DSN"
@@ -67,6 +67,9 @@ func work(d Driver) (err error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	if os.Getenv(roleVariable) == "prune" {
+		return pruning(ctx, d, by)
+	}
 	h, err := d.open(ctx, os.Getenv(dsnVariable), by)
 	if err != nil {
 		return err
@@ -75,6 +78,9 @@ func work(d Driver) (err error) {
 	role, program := os.Getenv(roleVariable), services
 	if strings.HasPrefix(role, "tick") {
 		return tick(ctx, surveys(h.Store, os.Getenv(providerVariable)), role == "tickdrain")
+	}
+	if role == "erase" {
+		return erasing(ctx, h.Store, os.Getenv(providerVariable))
 	}
 	if strings.HasPrefix(role, "old") || role == "move" {
 		return beside(ctx, role, d, h)

@@ -2,6 +2,16 @@ package faults
 
 // supportFaults are faults in what a support desk is told, and in who is told.
 var supportFaults = []fault{
+	{Name: "cli: what changes something is done without a yes", In: "cli.call.order",
+		Old: "DryRun: !c.flags.yes", New: "DryRun: false", Test: "./cli TestNothingIsDoneWithoutAYes/memory"},
+	{Name: "cli: nobody is asked who acts and why", In: "cli.flags.by",
+		Old: `by.Actor == "" || by.Reason == ""`, New: "false", Test: "./cli TestNothingIsDoneWithoutAYes/memory"},
+	{Name: "cli: a rehearsal ends as if it were done", In: "cli.call.act",
+		Old: "return errNotDone", New: "return nil", Test: "./cli TestNothingIsDoneWithoutAYes/memory"},
+	{Name: "cli: a person is looked for by a hash under another key", In: "cli.call.about",
+		Old: "c.s.Bare", New: "false", Test: "./cli TestAProgramWithoutTheHostsParts/memory"},
+	{Name: "cli: a hostile text gets to the terminal", In: "cli.printable",
+		Old: "if hidden(r)", New: "if false", Test: "./cli TestAHostileText/memory"},
 	{Name: "support: a reminder of a person and of an entity is told twice", In: "support.Desk.reminderOf",
 		Old: "row.Person == person", New: "false", Test: "./support TestPagesOfAStory/memory"},
 	{Name: "support: a list that a page takes in part goes on behind its own page", In: "support.merge",
