@@ -324,7 +324,7 @@ var outgoingKind = &kind[messageRow]{
 }
 
 var (
-	errNoChannel          = errors.New("Channel is empty")
+	errNoChannel          = errors.New("its Channel is empty")
 	errNoNotificationType = errors.New("NotificationType is empty")
 	errMessageID          = errors.New("a MessageID is not the caller's; it is made at random")
 )
