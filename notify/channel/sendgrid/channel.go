@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
-	"maps"
 	"net/http"
 	"net/mail"
 	"net/url"
@@ -51,16 +50,6 @@ func (o Options) client(apiKey string) rest.Options {
 		Timeout: o.Timeout, MaxConns: o.MaxConns, Proxy: o.Proxy, TLS: o.TLSConfig}
 }
 
-// address reads a mail address with or without a name.
-func address(f *rest.Faults, option, text string) *party {
-	a, err := mail.ParseAddress(text)
-	if err != nil || strings.ContainsAny(text, "\r\n\x00") {
-		f.Add(true, option+" is no mail address")
-		return nil
-	}
-	return &party{Email: a.Address, Name: a.Name}
-}
-
 var (
 	_ channel.Channel = (*Channel)(nil)
 	_ channel.Bounded = (*Channel)(nil)
@@ -82,9 +71,9 @@ func New(apiKey string, opts *Options) (*Channel, error) {
 	o = o.withDefaults()
 	var f rest.Faults
 	f.Secret("apiKey", apiKey)
-	c := &Channel{key: o.Key, from: address(&f, "From", o.From), url: f.BaseURL("BaseURL", o.BaseURL) + "/v3/mail/send"}
+	c := &Channel{key: o.Key, from: partyOf(f.Mailbox("From", o.From)), url: f.BaseURL("BaseURL", o.BaseURL) + "/v3/mail/send"}
 	if o.ReplyTo != "" {
-		c.replyTo = address(&f, "ReplyTo", o.ReplyTo)
+		c.replyTo = partyOf(f.Mailbox("ReplyTo", o.ReplyTo))
 	}
 	ro := o.client(apiKey)
 	ro.Check(&f)
@@ -167,53 +156,15 @@ func untilReset(h http.Header) time.Duration {
 	return max(0, time.Unix(reset, 0).Sub(now))
 }
 
-// check refuses what no mail can be made of. SendGrid would refuse most of it
-// too; what ends up in a header is not left to it.
+// check refuses what no mail can be made of, and one without a subject.
 func check(m channel.Message) error {
-	if err := rest.CheckID("sendgrid", m); err != nil {
+	if err := rest.CheckMail("sendgrid", m); err != nil {
 		return err
 	}
-	switch {
-	case !isAddress(m.To):
-		return permanent("address", "recipient is no mail address")
-	case strings.ContainsAny(m.Subject+m.Name, "\r\n\x00"):
-		return permanent("header", "subject or name holds a line break or a NUL")
-	case m.Subject == "":
-		return permanent("subject", "message without subject, which SendGrid refuses")
-	case m.Template.Name != "":
-		return permanent("template", "message names a template, which this channel does not use")
-	case m.UnsubscribeURL != "" && !isWebAddress(m.UnsubscribeURL):
-		return permanent("header", "UnsubscribeURL is not an https address")
-	}
-	if err := m.Mail.Check(); err != nil {
-		return permanent("header", "Mail holds what no header can be made of")
-	}
-	for _, a := range m.Attachments {
-		if len(a.Data) == 0 {
-			return permanent("attachment", "attachment without data, which SendGrid refuses")
-		}
-		if strings.ContainsAny(a.Name+a.MediaType+a.ContentID, "\r\n\x00;") {
-			return permanent("header", "name or type of an attachment holds a line break, a NUL or a semicolon")
-		}
+	if m.Subject == "" {
+		return rest.Unsendable("sendgrid", "subject", "message without subject, which SendGrid refuses")
 	}
 	return nil
-}
-
-func permanent(code, why string) error {
-	return rest.Unsendable("sendgrid", code, why)
-}
-
-// isAddress accepts a bare address and nothing around it.
-func isAddress(to string) bool {
-	a, err := mail.ParseAddress(to)
-	return err == nil && a.Address == to && len(to) <= 254 && !strings.ContainsAny(to, "\r\n\x00")
-}
-
-// isWebAddress accepts what may stand between angle brackets in a header.
-func isWebAddress(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && u.Scheme == "https" && u.Host != "" && len(text) <= 900 &&
-		!strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || r == '<' || r == '>' || r == ',' })
 }
 
 // idArg is the custom argument in which the message id travels.
@@ -261,7 +212,7 @@ func (c *Channel) build(m channel.Message) ([]byte, error) {
 	r := mailRequest{
 		Personalizations: []personalization{{To: []party{{m.To, m.Name}}, CC: parties(m.Mail.CC), BCC: parties(m.Mail.BCC), CustomArgs: map[string]string{idArg: m.ID}}},
 		From:             c.from, ReplyTo: c.replyTo, Subject: m.Subject,
-		Content: content(m), Attachments: attachments(m.Attachments), Headers: headers(m),
+		Content: content(m), Attachments: attachments(m.Attachments), Headers: rest.MailHeaders(m),
 	}
 	if to := parties([]string{m.Mail.ReplyTo}); len(to) > 0 {
 		r.ReplyTo = &to[0]
@@ -273,12 +224,12 @@ func (c *Channel) build(m channel.Message) ([]byte, error) {
 	return body, nil
 }
 
+func partyOf(a mail.Address) *party { return &party{a.Address, a.Name} }
+
 // parties are mailboxes that were checked.
 func parties(all []string) (out []party) {
-	for _, text := range all {
-		if a, err := channel.ParseMailbox(text); err == nil {
-			out = append(out, party{a.Address, a.Name})
-		}
+	for _, a := range rest.Mailboxes(all) {
+		out = append(out, *partyOf(a))
 	}
 	return out
 }
@@ -287,11 +238,7 @@ func parties(all []string) (out []party) {
 // it, and so is a mail without one: then the subject is all there is to say.
 func content(m channel.Message) []part {
 	var all []part
-	if m.Text != "" || m.HTML == "" {
-		text := m.Text
-		if text == "" {
-			text = m.Subject
-		}
+	if text := rest.MailText(m); text != "" {
 		all = append(all, part{"text/plain", text})
 	}
 	if m.HTML != "" {
@@ -310,20 +257,4 @@ func attachments(in []channel.Attachment) []attachment {
 		out = append(out, attachment{a.Data, a.MediaType, a.Name, disposition, a.ContentID})
 	}
 	return out
-}
-
-func headers(m channel.Message) map[string]string {
-	h := map[string]string{"Auto-Submitted": "auto-generated"} // no out-of-office replies (RFC 3834)
-	if m.UnsubscribeURL != "" {
-		h["List-Unsubscribe"] = "<" + m.UnsubscribeURL + ">"
-		h["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-	}
-	if m.Mail.InReplyTo != "" {
-		h["In-Reply-To"] = "<" + m.Mail.InReplyTo + ">"
-	}
-	if len(m.Mail.References) > 0 {
-		h["References"] = "<" + strings.Join(m.Mail.References, "> <") + ">"
-	}
-	maps.Copy(h, m.Mail.Headers)
-	return h
 }
