@@ -24,6 +24,7 @@ import (
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/dialog360"
 	"github.com/belfry-go/belfry/notify/channel/infobip"
+	"github.com/belfry-go/belfry/notify/channel/postmark"
 	"github.com/belfry-go/belfry/notify/channel/resend"
 	"github.com/belfry-go/belfry/notify/channel/sendgrid"
 	"github.com/belfry-go/belfry/notify/channel/slogchannel"
@@ -117,6 +118,7 @@ func (s *story) channels() []channel.Channel {
 	account, base := "AC"+strings.Repeat("0", 19)+phoneDigits, s.unkind.URL
 	add(sendgrid.New(secret, &sendgrid.Options{From: "office@school.example", BaseURL: base}))
 	add(resend.New(secret, &resend.Options{From: "office@school.example", BaseURL: base}))
+	add(postmark.New(secret, &postmark.Options{From: "office@school.example", BaseURL: base}))
 	add(twilio.NewSMS(account, secret, &twilio.Options{From: "+4915112345678", BaseURL: base}))
 	add(infobip.NewSMS(base, secret, &infobip.Options{From: "+4915112345678", Key: "sms:infobip"}))
 	add(dialog360.New(secret, &dialog360.Options{BaseURL: base}))
@@ -137,7 +139,7 @@ func (s *story) channels() []channel.Channel {
 // destinations are everybody's, one for each channel.
 func (s *story) destinations() map[string]string {
 	return map[string]string{
-		"email:sendgrid": address, "email:resend": address, "email:smtp": address, "email:slog": address,
+		"email:sendgrid": address, "email:resend": address, "email:postmark": address, "email:smtp": address, "email:slog": address,
 		"sms:twilio": "+" + phoneDigits, "sms:infobip": "+" + phoneDigits,
 		"whatsapp:dialog360": "+" + phoneDigits, "whatsapp:infobip": "+" + phoneDigits,
 		"webhook:standard": s.unkind.URL + "/zinnober?token=zinnober", "push:panics": "zinnober-device", "push:fails": "zinnober-device",
@@ -264,6 +266,10 @@ func (s *story) refuse() {
 	s.ears.failed(err)
 	_, err = resend.NewWebhook(secret)
 	s.ears.failed(err)
+	_, err = postmark.New(secret+"\n", &postmark.Options{From: bad, BaseURL: "ftp://zinnober"})
+	s.ears.failed(err)
+	_, err = postmark.NewWebhook(secret+"\n", "zinnober")
+	s.ears.failed(err)
 	_, err = twilio.NewSMS("zinnober", secret+"\r", &twilio.Options{From: bad})
 	s.ears.failed(err)
 	_, err = smtp.New("localhost", &smtp.Options{From: "office@school.example", Username: "zinnober", Password: secret + "\n", TLS: smtp.NoTLS})
@@ -277,7 +283,8 @@ func (s *story) refuse() {
 		"resend": func() (channel.Webhook, error) {
 			return resend.NewWebhook("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 		},
-		"twilio": func() (channel.Webhook, error) { return twilio.NewWebhook(secret) },
+		"postmark": func() (channel.Webhook, error) { return postmark.NewWebhook("zinnober", "zinnober-zinnober") },
+		"twilio":   func() (channel.Webhook, error) { return twilio.NewWebhook(secret) },
 		"infobip": func() (channel.Webhook, error) {
 			return infobip.NewWebhook(infobip.WebhookOptions{Username: "zinnober", Password: secret})
 		},

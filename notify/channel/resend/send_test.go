@@ -226,29 +226,6 @@ func TestAnswersHaveTheirClass(t *testing.T) {
 	}
 }
 
-func TestOneRequestForEachSendAlsoWhenAKeptConnectionDies(t *testing.T) {
-	t.Parallel()
-	drops := make(chan bool, 2)
-	s := serve(t, func(http.ResponseWriter, *http.Request) bool {
-		if <-drops {
-			panic(http.ErrAbortHandler)
-		}
-		return false
-	})
-	c := open(t, s, Options{})
-	drops <- false
-	if _, err := c.Send(t.Context(), message()); err != nil {
-		t.Fatal(err)
-	}
-	drops <- true
-	if err := refuse(t, c, message()); err.Class != channel.ClassUnknown {
-		t.Error(err)
-	}
-	if requests, _ := s.seen(); requests != 2 {
-		t.Errorf("%d requests for 2 Sends", requests)
-	}
-}
-
 func TestI30_SendReturnsAfterItsTimeout(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(_ http.ResponseWriter, r *http.Request) bool {
