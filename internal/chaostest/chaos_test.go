@@ -57,6 +57,12 @@ func TestI12_WhatKilledSendersLeaveOpenIsListedInDoubtAndNothingElse(t *testing.
 	Each(t, Doubts, drivers...)
 }
 
+// I-10 to I-13: see [Mails].
+func TestI12_ResendAndPostmarkEndTheirDoubtsByThemselves(t *testing.T) {
+	t.Parallel()
+	Each(t, Mails, drivers...)
+}
+
 // I-8, I-9, I-13, I-26: see [Tickers].
 //
 //spec:t-034 t-073

@@ -70,6 +70,7 @@ var Stories = map[string]Story{
 	"digests":                Digests,
 	"killed erasures":        Erasures,
 	"killed prunings":        Prunings,
+	"mails":                  Mails,
 }
 
 // Each plays a story on drivers, in parallel. A quick run leaves it out.

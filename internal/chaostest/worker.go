@@ -21,7 +21,7 @@ import (
 
 // What a worker process is told through its environment.
 const (
-	// run, post, digest, tick, guarded, oldmail and oldlog, each with drain behind it as
+	// run, post, mails, digest, tick, guarded, oldmail and oldlog, each with drain behind it as
 	// well; move, erase, prune.
 	roleVariable     = "BELFRY_CHAOS_ROLE"
 	driverVariable   = "BELFRY_CHAOS_DRIVER"
@@ -87,6 +87,9 @@ func work(d Driver) (err error) {
 	}
 	if strings.HasPrefix(role, "post") {
 		program = post
+	}
+	if strings.HasPrefix(role, "mails") {
+		program = mails
 	}
 	if strings.HasPrefix(role, "digest") {
 		program = digests
