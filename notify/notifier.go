@@ -205,7 +205,8 @@ func New(store storage.Store, opts *Options, channels ...channel.Channel) *Notif
 // Register makes a type of notification known to this process, which then
 // claims schedules and jobs of it. Register it also where its messages are
 // sent, or they are not revalidated. It panics on an empty name, a name that
-// is registered already, an unknown policy or group, and a Template that does not parse.
+// is registered already, an unknown policy or group, Needs that no channel of this process
+// meets, and a Template that does not parse.
 func (n *Notifier) Register(t Type) {
 	n.checkGroup(t)
 	n.registry.register(t)

@@ -50,6 +50,9 @@ const (
 	ReasonPassFailed = "PassFailed"
 	// ReasonUnserved: no process has its type, or its channel; see the hold of that name.
 	ReasonUnserved = "Unserved"
+	// ReasonIncapable: the message's channel cannot do what its type Needs. Register one
+	// that can under its key, or need less; then release.
+	ReasonIncapable = "ChannelIncapable"
 	// ReasonTooLate: the message was stale before it could be sent. If it happens often,
 	// processes or providers are down for too long, or the type's Validity is too short.
 	ReasonTooLate = "TooLate"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -53,6 +54,10 @@ type Type struct {
 	// same may still be asked for. From then on its stub is deleted, too, once Retention
 	// has made one. Zero: for ever.
 	ForgetAfter time.Duration
+	// Needs is what a channel must be able to do to send the type. A process none of whose
+	// channels can refuses the type, and a message whose channel cannot is not sent: it
+	// waits on hold. The zero value: nothing beside what its content asks for.
+	Needs channel.Capabilities
 	// Revalidator is asked before a deferred or retried message goes out. Nil
 	// means that such a message is always still wanted.
 	Revalidator Revalidator
@@ -211,8 +216,24 @@ func (r *registry) waysOf(scope Scope, key string, c channel.Channel) (ways chai
 	return ways
 }
 
+// checkNeeds panics on a type that no channel of this process can send.
+func (r *registry) checkNeeds(t Type) {
+	var lacks []string
+	for _, key := range slices.Sorted(maps.Keys(r.members)) {
+		names := channel.CapabilitiesOf(r.members[key]).Lacks(t.Needs)
+		if len(names) == 0 {
+			return
+		}
+		lacks = append(lacks, key+" lacks "+strings.Join(names, ", "))
+	}
+	if len(lacks) > 0 {
+		panic(fmt.Sprintf("notify: Register %q: no channel can do what it Needs: %s", t.Name, strings.Join(lacks, "; ")))
+	}
+}
+
 func (r *registry) register(t Type) {
 	t = t.check()
+	r.checkNeeds(t)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, ok := r.types[t.Name]; ok {

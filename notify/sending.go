@@ -63,7 +63,7 @@ func (n sender) distribute(ctx context.Context, items []sending, land func(*mess
 		open, p.channels, err = n.generator().channelsOf(ctx, open, n.generator().unserved)
 	}
 	if err == nil {
-		open, err = n.undisputed(ctx, open)
+		open, err = n.undisputed(ctx, n.capable(open, p))
 	}
 	if err == nil {
 		open, err = n.revalidate(ctx, n.calm(ctx, open, p))
@@ -76,6 +76,22 @@ func (n sender) distribute(ctx context.Context, items []sending, land func(*mess
 	open = n.probing(ctx, open, p)
 	landOthers(items, open, land)
 	return n.callsOf(ctx, open, p, land).Send(ctx, open)
+}
+
+// capable leaves out messages whose type needs what their channel lacks: they wait for a
+// person, since another try would be the same. Nothing was called yet.
+func (n sender) capable(items []sending, p parcel) (open []sending) {
+	for _, it := range items {
+		needs := n.registry.lookup(it.Row.NotificationType).Needs
+		if len(channel.CapabilitiesOf(p.channels.turns[it.Row].channel).Lacks(needs)) == 0 {
+			open = append(open, it)
+			continue
+		}
+		it.Row.retryOn(driver.Now(n.store))
+		it.Row.ReasonCode = ReasonIncapable
+		it.Row.putOnHold(HoldRefused)
+	}
+	return open
 }
 
 // callsOf makes the calls of a group.

@@ -112,6 +112,7 @@ var words = map[string]string{
 	"notify RetriesExhausted":      "the last try failed",
 	"notify OutcomeUnknown":        "nobody can tell whether it was sent",
 	"notify Unserved":              "no process has its type or its channel",
+	"notify ChannelIncapable":      "its channel cannot do what its type needs",
 	"notify Erased":                "its recipient was erased",
 	"notify EmptyDigest":           "nothing was in the digest",
 	"notify Read":                  "the recipient had read it in the inbox",

@@ -84,6 +84,11 @@ func New(apiKey string, opts *Options) (*Channel, error) {
 // Key returns "whatsapp:dialog360", or what Options.Key says.
 func (c *Channel) Key() string { return c.key }
 
+// Capabilities are the templates of WhatsApp.
+func (c *Channel) Capabilities() channel.Capabilities {
+	return channel.Capabilities{Template: true}
+}
+
 // ReportedBy is the name of the [Webhook]'s provider, whatever the key is.
 func (c *Channel) ReportedBy() string { return provider }
 

@@ -66,6 +66,11 @@ func New(dir string, opts *Options) *Channel {
 // Key returns "email:file", or what Options.Key says.
 func (c *Channel) Key() string { return c.key }
 
+// Capabilities are all that mails have.
+func (c *Channel) Capabilities() channel.Capabilities {
+	return channel.Capabilities{Attachments: true, Mail: true}
+}
+
 // Send writes m, with those who get a blind copy, as "{m.ID}.eml" and returns that name as the receipt. Where the
 // file exists already, it stays as it is and Send succeeds.
 //

@@ -124,6 +124,11 @@ func open(method string, md medium, baseURL, apiKey string, opts *Options) (*Cha
 // Key returns "sms:infobip" or "whatsapp:infobip", or what Options.Key says.
 func (c *Channel) Key() string { return c.key }
 
+// Capabilities are the templates of WhatsApp.
+func (c *Channel) Capabilities() channel.Capabilities {
+	return channel.Capabilities{Template: c.medium.template}
+}
+
 // ReportedBy is the name of the [Webhook]'s provider, whatever the key is.
 func (c *Channel) ReportedBy() string { return provider }
 

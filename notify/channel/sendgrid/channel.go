@@ -90,6 +90,11 @@ func (c *Channel) Key() string { return c.key }
 // ReportedBy is the name of the [Webhook]'s provider, whatever the key is.
 func (c *Channel) ReportedBy() string { return provider }
 
+// Capabilities are all that mails have.
+func (c *Channel) Capabilities() channel.Capabilities {
+	return channel.Capabilities{Attachments: true, Mail: true}
+}
+
 // MaxCalls is Options.MaxConns.
 func (c *Channel) MaxCalls() int { return c.client.MaxCalls() }
 

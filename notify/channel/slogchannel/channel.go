@@ -56,6 +56,11 @@ func New(logger *slog.Logger, opts *Options) *Channel {
 // Key returns "email:slog", or what Options.Key says.
 func (c *Channel) Key() string { return c.key }
 
+// Capabilities are all that mails have.
+func (c *Channel) Capabilities() channel.Capabilities {
+	return channel.Capabilities{Attachments: true, Mail: true}
+}
+
 // Send writes the record and returns the message id as the receipt. Its only error
 // is a context that has ended, with which nothing is written.
 func (c *Channel) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {

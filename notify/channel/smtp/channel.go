@@ -125,6 +125,11 @@ func New(addr string, opts *Options) (*Channel, error) {
 // Key returns "email:smtp", or what Options.Key says.
 func (c *Channel) Key() string { return c.key }
 
+// Capabilities are all that mails have.
+func (c *Channel) Capabilities() channel.Capabilities {
+	return channel.Capabilities{Attachments: true, Mail: true}
+}
+
 // MaxCalls is Options.MaxConns.
 func (c *Channel) MaxCalls() int { return cap(c.turns) }
 

@@ -138,6 +138,11 @@ func open(method, account, secret string, opts *Options) (*Channel, error) {
 // Key returns "sms:twilio" or "whatsapp:twilio", or what Options.Key says.
 func (c *Channel) Key() string { return c.options.Key }
 
+// Capabilities are texts that Twilio holds.
+func (c *Channel) Capabilities() channel.Capabilities {
+	return channel.Capabilities{Template: true}
+}
+
 // ReportedBy is the name of the [Webhook]'s provider, whatever the key is.
 func (c *Channel) ReportedBy() string { return provider }
 

@@ -1,0 +1,108 @@
+package repotest
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/channel/dialog360"
+	"github.com/belfry-go/belfry/notify/channel/file"
+	"github.com/belfry-go/belfry/notify/channel/infobip"
+	"github.com/belfry-go/belfry/notify/channel/postmark"
+	"github.com/belfry-go/belfry/notify/channel/resend"
+	"github.com/belfry-go/belfry/notify/channel/sendgrid"
+	"github.com/belfry-go/belfry/notify/channel/slack"
+	"github.com/belfry-go/belfry/notify/channel/slogchannel"
+	"github.com/belfry-go/belfry/notify/channel/smtp"
+	"github.com/belfry-go/belfry/notify/channel/telegram"
+	"github.com/belfry-go/belfry/notify/channel/twilio"
+	"github.com/belfry-go/belfry/notify/channel/webhook"
+)
+
+// channels are all that there are, with the settings that they cannot do without.
+func channels(t *testing.T) (all []channel.Channel) {
+	const from, number = "office@school.example", "+4915112345678"
+	add := func(c channel.Channel, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	add(resend.New("key", &resend.Options{From: from}))
+	add(postmark.New("token", &postmark.Options{From: from}))
+	add(sendgrid.New("key", &sendgrid.Options{From: from}))
+	add(smtp.New("localhost", &smtp.Options{From: from, TLS: smtp.NoTLS}))
+	add(twilio.NewSMS("AC"+strings.Repeat("0", 32), "secret", &twilio.Options{From: number}))
+	add(twilio.NewWhatsApp("AC"+strings.Repeat("0", 32), "secret", &twilio.Options{From: number}))
+	add(infobip.NewSMS("https://x.api.infobip.com", "key", &infobip.Options{From: number}))
+	add(infobip.NewWhatsApp("https://x.api.infobip.com", "key", &infobip.Options{From: number}))
+	add(dialog360.New("key", nil))
+	add(slack.New("xoxb-token", nil))
+	add(telegram.New("123456:"+strings.Repeat("a", 35), nil))
+	add(webhook.New(&webhook.Options{Secrets: []string{"MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}}))
+	add(file.New(t.TempDir(), nil), nil)
+	add(slogchannel.New(nil, nil), nil)
+	return all
+}
+
+const channelHead = "| channel | a process dies in a call: the message | reports | sends beside text | calls at once |\n"
+
+// channelRow is one line of the table, as its channel declares itself.
+func channelRow(c channel.Channel) string {
+	can := channel.CapabilitiesOf(c)
+	doubt := "waits for a person, or the type's `InDoubt`"
+	switch {
+	case can.Lookup:
+		doubt = "is asked about"
+	case can.Idempotent > 0:
+		doubt = fmt.Sprintf("is sent again within %.0f hours, as the same", can.Idempotent.Hours())
+	case can.Callbacks:
+		doubt = "waits for a report, a person, or the type's `InDoubt`"
+	}
+	var sends []string
+	for what, does := range []bool{can.Attachments, can.Mail, can.Template} {
+		if does {
+			sends = append(sends, []string{"attachments", "copies, threads, headers", "templates"}[what])
+		}
+	}
+	reports, calls := "", ""
+	if can.Callbacks {
+		reports = "yes"
+	}
+	if b, ok := c.(channel.Bounded); ok {
+		calls = fmt.Sprint(b.MaxCalls())
+	}
+	return strings.Join(strings.Fields(fmt.Sprintf("| `%s` | %s | %s | %s | %s |", c.Key(), doubt, reports, strings.Join(sends, ", "), calls)), " ") + "\n"
+}
+
+func TestTheTableOfChannelsIsPrintedFromWhatTheyDeclare(t *testing.T) {
+	t.Parallel()
+	table := channelHead + "| --- | --- | --- | --- | --- |\n"
+	for _, c := range channels(t) {
+		table += channelRow(c)
+	}
+	const page = "../../docs/channels.md"
+	have, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(have), channelHead)
+	if !found {
+		t.Fatal("the page has no such table")
+	}
+	_, after, _ := strings.Cut(rest, "\n\n")
+	want := before + table + "\n" + after
+	if *update {
+		if err := os.WriteFile(page, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, string(have)); diff != "" {
+		t.Errorf("run `go test ./internal/repotest -update`:\n%s", diff)
+	}
+}

@@ -1,0 +1,80 @@
+package notify_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
+)
+
+// able is a channel that says what it can do.
+type able struct {
+	channel.Channel
+	key string
+	can channel.Capabilities
+}
+
+func (a able) Key() string                        { return a.key }
+func (a able) Capabilities() channel.Capabilities { return a.can }
+
+func TestATypeThatNoChannelCanSendIsRefused(t *testing.T) {
+	visitsInMemory(t, func(h *host) {
+		files := channel.Capabilities{Attachments: true}
+		register := func(needs channel.Capabilities, channels ...channel.Channel) (refused string) {
+			defer func() {
+				if r := recover(); r != nil {
+					refused = fmt.Sprint(r)
+				}
+			}()
+			notify.New(h.store, nil, channels...).Register(notify.Type{Name: "invoice", Needs: needs})
+			return ""
+		}
+		first, second := able{h.provider, "email:a", channel.Capabilities{Mail: true}}, able{h.provider, "email:b", files}
+		want := `notify: Register "invoice": no channel can do what it Needs: email:a lacks Attachments; email:test lacks Attachments`
+		if got := register(files, h.provider, first); got != want {
+			t.Errorf("got %q", got)
+		}
+		if got := register(files, notify.Failover(h.provider, first)); !strings.Contains(got, "email:a lacks") {
+			t.Errorf("a chain: got %q", got)
+		}
+		for what, got := range map[string]string{
+			"one of them can": register(files, h.provider, first, second), "it needs nothing": register(channel.Capabilities{}, h.provider),
+			"it only ensures": register(files),
+		} {
+			if got != "" {
+				t.Errorf("%s: %s", what, got)
+			}
+		}
+	})
+}
+
+// What cannot be sent as its type needs it is not sent in another way: it waits, nothing
+// was called, and it goes out when its channel can.
+func TestAMessageWhoseChannelLacksWhatItsTypeNeedsWaitsOnHold(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		needs := notify.Type{Name: "visit", Renderer: visitTemplate, Needs: channel.Capabilities{Attachments: true}}
+		can := able{h.provider, "email:other", needs.Needs}
+		h.dispatch(visit("7", person("sam")))
+		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet}, h.provider, can)
+		h.Register(needs)
+		h.drain()
+		m := h.status(notify.StatusRetryReady)
+		h.same("hold", notify.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldRefused}, m.SupportHold)
+		if m.ReasonCode != notify.ReasonIncapable || !m.DueOn.IsZero() || m.Calls != 0 || len(h.sent()) != 0 {
+			t.Errorf("message is %+v after %d calls", m, len(h.sent()))
+		}
+		can.key = channelKey
+		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet}, can)
+		h.Register(needs)
+		by := notify.By{Actor: "ann", Reason: "it can now"}
+		if err := h.Support().Release(t.Context(), "tenant", notify.ArtifactOutgoingMessage, m.Key, by); err != nil {
+			t.Fatal(err)
+		}
+		h.drain()
+		if h.status(notify.StatusSentToProvider); len(h.sent()) != 1 {
+			t.Errorf("%d calls", len(h.sent()))
+		}
+	})
+}
