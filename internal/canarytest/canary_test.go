@@ -27,8 +27,10 @@ import (
 	"github.com/belfry-go/belfry/notify/channel/postmark"
 	"github.com/belfry-go/belfry/notify/channel/resend"
 	"github.com/belfry-go/belfry/notify/channel/sendgrid"
+	"github.com/belfry-go/belfry/notify/channel/slack"
 	"github.com/belfry-go/belfry/notify/channel/slogchannel"
 	"github.com/belfry-go/belfry/notify/channel/smtp"
+	"github.com/belfry-go/belfry/notify/channel/telegram"
 	"github.com/belfry-go/belfry/notify/channel/twilio"
 	"github.com/belfry-go/belfry/notify/channel/webhook"
 	"github.com/belfry-go/belfry/notify/gate"
@@ -122,6 +124,8 @@ func (s *story) channels() []channel.Channel {
 	add(twilio.NewSMS(account, secret, &twilio.Options{From: "+4915112345678", BaseURL: base}))
 	add(infobip.NewSMS(base, secret, &infobip.Options{From: "+4915112345678", Key: "sms:infobip"}))
 	add(dialog360.New(secret, &dialog360.Options{BaseURL: base}))
+	add(slack.New(secret, &slack.Options{BaseURL: base}))
+	add(telegram.New("123456:"+secret, &telegram.Options{BaseURL: base}))
 	add(webhook.New(&webhook.Options{Secrets: []string{base64.StdEncoding.EncodeToString([]byte(secret))}, Trusted: []string{"127.0.0.1"}}))
 	add(smtp.New(newPostOffice(s.t), &smtp.Options{From: "office@school.example", TLS: smtp.NoTLS}))
 	add(slogchannel.New(s.ears.logger(), nil), nil)
@@ -142,6 +146,7 @@ func (s *story) destinations() map[string]string {
 		"email:sendgrid": address, "email:resend": address, "email:postmark": address, "email:smtp": address, "email:slog": address,
 		"sms:twilio": "+" + phoneDigits, "sms:infobip": "+" + phoneDigits,
 		"whatsapp:dialog360": "+" + phoneDigits, "whatsapp:infobip": "+" + phoneDigits,
+		"chat:slack": "C" + phoneDigits, "chat:telegram": phoneDigits,
 		"webhook:standard": s.unkind.URL + "/zinnober?token=zinnober", "push:panics": "zinnober-device", "push:fails": "zinnober-device",
 	}
 }
