@@ -104,6 +104,19 @@ func savePreferences(ctx context.Context, tx storage.Tx, want ...*preferenceRow)
 	return err
 }
 
+// OptOut notes, in tx, that the recipient of an attempt wants no more of its Group, or of
+// its NotificationType if it has none, by its Method. It is for packages that send by
+// themselves, such as survey, and may be repeated.
+func OptOut(ctx context.Context, tx storage.Tx, a Attempt) error {
+	p := Preference{Scope: a.Scope, RecipientRef: a.RecipientRef, Group: a.Group, Method: a.Method, OptedOut: true}
+	if p.Group == "" {
+		p.Type = a.NotificationType
+	}
+	row := p.rowOf(a.Recipient(), a.Now)
+	row.MessageID = a.MessageID
+	return savePreferences(ctx, tx, &row)
+}
+
 // Preferences lists what is known of a recipient's wishes.
 func (n Contacts) Preferences(ctx context.Context, scope Scope, recipientRef string) ([]Preference, error) {
 	within, err := under(recipientOf(recipientRef))

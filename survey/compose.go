@@ -44,11 +44,13 @@ func (s asker) composeOne(ctx context.Context, it *sending) bool {
 		return s.untried(it, ReasonBadAddress, channel.Permanent(ReasonBadAddress, nil))
 	}
 	it.message.To = to
-	link, err := s.linkOf(ctx, r)
+	token, err := s.tokenOf(ctx, r)
 	if err != nil {
 		s.logUncomposed(ctx, r, "a link could not be made", slog.Any("error", err))
 		return s.untried(it, ReasonLink, nil)
 	}
+	link := surveyURL(s.options.SurveyURL, token, r.PublicID)
+	it.message.UnsubscribeURL = s.unsubscribeURL(r, token)
 	parts, err := s.render(ctx, it, link)
 	if err != nil {
 		s.logRender(ctx, r, err)
@@ -85,7 +87,7 @@ const whatsApp = "whatsapp"
 // render asks the host's renderer, or else takes the texts of the definition or
 // those that come with the package.
 func (s asker) render(ctx context.Context, it *sending, link string) (parts form.Parts, err error) {
-	data := linkData(it.Row, it.version, link, it.message.Attempt)
+	data := linkData(it.Row, it.version, link, it.message)
 	err = work.Guard(func() (err error) {
 		if s.options.Renderer != nil {
 			parts, err = s.options.Renderer.Render(ctx, data)

@@ -187,7 +187,7 @@ func eraseInstance(ctx context.Context, tx storage.Tx, scope Scope, publicID str
 // erased is what may be left of an instance.
 func (i *instanceRow) erased(now time.Time) *instanceRow {
 	bare := *i
-	bare.RecipientAddress, bare.RecipientLocale, bare.CustomerRef, bare.RecipientHash = "", "", "", ""
+	bare.RecipientAddress, bare.RecipientLocale, bare.RecipientZone, bare.CustomerRef, bare.RecipientHash = "", "", "", "", ""
 	bare.Metadata = json.RawMessage("{}")
 	if bare.DeletedOn.IsZero() {
 		bare.DeletedOn = now

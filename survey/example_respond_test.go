@@ -32,7 +32,7 @@ func ExampleService_Complete() {
 	ctx, clk := context.Background(), clock.NewMock()
 	clk.Set(time.Date(2026, 5, 14, 5, 12, 34, 0, time.UTC))
 	store := memory.New(&memory.Options{Clock: clk})
-	s := survey.New(store, nil)
+	s := survey.New(store, &survey.Options{ExpectedSubscribers: []string{"bi"}}) // another program's
 	s.Subscribe(survey.SubscriberFunc("tickets", func(_ context.Context, e survey.ResponseCompleted) error {
 		var answers map[string]any
 		err := json.Unmarshal(e.Answers, &answers)

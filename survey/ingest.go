@@ -49,6 +49,9 @@ type Recipient struct {
 	Address string `json:"address"`
 	// Locale is that of the text, a BCP 47 tag of at most 64 bytes. It may be empty.
 	Locale string `json:"locale,omitempty"`
+	// Zone is where the recipient is, an IANA name such as Europe/Dublin: gates know the
+	// hours there, and texts the time. Empty: not known.
+	Zone string `json:"zone,omitempty"`
 	// CustomerRef is the host's id of the customer, in at most 200 bytes. Without
 	// one the customer's data is not found by [Support.Erase].
 	CustomerRef string `json:"customerRef,omitempty"`
@@ -72,6 +75,8 @@ const (
 	addressPath  = "recipient.address"
 	localePath   = "recipient.locale"
 	customerPath = "recipient.customerRef"
+	// zonePath is where a zone is at fault; filters and recipes cannot ask for it.
+	zonePath = "recipient.zone"
 )
 
 // event is an item that can be ingested.
@@ -126,7 +131,7 @@ func (r *Recipient) check() error {
 		path, value string
 		most        int
 	}{
-		{addressPath, r.Address, 320}, {localePath, r.Locale, 64}, {customerPath, r.CustomerRef, keys.MaxPartLen},
+		{addressPath, r.Address, 320}, {localePath, r.Locale, 64}, {zonePath, r.Zone, 64}, {customerPath, r.CustomerRef, keys.MaxPartLen},
 	} {
 		switch {
 		case len(f.value) > f.most:
@@ -137,14 +142,20 @@ func (r *Recipient) check() error {
 			return fmt.Errorf("%s: holds a control character", f.path)
 		}
 	}
+	if _, err := time.LoadLocation(r.Zone); err != nil || r.Zone == "Local" {
+		return fmt.Errorf("%s: is no IANA time zone, such as Europe/Dublin", zonePath)
+	}
 	return nil
 }
 
-// hash is that of the recipe over the event.
-func (e *event) hash(recipe []string) (string, error) {
-	slots := make([]keys.RecipeSlot, len(recipe))
-	for i, path := range recipe {
+// hash is that of the trigger's recipe over the event.
+func (e *event) hash(t *form.Trigger) (string, error) {
+	slots := make([]keys.RecipeSlot, len(t.DedupRecipe))
+	for i, path := range t.DedupRecipe {
 		value, err := e.text(path)
+		if err == nil && t.DedupStrict && e.values[path] == nil {
+			err = errMissing
+		}
 		if err != nil {
 			return "", fmt.Errorf("dedupRecipe: %s: %w", path, err)
 		}
@@ -157,6 +168,8 @@ func (e *event) hash(recipe []string) (string, error) {
 var (
 	errObject = errors.New("is an object, which has no text; name a value inside it")
 	errArray  = errors.New("is an array, which has no text")
+	// errMissing is of a strict recipe.
+	errMissing = errors.New("is not there, and the recipe is strict")
 )
 
 // text is the value at a path as a recipe takes it: empty where there is none.

@@ -47,6 +47,7 @@ type Instance struct {
 	Channel          string
 	RecipientAddress string
 	RecipientLocale  string
+	RecipientZone    string // an IANA name; empty: not known
 	// UniqueHash is the lower-case hex of the recipe's SHA-256.
 	UniqueHash string
 	// ContactGroup is that of the trigger's contact rule.
@@ -111,6 +112,7 @@ type instanceRow struct {
 	Channel          string          `db:"channel,fixed,plain"`
 	RecipientAddress string          `db:"recipient_address,fixed,address"`
 	RecipientLocale  string          `db:"recipient_locale,fixed,person"`
+	RecipientZone    string          `db:"recipient_zone,fixed,person"`
 	// RecipientHash is of the address, in any spelling, where there is no CustomerRef.
 	RecipientHash string    `db:"recipient_hash,fixed,null,person"`
 	UniqueHash    string    `db:"unique_hash,fixed,plain"`
@@ -154,7 +156,7 @@ func (i *instanceRow) view() Instance {
 		Scope: i.Scope, Key: i.Key, PublicID: i.PublicID, LinkKey: i.LinkKey, Status: i.Status, DueOn: i.DueOn,
 		SurveyID: i.SurveyID, SurveyVersion: i.SurveyVersion, BusinessUnit: i.BusinessUnit, TriggerID: i.TriggerID,
 		TriggeredOn: i.TriggeredOn, TriggeredBy: i.TriggeredBy, Metadata: i.Metadata, CustomerRef: i.CustomerRef,
-		Channel: i.Channel, RecipientAddress: i.RecipientAddress, RecipientLocale: i.RecipientLocale,
+		Channel: i.Channel, RecipientAddress: i.RecipientAddress, RecipientLocale: i.RecipientLocale, RecipientZone: i.RecipientZone,
 		UniqueHash: i.UniqueHash, ContactGroup: i.ContactGroup, CreatedOn: i.CreatedOn,
 		NextSendOn: i.NextSendOn, NextTryOn: i.NextTryOn, LastSentOn: i.LastSentOn,
 		RemindersRemaining: i.RemindersRemaining, SendOrdinal: i.SendOrdinal, Calls: i.Calls, Tries: i.Tries,

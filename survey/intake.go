@@ -152,7 +152,7 @@ func identify(e *event, l listener) (hash, key string, err error) {
 	if c := l.trigger.Contact; c != nil && c.NotAskedWithin != nil && e.CustomerRef == "" {
 		return "", "", errNobody
 	}
-	if hash, err = e.hash(l.trigger.DedupRecipe); err != nil {
+	if hash, err = e.hash(l.trigger); err != nil {
 		return "", "", err
 	}
 	k := keys.SurveyInstance{Survey: l.row.SurveyID, Trigger: l.trigger.ID, Hash: hash}
@@ -183,7 +183,7 @@ func (in *intake) instance(e *event, l listener, hash, key string) (*instanceRow
 		PublicID: id, LinkKey: in.link.ID(), LinkHash: linkHash(in.link.Token(id)),
 		SurveyID: l.row.SurveyID, SurveyVersion: l.row.VersionNumber, BusinessUnit: l.businessUnit, TriggerID: t.ID,
 		TriggeredOn: on, TriggeredBy: "event:" + in.batch.EventKind, Metadata: e.payload, CustomerRef: e.CustomerRef,
-		Channel: t.Channel, RecipientAddress: e.Address, RecipientLocale: e.Locale, UniqueHash: hash, CreatedOn: in.now,
+		Channel: t.Channel, RecipientAddress: e.Address, RecipientLocale: e.Locale, RecipientZone: e.Zone, UniqueHash: hash, CreatedOn: in.now,
 		RecipientHash: e.Recipient.hash(t.Channel),
 		NextSendOn:    on.Add(time.Duration(t.Schedule.InitialDelay)), RemindersRemaining: len(t.Schedule.Reminders),
 	}

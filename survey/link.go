@@ -46,6 +46,12 @@ func (s *core) linkOf(ctx context.Context, row *instanceRow) (string, error) {
 	if s.options.SurveyURL == "" {
 		return "", errNoSurveyURL
 	}
+	token, err := s.tokenOf(ctx, row)
+	return surveyURL(s.options.SurveyURL, token, row.PublicID), err
+}
+
+// tokenOf is the secret of the link of an instance.
+func (s *core) tokenOf(ctx context.Context, row *instanceRow) (string, error) {
 	key, err := s.linkKey(ctx, row.Scope, row.LinkKey)
 	if err != nil {
 		return "", fmt.Errorf("survey: link of %s: %w", row.PublicID, err)
@@ -54,7 +60,7 @@ func (s *core) linkOf(ctx context.Context, row *instanceRow) (string, error) {
 	if linkHash(token) != row.LinkHash {
 		return "", fmt.Errorf("survey: link of %s: %w: %s is another key now", row.PublicID, ErrLinkKey, row.LinkKey)
 	}
-	return surveyURL(s.options.SurveyURL, token, row.PublicID), nil
+	return token, nil
 }
 
 func surveyURL(template, token, publicID string) string {

@@ -32,7 +32,8 @@ type Published struct {
 // version never changes: instances stay with the one that they were made by.
 //
 // Everything that is wrong is reported at once, as a [*DefinitionError], and nothing
-// is stored then. Publishing what the latest version says already answers that
+// is stored then. A channel or subscriber that this process does not have is wrong, too, if
+// it has others, unless Options.Elsewhere is set: so subscribe before. Publishing what the latest version says already answers that
 // version's number, also to several publishers at once; if it had been unpublished,
 // ingest uses it again. A call may therefore be repeated.
 //
@@ -41,7 +42,8 @@ type Published struct {
 // repetition.
 func (s *Service) Publish(ctx context.Context, v Version) (Published, error) {
 	d, faults := form.Parse(v.Definition)
-	if faults = append(v.faults(), faults...); len(faults) > 0 {
+	faults = append(append(v.faults(), faults...), s.nobodys(&d)...)
+	if len(faults) > 0 {
 		return Published{}, &form.DefinitionError{Faults: faults}
 	}
 	v.Definition = form.Stored(v.Definition)
@@ -75,6 +77,36 @@ func (v *Version) faults() (found []form.Fault) {
 	found = append(found, form.CheckName("Name", v.Name)...)
 	found = append(found, form.CheckName("IntegrationID", v.IntegrationID)...)
 	return append(found, form.CheckName("BusinessUnit", v.BusinessUnit)...)
+}
+
+// nobodys are the channels and subscribers of enabled triggers that nobody has. A
+// process without any channels knows none, nor one without subscribers.
+func (s *core) nobodys(d *form.Definition) (found []form.Fault) {
+	if s.options.Elsewhere {
+		return nil
+	}
+	subscribers := slices.Clone(s.options.ExpectedSubscribers)
+	for _, key := range s.box.Keys() {
+		subscribers = append(subscribers, subscriberOf(key))
+	}
+	check := func(path, key, what string, known []string) {
+		if len(known) > 0 && !slices.Contains(known, key) {
+			slices.Sort(known)
+			found = append(found, form.Fault{Path: path, Problem: fmt.Sprintf(
+				"%.40q is no %s of this process, which has %.40q; set Options.Elsewhere if another has it", key, what, known[:min(len(known), 5)])})
+		}
+	}
+	for i, t := range d.Triggers {
+		if !t.Enabled {
+			continue
+		}
+		at := fmt.Sprintf("triggers[%d].", i)
+		check(at+"channel", t.Channel, "channel", s.channelKeys())
+		for j, r := range t.Subscribers {
+			check(fmt.Sprintf("%ssubscribers[%d].key", at, j), r.Key, "subscriber", subscribers)
+		}
+	}
+	return found
 }
 
 // publication is one call of Publish.

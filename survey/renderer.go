@@ -2,7 +2,9 @@ package survey
 
 import (
 	"context"
+	"time"
 
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/survey/form"
 )
 
@@ -12,9 +14,19 @@ type Renderer interface {
 	Render(ctx context.Context, d form.LinkData) (form.Parts, error)
 }
 
-func linkData(r *instanceRow, v *version, link string, attempt int) form.LinkData {
+func linkData(r *instanceRow, v *version, link string, m channel.Message) form.LinkData {
 	return form.LinkData{
-		URL: link, PublicID: r.PublicID, Survey: v.Name, Title: v.Title.For(r.RecipientLocale), SurveyID: r.SurveyID, Locale: r.RecipientLocale,
-		Ordinal: r.SendOrdinal, Attempt: attempt, CustomerRef: r.CustomerRef, Metadata: r.Metadata,
+		URL: link, UnsubscribeURL: m.UnsubscribeURL, PublicID: r.PublicID, Survey: v.Name, IntegrationID: v.IntegrationID, SurveyID: r.SurveyID, TriggerID: r.TriggerID,
+		Title: v.Title.For(r.RecipientLocale), Locale: r.RecipientLocale, TriggeredOn: inZone(r.TriggeredOn, r.RecipientZone),
+		Ordinal: r.SendOrdinal, Attempt: m.Attempt, CustomerRef: r.CustomerRef, Address: m.To, Metadata: r.Metadata,
 	}
+}
+
+// inZone is a moment where the recipient is; UTC if that is not known.
+func inZone(t time.Time, zone string) time.Time {
+	at, err := time.LoadLocation(zone)
+	if err != nil { // this process has an older list of zones
+		return t.UTC()
+	}
+	return t.In(at)
 }

@@ -280,7 +280,11 @@ func (s asker) apply(it *sending, v notify.Verdict) bool {
 // attempt is what gates are told. They know a recipient by the customer reference
 // over all that the host sends, or else by method and address.
 func (s asker) attempt(it *sending) notify.Attempt {
-	r, method := it.Row, channel.Method(it.Row.Channel)
+	return s.attemptAt(it.Row, it.message)
+}
+
+func (s *core) attemptAt(r *instanceRow, m channel.Message) notify.Attempt {
+	method := channel.Method(r.Channel)
 	var hashKey []byte
 	if s.options.Gates != nil {
 		hashKey = s.options.Gates.HashKey
@@ -290,9 +294,9 @@ func (s asker) attempt(it *sending) notify.Attempt {
 		reminds = r.PublicID
 	}
 	return notify.Attempt{
-		Scope: r.Scope, MessageID: it.message.ID, Reminds: reminds, Number: it.message.Attempt,
-		NotificationType: NotificationType, BusinessUnit: r.BusinessUnit, Channel: r.Channel, Method: method,
-		RecipientRef: r.CustomerRef, RecipientHash: spelling.Hash(hashKey, r.CustomerRef, method, it.message.To),
-		Address: it.message.To, Lane: r.Lane, Urgent: r.Lane == storage.LaneUrgent, Now: driver.Now(s.store),
+		Scope: r.Scope, MessageID: m.ID, Reminds: reminds, Number: m.Attempt,
+		NotificationType: NotificationType, Group: s.options.Group, BusinessUnit: r.BusinessUnit, Channel: r.Channel, Method: method,
+		RecipientRef: r.CustomerRef, RecipientHash: spelling.Hash(hashKey, r.CustomerRef, method, m.To),
+		Address: m.To, Zone: r.RecipientZone, Lane: r.Lane, Urgent: r.Lane == storage.LaneUrgent, Now: driver.Now(s.store),
 	}
 }

@@ -33,6 +33,14 @@ type Options struct {
 	// token and {publicId} for the instance's PublicID, such as
 	// "https://example.com/s/{token}". A process that sends needs it.
 	SurveyURL string
+	// UnsubscribeURL is the address of the page on which a customer wants no more links,
+	// an https one with {token}, such as "https://example.com/s/{token}/unsubscribe":
+	// package surveyhttp serves it there. Mails carry it as a header, for one click (RFC
+	// 8058), and in their text; empty: they do not.
+	UnsubscribeURL string
+	// Group is what such a customer leaves, one of the notifier's Options.Groups, and by
+	// which preferences are asked; empty: surveys, all of them.
+	Group string
 	// LinkKey makes the tokens of links: at least 32 random bytes, the same in every
 	// process. Empty: the store makes one for each tenant and keeps it, so that
 	// whoever reads the database can make links. OldLinkKeys, and the store's, still
@@ -73,6 +81,9 @@ type Options struct {
 	// those that need no choice. HostGates are asked after them.
 	Gates     *gate.Options
 	HostGates []notify.Gate
+	// Elsewhere says that other processes may have channels and subscribers that this one
+	// does not, so that [Service.Publish] takes definitions which name them.
+	Elsewhere bool
 	// ExpectedSubscribers are keys of subscribers that get responses even if no
 	// process that has them has run yet: what is for them waits, and is listed.
 	ExpectedSubscribers []string
@@ -148,7 +159,8 @@ var errForeignTx = errors.New("survey: the transaction belongs to another store"
 // publishes, ingests and takes responses, and leaves sending to others. New panics
 // on a nil store, a nil channel or gate, a notify.Failover, two channels of one key, an
 // InDoubt that is none, channels without a SurveyURL, a SurveyURL that is no address with
-// {token}, and a link key of fewer than 32 bytes.
+// {token}, an UnsubscribeURL that is no https address with one, and a link key of fewer
+// than 32 bytes.
 //
 //spec:t-063
 func New(store storage.Store, opts *Options, channels ...channel.Channel) *Service {
@@ -161,6 +173,11 @@ func New(store storage.Store, opts *Options, channels ...channel.Channel) *Servi
 	if url := s.options.SurveyURL; url != "" || len(channels) > 0 {
 		if err := checkSurveyURL(url); err != nil {
 			panic(fmt.Sprintf("survey: New: Options.SurveyURL %q: %v", url, err))
+		}
+	}
+	if url := s.options.UnsubscribeURL; url != "" {
+		if err := checkUnsubscribeURL(url); err != nil {
+			panic(fmt.Sprintf("survey: New: Options.UnsubscribeURL %q: %v", url, err))
 		}
 	}
 	for _, c := range channels {

@@ -163,7 +163,7 @@ func TestASubscriberThatComesLaterGetsOlderResponsesByReplay(t *testing.T) {
 //
 //spec:t-061 t-062
 func TestAReplayOfWhatWasMissedKeepsToTheRouting(t *testing.T) {
-	eachHost(t, nil, func(h *host) {
+	eachHost(t, &survey.Options{Elsewhere: true}, func(h *host) {
 		h.publish(strings.Replace(tickets, `{"key": "tickets", "filter"`, `{"key": "later", "filter"`, 1))
 		for token, answers := range map[string]string{"one": complains, "two": content, "three": content} {
 			h.invite(token)

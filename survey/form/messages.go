@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"text/template"
+	"time"
 	"unicode/utf8"
 
 	"github.com/belfry-go/belfry/internal/strictjson"
@@ -26,7 +27,12 @@ import (
 type LinkData struct {
 	// URL opens the form; PublicID is for correlation.
 	URL, PublicID string
-	Survey        string // its name, which is for people on the host's side
+	// UnsubscribeURL leads to the page on which the recipient of a mail wants no more of
+	// them; empty where there is none.
+	UnsubscribeURL string
+	Survey         string // its name, which is for people on the host's side
+	IntegrationID  string
+	TriggerID      string
 	// Title is the survey's title in the recipient's language; it may be empty.
 	Title    string
 	SurveyID int64
@@ -34,7 +40,10 @@ type LinkData struct {
 	// Ordinal is 0 for the initial send, 1 and up for the reminders. Attempt counts
 	// the calls of the channel, this one included.
 	Ordinal, Attempt int
-	CustomerRef      string
+	// TriggeredOn is the moment of the event, in the recipient's zone, or in UTC.
+	TriggeredOn time.Time
+	CustomerRef string
+	Address     string
 	// Metadata is the payload of the event; see [LinkData.Value].
 	Metadata json.RawMessage
 }
@@ -343,8 +352,10 @@ const sampleURL = "https://host.example/s/sample"
 func sampleData() sample {
 	return sample{textData{
 		LinkData: LinkData{
-			URL: sampleURL, PublicID: "SAMPLE0123456789SAMPLE0123456789", Survey: "Sample survey", SurveyID: 1, Locale: "en-GB",
-			Attempt: 1, CustomerRef: "sample-0123456789", Metadata: json.RawMessage(`{}`),
+			URL: sampleURL, UnsubscribeURL: sampleURL + "/unsubscribe", PublicID: "SAMPLE0123456789SAMPLE0123456789",
+			Survey: "Sample survey", IntegrationID: "sample", SurveyID: 1, TriggerID: "sample", Locale: "en-GB",
+			Attempt: 1, TriggeredOn: time.Date(2026, time.May, 14, 5, 12, 34, 0, time.UTC),
+			CustomerRef: "sample-0123456789", Address: "sample@host.example", Metadata: json.RawMessage(`{}`),
 		},
 		Lang: "en-GB", Dir: "ltr",
 	}}

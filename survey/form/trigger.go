@@ -25,7 +25,10 @@ type Trigger struct {
 	// paths are templateId, recipient.* and candidate.*.
 	Filter *Filter `json:"filter,omitempty"`
 	// DedupRecipe lists the paths whose values tell one event from another.
-	DedupRecipe []string   `json:"dedupRecipe"`
+	DedupRecipe []string `json:"dedupRecipe"`
+	// DedupStrict fails an event that has no value at a path of the recipe; else it counts
+	// as empty, so that a misspelt path makes events alike.
+	DedupStrict bool       `json:"dedupStrict,omitempty"`
 	DedupScope  DedupScope `json:"dedupScope,omitempty"`
 	Schedule    Schedule   `json:"schedule"`
 	// Channel is the key of the channel, resolved when the link is sent.

@@ -194,11 +194,11 @@ func readItem(raw []byte) (survey.Item, error) {
 
 // readRecipient passes over what else the caller says of a recipient, such as a name.
 func readRecipient(raw []byte) (out survey.Recipient, err error) {
-	m, err := readObject(raw, "recipient", []string{"address", "locale", "customerRef"}, func(string) error { return nil })
+	m, err := readObject(raw, "recipient", []string{"address", "locale", "zone", "customerRef"}, func(string) error { return nil })
 	for _, f := range []struct {
 		into *string
 		name string
-	}{{&out.Address, "address"}, {&out.Locale, "locale"}, {&out.CustomerRef, "customerRef"}} {
+	}{{&out.Address, "address"}, {&out.Locale, "locale"}, {&out.Zone, "zone"}, {&out.CustomerRef, "customerRef"}} {
 		if err == nil {
 			*f.into, err = unquote(m[f.name], "recipient."+f.name)
 		}

@@ -112,6 +112,7 @@ CREATE TABLE {survey_instance} (
 	channel          text NOT NULL,
 	recipient_address text NOT NULL,
 	recipient_locale text NOT NULL,
+	recipient_zone   text NOT NULL, -- an IANA name, or empty
 	unique_hash      text NOT NULL, -- hex of SHA-256
 	created_on       timestamptz,
 	next_send_on     timestamptz,

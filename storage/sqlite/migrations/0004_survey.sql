@@ -110,6 +110,7 @@ CREATE TABLE {survey_instance} (
 	channel          TEXT NOT NULL,
 	recipient_address TEXT NOT NULL,
 	recipient_locale TEXT NOT NULL,
+	recipient_zone   TEXT NOT NULL, -- an IANA name, or empty
 	recipient_hash   TEXT, -- of an address without a customer_ref, in any spelling
 	unique_hash      TEXT NOT NULL, -- hex of SHA-256
 	created_on       INTEGER,
