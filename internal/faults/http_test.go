@@ -60,6 +60,8 @@ var httpFaults = []fault{
 		Old: "BusinessUnits: c.BusinessUnits, ", New: "", Test: "./survey/surveyhttp TestResultsAreShown/memory"},
 	{Name: "results: half an export looks like a whole one", In: "surveyhttp.results.responses",
 		Old: "err != nil && out.begun", New: "false", Test: "./survey/surveyhttp TestAnExportThatBreaksOff"},
+	{Name: "survey: a scanner unsubscribes", In: "surveyhttp.forms.unsubscribe",
+		Old: "err == nil && state == StateLeft", New: "err == nil", Test: "./survey/surveyhttp TestOneClickUnsubscribes/memory"},
 	{Name: "survey: thanks stand where no page is", In: "surveyhttp.forms.toForm",
 		Old: `"../../s/"`, New: `"../s/"`, Test: "./survey/surveyhttp TestFormsAreMountedBelowAPath"},
 	{Name: "survey: long answers are cut off by the body", In: "surveyhttp.maxBody",

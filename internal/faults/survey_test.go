@@ -2,6 +2,18 @@ package faults
 
 // surveyFaults are faults in surveys, their responses and subscribers.
 var surveyFaults = []fault{
+	{Name: "unsubscribe: who is erased leaves a trace", In: "survey.leaver",
+		Old: `row.CustomerRef == "" && row.RecipientAddress == ""`, New: "false", Test: "./survey TestNobodyUnsubscribesForAnother/memory"},
+	{Name: "unsubscribe: a group stays as it was", In: "notify.OptOut",
+		Old: `p.Group == ""`, New: "true", Test: "./survey TestAGroupIsLeft/memory"},
+	{Name: "unsubscribe: an SMS gets a second link", In: "survey.core.unsubscribeURL",
+		Old: "notify.Method(r.Channel) != mails", New: "false", Test: "./survey TestACustomerUnsubscribes/.*/memory"},
+	{Name: "publish: a misspelt subscriber is taken", In: "survey.core.nobodys",
+		Old: "!slices.Contains(known, key)", New: "what == \"channel\" && !slices.Contains(known, key)", Test: "./survey TestAMisspeltKeyIsToldAtPublish/memory"},
+	{Name: "ingest: a strict recipe is like others", In: "survey.event.hash",
+		Old: "t.DedupStrict && ", New: "false && ", Test: "./survey TestAStrictRecipe/memory"},
+	{Name: "ingest: quiet hours are those of the host", In: "survey.core.attemptAt",
+		Old: "Zone: r.RecipientZone, ", New: "", Test: "./survey TestARecipientHasAZone/memory"},
 	{Name: "results: what was counted is counted again", In: "survey.core.count",
 		Old: "return entries.Delete(ctx, tx, some...)", New: "return nil", Test: "./survey TestResultsAreACountOfTheResponses/seed=0/memory"},
 	{Name: "results: a recount counts what has its entry", In: "survey.recount.walk",

@@ -72,6 +72,8 @@ func withShipped(own map[string]Texts) map[string]Texts {
 //	GET  /s/{token}                            the form
 //	POST /s/{token}/opened                     the page says that it was shown
 //	POST /SurveyInstances/{token}/responses    the answers
+//	GET  /s/{token}/unsubscribe                asks whether the customer wants no more
+//	POST /s/{token}/unsubscribe                and he does not: one click (RFC 8058) or the page's
 //
 // The form works without JavaScript, is drawn from the version that the link is
 // pinned to, in the recipient's language, and runs from right to left where that
@@ -111,6 +113,8 @@ func Forms(s *survey.Service, opts *FormOptions) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /s/{token}", f.ask)
 	mux.HandleFunc("POST /s/{token}/opened", f.opened)
+	mux.HandleFunc("GET /s/{token}/unsubscribe", f.leave)
+	mux.HandleFunc("POST /s/{token}/unsubscribe", f.left)
 	mux.HandleFunc("POST /SurveyInstances/{token}/responses", f.submit)
 	mux.HandleFunc("GET /SurveyInstances/{token}/responses", f.back)
 	mux.HandleFunc("GET /", f.nothing)

@@ -29,6 +29,8 @@ const (
 	StateNothing  State = "nothing"  // no such link, or none any more
 	StateBusy     State = "busy"     // not available now
 	StateUnread   State = "unread"   // what was sent could not be read
+	StateLeave    State = "leave"    // asks whether to send no more links; posts to Action
+	StateLeft     State = "left"     // no more are sent
 )
 
 // Page is what a template makes a page from. A template of the host's gives the
@@ -101,6 +103,10 @@ func (p *Page) Heading() string {
 		return p.Texts.BusyTitle
 	case StateUnread:
 		return p.Texts.UnreadTitle
+	case StateLeave:
+		return p.Texts.LeaveTitle
+	case StateLeft:
+		return p.Texts.LeftTitle
 	}
 	return p.Texts.NothingTitle
 }

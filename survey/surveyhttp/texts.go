@@ -35,6 +35,13 @@ type Texts struct {
 	UnreadTitle   string `json:"unreadTitle,omitempty"`
 	Unread        string `json:"unread,omitempty"`
 
+	// The page on which a customer wants no more links.
+	LeaveTitle  string `json:"leaveTitle,omitempty"`
+	Leave       string `json:"leave,omitempty"`
+	LeaveButton string `json:"leaveButton,omitempty"`
+	LeftTitle   string `json:"leftTitle,omitempty"`
+	Left        string `json:"left,omitempty"`
+
 	// What can be wrong with an answer.
 	Required  string `json:"required,omitempty"`
 	NotNumber string `json:"notNumber,omitempty"`
