@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -25,7 +26,7 @@ func checkUnsubscribeURL(template string) error {
 // unsubscribeURL is where the recipient of a link can say that he wants no more; empty
 // where there is no such page.
 func (s *core) unsubscribeURL(r *instanceRow, token string) string {
-	if s.options.UnsubscribeURL == "" || notify.Method(r.Channel) != mails {
+	if s.options.UnsubscribeURL == "" || channel.Method(r.Channel) != mails {
 		return ""
 	}
 	return surveyURL(s.options.UnsubscribeURL, token, r.PublicID)
@@ -58,7 +59,7 @@ func (s *Service) Unsubscribe(ctx context.Context, token string) error {
 			return err
 		}
 		m := messageOf(row, row.Calls)
-		if to, err := notify.NormaliseAddress(notify.Method(row.Channel), row.RecipientAddress); err == nil {
+		if to, err := channel.NormaliseAddress(channel.Method(row.Channel), row.RecipientAddress); err == nil {
 			m.To = to
 		}
 		return notify.OptOut(ctx, tx, s.attemptAt(row, m))

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -18,7 +19,7 @@ func (h *host) mailing(opts survey.Options) {
 	if opts.Gates == nil {
 		opts.Gates = &gate.Options{HashKey: []byte("0123456789abcdef0123456789abcdef")}
 	}
-	h.use(opts, notify.ChannelFunc("email:test", h.send), notify.ChannelFunc("sms:test", h.send))
+	h.use(opts, channel.Func("email:test", h.send), channel.Func("sms:test", h.send))
 }
 
 // mailed is a survey with a reminder, by a channel.

@@ -7,7 +7,7 @@ var surveyFaults = []fault{
 	{Name: "unsubscribe: a group stays as it was", In: "notify.OptOut",
 		Old: `p.Group == ""`, New: "true", Test: "./survey TestAGroupIsLeft/memory"},
 	{Name: "unsubscribe: an SMS gets a second link", In: "survey.core.unsubscribeURL",
-		Old: "notify.Method(r.Channel) != mails", New: "false", Test: "./survey TestACustomerUnsubscribes/.*/memory"},
+		Old: "channel.Method(r.Channel) != mails", New: "false", Test: "./survey TestACustomerUnsubscribes/.*/memory"},
 	{Name: "publish: a misspelt subscriber is taken", In: "survey.core.nobodys",
 		Old: "!slices.Contains(known, key)", New: "what == \"channel\" && !slices.Contains(known, key)", Test: "./survey TestAMisspeltKeyIsToldAtPublish/memory"},
 	{Name: "ingest: a strict recipe is like others", In: "survey.event.hash",
