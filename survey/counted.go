@@ -240,8 +240,10 @@ func questionOf(key string, g *given) QuestionResult {
 		q.Counts = append(q.Counts, ValueCount{value, n})
 	}
 	slices.SortFunc(q.Counts, func(a, b ValueCount) int {
-		if q.Type == form.RatingQuestion {
-			return rational(a.Value).Cmp(rational(b.Value))
+		if q.Type.Rates() { // whole numbers
+			x, _ := strconv.Atoi(a.Value)
+			y, _ := strconv.Atoi(b.Value)
+			return cmp.Compare(x, y)
 		}
 		return cmp.Compare(a.Value, b.Value)
 	})

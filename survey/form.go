@@ -2,8 +2,10 @@ package survey
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
@@ -20,6 +22,10 @@ type Form struct {
 	// Locale is the recipient's; it may be empty.
 	Locale string
 	State  FormState
+	// Event is what the texts of the definition are filled with; see [form.Fill].
+	Event form.LinkData
+	// Ending is the one of an answered form that its answers match; nil: none.
+	Ending *form.Ending
 	// Definition is shared: do not change it.
 	Definition *form.Definition
 }
@@ -52,13 +58,31 @@ func (s *Service) Form(ctx context.Context, token string) (out Form, err error) 
 		out = Form{
 			PublicID: row.PublicID, SurveyID: row.SurveyID, Survey: v.Name, Version: row.SurveyVersion,
 			Locale: row.RecipientLocale, State: FormOpen, Definition: &v.Definition,
+			Event: linkData(row, v, "", channel.Message{}),
 		}
-		if row.Status == StatusCompleted {
-			out.State = FormAnswered
+		if row.Status != StatusCompleted {
+			return nil
 		}
-		return nil
+		out.State = FormAnswered
+		out.Ending, err = endingOf(ctx, from, row, v)
+		return err
 	})
 	return out, err
+}
+
+// endingOf is what the answers to a link lead to; nil if they are erased or forgotten.
+func endingOf(ctx context.Context, from driver.Reader, row *instanceRow, v *version) (*form.Ending, error) {
+	if len(v.Endings) == 0 {
+		return nil, nil
+	}
+	given, err := responses.Get(ctx, from, row.Scope, row.PublicID)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return v.Ending(given.Answers), nil
 }
 
 // Opened notes that the customer's browser has shown the form, as the page's own

@@ -15,11 +15,13 @@ type Renderer interface {
 }
 
 func linkData(r *instanceRow, v *version, link string, m channel.Message) form.LinkData {
-	return form.LinkData{
+	d := form.LinkData{
 		URL: link, UnsubscribeURL: m.UnsubscribeURL, PublicID: r.PublicID, Survey: v.Name, IntegrationID: v.IntegrationID, SurveyID: r.SurveyID, TriggerID: r.TriggerID,
-		Title: v.Title.For(r.RecipientLocale), Locale: r.RecipientLocale, TriggeredOn: inZone(r.TriggeredOn, r.RecipientZone),
+		Locale: r.RecipientLocale, TriggeredOn: inZone(r.TriggeredOn, r.RecipientZone),
 		Ordinal: r.SendOrdinal, Attempt: m.Attempt, CustomerRef: r.CustomerRef, Address: m.To, Metadata: r.Metadata,
 	}
+	d.Title = form.Fill(v.Title.For(r.RecipientLocale), d)
+	return d
 }
 
 // inZone is a moment where the recipient is; UTC if that is not known.

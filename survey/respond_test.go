@@ -163,7 +163,9 @@ func TestAskingForAFormChangesNothing(t *testing.T) {
 			form, err := h.survey.Form(t.Context(), token)
 			h.same("error", error(nil), err)
 			h.same("questions", 3, len(form.Definition.Questions))
-			form.Definition = nil
+			h.same("event", visit, string(form.Event.Metadata))
+			h.same("link", "", form.Event.URL)
+			form.Definition, form.Event = nil, survey.Form{}.Event
 			h.same("form", survey.Form{PublicID: "id-one", SurveyID: 4523, Survey: "E2E CSI-GR", Version: 1, Locale: "ar", State: survey.FormOpen}, form)
 		}
 		h.same("instance", want, h.row(token))

@@ -109,9 +109,9 @@ type ValueCount struct {
 func (q QuestionResult) Mean() (float64, bool) {
 	sum := rational(q.sum)
 	switch {
-	case q.N == 0 || q.Type != form.RatingQuestion && q.Type != form.NumberQuestion:
+	case q.N == 0 || !q.Type.Rates() && q.Type != form.NumberQuestion:
 		return 0, false
-	case q.Type == form.RatingQuestion:
+	case q.Type.Rates():
 		for _, c := range q.Counts {
 			sum.Add(sum, new(big.Rat).Mul(rational(c.Value), big.NewRat(int64(c.N), 1)))
 		}
@@ -120,10 +120,10 @@ func (q QuestionResult) Mean() (float64, bool) {
 	return mean, true
 }
 
-// NPS is the net promoter score of a rating from 0 to 10, from -100 to 100: the percentage
+// NPS is the net promoter score of an nps, and of a rating from 0 to 10, from -100 to 100: the percentage
 // of 9 and 10 less that of 0 to 6; false: there is none.
 func (q QuestionResult) NPS() (float64, bool) {
-	if q.N == 0 || q.Type != form.RatingQuestion || q.Least != 0 || q.Most != 10 {
+	if q.N == 0 || !q.Type.Rates() || q.Least != 0 || q.Most != 10 {
 		return 0, false
 	}
 	net := q.between(9, 10) - q.between(0, 6)
@@ -132,7 +132,7 @@ func (q QuestionResult) NPS() (float64, bool) {
 
 // CSAT is the share of the two best steps of a rating, in percent; false: there is none.
 func (q QuestionResult) CSAT() (float64, bool) {
-	if q.N == 0 || q.Type != form.RatingQuestion {
+	if q.N == 0 || !q.Type.Rates() {
 		return 0, false
 	}
 	return 100 * float64(q.between(q.Most-1, q.Most)) / float64(q.N), true

@@ -127,9 +127,12 @@ func (g *garage) begin(ctx context.Context, site string) error {
 What follows from an answer is printed here. Take %[3]s away, and responses wait
 until it is back. Press Ctrl-C to end; the next start goes on from there. For the administrator:
 
+  %[2]s/admin/enter?token=%[4]s    # in the browser: what is to be handled
+  %[2]s/admin/results/%[5]d
+
   curl %[1]s %[2]s/admin/responses.csv
   curl %[1]s %[2]s/admin/links/{id}    # the id is the name of its .eml file
   curl %[1]s -X POST '%[2]s/admin/dead-letters/warehouse/replay?reason=it+is+back'
-`, "-H 'Authorization: Bearer "+g.token+"'", site, g.path(warehouseFolder))
+`, "-H 'Authorization: Bearer "+g.token+"'", site, g.path(warehouseFolder), g.token, surveyID)
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/benbjohnson/clock"
 
@@ -137,18 +138,31 @@ func (g *garage) handler() http.Handler {
 	mux.Handle("/api/Surveys/", surveyhttp.API(g.surveys, g.known, &surveyhttp.APIOptions{Logger: g.log}))
 	mux.Handle("/s/", forms)
 	mux.Handle("/SurveyInstances/", forms)
+	mux.Handle("/admin/results/", http.StripPrefix("/admin/results", surveyhttp.Results(g.surveys, g.known, nil)))
+	mux.Handle("/admin/worklist/", http.StripPrefix("/admin/worklist", surveyhttp.Worklist(g.surveys, g.known, nil)))
+	mux.HandleFunc("GET /admin/enter", g.enter)
 	mux.HandleFunc("GET /admin/links/{publicId}", g.admin(g.explain))
 	mux.HandleFunc("GET /admin/responses.csv", g.admin(g.export))
 	mux.HandleFunc("POST /admin/dead-letters/{subscriber}/replay", g.admin(g.replay))
 	return mux
 }
 
-// known lets in whoever has the token.
+// known lets in whoever has the token: a program in a header, a browser in a cookie.
 func (g *garage) known(r *http.Request) (surveyhttp.Caller, error) {
-	if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+g.token)) != 1 {
+	given := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if cookie, err := r.Cookie("token"); err == nil && given == "" {
+		given = cookie.Value
+	}
+	if subtle.ConstantTimeCompare([]byte(given), []byte(g.token)) != 1 {
 		return surveyhttp.Caller{}, errors.New("the token is not known")
 	}
-	return surveyhttp.Caller{Ingest: true, Tick: true}, nil
+	return surveyhttp.Caller{Ingest: true, Tick: true, Results: true, Responses: true, Actor: "the administrator"}, nil
+}
+
+// enter takes the token into a cookie, and shows what waits for the administrator.
+func (g *garage) enter(w http.ResponseWriter, r *http.Request) {
+	http.SetCookie(w, &http.Cookie{Name: "token", Value: r.FormValue("token"), Path: "/admin/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
+	http.Redirect(w, r, fmt.Sprintf("/admin/worklist/%d", surveyID), http.StatusSeeOther)
 }
 
 // admin is what the support desk works with. It asks for the token too.

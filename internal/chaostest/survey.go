@@ -49,6 +49,7 @@ func Tickers(t *testing.T, d Driver) {
 	}
 	t.Logf("%s: %d kills, %d calls before the last kill, %d in all, %d answers", d.Name, f.kills, flowing, len(f.provider.log()), len(f.answered))
 	f.checkLinks()
+	f.checkResults()
 	f.checkWatch()
 }
 
@@ -185,6 +186,26 @@ func (f *fleet) checkLinks() {
 	if lost != 0 || double != 0 || twice != 0 {
 		f.t.Errorf("lost %d, double calls of one claim %d, sends made twice %d", lost, double, twice)
 	}
+}
+
+// checkResults compares what the killed tickers counted with what there is, and with a
+// count from the responses.
+func (f *fleet) checkResults() {
+	f.with(func(ctx context.Context, s *survey.Service, _ DB) error {
+		for _, when := range []string{"counted", "counted again"} {
+			got, err := s.Results().Get(ctx, "", survey.ResultQuery{SurveyID: 1})
+			if err != nil {
+				return err
+			}
+			if len(got.Groups) != 1 || got.Groups[0].Asked != links(f.t) || got.Groups[0].Answered != len(f.answered) || got.Groups[0].Responses != len(f.answered) {
+				f.t.Errorf("%s: %+v, want %d asked and %d answers", when, got.Groups, links(f.t), len(f.answered))
+			}
+			if n, err := s.Results().Recount(ctx, "", 1); err != nil || n != len(f.answered) {
+				return fmt.Errorf("a recount of %d: %w", n, err)
+			}
+		}
+		return nil
+	})
 }
 
 // checkWatch makes calls begin for links that have ended: had there been one, it

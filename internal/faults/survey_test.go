@@ -2,6 +2,12 @@ package faults
 
 // surveyFaults are faults in surveys, their responses and subscribers.
 var surveyFaults = []fault{
+	{Name: "form: what stands alone stands beside others", In: "survey/form.Question.readList",
+		Old: "alone && len(list) > 1", New: "false", Test: "./survey/form TestWhatAnNPSAndAnExclusiveOptionTake"},
+	{Name: "form: an ending is the first that there is", In: "survey/form.Definition.Ending",
+		Old: "e.When.Match(values)", New: "len(values) > 0", Test: "./survey/form TestAnEndingIsChosenByTheAnswers"},
+	{Name: "form: a link of an ending runs a script", In: "survey/form.checker.endings",
+		Old: `u.Scheme != "https" || u.Host == ""`, New: "false", Test: "./survey/form TestWhatAFormMaySay"},
 	{Name: "unsubscribe: who is erased leaves a trace", In: "survey.leaver",
 		Old: `row.CustomerRef == "" && row.RecipientAddress == ""`, New: "false", Test: "./survey TestNobodyUnsubscribesForAnother/memory"},
 	{Name: "unsubscribe: a group stays as it was", In: "notify.OptOut",
@@ -216,7 +222,7 @@ var surveyFaults = []fault{
 		Old: "ofTenants && c.Covers(r.Scope)", New: "true", Test: "./notify TestHealthShowsWhoIsOut/memory"},
 	{Name: "monitoring: no gauge shows who is out", In: "belfry.gauges.show",
 		Old: `out.add("channel_outage", o.Channel)`, New: "_ = o", Test: ". TestI29_Gauges"},
-	{Name: "survey: a cap swallows the reminder of a link", In: "survey.asker.attempt",
+	{Name: "survey: a cap swallows the reminder of a link", In: "survey.core.attemptAt",
 		Old: "r.SendOrdinal > 0", New: "false", Test: "./survey TestACapDoesNotSwallow/memory"},
 	{Name: "survey: a tick does not tell of subscribers that failed", In: "outbox.tally",
 		Old: "t.Failed.Add(1)", New: "t.Done.Add(1)", Test: "./survey TestATickCountsTheCalls/memory"},

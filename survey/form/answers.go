@@ -130,6 +130,7 @@ const (
 	FaultOption    FaultCode = "option"    // not one of the options
 	FaultMin       FaultCode = "min"       // too small, or too few options
 	FaultMax       FaultCode = "max"       // too large, or too many options
+	FaultExclusive FaultCode = "exclusive" // an option that stands alone, beside others
 	FaultLength    FaultCode = "length"    // too long a text
 	FaultCharacter FaultCode = "character" // a character that is none of a text
 )
@@ -221,7 +222,7 @@ func (q *Question) read(raw json.RawMessage) (any, *AnswerFault) {
 		if err := json.Unmarshal(raw, &text); err != nil {
 			return nil, q.fault(FaultType, "is no text")
 		}
-	case q.Type == NumberQuestion || q.Type == RatingQuestion:
+	case q.Type == NumberQuestion || q.Type.Rates():
 		text = string(raw)
 	default:
 		return nil, q.fault(FaultType, "is not answered by a text")
@@ -236,7 +237,7 @@ func (q *Question) readText(text string) (any, *AnswerFault) {
 	switch q.Type {
 	case TextQuestion, LongTextQuestion:
 		return q.readWords(text)
-	case NumberQuestion, RatingQuestion:
+	case NumberQuestion, RatingQuestion, NPSQuestion:
 		return q.readNumber(text)
 	case YesNoQuestion:
 		if text != "yes" && text != "no" {
@@ -297,10 +298,15 @@ func (q *Question) readList(raw json.RawMessage) (any, *AnswerFault) {
 		}
 	}
 	var list []any
+	alone := false
 	for _, c := range q.Options {
 		if slices.Contains(chosen, c.Value) {
 			list = append(list, c.Value)
+			alone = alone || c.Exclusive
 		}
+	}
+	if alone && len(list) > 1 {
+		return nil, q.fault(FaultExclusive, "holds an exclusive option beside others")
 	}
 	return list, q.within(strconv.Itoa(len(list)), " options")
 }
@@ -310,7 +316,7 @@ func (q *Question) readNumber(text string) (any, *AnswerFault) {
 	if err != nil {
 		return nil, q.fault(FaultType, "is no decimal number")
 	}
-	if q.Type == RatingQuestion && strings.Contains(canonical, ".") {
+	if q.Type.Rates() && strings.Contains(canonical, ".") {
 		return nil, q.fault(FaultType, "is no whole number")
 	}
 	if fault := q.within(canonical, ""); fault != nil {

@@ -18,10 +18,13 @@ type Definition struct {
 	// [DefinitionSchema]); nothing reads it.
 	Schema string `json:"$schema,omitempty"`
 	// Title, Intro and Thanks are shown above the form, and instead of it after
-	// the response.
+	// the response. Like the labels of questions they may hold values of the event: see
+	// [Fill].
 	Title  Text `json:"title,omitzero"`
 	Intro  Text `json:"intro,omitzero"`
 	Thanks Text `json:"thanks,omitzero"`
+	// Endings say something else than Thanks, by the answers: the first that matches.
+	Endings []Ending `json:"endings,omitempty"`
 	// Questions are asked in this order; none, if the form is kept elsewhere.
 	Questions []Question `json:"questions,omitempty"`
 	// Triggers say which events produce links.
@@ -136,9 +139,10 @@ func readDefinition(text json.RawMessage) (Definition, strictjson.Faults) {
 		c.add("", "takes %d bytes when it is stored, more than %d", n, MaxDefinition)
 	}
 	c.characters("$schema", d.Schema, maxLine, "")
-	c.text("title", d.Title, maxLine, "")
-	c.text("intro", d.Intro, maxProse, lineBreaks)
-	c.text("thanks", d.Thanks, maxProse, lineBreaks)
+	c.words("title", d.Title, maxLine, "")
+	c.words("intro", d.Intro, maxProse, lineBreaks)
+	c.words("thanks", d.Thanks, maxProse, lineBreaks)
+	c.endings(&d)
 	c.questions(d.Questions)
 	c.triggers(&d)
 	c.dimensions(d.Dimensions)

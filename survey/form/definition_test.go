@@ -196,6 +196,7 @@ var schemaObjects = map[string]reflect.Type{
 	"":                 reflect.TypeFor[form.Definition](),
 	"question":         reflect.TypeFor[form.Question](),
 	"choice":           reflect.TypeFor[form.Choice](),
+	"ending":           reflect.TypeFor[form.Ending](),
 	"trigger":          reflect.TypeFor[form.Trigger](),
 	"schedule":         reflect.TypeFor[form.Schedule](),
 	"contact":          reflect.TypeFor[form.Contact](),

@@ -8,6 +8,7 @@ import (
 	htmltemplate "html/template"
 	"io"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,6 +82,16 @@ func (d LinkData) Value(path string) string {
 		return fmt.Sprint(v)
 	}
 	return ""
+}
+
+// Choose is the address of the form with an answer that is chosen already, of a rating or a
+// choice: {{.Choose "rate" 9}}. It is stored when the form is sent, and not before.
+func (d LinkData) Choose(question string, answer any) string {
+	join := "?"
+	if strings.Contains(d.URL, "?") {
+		join = "&"
+	}
+	return d.URL + join + url.QueryEscape("q."+question) + "=" + url.QueryEscape(fmt.Sprint(answer))
 }
 
 // Sendable refuses what no channel may send.

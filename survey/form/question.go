@@ -28,6 +28,12 @@ type Question struct {
 	Max *Number `json:"max,omitempty"`
 	// MaxLength bounds a text in characters; default 4000, which is also the most.
 	MaxLength int `json:"maxLength,omitempty"`
+	// Low and High say what the ends of a rating's scale mean.
+	Low  Text `json:"low,omitzero"`
+	High Text `json:"high,omitzero"`
+	// Prefill is a path of the event, such as candidate.name, whose value the form begins
+	// with, if it is an answer: whoever has the link sees it. Not of a multiple choice.
+	Prefill string `json:"prefill,omitempty"`
 	// When hides the question unless the answers so far match. An answer to a
 	// hidden question is dropped.
 	When *Filter `json:"when,omitempty"`
@@ -42,16 +48,22 @@ const (
 	LongTextQuestion QuestionType = "longText" // several lines; a string
 	NumberQuestion   QuestionType = "number"   // a decimal number
 	RatingQuestion   QuestionType = "rating"   // a whole number from Min to Max
+	NPSQuestion      QuestionType = "nps"      // a rating from 0 to 10: would you recommend us?
 	YesNoQuestion    QuestionType = "yesNo"    // "yes" or "no"
 	ChoiceQuestion   QuestionType = "choice"   // the value of one option
 	MultipleQuestion QuestionType = "multiple" // values of options, each once
 	DateQuestion     QuestionType = "date"     // 2006-01-02
 )
 
+// Rates says whether the answer is a step of a scale.
+func (t QuestionType) Rates() bool { return t == RatingQuestion || t == NPSQuestion }
+
 // Choice is one option of a choice.
 type Choice struct {
 	Value string `json:"value"`
 	Label Text   `json:"label,omitzero"` // empty: the value
+	// Exclusive, of a multiple choice, is chosen alone, such as "none of these".
+	Exclusive bool `json:"exclusive,omitempty"`
 }
 
 // limits are the least and the most that a number, a rating, and the count of options
@@ -60,6 +72,8 @@ func (q *Question) limits() (least, most string) {
 	switch q.Type {
 	case RatingQuestion:
 		least, most = "1", "5"
+	case NPSQuestion:
+		least, most = "0", "10"
 	case MultipleQuestion:
 		least, most = "0", strconv.Itoa(len(q.Options))
 	}
@@ -76,7 +90,7 @@ func (q *Question) limits() (least, most string) {
 // without a label its id.
 func (d *Definition) Label(id, locale string) string {
 	if q := d.question(id); q != nil {
-		return cmp.Or(q.Label.For(locale), id)
+		return cmp.Or(Fill(q.Label.For(locale), LinkData{}), id)
 	}
 	return id
 }
@@ -96,7 +110,7 @@ func (d *Definition) OptionLabel(id, value, locale string) string {
 
 // Scale is from where to where a rating goes; false: it is none.
 func (q *Question) Scale() (least, most int, ok bool) {
-	if q.Type != RatingQuestion {
+	if !q.Type.Rates() {
 		return 0, 0, false
 	}
 	low, high := q.limits()
@@ -137,6 +151,7 @@ var settingsOf = map[QuestionType]settings{
 	LongTextQuestion: {length: true},
 	NumberQuestion:   {bounds: true},
 	RatingQuestion:   {bounds: true},
+	NPSQuestion:      {},
 	YesNoQuestion:    {},
 	ChoiceQuestion:   {options: true},
 	MultipleQuestion: {options: true, bounds: true},
@@ -164,8 +179,10 @@ func (c *checker) questions(questions []Question) {
 }
 
 func (c *checker) question(at string, q *Question) {
-	c.text(strictjson.Member(at, "label"), q.Label, maxLine, "")
-	c.text(strictjson.Member(at, "help"), q.Help, maxProse, lineBreaks)
+	c.words(strictjson.Member(at, "label"), q.Label, maxLine, "")
+	c.words(strictjson.Member(at, "help"), q.Help, maxProse, lineBreaks)
+	c.ends(at, q)
+	c.prefill(strictjson.Member(at, "prefill"), q)
 	has, known := settingsOf[q.Type]
 	if !known {
 		c.add(strictjson.Member(at, "type"), "%.40q is no type of question", q.Type)
@@ -179,6 +196,29 @@ func (c *checker) question(at string, q *Question) {
 	} else if q.MaxLength < 0 || q.MaxLength > maxAnswer {
 		c.add(path, "is not from 1 to %d", maxAnswer)
 	}
+}
+
+// ends checks the labels of a scale.
+func (c *checker) ends(at string, q *Question) {
+	for name, t := range map[string]Text{"low": q.Low, "high": q.High} {
+		path := strictjson.Member(at, name)
+		if len(t) > 0 && !q.Type.Rates() {
+			c.add(path, "is for rating and nps only")
+		}
+		c.text(path, t, maxName, "")
+	}
+}
+
+func (c *checker) prefill(path string, q *Question) {
+	switch {
+	case q.Prefill == "":
+		return
+	case q.Type == MultipleQuestion:
+		c.add(path, "is for questions with one answer")
+	case pathProblem(q.Prefill) != "" || !strings.HasPrefix(q.Prefill, candidatePath):
+		c.add(path, "is no path of an event's payload, such as candidate.name")
+	}
+	c.characters(path, q.Prefill, maxName, "")
 }
 
 func (c *checker) options(path string, q *Question, wanted bool) {
@@ -198,6 +238,9 @@ func (c *checker) options(path string, q *Question, wanted bool) {
 		c.line(strictjson.Member(at, "value"), o.Value, maxName)
 		c.text(strictjson.Member(at, "label"), o.Label, maxLine, "")
 		values.say(strictjson.Member(at, "value"), o.Value)
+		if o.Exclusive && q.Type != MultipleQuestion {
+			c.add(strictjson.Member(at, "exclusive"), "is for multiple only")
+		}
 	}
 }
 

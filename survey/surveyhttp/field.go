@@ -20,6 +20,8 @@ type Field struct {
 	// Label is the question itself. Hint says what an answer looks like.
 	Label, Help, Hint string
 	Required          bool
+	// Low and High say what the ends of a scale mean; empty: nothing.
+	Low, High string
 	// Value is what stands in a control without options.
 	Value   string
 	Options []Option
@@ -38,6 +40,7 @@ type Field struct {
 type Option struct {
 	ID, Value, Label string
 	Chosen           bool
+	Exclusive        bool // chosen alone
 }
 
 // Control is how a question is answered.
@@ -63,7 +66,7 @@ const (
 // Described are the ids of what describes the field, for aria-describedby.
 func (f Field) Described() string {
 	var ids []string
-	for _, part := range []struct{ suffix, text string }{{"-help", f.Help}, {"-hint", f.Hint}, {"-fault", f.Fault}} {
+	for _, part := range []struct{ suffix, text string }{{"-help", f.Help}, {"-hint", f.Hint}, {"-ends", f.Low + f.High}, {"-fault", f.Fault}} {
 		if part.text != "" {
 			ids = append(ids, f.ID+part.suffix)
 		}
@@ -80,10 +83,10 @@ func (f Field) First() string {
 }
 
 // fieldOf draws the n-th question, with what was given as its answer.
-func fieldOf(n int, q form.Question, locale string, t Texts, given []string) Field {
+func fieldOf(n int, q form.Question, e form.LinkData, locale string, t Texts, given []string) Field {
 	f := Field{
 		ID: "q" + strconv.Itoa(n), Name: fieldName(q.ID), Question: q.ID, Type: q.Type,
-		Label: q.Label.For(locale), Help: q.Help.For(locale), Required: q.Required, Texts: t,
+		Label: form.Fill(q.Label.For(locale), e), Help: form.Fill(q.Help.For(locale), e), Required: q.Required, Texts: t,
 	}
 	if f.Label == "" {
 		f.Label = q.ID
@@ -117,8 +120,12 @@ func (f *Field) draw(q form.Question, locale string, t Texts) {
 		if q.Min != nil && q.Max != nil {
 			f.Hint = withBounds(t.Between, q)
 		}
-	case form.RatingQuestion:
+	case form.RatingQuestion, form.NPSQuestion:
 		f.scale(q, t)
+		f.Low, f.High = q.Low.For(locale), q.High.For(locale)
+		if q.Type == form.NPSQuestion && f.Low+f.High == "" {
+			f.Low, f.High = t.NotLikely, t.Likely
+		}
 	case form.YesNoQuestion:
 		f.Control = RadioControl
 		f.Options = []Option{{Value: "yes", Label: t.Yes}, {Value: "no", Label: t.No}}
@@ -144,7 +151,7 @@ func (f *Field) offer(q form.Question, locale string) {
 		if label == "" {
 			label = c.Value
 		}
-		f.Options = append(f.Options, Option{Value: c.Value, Label: label})
+		f.Options = append(f.Options, Option{Value: c.Value, Label: label, Exclusive: c.Exclusive})
 	}
 }
 
@@ -168,6 +175,8 @@ func bounds(q form.Question) (least, most string) {
 	switch q.Type {
 	case form.RatingQuestion:
 		least, most = "1", "5"
+	case form.NPSQuestion:
+		least, most = "0", "10"
 	case form.TextQuestion, form.LongTextQuestion:
 		most = "4000"
 		if q.MaxLength > 0 {
@@ -198,6 +207,8 @@ func faultText(t Texts, q form.Question, code form.FaultCode) string {
 		text = t.Required
 	case code == form.FaultOption:
 		text = t.NotOption
+	case code == form.FaultExclusive:
+		text = t.Alone
 	case code == form.FaultLength:
 		text = t.TooLong
 	case code == form.FaultMin && multiple:
@@ -210,7 +221,7 @@ func faultText(t Texts, q form.Question, code form.FaultCode) string {
 		text = t.TooLarge
 	case code == form.FaultType && q.Type == form.NumberQuestion:
 		text = t.NotNumber
-	case code == form.FaultType && q.Type == form.RatingQuestion:
+	case code == form.FaultType && q.Type.Rates():
 		text = t.NotWhole
 	case code == form.FaultType && q.Type == form.DateQuestion:
 		text = t.NotDate

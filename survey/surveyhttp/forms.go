@@ -7,10 +7,13 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/belfry-go/belfry/internal/httpapi"
 	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // FormOptions are the settings of [Forms]; nil and every zero value are useful.
@@ -27,6 +30,10 @@ type FormOptions struct {
 	// ("de-CH"), and add languages. What is empty in them is taken from the texts
 	// that come with the package.
 	Texts map[string]Texts
+	// Logo is the address of a picture above the pages, of the same origin as they, such as
+	// "/logo.svg"; LogoText says what it shows. Privacy is the address of a page that says
+	// what becomes of the answers. Empty: there is none.
+	Logo, LogoText, Privacy string
 	// Limit is asked about every request before anything is looked up; an error
 	// refuses it with 429 and is not shown. Nil: no limit. It is called from several
 	// goroutines. A token has 160 bits and cannot be guessed, so this protects the
@@ -161,11 +168,35 @@ func (f *forms) ask(w http.ResponseWriter, r *http.Request) {
 		f.nothing(w, r)
 	default:
 		p := f.page(r, form, StateForm)
-		p.Action = "../SurveyInstances/" + r.PathValue("token") + "/responses"
+		p.Action = "../SurveyInstances/" + r.PathValue("token") + "/responses" + f.query(r)
 		p.Opened = r.PathValue("token") + "/opened"
-		p.ask(form.Definition, nil, nil)
+		given := prefilled(form, r.URL.Query())
+		answers, err := answersOf(form.Definition.Questions, given, p.Lang)
+		if err != nil {
+			f.failed(w, r, "a form could not be shown", err)
+			return
+		}
+		p.ask(form, answers, given, nil)
 		f.show(w, r, http.StatusOK, p)
 	}
+}
+
+// prefilled are the answers that the event gives, and the choice that was clicked in a
+// mail. They are not stored: who only follows the link, as mail scanners do, has answered
+// nothing.
+func prefilled(link survey.Form, clicked url.Values) url.Values {
+	out := url.Values{}
+	for _, q := range link.Definition.Questions {
+		chosen := clicked.Get(fieldName(q.ID))
+		if chosen != "" && (q.Type.Rates() || q.Type == form.YesNoQuestion || q.Type == form.ChoiceQuestion) {
+			out.Set(fieldName(q.ID), chosen)
+			continue
+		}
+		if value := link.Event.Value(strings.TrimPrefix(q.Prefill, "candidate.")); q.Prefill != "" && value != "" {
+			out.Set(fieldName(q.ID), value)
+		}
+	}
+	return out
 }
 
 // elsewhere says that the form of a survey is not kept here: it asks nothing.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"html/template"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -43,8 +44,13 @@ type Page struct {
 	Lang, Dir string
 	Texts     Texts
 	// Title, Intro and Thanks are the survey's; empty where it has none, and in
-	// states without a survey.
+	// states without a survey. Where the answers lead to another page, Link leads there.
 	Title, Intro, Thanks string
+	Link, LinkText       string
+	// Languages are the others in which the form can be shown.
+	Languages []Language
+	// Logo, LogoText and Privacy are those of [FormOptions].
+	Logo, LogoText, Privacy string
 	// Fields are the questions, with what was typed in [StateRefused], [StateUnread] and
 	// [StateBusy] too. More says that some of them are new: they follow from answers.
 	Fields []Field
@@ -59,6 +65,9 @@ type Page struct {
 	Style  template.CSS
 	Script template.JS
 }
+
+// Language is one in which a form can be shown, at an address that is relative.
+type Language struct{ Tag, Dir, Name, Link string }
 
 // Kept is a control of a form and its value.
 type Kept struct{ Name, Value string }
@@ -121,9 +130,12 @@ func (f *forms) speaks(locale string) bool { return match(f.o.Texts, locale) != 
 
 // page is a page about a survey, in the recipient's language if the survey is
 // written in it, else in one that it is written in.
-func (f *forms) page(r *http.Request, form survey.Form, state State) *Page {
-	d := form.Definition
-	words, locale := spoken(d), form.Locale
+func (f *forms) page(r *http.Request, link survey.Form, state State) *Page {
+	d := link.Definition
+	words, locale := spoken(d), link.Locale
+	if chosen := f.chosen(r, words); chosen != "" {
+		locale = chosen
+	}
 	if canonical(locale) == "" {
 		locale = preferred(r.Header.Get("Accept-Language"), func(l string) bool {
 			at := words.Locale(l)
@@ -134,8 +146,45 @@ func (f *forms) page(r *http.Request, form survey.Form, state State) *Page {
 		locale = at
 	}
 	p := f.in(locale, state)
-	p.Title, p.Intro, p.Thanks = d.Title.For(locale), d.Intro.For(locale), d.Thanks.For(locale)
+	say := func(t form.Text) string { return form.Fill(t.For(locale), link.Event) }
+	p.Title, p.Intro, p.Thanks = say(d.Title), say(d.Intro), say(d.Thanks)
+	if e := link.Ending; e != nil {
+		p.Thanks, p.Link, p.LinkText = say(e.Text), e.Link, say(e.Label)
+	}
+	if state == StateForm {
+		p.Languages = f.languages(words, locale)
+	}
 	return p
+}
+
+// chosen is the language that a customer has switched to: one that the survey is written
+// in.
+func (f *forms) chosen(r *http.Request, words form.Text) string {
+	locale := r.URL.Query().Get("lang")
+	if _, written := words[locale]; locale == "" || !written || !f.speaks(locale) {
+		return ""
+	}
+	return locale
+}
+
+// query keeps the choice on the way through the pages.
+func (f *forms) query(r *http.Request) string {
+	if locale := canonical(r.URL.Query().Get("lang")); locale != "" {
+		return "?lang=" + url.QueryEscape(r.URL.Query().Get("lang"))
+	}
+	return ""
+}
+
+// languages are those in which a survey is written and that have a name, but for the one
+// of the page.
+func (f *forms) languages(words form.Text, shown string) (out []Language) {
+	for _, locale := range slices.Sorted(maps.Keys(words)) {
+		if locale == "" || locale == shown || !f.speaks(locale) {
+			continue
+		}
+		out = append(out, Language{Tag: canonical(locale), Dir: form.Direction(locale), Name: textsFor(f.o.Texts, locale).Language, Link: "?lang=" + url.QueryEscape(locale)})
+	}
+	return out
 }
 
 // spoken is a text that says in which languages a survey is written.
@@ -154,7 +203,7 @@ func (f *forms) in(locale string, state State) *Page {
 	}
 	return &Page{
 		State: state, Lang: canonical(locale), Dir: form.Direction(locale), Texts: textsFor(f.o.Texts, locale),
-		Style: f.o.Style, Script: shippedScript,
+		Logo: f.o.Logo, LogoText: f.o.LogoText, Privacy: f.o.Privacy, Style: f.o.Style, Script: shippedScript,
 	}
 }
 
@@ -172,13 +221,15 @@ func (f *forms) show(w http.ResponseWriter, r *http.Request, status int, p *Page
 	_, _ = out.WriteTo(w) // the customer is gone
 }
 
-// ask draws the questions of a form with what was posted, which may be nothing. A
+// ask draws the questions of a form with what is given as answers, and what was posted,
+// which may be nothing. A
 // question that the answers bring up, and that was not on the page they come from,
 // is new: without JavaScript a customer has not seen it yet.
-func (p *Page) ask(d *form.Definition, answers json.RawMessage, posted url.Values) {
+func (p *Page) ask(link survey.Form, answers json.RawMessage, given, posted url.Values) {
+	d := link.Definition
 	asked := d.Asked(answers)
 	for i, q := range d.Questions {
-		f := fieldOf(i+1, q, p.Lang, p.Texts, posted[fieldName(q.ID)])
+		f := fieldOf(i+1, q, link.Event, p.Lang, p.Texts, given[fieldName(q.ID)])
 		f.Hidden = !slices.Contains(asked, q.ID)
 		f.New = posted != nil && q.When != nil && !f.Hidden && !slices.Contains(posted[shownName], q.ID)
 		p.More = p.More || f.New

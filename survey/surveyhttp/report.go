@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/survey"
-	"github.com/belfry-go/belfry/survey/form"
 )
 
 // report is what the page of results is made from.
@@ -189,7 +188,7 @@ func (h *results) blankReport(a *asked, step survey.Step) *report {
 
 // firstRating is the question that stands for the whole in tables and in the trend.
 func firstRating(questions []survey.QuestionResult) *survey.QuestionResult {
-	if i := slices.IndexFunc(questions, func(q survey.QuestionResult) bool { return q.Type == form.RatingQuestion }); i >= 0 {
+	if i := slices.IndexFunc(questions, func(q survey.QuestionResult) bool { return q.Type.Rates() }); i >= 0 {
 		return &questions[i]
 	}
 	return nil
@@ -211,7 +210,7 @@ func barsOf(a *asked, q survey.QuestionResult) (out []bar) {
 		counts[c.Value] = c.N
 	}
 	var values []string
-	if q.Type == form.RatingQuestion {
+	if q.Type.Rates() {
 		for step := q.Least; step <= q.Most; step++ {
 			values = append(values, fmt.Sprint(step))
 		}

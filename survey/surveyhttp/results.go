@@ -57,7 +57,7 @@ func Results(s *survey.Service, who Authorise, opts *ResultOptions) http.Handler
 	if opts != nil && opts.Logger != nil {
 		h.logger = opts.Logger
 	}
-	h.policy = "default-src 'none'; style-src " + hashOf(string(h.style)) + "; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	h.policy = pagePolicy(h.style)
 	sees := func(c Caller) bool { return c.Results }
 	reads := func(c Caller) bool { return c.Results && c.Responses }
 	mux := http.NewServeMux()

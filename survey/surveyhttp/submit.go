@@ -46,13 +46,13 @@ func (f *forms) submit(w http.ResponseWriter, r *http.Request) {
 func (f *forms) submitForm(w http.ResponseWriter, r *http.Request, form survey.Form, body []byte) {
 	posted, unread := url.ParseQuery(string(body)) // with an error it gives what it could read
 	p := f.page(r, form, StateForm)
-	p.Action = "responses"
+	p.Action = "responses" + f.query(r)
 	answers, err := answersOf(form.Definition.Questions, posted, p.Lang)
 	if err != nil {
 		f.failed(w, r, "a form could not be read", err)
 		return
 	}
-	p.ask(form.Definition, answers, posted)
+	p.ask(form, answers, posted, posted)
 	if unread != nil {
 		f.again(w, r, p, http.StatusBadRequest, StateUnread)
 		return
@@ -70,7 +70,7 @@ func (f *forms) submitted(w http.ResponseWriter, r *http.Request, p *Page, quest
 	wrong := (*form.AnswersError)(nil)
 	switch {
 	case err == nil:
-		f.toForm(w, r, "?sent")
+		f.toForm(w, r, "?sent"+strings.Replace(f.query(r), "?", "&", 1))
 	case errors.Is(err, survey.ErrAnswered):
 		f.again(w, r, p, http.StatusConflict, StateRefused)
 	case errors.As(err, &wrong) && p.mark(questions, wrong.Faults):
@@ -119,7 +119,7 @@ func (f *forms) toForm(w http.ResponseWriter, r *http.Request, query string) {
 }
 
 // back is for a browser that comes back to where a form was sent.
-func (f *forms) back(w http.ResponseWriter, r *http.Request) { f.toForm(w, r, "") }
+func (f *forms) back(w http.ResponseWriter, r *http.Request) { f.toForm(w, r, f.query(r)) }
 
 // unread answers what could not be read.
 func (f *forms) unread(w http.ResponseWriter, r *http.Request, why *httpapi.Problem) {
@@ -208,7 +208,7 @@ func answersOf(questions []form.Question, posted url.Values, locale string) (jso
 		case len(given) == 0:
 		case q.Type == form.MultipleQuestion:
 			out[q.ID] = given
-		case q.Type == form.NumberQuestion || q.Type == form.RatingQuestion:
+		case q.Type == form.NumberQuestion || q.Type.Rates():
 			out[q.ID] = number(given[0], locale)
 		default:
 			out[q.ID] = given[0]

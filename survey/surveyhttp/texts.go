@@ -16,6 +16,13 @@ type Texts struct {
 	No       string `json:"no,omitempty"`
 	Choose   string `json:"choose,omitempty"`   // the first line of a list of options
 	AllApply string `json:"allApply,omitempty"` // hint where several options may be chosen
+	// NotLikely and Likely are the ends of an nps that has none of its own.
+	NotLikely string `json:"notLikely,omitempty"`
+	Likely    string `json:"likely,omitempty"`
+	// Language is what the language calls itself, for a page in several; Privacy the link
+	// to FormOptions.Privacy.
+	Language string `json:"language,omitempty"`
+	Privacy  string `json:"privacy,omitempty"`
 	Between  string `json:"between,omitempty"`  // hint: a number from {min} to {max}
 	Submit   string `json:"submit,omitempty"`   // the button
 	More     string `json:"more,omitempty"`     // some questions follow from answers
@@ -52,6 +59,7 @@ type Texts struct {
 	NotOption string `json:"notOption,omitempty"`
 	TooFew    string `json:"tooFew,omitempty"`
 	TooMany   string `json:"tooMany,omitempty"`
+	Alone     string `json:"alone,omitempty"` // an option that stands alone, beside others
 	NotDate   string `json:"notDate,omitempty"`
 	Invalid   string `json:"invalid,omitempty"` // anything else
 }

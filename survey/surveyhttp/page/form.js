@@ -83,7 +83,7 @@
 		const control = q.querySelector("input:not([type=radio]), textarea");
 		const value = control ? control.value : chosen[0] || "";
 		if (!value.trim()) return undefined;
-		return q.dataset.type === "number" || q.dataset.type === "rating" ? number(value) : value;
+		return ["number", "rating", "nps"].includes(q.dataset.type) ? number(value) : value;
 	};
 	const show = () => {
 		const values = new Map();
@@ -94,6 +94,14 @@
 			if (value !== undefined) values.set(q.dataset.q, value);
 		}
 	};
+	// An option that stands alone takes the others away, and the other way round.
+	form.addEventListener("change", ({target}) => {
+		if (target.type !== "checkbox" || !target.checked) return;
+		const alone = "alone" in target.dataset;
+		for (const e of target.closest("fieldset").querySelectorAll("input:checked")) {
+			if (e !== target && (alone || "alone" in e.dataset)) e.checked = false;
+		}
+	});
 	if (opened) restore(); else keep();
 	for (const event of ["input", "change"]) form.addEventListener(event, () => { keep(); show(); });
 	window.addEventListener("pageshow", show); // back again: the browser has filled in what was there
