@@ -197,8 +197,8 @@ func (f *fleet) checkResults() {
 			if err != nil {
 				return err
 			}
-			if len(got.Groups) != 1 || got.Groups[0].Asked != links(f.t) || got.Groups[0].Answered != len(f.answered) || got.Groups[0].Responses != len(f.answered) {
-				f.t.Errorf("%s: %+v, want %d asked and %d answers", when, got.Groups, links(f.t), len(f.answered))
+			if len(got.Groups) != 1 || got.Groups[0].Asked != f.links() || got.Groups[0].Answered != len(f.answered) || got.Groups[0].Responses != len(f.answered) {
+				f.t.Errorf("%s: %+v, want %d asked and %d answers", when, got.Groups, f.links(), len(f.answered))
 			}
 			if n, err := s.Results().Recount(ctx, "", 1); err != nil || n != len(f.answered) {
 				return fmt.Errorf("a recount of %d: %w", n, err)
