@@ -7,7 +7,7 @@ var surveyFaults = []fault{
 	{Name: "form: an ending is the first that there is", In: "survey/form.Definition.Ending",
 		Old: "e.When.Match(values)", New: "len(values) > 0", Test: "./survey/form TestAnEndingIsChosenByTheAnswers"},
 	{Name: "form: a link of an ending runs a script", In: "survey/form.checker.endings",
-		Old: `u.Scheme != "https" || u.Host == ""`, New: "false", Test: "./survey/form TestWhatAFormMaySay"},
+		Old: `u.Scheme != "https" || u.Host == ""`, New: "u == nil", Test: "./survey/form TestWhatAFormMaySay"},
 	{Name: "unsubscribe: who is erased leaves a trace", In: "survey.leaver",
 		Old: `row.CustomerRef == "" && row.RecipientAddress == ""`, New: "false", Test: "./survey TestNobodyUnsubscribesForAnother/memory"},
 	{Name: "unsubscribe: a group stays as it was", In: "notify.OptOut",
