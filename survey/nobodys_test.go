@@ -46,11 +46,11 @@ func TestAMisspeltKeyIsToldAtPublish(t *testing.T) {
 		}{
 			{"memory:default", "tickets", false, false, ""},
 			{"memory:default", "bi", false, false, ""},
-			{"memory:defualt", "tickets", false, false, "triggers[0].channel"},
+			{"memory:other", "tickets", false, false, "triggers[0].channel"},
 			{"memory:default", "ticket", false, false, "triggers[0].subscribers[0].key"},
-			{"memory:defualt", "ticket", false, false, "triggers[0].channel triggers[0].subscribers[0].key"},
-			{"memory:defualt", "ticket", true, false, ""},
-			{"memory:defualt", "tickets", false, true, ""},
+			{"memory:other", "ticket", false, false, "triggers[0].channel triggers[0].subscribers[0].key"},
+			{"memory:other", "ticket", true, false, ""},
+			{"memory:other", "tickets", false, true, ""},
 		} {
 			channels := []channel.Channel{h.memory()}
 			if c.none {
@@ -60,7 +60,7 @@ func TestAMisspeltKeyIsToldAtPublish(t *testing.T) {
 				t.Errorf("%+v: %q", c, got)
 			}
 		}
-		off := strings.Replace(routed("memory:defualt", "ticket"), `"enabled": true`, `"enabled": false`, 1)
+		off := strings.Replace(routed("memory:other", "ticket"), `"enabled": true`, `"enabled": false`, 1)
 		if got := publish(off, false, h.memory()); len(got) > 0 {
 			t.Errorf("a trigger that is off: %q", got)
 		}
