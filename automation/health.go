@@ -126,3 +126,17 @@ func stuckAmong(ctx context.Context, from driver.Reader, page []*series, rows ma
 
 // missingSpan is how many pages of late series missingSeries looks at.
 const missingSpan = 3
+
+// Coming counts the rows of a scope that fall due behind a moment and not after another,
+// by type and moment: at most 10,000 of each lane and all scopes, the first of them; more
+// says that it did not come to their end.
+func (s Support) Coming(ctx context.Context, scope Scope, after, until time.Time) (out []health.Due, more bool, err error) {
+	err = s.read(ctx, func(from driver.Reader) (err error) {
+		out, more, err = census.Coming(ctx, from, scope, &schedules.Schema, after, until)
+		return err
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("automation: Coming: %w", err)
+	}
+	return out, more, nil
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/backoff"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -45,16 +46,22 @@ type Replan struct {
 // [SettingAsker]. What a type can be asked in none of these ways stays as it is until
 // the next event.
 func MarkReplan(ctx context.Context, tx storage.Tx, what ...Replan) error {
+	if _, err := markReplan(ctx, tx, what); err != nil {
+		return fmt.Errorf("automation: MarkReplan: %w", err)
+	}
+	return nil
+}
+
+func markReplan(ctx context.Context, tx storage.Tx, what []Replan) ([]driver.Ensured[reconciliation], error) {
 	wants := make([]*reconciliation, len(what))
 	for i, w := range what {
 		row, err := w.row(driver.Now(tx.Store()))
 		if err != nil {
-			return fmt.Errorf("automation: MarkReplan: %w", err)
+			return nil, err
 		}
 		wants[i] = row
 	}
-	_, err := reconciliations.Ensure(ctx, tx, markAgain, wants...)
-	return err
+	return reconciliations.Ensure(ctx, tx, markAgain, wants...)
 }
 
 // markAgain lets a re-plan begin again, also under a worker, whose page is not
@@ -200,6 +207,28 @@ func replanCursorOf(text string) (c replanCursor, err error) {
 // its own; see [MarkReplan].
 func (s Upkeep) Replan(ctx context.Context, what ...Replan) error {
 	return s.inTx(ctx, func(tx storage.Tx) error { return MarkReplan(ctx, tx, what...) })
+}
+
+// Replan is [Upkeep.Replan] by a person, and tells the audit who asked for it and why.
+func (s Support) Replan(ctx context.Context, what Replan, by By) error {
+	if err := by.Check(); err != nil {
+		return fmt.Errorf("automation: Replan: %w", err)
+	}
+	err := s.inTx(ctx, func(tx storage.Tx) error {
+		marked, err := markReplan(ctx, tx, []Replan{what})
+		if err != nil {
+			return err
+		}
+		row := marked[0].Row
+		return audit.Write(ctx, tx, &audit.Entry{
+			Record: storage.Record{Scope: row.Scope}, Subject: reconciliations.Name, SubjectKey: row.Key, SubjectID: row.ID, SubjectVersion: row.Version,
+			Action: "Replan", Actor: by.Actor, Reason: by.Reason, To: row.Status, On: driver.Now(tx.Store()),
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("automation: Replan: %w", err)
+	}
+	return nil
 }
 
 // String is the mark in words.

@@ -199,6 +199,12 @@ func (n Campaigns) Cancel(ctx context.Context, scope Scope, guid string, by By) 
 	return act(ctx, n.core, messagingJobs, scope, guid, "CancelCampaign", by, (*messagingJobRow).cancel)
 }
 
+// List lists the campaigns of a scope in the order of their GUIDs, ended ones too, and
+// says where the next page begins; empty after the last.
+func (n Campaigns) List(ctx context.Context, scope Scope, p storage.Page) ([]MessagingJob, string, error) {
+	return list(ctx, n.core, messagingJobs, scope, p, nil, (*messagingJobRow).view)
+}
+
 const (
 	cancelPage   = 1000 // messages that one transaction looks at
 	cancelRounds = 8    // after which nobody waits for a provider any more

@@ -357,3 +357,22 @@ func among(kinds []string) func(driver.Row) bool {
 		return kind == "" || slices.Contains(kinds, kind)
 	}
 }
+
+// Coming counts what falls due in a scope behind a moment and not after another: jobs and
+// campaigns by their type, and messages that are made and wait by their channel; see
+// [health.Due]. It counts at most 10,000 of each lane and all scopes, the first of them; more
+// says that it did not come to their end.
+func (n Support) Coming(ctx context.Context, scope Scope, after, until time.Time) (out []health.Due, more bool, err error) {
+	err = n.read(ctx, nil, func(from driver.Reader) error {
+		out, more = nil, false
+		for _, of := range []*driver.Schema{&schedules.Schema, &outgoingMessages.Schema} {
+			found, others, err := census.Coming(ctx, from, scope, of, after, until)
+			if err != nil {
+				return fmt.Errorf("notify: Coming: %w", err)
+			}
+			out, more = append(out, found...), more || others
+		}
+		return nil
+	})
+	return out, more, err
+}

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/once"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/survey"
 )
 
 // Action is what a support desk does.
@@ -22,29 +22,39 @@ type Action string
 const (
 	Release Action = "Release" // ends a hold
 	Retry   Action = "Retry"   // tries again what failed
+	Rerun   Action = "Rerun"   // does once more what is finished
+	RunNow  Action = "RunNow"  // runs a report beside its cadence
 	Cancel  Action = "Cancel"  // stops it for good
 	Resolve Action = "Resolve" // settles a doubt; see Order.Decision
+	Replay  Action = "Replay"  // tells a subscriber again what it was not able to take
 	Pause   Action = "Pause"   // keeps work from being begun
 	Resume  Action = "Resume"  // ends a pause
+	Replan  Action = "Replan"  // plans open reminders again
+	Erase   Action = "Erase"   // removes what is known of a person; see Order.Confirm
 )
 
 // Actions are all of them.
-func Actions() []Action { return []Action{Release, Retry, Cancel, Resolve, Pause, Resume} }
+func Actions() []Action {
+	return []Action{Release, Retry, Rerun, RunNow, Cancel, Resolve, Replay, Pause, Resume, Replan, Erase}
+}
 
-// Target is what an action is about: a row by Kind and Key, as an [Entry] has them, or, of
-// Pause and Resume, a part of the work.
+// Target is what an action is about: a row by Kind and Key, as an [Entry] has them, a
+// person by the host's id, or, without a Kind, a part of the work.
 type Target struct {
 	Kind Kind
 	Key  string
-	// Part is what is paused or resumed.
 	Part Part
 }
 
-// Part is work that a pause concerns: a type or, of package notify, a channel; all of the
-// domain without either. It is that of the scope of the call unless Everywhere.
+// Part is a part of the work. Pause and Resume take a type or, of package notify, a channel,
+// or all of the domain; Replan a reminder type, a setting, or all of the tenant; Replay a
+// subscriber. It is that of the scope of the call unless Everywhere, which only Pause and
+// Resume know.
 type Part struct {
-	Domain        string // "automation" or "notify"
+	Domain        string // "automation", "notify" or "survey"
 	Type, Channel string
+	Setting       string // of Replan: a reminder setting
+	Subscriber    string // of Replay
 	Everywhere    bool
 }
 
@@ -55,8 +65,19 @@ type Order struct {
 	// Decision is that of Resolve: whether the message in doubt counts as sent, or is sent
 	// again.
 	Decision notify.Decision
+	// Evidence is what a Resolve rests on, such as the provider's id of the message or a
+	// line of its log. The audit has it behind the reason.
+	Evidence string
 	Until    time.Time // the end of a Pause; zero: somebody resumes it
-	By       By
+	// Addresses are those of the one person whom Erase is about, and Confirm is their Key
+	// once more, typed by whoever acts; a dry run needs no Confirm.
+	Addresses []notify.Destination
+	Confirm   string
+	By        By
+	// Request is an id that the caller has made up for this order; empty: none. The same id
+	// of the same actor and scope gets the first answer for a week, and does nothing.
+	// Another order under it is ErrRequest.
+	Request string
 	// DryRun answers the same and changes nothing.
 	DryRun bool
 }
@@ -72,6 +93,10 @@ type Acted struct {
 	Done     bool
 	NotFound bool
 	Refused  string
+	// Effect says to people what a dry run would have done, and Sends how many messages
+	// it would send for certain.
+	Effect string
+	Sends  int
 }
 
 // errDry ends the transaction of a dry run.
@@ -81,7 +106,7 @@ var errDry = errors.New("dry run")
 // with its audit, and answers in their order. One that is refused or not there does not
 // stop the others. A dry run does the same and takes it back. An order that makes no sense is
 // an error before anything is done; after an error of the database the targets that are
-// answered for are done, and it is safe to repeat.
+// answered for are done, and it is safe to repeat, best with a Request.
 func (d *Desk) Act(ctx context.Context, scope Scope, o Order) ([]Acted, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("support: Act: %w: %w", ErrOrder, err)
@@ -93,27 +118,66 @@ func (d *Desk) Act(ctx context.Context, scope Scope, o Order) ([]Acted, error) {
 			return nil, fmt.Errorf("support: Act: %w: target %d: %w", ErrOrder, i+1, err)
 		}
 	}
+	as := o.request(scope)
+	said, err := d.said(ctx, as)
+	if err != nil {
+		return nil, fmt.Errorf("support: Act: %w", err)
+	}
 	out := make([]Acted, len(o.Targets))
 	for i, t := range o.Targets {
-		out[i].Target = t
-		err := d.o.Store.InTx(ctx, func(tx storage.Tx) error {
-			if err := deeds[i](ctx, tx); err != nil || !o.DryRun {
-				return err
+		a, known := said[i]
+		if !known {
+			if a, err = d.act(ctx, as.At(i), o, deeds[i]); err != nil {
+				return out[:i], fmt.Errorf("support: Act: %w", err)
 			}
-			return errDry
-		})
-		switch {
-		case err == nil || errors.Is(err, errDry):
-			out[i].Done = true
-		case errors.Is(err, automation.ErrActionRefused):
-			out[i].Refused = refusal(err, o.Action)
-		case errors.Is(err, storage.ErrNotFound):
-			out[i].NotFound = true
-		default:
-			return out[:i], fmt.Errorf("support: Act: %w", err)
 		}
+		a.Target = t
+		out[i] = a
 	}
 	return out, nil
+}
+
+// act does one deed, and keeps the answer with it.
+func (d *Desk) act(ctx context.Context, as once.Place, o Order, do deed) (a Acted, err error) {
+	var what did
+	begin := d.o.Store.InTx
+	if o.Action == Erase { // it has transactions of its own, and may be repeated
+		begin = func(_ context.Context, f func(storage.Tx) error) error { return f(nil) }
+	}
+	err = begin(ctx, func(tx storage.Tx) (err error) {
+		if what, err = do(ctx, tx); err != nil {
+			return err
+		}
+		switch {
+		case o.DryRun:
+			return errDry
+		case tx == nil:
+			return d.o.Store.InTx(ctx, func(tx storage.Tx) error { return keep(ctx, tx, as, Acted{Done: true}) })
+		}
+		return keep(ctx, tx, as, Acted{Done: true})
+	})
+	switch {
+	case errors.Is(err, errDry):
+		return Acted{Done: true, Effect: what.effect, Sends: what.sends}, nil
+	case err == nil:
+		return Acted{Done: true}, nil
+	case errors.Is(err, once.ErrAnswered):
+		return d.saidAt(ctx, as)
+	case errors.Is(err, automation.ErrActionRefused):
+		a.Refused = refusal(err, o.Action, o.Targets[as.Target])
+	case errors.Is(err, storage.ErrNotFound):
+		a.NotFound = true
+	default:
+		return a, err
+	}
+	if as.Request == (once.Request{}) {
+		return a, nil
+	}
+	err = d.o.Store.InTx(ctx, func(tx storage.Tx) error { return keep(ctx, tx, as, a) })
+	if errors.Is(err, once.ErrAnswered) {
+		return d.saidAt(ctx, as)
+	}
+	return a, err
 }
 
 func (o Order) check() error {
@@ -124,16 +188,32 @@ func (o Order) check() error {
 		return fmt.Errorf("%d targets, not 1 to %d", len(o.Targets), MaxTargets)
 	case o.Action == Resolve && o.Decision != notify.DecideSent && o.Decision != notify.DecideSendAgain:
 		return fmt.Errorf("%.40q is no decision", string(o.Decision))
+	case o.Evidence != "" && o.Action != Resolve:
+		return errors.New("Evidence is for Resolve")
+	case o.Action == Erase && len(o.Targets) > 1:
+		return errors.New("one person is erased at a time")
+	case o.Action == Erase && !o.DryRun && o.Confirm != o.Targets[0].Key:
+		return errors.New("Confirm is not the Key of the person")
+	case len(o.Request) > maxRequest:
+		return fmt.Errorf("the Request has %d bytes, more than %d", len(o.Request), maxRequest)
 	}
-	return o.By.Check()
+	return o.by().Check()
+}
+
+// by is who acts and why, with what it rests on.
+func (o Order) by() By {
+	if o.Evidence != "" {
+		o.By.Reason += " (evidence: " + o.Evidence + ")"
+	}
+	return o.By
 }
 
 // refusal is why a domain refused, without the key and who has paused it.
-func refusal(err error, a Action) string {
-	text := err.Error()
-	if a == Pause {
+func refusal(err error, a Action, t Target) string {
+	if a == Pause && t.Kind == "" {
 		return "it is paused already"
 	}
+	text := err.Error()
 	return text[strings.LastIndex(text, ": ")+len(": "):]
 }
 
@@ -141,116 +221,3 @@ func refusal(err error, a Action) string {
 var ErrOrder = errors.New("no order")
 
 var errTarget = errors.New("the action is not one for this kind of target")
-
-// deed is done to a target in a transaction.
-type deed func(context.Context, storage.Tx) error
-
-// deed is what an order does to a target.
-func (d *Desk) deed(scope Scope, o Order, t Target) (deed, error) {
-	if o.Action == Pause || o.Action == Resume {
-		return d.pausing(scope, o, t.Part)
-	}
-	switch {
-	case t.Key == "":
-		return nil, errors.New("no Key")
-	case t.Kind == KindReminder && d.o.Automation != nil:
-		return d.ofReminder(scope, o, t.Key)
-	case t.Kind == KindLink && d.o.Survey != nil:
-		return d.ofLink(scope, o, t.Key)
-	case d.o.Notify != nil:
-		return d.ofMessage(scope, o, t)
-	}
-	return nil, errTarget
-}
-
-func (d *Desk) ofReminder(scope Scope, o Order, key string) (deed, error) {
-	act := map[Action]func(automation.Support, context.Context, Scope, string, By) error{
-		Release: automation.Support.Release, Retry: automation.Support.Retry, Cancel: automation.Support.Cancel,
-	}[o.Action]
-	if act == nil {
-		return nil, errTarget
-	}
-	return func(ctx context.Context, tx storage.Tx) error {
-		return act(d.o.Automation.WithTx(tx).Support(), ctx, scope, key, o.By)
-	}, nil
-}
-
-func (d *Desk) ofLink(scope Scope, o Order, publicID string) (deed, error) {
-	acts := map[Action]func(survey.Support, context.Context, Scope, string, By) error{
-		Release: survey.Support.Release, Retry: survey.Support.Retry, Cancel: survey.Support.Cancel,
-		Resolve: survey.Support.Release, // takes the send for made
-	}
-	if o.Decision == notify.DecideSendAgain {
-		acts[Resolve] = survey.Support.Retry
-	}
-	act := acts[o.Action]
-	if act == nil {
-		return nil, errTarget
-	}
-	return func(ctx context.Context, tx storage.Tx) error {
-		bound := d.o.Survey.WithTx(tx).Support()
-		if o.Action == Resolve {
-			i, _, err := bound.Instance(ctx, scope, publicID)
-			if err != nil {
-				return err
-			}
-			if !i.InDoubt {
-				return fmt.Errorf("%w: Resolve of %s: it is not in doubt", survey.ErrActionRefused, publicID)
-			}
-		}
-		return act(bound, ctx, scope, publicID, o.By)
-	}, nil
-}
-
-var artifacts = map[Kind]notify.Artifact{
-	KindMessage: notify.ArtifactOutgoingMessage, KindJob: notify.ArtifactNotificationJob,
-	KindSchedule: notify.ArtifactNotificationScheduler, KindCampaign: notify.ArtifactMessagingJob,
-}
-
-func (d *Desk) ofMessage(scope Scope, o Order, t Target) (deed, error) {
-	artifact, known := artifacts[t.Kind]
-	if !known || t.Kind != KindMessage && (o.Action == Retry || o.Action == Resolve) || t.Kind == KindCampaign && o.Action == Cancel {
-		return nil, errTarget
-	}
-	return func(ctx context.Context, tx storage.Tx) error {
-		s := d.o.Notify.WithTx(tx).Support()
-		switch o.Action {
-		case Release:
-			return s.Release(ctx, scope, artifact, t.Key, o.By)
-		case Cancel:
-			return s.Cancel(ctx, scope, artifact, t.Key, o.By)
-		case Retry:
-			_, err := s.Retry(ctx, scope, t.Key, o.By)
-			return err
-		}
-		return s.Resolve(ctx, scope, t.Key, o.Decision, o.By)
-	}, nil
-}
-
-// pausing begins or ends a pause.
-func (d *Desk) pausing(scope Scope, o Order, p Part) (deed, error) {
-	if p.Everywhere {
-		scope = ""
-	}
-	switch {
-	case p.Domain == "automation" && d.o.Automation != nil && p.Channel == "":
-		of := automation.Extent{Scope: scope, Everywhere: p.Everywhere, Type: p.Type}
-		return func(ctx context.Context, tx storage.Tx) error {
-			s := d.o.Automation.WithTx(tx).Support()
-			if o.Action == Resume {
-				return s.Resume(ctx, of, o.By)
-			}
-			return s.Pause(ctx, of, o.Until, o.By)
-		}, nil
-	case p.Domain == "notify" && d.o.Notify != nil && (p.Type == "" || p.Channel == ""):
-		of := notify.Extent{Scope: scope, Everywhere: p.Everywhere, Type: p.Type, Channel: p.Channel}
-		return func(ctx context.Context, tx storage.Tx) error {
-			s := d.o.Notify.WithTx(tx).Support()
-			if o.Action == Resume {
-				return s.Resume(ctx, of, o.By)
-			}
-			return s.Pause(ctx, of, o.Until, o.By)
-		}, nil
-	}
-	return nil, errTarget
-}

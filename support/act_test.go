@@ -2,6 +2,7 @@ package support_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -146,7 +147,13 @@ func TestAnOrderThatMakesNoSenseIsRefused(t *testing.T) {
 			"no such part":      {Action: support.Pause, Targets: []support.Target{{Part: support.Part{Domain: "survey"}}}, By: by},
 			"type and channel":  {Action: support.Pause, Targets: []support.Target{{Part: support.Part{Domain: "notify", Type: "a", Channel: "b"}}}, By: by},
 			"an inbox's":        {Action: support.Cancel, Targets: []support.Target{{Kind: support.KindInbox, Key: "x"}}, By: by},
-			"a campaign's":      {Action: support.Cancel, Targets: []support.Target{{Kind: support.KindCampaign, Key: "x"}}, By: by},
+			"a campaign's":      {Action: support.Retry, Targets: []support.Target{{Kind: support.KindCampaign, Key: "x"}}, By: by},
+			"nobody's events":   {Action: support.Replay, Targets: []support.Target{{Part: support.Part{Domain: "survey"}}}, By: by},
+			"all tenants' plan": {Action: support.Replan, Targets: []support.Target{{Part: support.Part{Domain: "automation", Everywhere: true}}}, By: by},
+			"a mistyped person": {Action: support.Erase, Targets: []support.Target{{Kind: support.KindPerson, Key: "sam"}}, Confirm: "san", By: by},
+			"two people":        {Action: support.Erase, DryRun: true, Targets: []support.Target{{Kind: support.KindPerson, Key: "sam"}, {Kind: support.KindPerson, Key: "kim"}}, By: by},
+			"needless evidence": {Action: support.Release, Targets: good, Evidence: "p-1", By: by},
+			"too long a name":   {Action: support.Release, Targets: good, Request: strings.Repeat("x", 201), By: by},
 			"one wrong of many": {Action: support.Resolve, Decision: notify.DecideSent, Targets: []support.Target{good[0], at["doubt"]}, By: by},
 		} {
 			if got, err := s.desk.Act(s.Context(), tenant, o); err == nil {

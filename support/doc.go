@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -35,6 +36,10 @@ type Options struct {
 	Automation *automation.Scheduler
 	Notify     *notify.Notifier
 	Survey     *survey.Service
+	Reports    *report.Service // for its subscriptions
+	// Privacy erases people: that of the Poller over the same services. Nil: the desk
+	// erases nobody.
+	Privacy Privacy
 
 	// Directory finds people by what somebody types, such as a name, in at most as many
 	// answers as a person reads; nil: nobody is found by name.

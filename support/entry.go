@@ -20,6 +20,14 @@ const (
 	KindInbox    Kind = "Inbox"    // a message in an inbox of the host's
 	KindLink     Kind = "Link"     // of a survey
 	KindDead     Kind = "DeadLetter"
+	KindReport   Kind = "Report" // a subscription of a report
+	KindPerson   Kind = "Person" // whom [Erase] is about
+	KindConflict Kind = "Conflict"
+	KindPause    Kind = "Pause"
+	KindOutage   Kind = "Outage"
+	KindReplan   Kind = "Replan"
+	KindErasure  Kind = "Erasure"
+	KindAudit    Kind = "Audit" // what somebody did
 )
 
 // Outcome is what became of it, in the words of whoever asks.
@@ -57,6 +65,8 @@ type Entry struct {
 	NextOn time.Time
 	// Can are the actions that make sense.
 	Can []Action
+	// Part is what those actions are taken on where it is no row.
+	Part Part
 	// Version is that of the templates that made a message.
 	Version string
 

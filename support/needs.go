@@ -53,6 +53,18 @@ type Need struct {
 	Can []Action
 }
 
+// Part is what an action of Can is taken on where the cause is no matter of rows: the
+// subscriber that has dead letters.
+func (n Need) Part() Part {
+	if n.Kind != NeedDead {
+		return Part{}
+	}
+	if name, of := strings.CutPrefix(n.Name, "survey/"); of {
+		return Part{Domain: "survey", Subscriber: name}
+	}
+	return Part{Domain: n.Domain, Subscriber: n.Name}
+}
+
 // DomainHealth is what one domain says of its work.
 type DomainHealth struct {
 	Domain string
@@ -62,17 +74,18 @@ type DomainHealth struct {
 type domain struct {
 	name   string
 	health func(context.Context, storage.Reach) (health.Summary, error)
+	coming func(ctx context.Context, scope Scope, after, until time.Time) ([]health.Due, bool, error)
 }
 
 func (d *Desk) domains() (out []domain) {
 	if d.o.Automation != nil {
-		out = append(out, domain{"automation", d.o.Automation.Health})
+		out = append(out, domain{"automation", d.o.Automation.Health, d.o.Automation.Support().Coming})
 	}
 	if d.o.Notify != nil {
-		out = append(out, domain{"notify", d.o.Notify.Health})
+		out = append(out, domain{"notify", d.o.Notify.Health, d.o.Notify.Support().Coming})
 	}
 	if d.o.Survey != nil {
-		out = append(out, domain{"survey", d.o.Survey.Health})
+		out = append(out, domain{"survey", d.o.Survey.Health, d.o.Survey.Support().Coming})
 	}
 	return out
 }
@@ -126,8 +139,6 @@ func needsOf(h DomainHealth) (out []Need) {
 			n.Kind = NeedConflict
 		case c.Reason == string(automation.Unserved):
 			n.Kind = NeedUnserved
-		case c.Table == "messaging_job":
-			n.Can = []Action{Release}
 		case c.Table == "automation_scheduler" && c.Reason == string(automation.CancelledBySupport):
 			continue // a person stopped it for good, and nobody waits
 		}
@@ -139,6 +150,7 @@ func needsOf(h DomainHealth) (out []Need) {
 		out = append(out, Need{
 			Kind: NeedDead, Domain: h.Domain, Table: c.Table, Name: c.Kind, Rows: c.Rows, Capped: c.Capped,
 			What: fmt.Sprintf("%s was not able to take what it was told", c.Kind), ToDo: "Mend the subscriber, then replay its dead letters.",
+			Can: []Action{Replay},
 		})
 	}
 	for _, l := range h.Lost {
@@ -266,6 +278,7 @@ func (d *Desk) dead(scope Scope, n Need) func(context.Context, storage.Page) ([]
 		return Entry{
 			On: l.On, Kind: KindDead, Outcome: Failed, Type: n.Name, Status: "DeadLetter", Key: l.Event, Detail: l.LastError,
 			What: fmt.Sprintf("given up after %d attempts", l.Attempts), ToDo: "Mend the subscriber, then replay its dead letters.",
+			Part: n.Part(), Can: []Action{Replay},
 		}
 	}
 	if name, ofSurvey := strings.CutPrefix(n.Name, "survey/"); ofSurvey && d.o.Survey != nil {

@@ -225,8 +225,8 @@ func (d *Desk) schedule(s *notify.Schedule) Entry {
 func (d *Desk) campaign(j *notify.MessagingJob) Entry {
 	e := Entry{On: j.CreatedOn, Kind: KindCampaign, Type: j.Type, Status: j.Status, Package: "notify", Reason: j.ReasonCode, Key: j.Key, NextOn: j.DueOn}
 	e.tried(j.SupportHold, j.Status, notify.StatusGenerated)
-	if e.Outcome == NeedsYou {
-		e.Can = []Action{Release} // it is cancelled with its messages, from Campaigns
+	if e.Outcome == UnderWay {
+		e.Can = []Action{Pause, Cancel}
 	}
 	return e
 }

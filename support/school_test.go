@@ -16,6 +16,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
@@ -41,12 +42,14 @@ type school struct {
 	reminders *automation.Scheduler
 	out       *notify.Notifier
 	surveys   *survey.Service
+	reports   *report.Service
 	desk      *support.Desk
 	poller    *belfry.Poller
 
 	noAddress, gone, off, others map[string]bool // people, and settings
 	answers                      map[string]error
 	sends                        int
+	bi                           error // what the subscriber of surveys answers
 }
 
 // schools runs a test on every adapter.
@@ -90,8 +93,16 @@ func newSchool(t *testing.T, store storage.Store, clk *clock.Mock) *school {
 		}),
 	})
 	s.surveys = survey.New(store, &survey.Options{SurveyURL: "https://school.example/s/{token}", Logger: quiet}, mail)
+	s.surveys.Subscribe(survey.SubscriberFunc("bi", func(context.Context, survey.ResponseCompleted) error {
+		return s.bi
+	}))
+	s.reports = report.New(store, s.reminders, s.out, nil)
+	s.reports.Register(report.Type{Name: "sales", Template: notify.Template{Subject: "Sales"}, Builder: report.BuilderFunc(func(context.Context, report.Run) (report.Report, error) {
+		return report.Report{}, nil
+	})})
+	s.poller = belfry.NewPoller(store, &belfry.Options{Logger: quiet}, s.reminders, s.out, s.surveys)
 	s.desk = support.New(support.Options{
-		Store: store, Automation: s.reminders, Notify: s.out, Survey: s.surveys,
+		Store: store, Automation: s.reminders, Notify: s.out, Survey: s.surveys, Reports: s.reports, Privacy: s.poller.Privacy(),
 		Directory: func(_ context.Context, _ support.Scope, text string) ([]support.Person, error) {
 			if text == "Samantha" || text == "sam" {
 				return []support.Person{{Ref: "sam", Name: "Samantha Jones"}}, nil
@@ -102,7 +113,6 @@ func newSchool(t *testing.T, store storage.Store, clk *clock.Mock) *school {
 			return []automation.Source{employee(person)}, nil
 		},
 	})
-	s.poller = belfry.NewPoller(store, &belfry.Options{Logger: quiet}, s.reminders, s.out, s.surveys)
 	return s
 }
 

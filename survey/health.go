@@ -3,6 +3,7 @@ package survey
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/census"
@@ -47,4 +48,18 @@ func (*core) heldLinks(ctx context.Context, c *census.Census) error {
 		}
 	})
 	return err
+}
+
+// Coming counts the sends of a scope that fall due behind a moment and not after another, by
+// channel and moment: at most 10,000 of each lane and all scopes, the first of them; more
+// says that it did not come to their end.
+func (s Support) Coming(ctx context.Context, scope Scope, after, until time.Time) (out []health.Due, more bool, err error) {
+	err = s.read(ctx, func(from driver.Reader) (err error) {
+		out, more, err = census.Coming(ctx, from, scope, &instances.Schema, after, until, driver.NotNull("next_send_on"))
+		return err
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("survey: Coming: %w", err)
+	}
+	return out, more, nil
 }

@@ -20,6 +20,7 @@ type Selection struct {
 	CustomerRef string
 	SurveyID    int64
 	Held        bool // those on hold alone
+	All         bool // all of the scope, where nothing else is named
 	// NewestFirst lists them in the order in which they were made, from its end.
 	NewestFirst bool
 }
@@ -45,7 +46,7 @@ func (s Support) Instances(ctx context.Context, scope Scope, of Selection, p sto
 }
 
 func (of Selection) where() (where []driver.Cond, err error) {
-	if of.CustomerRef == "" && of.SurveyID == 0 && !of.Held {
+	if of.CustomerRef == "" && of.SurveyID == 0 && !of.Held && !of.All {
 		return nil, errors.New("neither a customer nor a survey is named")
 	}
 	if of.Held {

@@ -65,8 +65,9 @@ func newSchool(store *sqlite.Store) *school {
 		}),
 	})
 	s.surveys = survey.New(store, &survey.Options{SurveyURL: "https://school.example/s/{token}", Logger: quiet}, mail)
+	erasing := belfry.NewPoller(store, nil, s.reminders, s.out, s.surveys).Privacy()
 	s.desk = support.New(support.Options{
-		Store: store, Automation: s.reminders, Notify: s.out, Survey: s.surveys,
+		Store: store, Automation: s.reminders, Notify: s.out, Survey: s.surveys, Privacy: erasing,
 		Directory: func(_ context.Context, _ support.Scope, text string) (found []support.Person, _ error) {
 			for ref, name := range people {
 				if strings.EqualFold(text, name) || text == ref {

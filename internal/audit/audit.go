@@ -121,6 +121,47 @@ func History(ctx context.Context, from driver.Reader, scope storage.Scope, subje
 	return last, show(ctx, from, scope, last)
 }
 
+// window is how many ids of all tenants [Newest] looks at for a page, so that a tenant that
+// does little costs no more than one that does much.
+const window = 5000
+
+// Newest lists what was done in a scope, the last first, without the keys of rows, and says
+// where the next page begins; empty after the last. There may be a next page where this one
+// is short, or empty.
+func Newest(ctx context.Context, from driver.Reader, scope storage.Scope, p storage.Page) (out []Entry, next string, err error) {
+	top, err := driver.ParsePosition(p.After)
+	if err != nil || top != nil && top.Value != nil {
+		return nil, "", driver.ErrPage
+	}
+	if top == nil {
+		last, err := Table.Everywhere().Find(ctx, from, driver.Query{Columns: []string{"status"}, Desc: true, Limit: 1})
+		if err != nil || len(last) == 0 {
+			return nil, "", err
+		}
+		top = &driver.Position{ID: last[0].ID + 1}
+	}
+	floor := max(top.ID-window, 1)
+	rows, err := Table.Find(ctx, from, scope, driver.Query{
+		Where: []driver.Cond{driver.AtLeast("id", floor), driver.Less("id", top.ID)}, Desc: true, Limit: p.Size(),
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	if len(rows) == p.Size() {
+		floor = rows[len(rows)-1].ID
+	}
+	if floor > 1 {
+		next = driver.Position{ID: floor}.String()
+	}
+	if err := show(ctx, from, scope, rows); err != nil {
+		return nil, "", err
+	}
+	for _, r := range rows {
+		out = append(out, *r)
+	}
+	return out, next, nil
+}
+
 // By says who acts and why. Both are required, in at most 200 and 1000 bytes of
 // valid UTF-8.
 type By struct {

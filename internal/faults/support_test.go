@@ -16,7 +16,7 @@ var supportFaults = []fault{
 		Old: "row.Person == person", New: "false", Test: "./support TestPagesOfAStory/memory"},
 	{Name: "support: a list that a page takes in part goes on behind its own page", In: "support.merge",
 		Old: "storage.Page{After: begin, Limit: taken[i]}", New: "storage.Page{After: begin, Limit: p.Limit}", Test: "./support TestPagesOfAStory/memory"},
-	{Name: "support: a dry run is done", In: "support.Desk.Act",
+	{Name: "support: a dry run is done", In: "support.Desk.act",
 		Old: "return errDry", New: "return nil", Test: "./support TestActionsAreDoneOnce/memory"},
 	{Name: "support: what others got passes for the person's own", In: "support.toOthers",
 		Old: `m.Person == person || m.Person == ""`, New: `m.Person == person || m.Person == "" || true`, Test: "./support TestAVerdictIsRight/memory"},

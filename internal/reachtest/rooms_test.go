@@ -205,12 +205,14 @@ func (w *world) desk(ctx context.Context, scope storage.Scope) room {
 		"Act": func() error {
 			return second(d.Act(ctx, scope, support.Order{Action: support.Cancel, Targets: []support.Target{{Kind: support.KindReminder, Key: w.reminder}}, By: by}))
 		},
-		"Health":  func() error { return second(d.Health(ctx, storage.Within(scope))) },
-		"Needs":   func() error { return second(d.Needs(ctx, storage.Within(scope))) },
-		"Search":  func() error { return second(d.Search(ctx, scope, "17", false)) },
-		"Story":   func() error { return second(d.Story(ctx, scope, support.About{Person: "17"}, storage.Page{})) },
-		"Verdict": func() error { return second(d.Verdict(ctx, scope, "17", "visit")) },
-		"Waiting": func() error { return third(d.Waiting(ctx, scope, held, storage.Page{})) },
+		"Health":   func() error { return second(d.Health(ctx, storage.Within(scope))) },
+		"Calendar": func() error { return third(d.Calendar(ctx, scope, 14)) },
+		"List":     func() error { return third(d.List(ctx, scope, support.Messages, storage.Page{})) },
+		"Needs":    func() error { return second(d.Needs(ctx, storage.Within(scope))) },
+		"Search":   func() error { return second(d.Search(ctx, scope, "17", false)) },
+		"Story":    func() error { return second(d.Story(ctx, scope, support.About{Person: "17"}, storage.Page{})) },
+		"Verdict":  func() error { return second(d.Verdict(ctx, scope, "17", "visit")) },
+		"Waiting":  func() error { return third(d.Waiting(ctx, scope, held, storage.Page{})) },
 	}}
 }
 
@@ -245,6 +247,7 @@ func (w *world) automation(ctx context.Context, scope storage.Scope) []room {
 			},
 			"Cancel":     func() error { return support.Cancel(ctx, scope, w.reminder, by) },
 			"History":    func() error { return third(support.History(ctx, scope, employee, storage.Page{})) },
+			"Coming":     func() error { return third(support.Coming(ctx, scope, time.Time{}, time.Time{})) },
 			"Held":       func() error { return third(support.Held(ctx, scope, automation.HeldBySupport, storage.Page{})) },
 			"Hold":       func() error { return support.Hold(ctx, scope, w.reminder, by) },
 			"Pause":      func() error { return support.Pause(ctx, automation.Extent{Scope: scope}, time.Time{}, by) },
@@ -252,6 +255,7 @@ func (w *world) automation(ctx context.Context, scope storage.Scope) []room {
 			"Planned":    func() error { return third(support.Planned(ctx, scope, "ada", storage.Page{})) },
 			"Release":    func() error { return support.Release(ctx, scope, w.reminder, by) },
 			"ReportRuns": func() error { return third(support.ReportRuns(ctx, scope, automation.ReportRuns{})) },
+			"Replan":     func() error { return support.Replan(ctx, automation.Replan{Scope: scope, Type: "certificate"}, by) },
 			"Rerun":      func() error { return second(support.Rerun(ctx, scope, w.reminder, by)) },
 			"Resume":     func() error { return support.Resume(ctx, automation.Extent{Scope: scope}, by) },
 			"Retry":      func() error { return support.Retry(ctx, scope, w.reminder, by) },
@@ -387,6 +391,7 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 			"Trace":   func() error { return second(n.Trace(ctx, scope, j.Coordinates())) },
 		}},
 		{support, map[string]func() error{
+			"Coming":        func() error { return third(support.Coming(ctx, scope, time.Time{}, time.Time{})) },
 			"AllMessages":   func() error { return third(support.AllMessages(ctx, scope, storage.Page{})) },
 			"Cancel":        func() error { return support.Cancel(ctx, scope, notify.ArtifactOutgoingMessage, key, by) },
 			"Conflicts":     func() error { return third(support.Conflicts(ctx, scope, storage.Page{})) },
@@ -418,6 +423,7 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 		}},
 		{campaigns, map[string]func() error{
 			"Cancel": func() error { return campaigns.Cancel(ctx, scope, "spring", by) },
+			"List":   func() error { return third(campaigns.List(ctx, scope, storage.Page{})) },
 			"Content": func() error {
 				return second(campaigns.Content(ctx, scope, "spring", func(context.Context, notify.CampaignProgress) error { return nil }))
 			},
@@ -476,6 +482,7 @@ func (w *world) survey(ctx context.Context, scope storage.Scope) []room {
 				return third(support.Instances(ctx, scope, survey.Selection{SurveyID: 1}, storage.Page{}))
 			},
 			"Release":           func() error { return support.Release(ctx, scope, w.instance, by) },
+			"Coming":            func() error { return third(support.Coming(ctx, scope, time.Time{}, time.Time{})) },
 			"ReplayDeadLetters": func() error { return second(support.ReplayDeadLetters(ctx, scope, "bi", by, nil)) },
 			"ReplayEvent":       func() error { return support.ReplayEvent(ctx, scope, w.instance, "bi", by) },
 			"ReplayMissed":      func() error { return second(support.ReplayMissed(ctx, scope, "bi", of, by, nil)) },

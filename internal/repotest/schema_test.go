@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/automation/settings"
 	"github.com/belfry-go/belfry/internal/erase"
 	"github.com/belfry-go/belfry/internal/forget"
+	"github.com/belfry-go/belfry/internal/once"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // schemas are those of all tables.
 func schemas() []*driver.Schema {
-	return slices.Concat(driver.Schemas(), notify.Schemas(), gate.Schemas(), templates.Schemas(), automation.Schemas(), settings.Schemas(), report.Schemas(), outbox.Schemas(), survey.Schemas(), forget.Schemas(), unserved.Schemas(), erase.Schemas())
+	return slices.Concat(driver.Schemas(), notify.Schemas(), gate.Schemas(), templates.Schemas(), automation.Schemas(), settings.Schemas(), report.Schemas(), outbox.Schemas(), survey.Schemas(), forget.Schemas(), unserved.Schemas(), erase.Schemas(), once.Schemas())
 }
 
 // Every table of every domain is in the migrations of every dialect, with its

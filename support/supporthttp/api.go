@@ -2,11 +2,13 @@ package supporthttp
 
 import (
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/httpapi"
 	"github.com/belfry-go/belfry/internal/strictjson"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
 )
 
@@ -42,9 +44,7 @@ func (s *site) apiSearch(c *call) {
 		c.refuse("a search failed", err)
 		return
 	}
-	httpapi.Reply(c.w, http.StatusOK, struct {
-		Hits []hit `json:"hits"`
-	}{c.hitsOf(hits)})
+	httpapi.Reply(c.w, http.StatusOK, found{c.hitsOf(hits)})
 }
 
 // find searches for what was typed. Who may not see names does not ask for them.
@@ -66,15 +66,36 @@ func (s *site) apiNeeds(c *call) {
 		c.refuse("what waits for a person could not be listed", err)
 		return
 	}
-	httpapi.Reply(c.w, http.StatusOK, struct {
-		Needs []need `json:"needs"`
-	}{c.needsOf(all)})
+	httpapi.Reply(c.w, http.StatusOK, needs{c.needsOf(all)})
 }
 
-// waiting are the rows of one cause; After goes into "after" of the next request.
-type waiting struct {
+// rows are a page of a list; After goes into "after" of the next request.
+type rows struct {
 	Rows  []entry `json:"rows"`
 	After string  `json:"after,omitempty"`
+}
+
+// apiList answers with a page of a list.
+func (s *site) apiList(c *call, of support.List) {
+	in, ok := c.opened("after")
+	if !ok {
+		return
+	}
+	p := storage.Page{After: in[0]}
+	if c.query.Has("limit") {
+		n, err := strconv.Atoi(c.query.Get("limit"))
+		if err != nil || n < 1 || n > support.MaxTargets {
+			c.fail(http.StatusUnprocessableEntity, "limit is no number from 1 to 100")
+			return
+		}
+		p.Limit = n
+	}
+	all, next, err := s.desk.List(c.r.Context(), c.scope, of, p)
+	if err != nil {
+		c.refuse("a list could not be read", err)
+		return
+	}
+	httpapi.Reply(c.w, http.StatusOK, rows{c.entriesOf(all), s.seal.close(c.scope, next)})
 }
 
 func (s *site) apiWaiting(c *call) {
@@ -82,12 +103,12 @@ func (s *site) apiWaiting(c *call) {
 	if !ok {
 		return
 	}
-	rows, next, err := s.desk.Waiting(c.r.Context(), c.scope, of, p)
+	all, next, err := s.desk.Waiting(c.r.Context(), c.scope, of, p)
 	if err != nil {
 		c.refuse("the rows of a cause could not be listed", err)
 		return
 	}
-	httpapi.Reply(c.w, http.StatusOK, waiting{c.entriesOf(rows), s.seal.close(c.scope, next)})
+	httpapi.Reply(c.w, http.StatusOK, rows{c.entriesOf(all), s.seal.close(c.scope, next)})
 }
 
 // work is how the due rows of one channel or type are doing.
@@ -111,9 +132,7 @@ func (s *site) apiHealth(c *call) {
 		c.refuse("the health could not be read", err)
 		return
 	}
-	httpapi.Reply(c.w, http.StatusOK, struct {
-		Due []work `json:"due"`
-	}{worksOf(all)})
+	httpapi.Reply(c.w, http.StatusOK, atWork{worksOf(all)})
 }
 
 func worksOf(all []support.DomainHealth) []work {
@@ -126,6 +145,18 @@ func worksOf(all []support.DomainHealth) []work {
 	return out
 }
 
+// fortnight is how many days a calendar has.
+const fortnight = 14
+
+func (s *site) apiCalendar(c *call) {
+	days, more, err := s.desk.Calendar(c.r.Context(), c.scope, fortnight)
+	if err != nil {
+		c.refuse("the calendar could not be read", err)
+		return
+	}
+	httpapi.Reply(c.w, http.StatusOK, calendarOf(days, more))
+}
+
 // code is a reason code with what it means.
 type code struct {
 	Package string `json:"package"`
@@ -134,13 +165,11 @@ type code struct {
 }
 
 func (s *site) apiReasons(c *call) {
-	var out []code
+	var out codes
 	for _, r := range support.Codes() {
-		out = append(out, code(r))
+		out.Reasons = append(out.Reasons, code(r))
 	}
-	httpapi.Reply(c.w, http.StatusOK, struct {
-		Reasons []code `json:"reasons"`
-	}{out})
+	httpapi.Reply(c.w, http.StatusOK, out)
 }
 
 // maxBody bounds what a caller may send: a hundred sealed keys.
@@ -165,6 +194,9 @@ func (s *site) apiAct(c *call) {
 	if !ok {
 		return
 	}
+	if o.Request, ok = c.request(); !ok {
+		return
+	}
 	got, err := s.desk.Act(c.r.Context(), c.scope, o)
 	if err != nil {
 		c.refuse("an action failed", err)
@@ -175,11 +207,17 @@ func (s *site) apiAct(c *call) {
 
 // order is what is asked for, by a caller who may. It answers for itself unless it is true.
 func (c *call) order(want order) (o support.Order, ok bool) {
-	if !c.caller.may(want.Action) {
+	if !c.caller.may(want.Action) || want.Action == support.Erase && !c.caller.Personal {
 		c.fail(http.StatusForbidden, "not allowed")
 		return o, false
 	}
-	o = support.Order{Action: want.Action, Decision: notify.Decision(want.Decision), Until: want.Until, By: c.by(want.Reason), DryRun: want.DryRun}
+	o = support.Order{
+		Action: want.Action, Decision: notify.Decision(want.Decision), Evidence: want.Evidence, Until: want.Until,
+		Confirm: want.Confirm, By: c.by(want.Reason), DryRun: want.DryRun,
+	}
+	for _, a := range want.Addresses {
+		o.Addresses = append(o.Addresses, notify.Destination{Method: a.Method, Address: a.Address})
+	}
 	for _, t := range want.Targets {
 		key, ok := c.s.seal.open(c.scope, t.Key)
 		if !ok {
@@ -188,7 +226,7 @@ func (c *call) order(want order) (o support.Order, ok bool) {
 		}
 		to := support.Target{Kind: t.Kind, Key: key}
 		if t.Part != nil {
-			to.Part = support.Part{Domain: t.Part.Domain, Type: t.Part.Type, Channel: t.Part.Channel, Everywhere: t.Part.Everywhere}
+			to.Part = support.Part(*t.Part)
 			if to.Part.Everywhere && !c.caller.Everywhere {
 				c.fail(http.StatusForbidden, "not allowed")
 				return o, false
@@ -197,4 +235,26 @@ func (c *call) order(want order) (o support.Order, ok bool) {
 		o.Targets = append(o.Targets, to)
 	}
 	return o, true
+}
+
+// request is the id that the caller has given to a request, as Idempotency-Key.
+func (c *call) request() (id string, ok bool) {
+	given := c.r.Header.Values("Idempotency-Key")
+	if len(given) == 0 {
+		return "", true
+	}
+	if len(given) > 1 || !token(given[0]) {
+		c.fail(http.StatusUnprocessableEntity, "Idempotency-Key is not one text of 1 to 200 visible ASCII characters")
+		return "", false
+	}
+	return given[0], true
+}
+
+func token(text string) bool {
+	for i := range len(text) {
+		if text[i] < 0x21 || text[i] > 0x7e {
+			return false
+		}
+	}
+	return len(text) >= 1 && len(text) <= 200
 }

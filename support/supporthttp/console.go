@@ -2,7 +2,9 @@ package supporthttp
 
 import (
 	"bytes"
+	"crypto/rand"
 	"embed"
+	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/httpapi"
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
 )
 
@@ -18,7 +21,7 @@ import (
 var files embed.FS
 
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"when": when, "stamp": stamp, "words": words, "shown": shown, "effect": effect, "list": func(all ...any) []any { return all },
+	"when": when, "stamp": stamp, "words": words, "shown": shown, "listed": listed, "weekday": weekday, "clock": clock, "effects": effects, "list": func(all ...any) []any { return all },
 }).ParseFS(files, "page/*.html"))
 
 var styleSheet, _ = files.ReadFile("page/style.css") // it is embedded
@@ -47,14 +50,20 @@ type view struct {
 	Next     string // link to the next page
 	Codes    []code
 
-	Order  order
-	Acted  acted
-	Done   bool
-	Picked []string // targets as a form hands them back
+	Order order
+	Acted acted
+	Done  bool
+	// Request names the order that is about to be confirmed, so that it is done once.
+	Request string
+	Lists   []support.List
+	Days    calendar
+	List    support.List
+	Picked  []string // targets as a form hands them back
 }
 
 // show answers with a page.
 func (c *call) show(status int, v view) {
+	v.Lists = support.Lists()
 	v.Note, v.Caller, v.Scope = c.s.o.Note, c.caller, string(c.scope)
 	if c.scope != c.caller.Scope {
 		v.Tenant = string(c.scope)
@@ -135,6 +144,10 @@ func when(t time.Time) string {
 	return t.UTC().Format("Mon 2 Jan 2006, 15:04 UTC")
 }
 
+func weekday(t time.Time) string { return t.UTC().Format("Monday, 2 January") }
+
+func clock(t time.Time) string { return t.UTC().Format("15:04") }
+
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // words are an outcome for people.
@@ -156,28 +169,24 @@ func words(o support.Outcome) string {
 	return "needs you"
 }
 
-// effect says what an action will do to so many.
-func effect(a support.Action, decision string, n int) string {
-	rows := fmt.Sprintf("%d of them", n)
-	if n == 1 {
-		rows = "it"
-	}
-	switch a {
-	case support.Release:
-		return "Ends the hold of " + rows + ": what waits goes on, and may be sent at once."
-	case support.Retry:
-		return "Tries " + rows + " again at once. Each that succeeds sends one message."
-	case support.Cancel:
-		return "Stops " + rows + " for good: nothing more is sent."
-	case support.Resolve:
-		if decision == "SendAgain" {
-			return "Sends " + rows + " again: whoever got the first gets a second."
+// effects are what an action does, for people: one line for each thing that would happen,
+// and to how many it would.
+func effects(a acted) (out []string) {
+	counts := map[string]int{}
+	for _, t := range a.Targets {
+		if t.Done && counts[t.Effect] == 0 {
+			out = append(out, t.Effect)
 		}
-		return "Takes " + rows + " for sent: nothing is sent."
-	case support.Pause:
-		return "Keeps work from being begun until somebody resumes it. What is under way is finished."
+		if t.Done {
+			counts[t.Effect]++
+		}
 	}
-	return "Work goes on from the next poll on. What waited goes out."
+	for i, text := range out {
+		if n := counts[text]; n > 1 {
+			out[i] = fmt.Sprintf("%d times: %s", n, text)
+		}
+	}
+	return out
 }
 
 func (s *site) home(c *call) {
@@ -294,6 +303,48 @@ func (s *site) needs(c *call) {
 	c.show(http.StatusOK, v)
 }
 
+// calendar shows what goes out.
+func (s *site) calendar(c *call) {
+	days, more, err := s.desk.Calendar(c.r.Context(), c.scope, fortnight)
+	if err != nil {
+		c.refuse("the calendar could not be read", err)
+		return
+	}
+	c.show(http.StatusOK, view{Page: "calendar", Title: "What goes out", Days: calendarOf(days, more)})
+}
+
+// list shows a page of a list.
+func (s *site) list(c *call) {
+	in, ok := c.opened("after")
+	if !ok {
+		return
+	}
+	of := support.List(c.query.Get("of"))
+	all, next, err := s.desk.List(c.r.Context(), c.scope, of, storage.Page{After: in[0]})
+	if errors.Is(err, support.ErrAbout) {
+		c.fail(http.StatusNotFound, nothing)
+		return
+	}
+	if err != nil {
+		c.refuse("a list could not be read", err)
+		return
+	}
+	v := view{Page: "list", Title: listed(of), List: of, Rows: c.entriesOf(all), Back: c.r.URL.RawQuery}
+	if c.scope != c.caller.Scope {
+		v.Tenant = string(c.scope)
+	}
+	if next != "" {
+		v.Next = v.Link("list", "of", string(of), "after", s.seal.close(c.scope, next))
+	}
+	c.show(http.StatusOK, v)
+}
+
+// listed is the name of a list, for people.
+func listed(l support.List) string {
+	text := strings.ReplaceAll(string(l), "-", " ")
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
 func (s *site) reasons(c *call) {
 	v := view{Page: "reasons", Title: "Reason codes"}
 	for _, r := range support.Codes() {
@@ -333,6 +384,9 @@ func (s *site) act(c *call) {
 		}
 	}
 	want := ordered(form)
+	if want.Action != support.Resolve {
+		want.Evidence = ""
+	}
 	confirmed := form.Get("confirm") == "yes"
 	if !confirmed {
 		want.DryRun, want.Reason = true, rehearsed
@@ -341,12 +395,16 @@ func (s *site) act(c *call) {
 	if !ok {
 		return
 	}
+	if o.Request = form.Get("request"); o.Request != "" && !token(o.Request) {
+		c.fail(http.StatusUnprocessableEntity, "the form was not made here")
+		return
+	}
 	got, err := s.desk.Act(c.r.Context(), c.scope, o)
 	if err != nil {
 		c.refuse("an action failed", err)
 		return
 	}
-	v := view{Page: "act", Title: string(want.Action), Order: want, Acted: c.actedOf(got, o.DryRun), Done: confirmed, Back: backTo(form.Get("back"))}
+	v := view{Page: "act", Title: string(want.Action), Order: want, Acted: c.actedOf(got, o.DryRun), Done: confirmed, Back: backTo(form.Get("back")), Request: rand.Text()}
 	for _, t := range v.Acted.Targets { // as the caller may have them, however they came
 		if t.Part == nil {
 			v.Picked = append(v.Picked, string(t.Kind)+" "+t.Key)
@@ -358,7 +416,8 @@ func (s *site) act(c *call) {
 // ordered is what a form asks for. A target is its kind and its key; a part of the work has
 // fields of its own.
 func ordered(form url.Values) order {
-	want := order{Action: support.Action(form.Get("action")), Decision: form.Get("decision"), Reason: strings.TrimSpace(form.Get("reason"))}
+	want := order{Action: support.Action(form.Get("action")), Decision: form.Get("decision"), Reason: strings.TrimSpace(form.Get("reason")),
+		Evidence: strings.TrimSpace(form.Get("evidence")), Confirm: strings.TrimSpace(form.Get("typed"))}
 	if action, decision, ok := strings.Cut(string(want.Action), " "); ok { // of one button
 		want.Action, want.Decision = support.Action(action), decision
 	}
@@ -367,7 +426,7 @@ func ordered(form url.Values) order {
 		want.Targets = append(want.Targets, target{Kind: support.Kind(kind), Key: key})
 	}
 	if form.Get("domain") != "" {
-		p := &part{Domain: form.Get("domain"), Everywhere: form.Get("everywhere") == "true"}
+		p := &part{Domain: form.Get("domain"), Setting: form.Get("setting"), Subscriber: form.Get("subscriber"), Everywhere: form.Get("everywhere") == "true"}
 		if name := strings.TrimSpace(form.Get("name")); form.Get("of") == "channel" {
 			p.Channel = name
 		} else {
@@ -381,7 +440,7 @@ func ordered(form url.Values) order {
 // backTo is where a form came from: one of our own pages with its parameters.
 func backTo(text string) string {
 	page, query, _ := strings.Cut(text, "?")
-	if page != "story" && page != "needs" {
+	if page != "story" && page != "needs" && page != "list" {
 		return "./"
 	}
 	if _, err := url.ParseQuery(query); err != nil {

@@ -4,9 +4,8 @@
 //
 //	mux.Handle("/support/", supporthttp.New(desk, supporthttp.Options{Authorise: who}))
 //
-// The console has /, /search, /story, /needs, /act and /reasons. The API has, under
-// /api/v1/: story, verdict, search, needs, waiting, health and reasons by GET, act by POST.
-// Nothing changes by GET. A refusal of the API is a problem as in RFC 9457. Without the
+// The console has /, /search, /story, /needs, /list, /act and /reasons. The API is under
+// /api/v1/, and /openapi.json says what it takes and gives. Nothing changes by GET. A refusal of the API is a problem as in RFC 9457. Without the
 // right to see personal data all of it is left out in the server, and keys are sealed:
 // they lead to their rows, and say nothing.
 package supporthttp

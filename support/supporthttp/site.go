@@ -23,34 +23,65 @@ type site struct {
 }
 
 // route is one address, by the last parts of its path: whatever is before them is where
-// the host has mounted it.
+// the host has mounted it. What it takes and gives, in JSON, is what the document of the
+// API says of it; a page has neither.
 type route struct {
 	method, path string
 	acts         bool // needs an action, else the right to read
 	serve        func(*call)
+	says         string
+	takes        []string // parameters, by their names
+	body, gives  any
 }
 
 // api begins the path of the routes that answer in JSON.
 const api = "api/v1/"
 
 func (s *site) routes() []route {
-	return []route{
-		{"GET", "", false, s.home},
-		{"GET", "search", false, s.search},
-		{"GET", "story", false, s.story},
-		{"GET", "needs", false, s.needs},
-		{"GET", "reasons", false, s.reasons},
-		{"GET", "style.css", false, s.style},
-		{"POST", "act", true, s.act},
-		{"GET", api + "story", false, s.apiStory},
-		{"GET", api + "verdict", false, s.apiVerdict},
-		{"GET", api + "search", false, s.apiSearch},
-		{"GET", api + "needs", false, s.apiNeeds},
-		{"GET", api + "waiting", false, s.apiWaiting},
-		{"GET", api + "health", false, s.apiHealth},
-		{"GET", api + "reasons", false, s.apiReasons},
-		{"POST", api + "act", true, s.apiAct},
+	out := []route{
+		{method: "GET", path: "", serve: s.home},
+		{method: "GET", path: "search", serve: s.search},
+		{method: "GET", path: "story", serve: s.story},
+		{method: "GET", path: "needs", serve: s.needs},
+		{method: "GET", path: "list", serve: s.list},
+		{method: "GET", path: "calendar", serve: s.calendar},
+		{method: "GET", path: "reasons", serve: s.reasons},
+		{method: "GET", path: "style.css", serve: s.style},
+		{method: "POST", path: "act", acts: true, serve: s.act},
+		{method: "GET", path: "openapi.json", serve: s.document},
+		{
+			method: "GET", path: api + "story", serve: s.apiStory, gives: story{}, says: "What happened about a person, an address, an entity or a row, and what will. One of them is asked about.",
+			takes: []string{"person", "method", "address", "type", "id", "key", "message", "provider", "after"},
+		},
+		{
+			method: "GET", path: api + "verdict", serve: s.apiVerdict, gives: verdict{}, says: "Whether a person got something, and why not, in a sentence.",
+			takes: []string{"person", "type"},
+		},
+		{method: "GET", path: api + "search", serve: s.apiSearch, gives: found{}, says: "Finds whatever somebody pastes.", takes: []string{"q"}},
+		{method: "GET", path: api + "needs", serve: s.apiNeeds, gives: needs{}, says: "What waits for a person, by cause, the most urgent first.", takes: []string{"everywhere"}},
+		{
+			method: "GET", path: api + "waiting", serve: s.apiWaiting, gives: rows{}, says: "The rows of one cause, as needs names it.",
+			takes: []string{"kind", "domain", "table", "reason", "name", "after"},
+		},
+		{method: "GET", path: api + "health", serve: s.apiHealth, gives: atWork{}, says: "How the due rows of each channel and type are doing.", takes: []string{"everywhere"}},
+		{
+			method: "GET", path: api + "calendar", serve: s.apiCalendar, gives: calendar{},
+			says: "What goes out on each of the next 14 days, of UTC, as it is planned now; nobody has asked the gates yet.",
+		},
+		{method: "GET", path: api + "reasons", serve: s.apiReasons, gives: codes{}, says: "All reason codes of Belfry, with what they mean."},
+		{
+			method: "POST", path: api + "act", acts: true, serve: s.apiAct, body: order{}, gives: acted{},
+			says: "Does an action on up to a hundred targets, or says what it would do. Each target is answered for: one that is refused does not stop the others.",
+		},
 	}
+	for _, l := range support.Lists() {
+		out = append(out, route{
+			method: "GET", path: api + string(l), gives: rows{}, takes: []string{"after", "limit"},
+			says:  "A page of the " + strings.ReplaceAll(string(l), "-", " ") + " of the tenant.",
+			serve: func(c *call) { s.apiList(c, l) },
+		})
+	}
+	return out
 }
 
 // call is one request of a caller who was let in.
@@ -176,6 +207,8 @@ func (c *call) refuse(what string, err error) {
 		c.fail(http.StatusNotFound, nothing)
 	case errors.Is(err, support.ErrAbout):
 		c.fail(http.StatusUnprocessableEntity, "that is not to be looked for: one thing is asked for at a time, by all that it needs")
+	case errors.Is(err, support.ErrRequest):
+		c.fail(http.StatusUnprocessableEntity, "another request has this Idempotency-Key")
 	case errors.Is(err, support.ErrOrder):
 		c.fail(http.StatusUnprocessableEntity, "that makes no sense: the action, its targets, its decision or its reason is missing or wrong")
 	default:

@@ -117,6 +117,8 @@ func (o *office) fill(scope storage.Scope) {
 		automation.Candidate{Scope: scope, Type: "certificate", Source: automation.Source{Type: "employee", ID: person}, Person: person, TargetDate: automation.Date{Year: 2026, Month: 3, Day: 1}, SendAt: "07:00"})
 	o.must(err)
 	o.must(o.reminders.Support().Hold(ctx, scope, got[0].Key, automation.By{Actor: "zinnober-actor", Reason: hostile}))
+	o.must(o.out.Support().Pause(ctx, notify.Extent{Scope: scope, Type: "leaflet"}, time.Time{}, automation.By{Actor: "zinnober-actor", Reason: hostile}))
+	o.must(o.reminders.Support().Replan(ctx, automation.Replan{Scope: scope, Type: "leaflet"}, automation.By{Actor: "zinnober-actor", Reason: hostile}))
 	for _, subject := range []string{"doubt", hostile} {
 		_, err := o.out.EnsureOutgoingMessage(ctx, nil, notify.OutgoingMessage{
 			Scope: scope, Channel: "email:test", PartitionKey: canary + subject[:5], NotificationType: "news", RecipientRef: person, RecipientName: hostile,
@@ -171,6 +173,7 @@ func (o *office) ask(h http.Handler, method, target, body string, headers ...str
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
+	o.documented(r, w)
 	return answered{w.Code, w.Header()}, w.Body.String()
 }
 
@@ -184,13 +187,18 @@ func (o *office) requests() map[string]string {
 		return "?" + v.Encode()
 	}
 	waiting := q("kind", "Hold", "domain", "automation", "table", "automation_scheduler", "reason", "HeldBySupport")
-	return map[string]string{
+	all := map[string]string{
+		"GET openapi.json": "", "GET calendar": "", "GET api/v1/calendar": "", "GET list": "?of=messages",
 		"GET ": "", "GET search": q("q", person), "GET story": q("person", person), "GET needs": waiting, "GET reasons": "", "GET style.css": "",
 		"GET api/v1/story": q("key", o.reminder), "GET api/v1/verdict": q("person", person, "type", "news"), "GET api/v1/search": q("q", person),
 		"GET api/v1/needs": "", "GET api/v1/waiting": waiting, "GET api/v1/health": "", "GET api/v1/reasons": "",
 		"POST act":        url.Values{"action": {"Release"}, "target": {"Reminder " + o.reminder}}.Encode(),
 		"POST api/v1/act": fmt.Sprintf(`{"action":"Release","targets":[{"kind":"Reminder","key":%q}],"reason":"a test","dryRun":true}`, o.reminder),
 	}
+	for _, l := range support.Lists() {
+		all["GET api/v1/"+string(l)] = "?limit=1"
+	}
+	return all
 }
 
 // send sends the request of a route.
@@ -470,7 +478,7 @@ func TestAnActionIsRehearsedThenDoneThenTold(t *testing.T) {
 	}
 	form := url.Values{"action": {"Release"}, "target": {"Reminder " + o.reminder}, "back": {"story?person=" + person}}
 	_, body := o.ask(h, "POST", "/act", form.Encode())
-	if !strings.Contains(body, "would be done") || !strings.Contains(body, "Ends the hold of it") {
+	if !strings.Contains(body, "would be done") || !strings.Contains(body, "comes on 1 April 2026, 09:00 UTC") {
 		t.Error(body)
 	}
 	held := func() int {

@@ -42,6 +42,7 @@ type entry struct {
 	ToDo       string           `json:"toDo,omitempty"`
 	NextOn     time.Time        `json:"nextOn,omitzero"`
 	Can        []support.Action `json:"can,omitempty"`
+	Part       *part            `json:"part,omitempty"` // what those are taken on, where it is no row
 	Version    string           `json:"version,omitempty"`
 	Key        string           `json:"key"`
 	MessageID  string           `json:"messageId,omitempty"`
@@ -81,7 +82,7 @@ type step struct {
 func (c *call) entryOf(e support.Entry) entry {
 	out := entry{
 		On: e.On.UTC(), Kind: e.Kind, Outcome: e.Outcome, Type: e.Type, Occasion: e.Occasion, Channel: e.Channel, Status: e.Status,
-		Reason: e.Reason, Package: e.Package, What: e.What, ToDo: e.ToDo, NextOn: e.NextOn.UTC(), Can: c.can(e.Can), Version: e.Version,
+		Reason: e.Reason, Package: e.Package, What: e.What, ToDo: e.ToDo, NextOn: e.NextOn.UTC(), Can: c.can(e.Can), Part: partOf(e.Part), Version: e.Version,
 		Key: c.handle(e.Key), MessageID: e.MessageID, ProviderID: e.ProviderID, Person: c.handle(e.Person),
 		EntityType: e.Entity.Type, Entity: c.handle(e.Entity.ID),
 		Address: c.hide(e.Address), Name: c.hide(e.Name), Subject: c.hide(e.Subject), Detail: c.hide(e.Detail), More: e.More,
@@ -170,13 +171,14 @@ type need struct {
 	What       string           `json:"what"`
 	ToDo       string           `json:"toDo,omitempty"`
 	Can        []support.Action `json:"can,omitempty"`
+	Part       *part            `json:"part,omitempty"`
 }
 
 func (c *call) needsOf(all []support.Need) []need {
 	out := make([]need, len(all))
 	for i, n := range all {
 		out[i] = need{
-			n.Kind, n.Domain, n.Table, n.Reason, n.Name, n.Rows, n.Capped, n.Since.UTC(), string(n.Scope), n.Everywhere, n.What, n.ToDo, c.can(n.Can),
+			n.Kind, n.Domain, n.Table, n.Reason, n.Name, n.Rows, n.Capped, n.Since.UTC(), string(n.Scope), n.Everywhere, n.What, n.ToDo, c.can(n.Can), partOf(n.Part()),
 		}
 	}
 	return out
@@ -197,14 +199,72 @@ func (c *call) hitsOf(all []support.Hit) []hit {
 	return out
 }
 
+// calendar is what goes out, day by day.
+type calendar struct {
+	Days []day `json:"days"`
+	// More says that later days may have more than is counted here.
+	More bool `json:"more,omitempty"`
+}
+
+type day struct {
+	On   time.Time `json:"on"`
+	Rows []coming  `json:"rows"`
+}
+
+type coming struct {
+	Domain  string    `json:"domain"`
+	Table   string    `json:"table"`
+	Kind    string    `json:"kind"` // a type, or the channel of messages that wait
+	What    string    `json:"what"`
+	Rows    int       `json:"rows"`
+	FirstOn time.Time `json:"firstOn"`
+}
+
+func calendarOf(days []support.Day, more bool) calendar {
+	out := calendar{More: more}
+	for _, d := range days {
+		to := day{On: d.On.UTC(), Rows: []coming{}}
+		for _, c := range d.Rows {
+			to.Rows = append(to.Rows, coming{c.Domain, c.Table, c.Kind, c.What(), c.Rows, c.First.UTC()})
+		}
+		out.Days = append(out.Days, to)
+	}
+	return out
+}
+
+// The answers that are lists.
+type (
+	found struct {
+		Hits []hit `json:"hits"`
+	}
+	needs struct {
+		Needs []need `json:"needs"`
+	}
+	atWork struct {
+		Due []work `json:"due"`
+	}
+	codes struct {
+		Reasons []code `json:"reasons"`
+	}
+)
+
 // order is the body of act.
 type order struct {
 	Action   support.Action `json:"action"`
 	Targets  []target       `json:"targets"`
 	Decision string         `json:"decision,omitempty"` // "Sent" or "SendAgain"
-	Until    time.Time      `json:"until,omitzero"`
-	Reason   string         `json:"reason"`
-	DryRun   bool           `json:"dryRun,omitempty"`
+	// Evidence is what a Resolve rests on; the audit has it behind the reason.
+	Evidence  string    `json:"evidence,omitempty"`
+	Until     time.Time `json:"until,omitzero"`
+	Addresses []address `json:"addresses,omitempty"` // of Erase
+	Confirm   string    `json:"confirm,omitempty"`   // of Erase: the key of the person once more
+	Reason    string    `json:"reason"`
+	DryRun    bool      `json:"dryRun,omitempty"`
+}
+
+type address struct {
+	Method  string `json:"method"`
+	Address string `json:"address"`
 }
 
 // target is a row, or a part of the work.
@@ -218,13 +278,23 @@ type part struct {
 	Domain     string `json:"domain"`
 	Type       string `json:"type,omitempty"`
 	Channel    string `json:"channel,omitempty"`
+	Setting    string `json:"setting,omitempty"`
+	Subscriber string `json:"subscriber,omitempty"`
 	Everywhere bool   `json:"everywhere,omitempty"`
+}
+
+func partOf(p support.Part) *part {
+	if p == (support.Part{}) {
+		return nil
+	}
+	return &part{p.Domain, p.Type, p.Channel, p.Setting, p.Subscriber, p.Everywhere}
 }
 
 // acted is what became of an order.
 type acted struct {
 	DryRun  bool   `json:"dryRun"`
 	Done    int    `json:"done"`
+	Sends   int    `json:"sends,omitempty"` // so many messages for certain, of a dry run
 	Targets []deed `json:"targets"`
 }
 
@@ -235,15 +305,14 @@ type deed struct {
 	Part    *part        `json:"part,omitempty"`
 	Done    bool         `json:"done"`
 	Refused string       `json:"refused,omitempty"`
+	Effect  string       `json:"effect,omitempty"` // what would happen, of a dry run
 }
 
 func (c *call) actedOf(all []support.Acted, dry bool) acted {
 	out := acted{DryRun: dry, Targets: make([]deed, len(all))}
 	for i, a := range all {
-		d := deed{Kind: a.Kind, Key: c.handle(a.Key), Done: a.Done, Refused: a.Refused}
-		if a.Part != (support.Part{}) {
-			d.Part = &part{a.Part.Domain, a.Part.Type, a.Part.Channel, a.Part.Everywhere}
-		}
+		d := deed{Kind: a.Kind, Key: c.handle(a.Key), Part: partOf(a.Part), Done: a.Done, Refused: a.Refused, Effect: a.Effect}
+		out.Sends += a.Sends
 		if a.NotFound {
 			d.Refused = nothing
 		}

@@ -182,6 +182,29 @@ CREATE TABLE {erasure} (
 -- The pass looks at it once a minute.
 CREATE INDEX {index:erasure_due} ON {erasure} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
+-- What was answered to a request of support, so that it can come again: one row for each
+-- of its targets. Never due, never changed.
+CREATE TABLE {support_answer} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- a hash of actor and request, and the number of the target, joined by U+001F
+	kind             TEXT NOT NULL,
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	body             TEXT NOT NULL, -- a hash of what was asked for
+	answer           TEXT NOT NULL,
+	answered_on      INTEGER,
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:support_answer_due} ON {support_answer} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
 -- What was done to rows of any table. Insert only, but for retention. The entries of
 -- a row are a range of the unique key, in the order of the row's versions. It has
 -- nothing personal: see audit_person.

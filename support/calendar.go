@@ -1,0 +1,76 @@
+package support
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/belfry-go/belfry/health"
+)
+
+// Day is what goes out on one day, as it is planned now. Nobody has asked the gates yet.
+type Day struct {
+	On   time.Time // its midnight, UTC
+	Rows []Coming
+}
+
+// Coming is what falls due of one type on a day, or of one channel where messages wait.
+type Coming struct {
+	Domain, Table, Kind string
+	Rows                int
+	First               time.Time // the first of them
+}
+
+// MaxDays bounds a [Desk.Calendar].
+const MaxDays = 31
+
+// Calendar counts what goes out of a scope on each of so many days from now on, of UTC, today
+// first; days on which nothing does are in it. Each count stands on the first 10,000 rows of
+// a lane of all scopes: more says that there are others, so that later days may have more.
+func (d *Desk) Calendar(ctx context.Context, scope Scope, days int) (out []Day, more bool, err error) {
+	if days < 1 || days > MaxDays {
+		return nil, false, fmt.Errorf("support: Calendar: %w: %d days, not 1 to %d", ErrAbout, days, MaxDays)
+	}
+	now := d.now().UTC()
+	today := now.Truncate(24 * time.Hour)
+	for i := range days {
+		out = append(out, Day{On: today.AddDate(0, 0, i)})
+	}
+	for _, of := range d.domains() {
+		found, others, err := of.coming(ctx, scope, now, today.AddDate(0, 0, days).Add(-time.Microsecond))
+		if err != nil {
+			return nil, false, fmt.Errorf("support: Calendar: %w", err)
+		}
+		more = more || others
+		for _, due := range found {
+			day := &out[int(due.OldestOn.Sub(today)/(24*time.Hour))]
+			day.add(of.name, due)
+		}
+	}
+	for _, day := range out {
+		slices.SortFunc(day.Rows, func(a, b Coming) int {
+			if c := a.First.Compare(b.First); c != 0 {
+				return c
+			}
+			return strings.Compare(a.Table+a.Kind, b.Table+b.Kind)
+		})
+	}
+	return out, more, nil
+}
+
+func (d *Day) add(domain string, due health.Due) {
+	at := slices.IndexFunc(d.Rows, func(c Coming) bool { return c.Table == due.Table && c.Kind == due.Kind })
+	if at < 0 {
+		d.Rows = append(d.Rows, Coming{Domain: domain, Table: due.Table, Kind: due.Kind, Rows: due.Rows, First: due.OldestOn})
+		return
+	}
+	d.Rows[at].Rows += due.Rows
+	if due.OldestOn.Before(d.Rows[at].First) {
+		d.Rows[at].First = due.OldestOn
+	}
+}
+
+// What is what it is of, for people.
+func (c Coming) What() string { return rowsOf(c.Table) + " of " + c.Kind }

@@ -1,0 +1,57 @@
+package support_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/support"
+)
+
+// The calendar has what goes out on each day, of all domains, of one tenant, and days on
+// which nothing does.
+func TestTheCalendarSaysWhatGoesOutOnEachDay(t *testing.T) {
+	schools(t, func(s *school) {
+		s.clk.Set(due.Add(-50 * time.Hour)) // a Wednesday, 07:00
+		for _, who := range []string{"ada", "ben"} {
+			s.remind(who, nil)
+		}
+		s.remind("cem", func(c *automation.Candidate) { c.Scope = "south" })
+		s.must(s.reminders.Support().Cancel(s.Context(), tenant, s.remind("eve", nil), by))
+		s.ask("fay") // it is sent at once, and reminded of two days later
+		s.drain()
+		days, more, err := s.desk.Calendar(s.Context(), tenant, 14)
+		if err != nil || more || len(days) != 14 {
+			s.Fatalf("%d days, %t, %v", len(days), more, err)
+		}
+		got := map[string][]string{}
+		for i, d := range days {
+			if want := driver.Now(s.store).UTC().Truncate(24*time.Hour).AddDate(0, 0, i); !d.On.Equal(want) {
+				s.Errorf("day %d is %v", i, d.On)
+			}
+			for _, c := range d.Rows {
+				key := d.On.Format("Mon 2 Jan")
+				got[key] = append(got[key], fmt.Sprintf("%s %d %s", c.First.UTC().Format("15:04"), c.Rows, c.What()))
+			}
+		}
+		want := map[string][]string{"Fri 17 Apr": {"07:00 1 survey links of email:school", "09:00 2 reminders of certificate"}}
+		if diff := cmp.Diff(want, got); diff != "" {
+			s.Error(diff)
+		}
+		for _, n := range []int{0, 32} {
+			if _, _, err := s.desk.Calendar(s.Context(), tenant, n); !errors.Is(err, support.ErrAbout) {
+				s.Errorf("%d days: %v", n, err)
+			}
+		}
+		elsewhere, _, err := s.desk.Calendar(s.Context(), "west", 14)
+		if err != nil || slices.ContainsFunc(elsewhere, func(d support.Day) bool { return len(d.Rows) > 0 }) {
+			s.Errorf("the west: %v %v", elsewhere, err)
+		}
+	})
+}

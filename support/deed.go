@@ -1,0 +1,355 @@
+package support
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/report"
+	"github.com/belfry-go/belfry/internal/erase"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/survey"
+)
+
+// deed is done to a target in a transaction, and says what it does.
+type deed func(context.Context, storage.Tx) (did, error)
+
+// did is what a deed does: in words, and how many messages it sends for certain.
+type did struct {
+	effect string
+	sends  int
+}
+
+// sends one message at once.
+func sends(text string) did { return did{text, 1} }
+
+func says(text string) did { return did{text, 0} }
+
+// take is what an action is to a row of a kind.
+type take func(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, key string) (did, error)
+
+// takes are the actions that rows of each kind know.
+var takes = map[Kind]map[Action]take{
+	KindReminder: {
+		Release: reminding(automation.Support.Release), Retry: reminding(automation.Support.Retry), Cancel: reminding(automation.Support.Cancel),
+		Rerun: rerun,
+	},
+	KindLink: {
+		Release: linking(survey.Support.Release, says("its sends go on as they were planned, what came due at once")),
+		Retry:   linking(survey.Support.Retry, sends("sends 1 message")),
+		Rerun:   linking(survey.Support.Rerun, sends("sends 1 message")),
+		Cancel:  linking(survey.Support.Cancel, says("sends nothing more")),
+		Resolve: settle,
+	},
+	KindMessage: {
+		Release: releasing(notify.ArtifactOutgoingMessage, sends("sends 1 message, if its gates let it through")),
+		Cancel:  cancelling(notify.ArtifactOutgoingMessage, says("sends nothing")),
+		Retry:   again, Resolve: resolve,
+	},
+	KindJob: {
+		Release: releasing(notify.ArtifactNotificationJob, says("makes its messages, and sends them")),
+		Cancel:  cancelling(notify.ArtifactNotificationJob, says("makes no messages")),
+	},
+	KindSchedule: {
+		Release: releasing(notify.ArtifactNotificationScheduler, says("its job goes on, and its messages are sent")),
+		Cancel:  cancelling(notify.ArtifactNotificationScheduler, says("makes no messages")),
+	},
+	KindCampaign: {
+		Release: releasing(notify.ArtifactMessagingJob, says("goes on with those of its recipients who have got nothing")),
+		Pause:   campaign(notify.Campaigns.Pause, says("makes no more messages until it is resumed")),
+		Resume:  campaign(notify.Campaigns.Resume, says("goes on with those of its recipients who have got nothing")),
+		Cancel:  campaign(notify.Campaigns.Cancel, says("makes no more messages, and those that wait are not sent")),
+	},
+	KindReport: {
+		RunNow: runNow,
+		Pause:  subscription((*report.Service).Pause, says("is not sent until it is resumed")),
+		Resume: subscription((*report.Service).Resume, says("is sent from its next moment on")),
+	},
+	KindPerson: {Erase: nil}, // it is done in transactions of its own
+}
+
+// serves reports whether the desk has the domain of a kind.
+func (d *Desk) serves(k Kind) bool {
+	switch k {
+	case KindReminder:
+		return d.o.Automation != nil
+	case KindLink:
+		return d.o.Survey != nil
+	case KindReport:
+		return d.o.Reports != nil
+	case KindPerson:
+		return d.o.Privacy != nil
+	}
+	return d.o.Notify != nil
+}
+
+// deed is what an order does to a target.
+func (d *Desk) deed(scope Scope, o Order, t Target) (deed, error) {
+	if t.Kind == "" {
+		return d.ofPart(scope, o, t.Part)
+	}
+	do, known := takes[t.Kind][o.Action]
+	switch {
+	case !known || !d.serves(t.Kind):
+		return nil, errTarget
+	case t.Key == "":
+		return nil, errors.New("no Key")
+	case t.Part != Part{}:
+		return nil, errors.New("a row and a Part")
+	case t.Kind == KindPerson:
+		return d.erasing(scope, o, t.Key)
+	}
+	o.By = o.by()
+	return func(ctx context.Context, tx storage.Tx) (did, error) { return do(d, ctx, tx, scope, o, t.Key) }, nil
+}
+
+func reminding(do func(automation.Support, context.Context, Scope, string, By) error) take {
+	return func(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
+		bound := d.o.Automation.WithTx(tx)
+		if err := do(bound.Support(), ctx, scope, key, o.By); err != nil || !o.DryRun {
+			return did{}, err
+		}
+		e, err := bound.Explain(ctx, scope, key)
+		if err != nil || e.Schedule == nil {
+			return did{}, err
+		}
+		row := e.Schedule
+		switch {
+		case row.Status == automation.StatusCancelled:
+			return says("sends nothing"), nil
+		case row.Status == automation.StatusPending && row.DueOn.After(d.now()):
+			return says("comes on " + moment(row.DueOn)), nil
+		case row.Status == automation.StatusPending:
+			return says("is sent at once to whomever it is for by then"), nil
+		}
+		return says("goes on as it is: " + row.Status), nil
+	}
+}
+
+func rerun(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
+	got, err := d.o.Automation.WithTx(tx).Support().Rerun(ctx, scope, key, o.By)
+	if err == nil && got.Outcome != storage.Created {
+		return did{}, fmt.Errorf("%w: Rerun: it was done once more already", automation.ErrActionRefused)
+	}
+	return says("is sent once more, at once, to whomever it is for by then"), err
+}
+
+func linking(do func(survey.Support, context.Context, Scope, string, By) error, what did) take {
+	return func(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, publicID string) (did, error) {
+		return what, do(d.o.Survey.WithTx(tx).Support(), ctx, scope, publicID, o.By)
+	}
+}
+
+// settle is Release of a link in doubt, which takes the send for made, or Retry.
+func settle(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, publicID string) (did, error) {
+	bound := d.o.Survey.WithTx(tx).Support()
+	i, _, err := bound.Instance(ctx, scope, publicID)
+	switch {
+	case err != nil:
+		return did{}, err
+	case !i.InDoubt:
+		return did{}, fmt.Errorf("%w: Resolve of %s: it is not in doubt", survey.ErrActionRefused, publicID)
+	case o.Decision == notify.DecideSendAgain:
+		return sends("sends 1 message"), bound.Retry(ctx, scope, publicID, o.By)
+	}
+	return says("sends nothing"), bound.Release(ctx, scope, publicID, o.By)
+}
+
+func releasing(a notify.Artifact, what did) take {
+	return func(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
+		return what, d.o.Notify.WithTx(tx).Support().Release(ctx, scope, a, key, o.By)
+	}
+}
+
+func cancelling(a notify.Artifact, what did) take {
+	return func(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
+		return what, d.o.Notify.WithTx(tx).Support().Cancel(ctx, scope, a, key, o.By)
+	}
+}
+
+func campaign(do func(notify.Campaigns, context.Context, Scope, string, By) error, what did) take {
+	return func(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, guid string) (did, error) {
+		return what, do(d.o.Notify.WithTx(tx).Campaigns(), ctx, scope, guid, o.By)
+	}
+}
+
+func again(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
+	got, err := d.o.Notify.WithTx(tx).Support().Retry(ctx, scope, key, o.By)
+	if got.Refusal != "" {
+		return says("sends nothing: " + got.Refusal), err
+	}
+	return sends("sends 1 message, if its gates let it through"), err
+}
+
+func resolve(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
+	what := says("sends nothing")
+	if o.Decision == notify.DecideSendAgain {
+		what = sends("sends 1 message")
+	}
+	return what, d.o.Notify.WithTx(tx).Support().Resolve(ctx, scope, key, o.Decision, o.By)
+}
+
+func subscription(do func(*report.Service, context.Context, Scope, string, By) error, what did) take {
+	return func(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, guid string) (did, error) {
+		return what, do(d.o.Reports.WithTx(tx), ctx, scope, guid, o.By)
+	}
+}
+
+func runNow(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, guid string) (did, error) {
+	_, err := d.o.Reports.WithTx(tx).RunNow(ctx, scope, guid, "", o.By)
+	return says("builds it, and sends it to its recipients"), err
+}
+
+// ofPart is what an order does to a part of the work.
+func (d *Desk) ofPart(scope Scope, o Order, p Part) (deed, error) {
+	o.By = o.by()
+	only := p
+	switch o.Action {
+	case Pause, Resume:
+		if only.Setting != "" || only.Subscriber != "" {
+			return nil, errTarget
+		}
+		return d.pausing(scope, o, p)
+	case Replan:
+		only.Type, only.Setting = "", ""
+		if d.o.Automation == nil || only != (Part{Domain: "automation"}) {
+			return nil, errTarget
+		}
+		return d.replanning(automation.Replan{Scope: scope, Type: p.Type, Setting: p.Setting}, o), nil
+	case Replay:
+		only.Domain, only.Subscriber = "", ""
+		if p.Subscriber == "" || only != (Part{}) {
+			return nil, errTarget
+		}
+		return d.replaying(scope, o, p)
+	}
+	return nil, errTarget
+}
+
+func (d *Desk) replanning(what automation.Replan, o Order) deed {
+	return func(ctx context.Context, tx storage.Tx) (did, error) {
+		bound := d.o.Automation.WithTx(tx)
+		if !o.DryRun {
+			return did{}, bound.Support().Replan(ctx, what, o.By)
+		}
+		r, err := bound.Upkeep().Foresee(ctx, what)
+		if err != nil {
+			return did{}, err
+		}
+		text := fmt.Sprintf("looks at %d sources: plans %d new reminders, changes %d, brings back %d, ends %d", r.Scanned, r.Created, r.Updated, r.Reactivated, r.Deactivated)
+		if r.More {
+			text += ", and then at others"
+		}
+		return says(text), bound.Support().Replan(ctx, what, o.By)
+	}
+}
+
+func (d *Desk) replaying(scope Scope, o Order, p Part) (deed, error) {
+	var replay func(tx storage.Tx) func(context.Context, Scope, string, By, *automation.ActionOptions) (int, error)
+	switch {
+	case p.Domain == "notify" && d.o.Notify != nil:
+		replay = func(tx storage.Tx) func(context.Context, Scope, string, By, *automation.ActionOptions) (int, error) {
+			return d.o.Notify.WithTx(tx).Support().ReplayDeadLetters
+		}
+	case p.Domain == "survey" && d.o.Survey != nil:
+		replay = func(tx storage.Tx) func(context.Context, Scope, string, By, *automation.ActionOptions) (int, error) {
+			return d.o.Survey.WithTx(tx).Support().ReplayDeadLetters
+		}
+	default:
+		return nil, errTarget
+	}
+	return func(ctx context.Context, tx storage.Tx) (did, error) {
+		n, err := replay(tx)(ctx, scope, p.Subscriber, o.By, nil)
+		if err == nil && n == 0 {
+			return did{}, fmt.Errorf("%w: Replay: it has no dead letters", automation.ErrActionRefused)
+		}
+		return says(fmt.Sprintf("calls %s again for %d events", p.Subscriber, n)), err
+	}, nil
+}
+
+// pausing begins or ends a pause.
+func (d *Desk) pausing(scope Scope, o Order, p Part) (deed, error) {
+	if p.Everywhere {
+		scope = ""
+	}
+	what := says("keeps work from being begun; what is under way is finished")
+	if o.Action == Resume {
+		what = says("work goes on, and what waited goes out")
+	}
+	switch {
+	case p.Domain == "automation" && d.o.Automation != nil && p.Channel == "":
+		of := automation.Extent{Scope: scope, Everywhere: p.Everywhere, Type: p.Type}
+		return func(ctx context.Context, tx storage.Tx) (did, error) {
+			s := d.o.Automation.WithTx(tx).Support()
+			if o.Action == Resume {
+				return what, s.Resume(ctx, of, o.By)
+			}
+			return what, s.Pause(ctx, of, o.Until, o.By)
+		}, nil
+	case p.Domain == "notify" && d.o.Notify != nil && (p.Type == "" || p.Channel == ""):
+		of := notify.Extent{Scope: scope, Everywhere: p.Everywhere, Type: p.Type, Channel: p.Channel}
+		return func(ctx context.Context, tx storage.Tx) (did, error) {
+			s := d.o.Notify.WithTx(tx).Support()
+			if o.Action == Resume {
+				return what, s.Resume(ctx, of, o.By)
+			}
+			return what, s.Pause(ctx, of, o.Until, o.By)
+		}, nil
+	}
+	return nil, errTarget
+}
+
+// Privacy erases people: belfry.Privacy does.
+type Privacy interface {
+	Preview(ctx context.Context, scope Scope, who erase.Person) (erase.Report, error)
+	Erase(ctx context.Context, scope Scope, who erase.Person, by By) (erase.Report, error)
+}
+
+// erasing removes what is known of a person, page by page, in transactions of its own: it
+// is its own remedy when it is repeated.
+func (d *Desk) erasing(scope Scope, o Order, ref string) (deed, error) {
+	who := erase.Person{Ref: ref}
+	for _, a := range o.Addresses {
+		who.Addresses = append(who.Addresses, erase.Address{Method: a.Method, Address: a.Address})
+	}
+	if err := who.Check(); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, _ storage.Tx) (did, error) {
+		var r erase.Report
+		var err error
+		if o.DryRun {
+			r, err = d.o.Privacy.Preview(ctx, scope, who)
+		} else {
+			r, err = d.o.Privacy.Erase(ctx, scope, who, o.by())
+		}
+		if hook := (*erase.HookError)(nil); errors.As(err, &hook) {
+			return did{}, errors.New(hook.Error()) // what is in it may be personal
+		}
+		return says(erased(r)), err
+	}, nil
+}
+
+// erased is what an erasure does, in words.
+func erased(r erase.Report) string {
+	var parts []string
+	for _, table := range slices.Sorted(maps.Keys(r.Tables)) {
+		c := r.Tables[table]
+		if n := c.Deleted + c.Emptied + c.Cut; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, rowsOf(table)))
+		}
+	}
+	text := "finds nothing of the person, and lets nothing through that comes again for them"
+	if len(parts) > 0 {
+		text = "erases the person from " + strings.Join(parts, ", ") + ", and lets nothing through that comes again for them"
+	}
+	if r.Waiting > 0 {
+		text += fmt.Sprintf("; %d rows are under way, and are erased an hour later", r.Waiting)
+	}
+	return text
+}

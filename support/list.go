@@ -1,0 +1,248 @@
+package support
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/report"
+	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/erase"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey"
+)
+
+// List is a list of all that a tenant has of a sort.
+type List string
+
+// The lists. Where nothing else is said they are in the order of keys.
+const (
+	Messages    List = "messages"
+	Campaigns   List = "campaigns"
+	Links       List = "links"
+	Reports     List = "reports" // subscriptions
+	Runs        List = "runs"    // of reports, the last moment first
+	Holds       List = "holds"   // by cause, as those that follow
+	Doubts      List = "doubts"
+	DeadLetters List = "dead-letters"
+	Unserved    List = "unserved"
+	Conflicts   List = "conflicts"
+	Replans     List = "replans" // at most 1,000, on one page
+	Pauses      List = "pauses"  // and channels that are out; on one page
+	Erasures    List = "erasures"
+	Audit       List = "audit" // the last first; a page may be short, and have a next
+)
+
+// Lists are all of them.
+func Lists() []List {
+	return []List{Messages, Campaigns, Links, Reports, Runs, Holds, Doubts, DeadLetters, Unserved, Conflicts, Replans, Pauses, Erasures, Audit}
+}
+
+// reader reads a page of a list.
+type reader func(context.Context, storage.Page) ([]Entry, string, error)
+
+// List reads a page of a list, without what happened to its rows, and says where the next
+// begins; empty after the last. A list whose domain the desk does not have is empty, one
+// that there is not is ErrAbout.
+func (d *Desk) List(ctx context.Context, scope Scope, of List, p storage.Page) ([]Entry, string, error) {
+	if !slices.Contains(Lists(), of) {
+		return nil, "", fmt.Errorf("support: List: %w: there is no list %.40q", ErrAbout, string(of))
+	}
+	p.Limit = cmp.Or(max(p.Limit, 0), DefaultPage)
+	read := d.list(scope, of)
+	if read == nil {
+		return nil, "", nil
+	}
+	out, next, err := read(ctx, p)
+	if err != nil {
+		return nil, "", fmt.Errorf("support: List: %w", err)
+	}
+	return out, next, nil
+}
+
+// list is how a list is read; nil: it is empty.
+func (d *Desk) list(scope Scope, of List) reader {
+	switch of {
+	case Holds:
+		return d.causes(scope, NeedHold)
+	case Doubts:
+		return d.causes(scope, NeedDoubt)
+	case DeadLetters:
+		return d.causes(scope, NeedDead)
+	case Unserved:
+		return d.causes(scope, NeedUnserved)
+	case Pauses:
+		return d.pauses(scope)
+	case Erasures:
+		return viewed(d, scope, erase.List, d.erasure)
+	case Audit:
+		return viewed(d, scope, audit.Newest, d.deedOf)
+	case Links:
+		if d.o.Survey != nil {
+			return paged(func(ctx context.Context, p storage.Page) ([]survey.Instance, string, error) {
+				return d.o.Survey.Support().Instances(ctx, scope, survey.Selection{All: true}, p)
+			}, d.link)
+		}
+	case Reports:
+		if d.o.Reports != nil {
+			return paged(func(ctx context.Context, p storage.Page) ([]report.Subscription, string, error) {
+				return d.o.Reports.Subscriptions(ctx, scope, p)
+			}, d.subscribed)
+		}
+	case Runs, Replans:
+		if d.o.Automation != nil {
+			return d.planned(scope, of)
+		}
+	default:
+		if d.o.Notify != nil {
+			return d.sent(scope, of)
+		}
+	}
+	return nil
+}
+
+// planned are the lists of package automation.
+func (d *Desk) planned(scope Scope, of List) reader {
+	if of == Runs {
+		return paged(func(ctx context.Context, p storage.Page) ([]automation.Schedule, string, error) {
+			return d.o.Automation.Support().ReportRuns(ctx, scope, automation.ReportRuns{Page: p})
+		}, d.reminder)
+	}
+	return paged(func(ctx context.Context, _ storage.Page) ([]automation.ReplanState, string, error) {
+		all, err := d.o.Automation.Upkeep().Replans(ctx, scope)
+		return all, "", err
+	}, d.replan)
+}
+
+// sent are the lists of package notify.
+func (d *Desk) sent(scope Scope, of List) reader {
+	switch of {
+	case Messages:
+		return paged(func(ctx context.Context, p storage.Page) ([]notify.OutgoingMessage, string, error) {
+			return d.o.Notify.Support().AllMessages(ctx, scope, p)
+		}, d.message)
+	case Campaigns:
+		return paged(func(ctx context.Context, p storage.Page) ([]notify.MessagingJob, string, error) {
+			return d.o.Notify.Campaigns().List(ctx, scope, p)
+		}, d.campaign)
+	}
+	return paged(func(ctx context.Context, p storage.Page) ([]notify.Conflict, string, error) {
+		return d.o.Notify.Support().Conflicts(ctx, scope, p)
+	}, d.conflict)
+}
+
+// viewed reads a page of rows in a view.
+func viewed[R any](d *Desk, scope Scope, list func(context.Context, driver.Reader, storage.Scope, storage.Page) ([]R, string, error), tell func(*R) Entry) reader {
+	return paged(func(ctx context.Context, p storage.Page) (rows []R, next string, err error) {
+		err = d.o.Store.View(ctx, func(from driver.Reader) (err error) {
+			rows, next, err = list(ctx, from, scope, p)
+			return err
+		})
+		return rows, next, err
+	}, tell)
+}
+
+// cause is where a list by cause goes on: in the rows of one of them.
+type cause struct {
+	Table  string `json:"t"`
+	Reason string `json:"r,omitempty"`
+	Name   string `json:"n,omitempty"`
+	After  string `json:"a,omitempty"`
+}
+
+func (c cause) compare(o cause) int {
+	return cmp.Or(strings.Compare(c.Table, o.Table), strings.Compare(c.Reason, o.Reason), strings.Compare(c.Name, o.Name))
+}
+
+// causes reads the rows of all causes of a kind, one cause after the other.
+func (d *Desk) causes(scope Scope, kind NeedKind) reader {
+	return func(ctx context.Context, p storage.Page) (out []Entry, next string, err error) {
+		var at cause
+		if p.After != "" {
+			plain, err := base64.RawURLEncoding.DecodeString(p.After)
+			if err != nil || json.Unmarshal(plain, &at) != nil {
+				return nil, "", fmt.Errorf("%w: of a list", storage.ErrPage)
+			}
+		}
+		needs, err := d.Needs(ctx, storage.Within(scope))
+		if err != nil {
+			return nil, "", err
+		}
+		var all []cause
+		of := map[cause]Need{}
+		for _, n := range needs {
+			c := cause{Table: n.Table, Reason: n.Reason, Name: n.Name}
+			if n.Kind == kind && d.waiting(scope, n) != nil && c.compare(at) >= 0 {
+				all, of[c] = append(all, c), n
+			}
+		}
+		slices.SortFunc(all, cause.compare)
+		for _, c := range all {
+			page := storage.Page{Limit: p.Limit - len(out)}
+			if c.compare(at) == 0 {
+				page.After = at.After
+			}
+			if page.Limit == 0 {
+				return out, c.String(), nil
+			}
+			rows, after, err := d.waiting(scope, of[c])(ctx, page)
+			if err != nil {
+				return nil, "", err
+			}
+			if out = append(out, rows...); after != "" {
+				c.After = after
+				return out, c.String(), nil
+			}
+		}
+		return out, "", nil
+	}
+}
+
+func (c cause) String() string {
+	text, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // it consists of texts
+	}
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+// pauses are what is paused, and what is out.
+func (d *Desk) pauses(scope Scope) reader {
+	return func(ctx context.Context, _ storage.Page) (out []Entry, _ string, err error) {
+		if d.o.Automation != nil {
+			all, err := d.o.Automation.Support().Pauses(ctx, scope)
+			if err != nil {
+				return nil, "", err
+			}
+			for _, p := range all {
+				out = append(out, paused(Part{Domain: "automation", Type: p.Type, Everywhere: p.Everywhere}, p.Since, p.Until, p.By))
+			}
+		}
+		if d.o.Notify == nil {
+			return out, "", nil
+		}
+		all, err := d.o.Notify.Support().Pauses(ctx, scope)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, p := range all {
+			out = append(out, paused(Part{Domain: "notify", Type: p.Type, Channel: p.Channel, Everywhere: p.Everywhere}, p.Since, p.Until, p.By))
+		}
+		outages, err := d.o.Notify.Support().Outages(ctx, scope)
+		for _, o := range outages {
+			out = append(out, Entry{
+				On: o.Since, Kind: KindOutage, Outcome: NeedsYou, Type: o.Channel, Channel: o.Channel, Status: "Out", Package: "notify", NextOn: o.ProbeOn, Reason: o.Code,
+				What: fmt.Sprintf("channel %s takes nothing: %s", o.Channel, strings.TrimSpace(string(o.Class)+" "+o.Code)),
+				ToDo: "What goes through it waits, and it comes back by itself. If its key was revoked, give the process another.",
+			})
+		}
+		return out, "", err
+	}
+}

@@ -1,0 +1,102 @@
+package support
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/report"
+	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/erase"
+	"github.com/belfry-go/belfry/notify"
+)
+
+// paused is a pause as a list has it.
+func paused(p Part, since, until time.Time, by By) Entry {
+	what := "all of " + p.Domain
+	switch {
+	case p.Channel != "":
+		what = "channel " + p.Channel
+	case p.Type != "":
+		what = p.Type
+	}
+	e := Entry{
+		On: since, Kind: KindPause, Outcome: Withheld, Type: p.Type, Channel: p.Channel, Status: "Paused", Package: p.Domain, NextOn: until,
+		Can: []Action{Resume}, Part: p, Steps: []Step{{On: since, What: "Pause", Actor: by.Actor, Detail: by.Reason}},
+		ToDo: "Resume it when its cause is over.",
+	}
+	e.What = what + " is paused"
+	if p.Everywhere {
+		e.What += ", for all tenants"
+	}
+	if until.IsZero() {
+		e.What += ", until somebody resumes it"
+	} else {
+		e.What += ", until " + moment(until)
+	}
+	return e
+}
+
+// subscribed is a subscription of a report.
+func (d *Desk) subscribed(s *report.Subscription) Entry {
+	e := Entry{
+		On: s.CreatedOn, Kind: KindReport, Outcome: Planned, Type: s.Type, Status: s.Status, Package: "automation/report", Key: s.GUID, Subject: s.Name,
+		What: s.Type + ": it is sent as it was asked for",
+	}
+	switch s.Status {
+	case report.StatusActive:
+		e.Can = []Action{RunNow, Pause}
+	case report.StatusPaused:
+		e.Outcome, e.Can, e.What = Withheld, []Action{RunNow, Resume}, s.Type+": paused, until somebody resumes it"
+	default:
+		e.Outcome, e.What = Withheld, s.Type+": it has ended"
+	}
+	return e
+}
+
+// replan is a re-plan.
+func (d *Desk) replan(r *automation.ReplanState) Entry {
+	e := Entry{
+		On: r.MarkedOn, Kind: KindReplan, Outcome: UnderWay, Type: r.Type, Status: "Marked", Package: "automation", NextOn: r.NextOn, Reason: string(r.ReasonCode),
+		Detail: r.Diagnostics, Part: Part{Domain: "automation", Type: r.Type, Setting: r.Setting}, Can: []Action{Replan},
+		What: "re-plan of " + r.String() + ": under way",
+	}
+	if r.Done {
+		e.Outcome, e.Status, e.What = Reached, "Done", "re-plan of "+r.String()+": done"
+	}
+	if p := r.Progress; p != nil {
+		e.What += fmt.Sprintf("; of %d sources %d were unchanged, %d failed", p.Scanned, p.Unchanged, p.Failed)
+	}
+	if r.Failures > 0 {
+		e.Outcome, e.ToDo = Failed, "It is tried again by itself. Its provider says why it fails."
+	}
+	return e
+}
+
+// conflict is two wishes under one name.
+func (d *Desk) conflict(c *notify.Conflict) Entry {
+	return Entry{
+		On: c.On, Kind: KindConflict, Outcome: NeedsYou, Type: string(c.Artifact), Status: "Conflict", Package: "notify", Key: c.PartitionKey + " / " + c.RowKey,
+		What: fmt.Sprintf("%s: another wish came under its name, which differs in %s", c.Artifact, c.Field), Detail: fmt.Sprintf("%s is %q, wanted %q", c.Field, c.Stored, c.Wanted),
+		ToDo: "The first stands. Whoever asks for the other has to give it a name of its own.",
+	}
+}
+
+// erasure is that somebody was erased, or is about to be.
+func (d *Desk) erasure(r *erase.Wish) Entry {
+	e := Entry{On: r.BegunOn, Kind: KindErasure, Outcome: UnderWay, Type: "erasure", Status: r.Status, Key: r.ID, NextOn: r.NextOn, What: "erasure: under way"}
+	if r.Status == erase.StatusDone {
+		e.Outcome, e.What = Reached, "erasure: done on "+moment(r.EndedOn)
+	}
+	return e
+}
+
+// deedOf is an entry of the audit.
+func (d *Desk) deedOf(a *audit.Entry) Entry {
+	e := Entry{On: a.On, Kind: KindAudit, Outcome: Reached, Type: a.Subject, Status: a.To, What: fmt.Sprintf("%s, of %s", a.Action, rowsOf(a.Subject))}
+	if a.From != a.To && a.From != "" {
+		e.What += ": " + a.From + " to " + a.To
+	}
+	e.Steps = []Step{{On: a.On, What: a.Action, Actor: a.Actor, Detail: a.Reason}}
+	return e
+}

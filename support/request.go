@@ -1,0 +1,81 @@
+package support
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/belfry-go/belfry/internal/once"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// ErrRequest says that another order was given under an [Order].Request; nothing was done.
+var ErrRequest = errors.New("another order was given under this request id")
+
+// maxRequest bounds an [Order].Request, in bytes.
+const maxRequest = 200
+
+// request is what the answers of an order are kept by; the zero value: they are not.
+func (o Order) request(scope Scope) once.Request {
+	if o.Request == "" || o.DryRun {
+		return once.Request{}
+	}
+	id := o.Request
+	o.Request = ""
+	text, err := json.Marshal(o)
+	if err != nil {
+		panic(err) // it consists of texts and a moment of the calendar
+	}
+	sum := sha256.Sum256(text)
+	return once.Request{Scope: scope, Actor: o.By.Actor, ID: id, Body: hex.EncodeToString(sum[:])}
+}
+
+// answer is what is kept of an [Acted]: nothing personal.
+type answer struct {
+	Done     bool   `json:"done,omitempty"`
+	NotFound bool   `json:"notFound,omitempty"`
+	Refused  string `json:"refused,omitempty"`
+}
+
+// keep writes the answer for a target in the transaction of its deed.
+func keep(ctx context.Context, tx storage.Tx, as once.Place, a Acted) error {
+	text, err := json.Marshal(answer{a.Done, a.NotFound, a.Refused})
+	if err != nil {
+		return err
+	}
+	return as.Keep(ctx, tx, string(text))
+}
+
+// said is what was answered to a request before, by target.
+func (d *Desk) said(ctx context.Context, as once.Request) (map[int]Acted, error) {
+	out := map[int]Acted{}
+	if as == (once.Request{}) {
+		return out, nil
+	}
+	var kept map[int]string
+	err := d.o.Store.View(ctx, func(from driver.Reader) (err error) {
+		kept, err = as.Kept(ctx, from)
+		return err
+	})
+	if errors.Is(err, once.ErrOther) {
+		return nil, ErrRequest
+	}
+	for i, text := range kept {
+		var a answer
+		if err := json.Unmarshal([]byte(text), &a); err != nil {
+			return nil, fmt.Errorf("an answer that was kept: %w", err)
+		}
+		out[i] = Acted{Done: a.Done, NotFound: a.NotFound, Refused: a.Refused}
+	}
+	return out, err
+}
+
+// saidAt is what somebody else has answered meanwhile to the same request.
+func (d *Desk) saidAt(ctx context.Context, as once.Place) (Acted, error) {
+	all, err := d.said(ctx, as.Request)
+	return all[as.Target], err
+}
