@@ -110,7 +110,7 @@ var scheduleStubs = schedules.Stubs("trigger_type", "trigger_key", "target_date"
 
 // forgetting says how the tables of this package forget.
 func (s keeper) forgetting() []forget.Rule {
-	return append([]forget.Rule{forget.Of(s.forgetRows())}, forget.Shared()...)
+	return append([]forget.Rule{forget.Of(s.forgetRows())}, forget.Audit()...)
 }
 
 func (s keeper) forgetRows() forget.Spec[scheduleRow] {

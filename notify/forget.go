@@ -105,7 +105,7 @@ func (n *core) forgetting() []forget.Rule {
 			Created: func(j *automationJobRow) time.Time { return j.CreatedOn },
 			Old:     func(before time.Time) []driver.Cond { return []driver.Cond{driver.AtMost("created_on", before)} },
 		}),
-	}, append(outbox.Rules(), forget.Shared()...)...)
+	}, append(outbox.Rules(), forget.Audit()...)...)
 }
 
 // atRest describes rows that nobody holds and nothing is due for, that a column dates

@@ -50,7 +50,7 @@ func (s *core) forgetting() []forget.Rule {
 			Table: answers, By: "Responses", Old: submittedBy,
 			Created: func(a *answerRow) time.Time { return a.SubmittedOn },
 		}),
-	}, append(outbox.Rules(), forget.Shared()...)...)
+	}, append(outbox.Rules(), forget.Audit()...)...)
 }
 
 func submittedBy(before time.Time) []driver.Cond {

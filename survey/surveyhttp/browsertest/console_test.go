@@ -68,11 +68,12 @@ func console(t *testing.T, caller supporthttp.Caller) (*notify.Notifier, string)
 			"schedule": {"initialDelay": "0d"}, "channel": "email:test"}]}`)})
 	must(err)
 	must(out.Support().Pause(ctx, notify.Extent{Channel: "sms:test"}, time.Time{}, by))
+	poller := belfry.NewPoller(store, nil, reminders, out, surveys)
 	for range 3 {
-		must(belfry.NewPoller(store, nil, reminders, out, surveys).Drain(ctx))
+		must(poller.Drain(ctx))
 		clk.Add(61 * time.Minute)
 	}
-	desk := support.New(support.Options{Store: store, Automation: reminders, Notify: out, Survey: surveys,
+	desk := support.New(support.Options{Store: store, Automation: reminders, Notify: out, Survey: surveys, Privacy: poller.Privacy(),
 		Directory: func(context.Context, support.Scope, string) ([]support.Person, error) {
 			return []support.Person{{Ref: "sam", Name: "Sam " + hostile}}, nil
 		}})
@@ -143,6 +144,25 @@ func TestSupportSettlesADoubtByKeyboard(t *testing.T) {
 				}
 				do(c.ctx, t, chromedp.Navigate(url+"needs?kind=Hold&domain=automation&table=automation_scheduler&reason=HeldBySupport"))
 				see("-5-rows")
+				for _, list := range []string{"messages", "pauses", "audit"} {
+					do(c.ctx, t, chromedp.Navigate(url+"list?of="+list))
+					see("-6-" + list)
+				}
+				do(c.ctx, t, chromedp.Navigate(url+"story?person=sam"), chromedp.Focus("details:has([value=Erase]) summary"))
+				c.press(kb.Enter)
+				do(c.ctx, t, chromedp.Focus(`button[value="Erase"]`))
+				c.press(kb.Enter)
+				do(c.ctx, t, chromedp.WaitVisible("#typed"))
+				see("-7-erase")
+				if got := eval[string](c.ctx, t, `document.querySelector("main").textContent`); !strings.Contains(got, "erases the person from 1 messages, 3 reminders") && !strings.Contains(got, "erases the person from 3 reminders, 1 messages") {
+					t.Error(got)
+				}
+				do(c.ctx, t, chromedp.Focus("#typed"), chromedp.KeyEvent("sam"), chromedp.Focus("#reason"), chromedp.KeyEvent("she asked for it"))
+				c.press(kb.Enter)
+				do(c.ctx, t, chromedp.WaitVisible(".entry.Reached"))
+				if left, _, err := out.Support().MessagesOf(t.Context(), "", notify.Recipient{Ref: "sam"}, storage.Page{}); err != nil || len(left) != 0 {
+					t.Error(left, err)
+				}
 			})
 		}
 	}

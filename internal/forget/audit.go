@@ -5,21 +5,14 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
-	"github.com/belfry-go/belfry/internal/once"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// Shared says how the tables are forgotten that all domains share. Of the audit that is
-// entries as old as the host says, whatever they tell of, and then what tells of people and
-// no entry needs; answers to requests of support go by themselves.
-func Shared() []Rule {
+// Audit says how the audit is forgotten, which all domains share: entries as old as the
+// host says, whatever they tell of, and then what tells of people and no entry needs.
+func Audit() []Rule {
 	old := func(before time.Time) []driver.Cond { return []driver.Cond{driver.AtMost("done_on", before)} }
 	return []Rule{
-		Of(Spec[once.Row]{
-			Table: once.Table, Created: func(r *once.Row) time.Time { return r.On },
-			After: func(time.Duration) time.Duration { return once.KeptFor },
-			Old:   func(before time.Time) []driver.Cond { return []driver.Cond{driver.AtMost("answered_on", before)} },
-		}),
 		Of(Spec[audit.Entry]{
 			Table: audit.Table, By: "Audit", Old: old,
 			Created: func(e *audit.Entry) time.Time { return e.On },
