@@ -29,7 +29,7 @@ var supportFaults = []fault{
 	{Name: "support: a list by cause begins anew on every page", In: "support.Desk.causes",
 		Old: "c.After = after", New: `c.After = ""`, Test: "./support/supporthttp TestListsAreRead"},
 	{Name: "support: an answer that is a week old is never deleted", In: "once.Prune",
-		Old: "now.Sub(row.On) >= KeptFor", New: "false", Test: "./support TestAnswersAreForgotten/memory"},
+		Old: "now.Sub(row.On) >= KeptFor", New: "now.IsZero()", Test: "./support TestAnswersAreForgotten/memory"},
 	{Name: "support: what others got passes for the person's own", In: "support.toOthers",
 		Old: `m.Person == person || m.Person == ""`, New: `m.Person == person || m.Person == "" || true`, Test: "./support TestAVerdictIsRight/memory"},
 	{Name: "I-29 support: what is personal is shown to whoever reads", In: "supporthttp.call.hide",
