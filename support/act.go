@@ -192,11 +192,11 @@ func (o Order) check() error {
 	case o.Action == Resolve && o.Decision != notify.DecideSent && o.Decision != notify.DecideSendAgain:
 		return fmt.Errorf("%.40q is no decision", string(o.Decision))
 	case o.Evidence != "" && o.Action != Resolve:
-		return errors.New("Evidence is for Resolve")
+		return errors.New("the Evidence is for Resolve")
 	case o.Action == Erase && len(o.Targets) > 1:
 		return errors.New("one person is erased at a time")
 	case o.Action == Erase && !o.DryRun && o.Confirm != o.Targets[0].Key:
-		return errors.New("Confirm is not the Key of the person")
+		return errors.New("the Confirm is not the Key of the person")
 	case len(o.Request) > maxRequest:
 		return fmt.Errorf("the Request has %d bytes, more than %d", len(o.Request), maxRequest)
 	}

@@ -31,7 +31,7 @@ func sends(text string) did { return did{text, 1} }
 func says(text string) did { return did{text, 0} }
 
 // take is what an action is to a row of a kind.
-type take func(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, key string) (did, error)
+type take func(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, key string) (did, error)
 
 // takes are the actions that rows of each kind know.
 var takes = map[Kind]map[Action]take{
@@ -105,11 +105,11 @@ func (d *Desk) deed(scope Scope, o Order, t Target) (deed, error) {
 		return d.erasing(scope, o, t.Key)
 	}
 	o.By = o.by()
-	return func(ctx context.Context, tx storage.Tx) (did, error) { return do(d, ctx, tx, scope, o, t.Key) }, nil
+	return func(ctx context.Context, tx storage.Tx) (did, error) { return do(ctx, d, tx, scope, o, t.Key) }, nil
 }
 
 func reminding(do func(automation.Support, context.Context, Scope, string, By) error) take {
-	return func(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
+	return func(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
 		bound := d.o.Automation.WithTx(tx)
 		if err := do(bound.Support(), ctx, scope, key, o.By); err != nil || !o.DryRun {
 			return did{}, err
@@ -131,7 +131,7 @@ func reminding(do func(automation.Support, context.Context, Scope, string, By) e
 	}
 }
 
-func rerun(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
+func rerun(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
 	got, err := d.o.Automation.WithTx(tx).Support().Rerun(ctx, scope, key, o.By)
 	if err == nil && got.Outcome != storage.Created {
 		return did{}, fmt.Errorf("%w: Rerun: it was done once more already", automation.ErrActionRefused)
@@ -140,13 +140,13 @@ func rerun(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, ke
 }
 
 func linking(do func(survey.Support, context.Context, Scope, string, By) error, what did) take {
-	return func(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, publicID string) (did, error) {
+	return func(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, publicID string) (did, error) {
 		return what, do(d.o.Survey.WithTx(tx).Support(), ctx, scope, publicID, o.By)
 	}
 }
 
 // settle is Release of a link in doubt, which takes the send for made, or Retry.
-func settle(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, publicID string) (did, error) {
+func settle(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, publicID string) (did, error) {
 	bound := d.o.Survey.WithTx(tx).Support()
 	i, _, err := bound.Instance(ctx, scope, publicID)
 	switch {
@@ -161,24 +161,24 @@ func settle(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, p
 }
 
 func releasing(a notify.Artifact, what did) take {
-	return func(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
+	return func(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
 		return what, d.o.Notify.WithTx(tx).Support().Release(ctx, scope, a, key, o.By)
 	}
 }
 
 func cancelling(a notify.Artifact, what did) take {
-	return func(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
+	return func(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
 		return what, d.o.Notify.WithTx(tx).Support().Cancel(ctx, scope, a, key, o.By)
 	}
 }
 
 func campaign(do func(notify.Campaigns, context.Context, Scope, string, By) error, what did) take {
-	return func(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, guid string) (did, error) {
+	return func(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, guid string) (did, error) {
 		return what, do(d.o.Notify.WithTx(tx).Campaigns(), ctx, scope, guid, o.By)
 	}
 }
 
-func again(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
+func again(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
 	got, err := d.o.Notify.WithTx(tx).Support().Retry(ctx, scope, key, o.By)
 	if got.Refusal != "" {
 		return says("sends nothing: " + got.Refusal), err
@@ -186,7 +186,7 @@ func again(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, ke
 	return sends("sends 1 message, if its gates let it through"), err
 }
 
-func resolve(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
+func resolve(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
 	what := says("sends nothing")
 	if o.Decision == notify.DecideSendAgain {
 		what = sends("sends 1 message")
@@ -195,12 +195,12 @@ func resolve(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, 
 }
 
 func subscription(do func(*report.Service, context.Context, Scope, string, By) error, what did) take {
-	return func(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, guid string) (did, error) {
+	return func(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, guid string) (did, error) {
 		return what, do(d.o.Reports.WithTx(tx), ctx, scope, guid, o.By)
 	}
 }
 
-func runNow(d *Desk, ctx context.Context, tx storage.Tx, scope Scope, o Order, guid string) (did, error) {
+func runNow(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, guid string) (did, error) {
 	_, err := d.o.Reports.WithTx(tx).RunNow(ctx, scope, guid, "", o.By)
 	return says("builds it, and sends it to its recipients"), err
 }
