@@ -18,7 +18,7 @@ func TestACustomerUnsubscribes(t *testing.T) {
 			fits(ctx, t, "ask")
 			accessible(ctx, t, "ask", false)
 			picture(ctx, t, "unsubscribe-"+locale)
-			do(ctx, t, chromedp.Click("button", chromedp.ByQuery), chromedp.WaitVisible(`[role=status]`, chromedp.ByQuery))
+			do(ctx, t, chromedp.Click("main form button"), chromedp.WaitVisible(`[role=status]`))
 			accessible(ctx, t, "done", false)
 			if forms := eval[int](ctx, t, "document.forms.length"); forms != 0 {
 				t.Errorf("%d forms", forms)
