@@ -54,6 +54,9 @@ func TestAFormSaysMore(t *testing.T) {
 		if !eval[bool](ctx, t, `(() => { const [a, b] = document.querySelectorAll("#q3-ends span"); return a.getBoundingClientRect().left > b.getBoundingClientRect().left; })()`) {
 			t.Error("the low end of a scale from right to left stands on the left")
 		}
+		if by := eval[float64](ctx, t, `document.querySelector("#q3-ends").getBoundingClientRect().left - document.querySelector("label:has(#q3-5)").getBoundingClientRect().left`); by < -2 || by > 2 {
+			t.Errorf("the high end stands %v pixels from the last step", by)
+		}
 		do(ctx, t, chromedp.Click("main form button"), chromedp.WaitVisible(`[role=status]`))
 		accessible(ctx, t, "thanks", true)
 		if link := eval[string](ctx, t, `document.querySelector("main a").href + document.querySelector("main a").textContent`); !strings.HasPrefix(link, "https://reviews.example/اكتب") {
