@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -163,7 +164,9 @@ func TestTheExporterNamesMetricsAsTheRulesDo(t *testing.T) {
 	}
 	<-sent
 	cancel()
-	<-done // what was sent is counted
+	if err := <-done; !errors.Is(err, context.Canceled) { // what was sent is counted
+		t.Error(err)
+	}
 	answer := httptest.NewRecorder()
 	p.metrics.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
 	names, stems := map[string]bool{}, map[string]string{}
