@@ -13,6 +13,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/support"
 	"github.com/belfry-go/belfry/support/supporthttp"
 )
@@ -191,6 +192,10 @@ func TestARequestOfTheAPIIsDoneOnce(t *testing.T) {
 func TestListsAreReadPageByPage(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
+	held, err := o.reminders.Ensure(t.Context(), automation.Candidate{Scope: everything.Scope, Type: "certificate",
+		Source: automation.Source{Type: "employee", ID: "same-cause"}, TargetDate: automation.Date{Year: 2026, Month: 8, Day: 1}, DaysBefore: 7})
+	o.must(err)
+	o.must(o.reminders.Support().Hold(t.Context(), everything.Scope, held[0].Key, automation.By{Actor: "sam", Reason: "as the other one"}))
 	h, west := o.site(everything), everything
 	west.Scope = "west"
 	read := func(h http.Handler, l support.List, limit int) (rows []string) {
@@ -212,7 +217,7 @@ func TestListsAreReadPageByPage(t *testing.T) {
 		t.Errorf("%s has no end", l)
 		return rows
 	}
-	for l, want := range map[support.List]int{support.Messages: 2, support.Links: 1, support.Doubts: 1, support.Pauses: 1, support.Replans: 1, support.Holds: 1, support.Audit: 3} {
+	for l, want := range map[support.List]int{support.Messages: 2, support.Links: 1, support.Doubts: 1, support.Pauses: 1, support.Replans: 1, support.Holds: 2, support.Audit: 3} {
 		all := read(h, l, 100)
 		if len(all) < want || len(all) == 0 || !slices.Equal(all, read(h, l, 1)) {
 			t.Errorf("%s: %d rows: %v", l, len(all), all)
