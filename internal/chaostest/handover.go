@@ -2,6 +2,7 @@ package chaostest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -187,11 +188,18 @@ func final(i int) automation.Stage {
 	return []automation.Stage{automation.StageCutOver, automation.StageShadow}[i%2]
 }
 
+// bring moves a part to a stage, which is its own from then on: one that only follows a
+// wider part would leave again with it.
 func bring(ctx context.Context, reminders *automation.Scheduler, part automation.RolloutPart, stage automation.Stage) error {
 	now, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageDesign, mover, &automation.ActionOptions{DryRun: true})
-	for at := now.From; err == nil && at != stage; {
+	for at := now.From; err == nil; {
 		at = min(at+1, stage)
-		_, err = reminders.Rollout().MoveRollout(ctx, part, at, mover, nil)
+		if _, err = reminders.Rollout().MoveRollout(ctx, part, at, mover, nil); at == stage {
+			if now.From == stage && errors.Is(err, automation.ErrActionRefused) {
+				return nil // its own already
+			}
+			break
+		}
 	}
 	return err
 }
