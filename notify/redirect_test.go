@@ -62,7 +62,10 @@ type answering struct{ channel.Channel }
 
 func (answering) IdempotencyWindow() time.Duration { return time.Hour }
 func (answering) MaxCalls() int                    { return 3 }
-func (answering) ReportedBy() string               { return "somebody" }
+func (answering) Capabilities() channel.Capabilities {
+	return channel.Capabilities{Attachments: true, Mail: true}
+}
+func (answering) ReportedBy() string { return "somebody" }
 func (answering) Lookup(_ context.Context, m channel.Message) (channel.LookupResult, error) {
 	return channel.LookupResult{Receipt: channel.Receipt{ID: m.To}}, nil
 }
@@ -84,6 +87,9 @@ func TestARedirectedChannelCanDoWhatItCould(t *testing.T) {
 		bare.(channel.IdempotentSend).IdempotencyWindow(), bare.(channel.Bounded).MaxCalls() > 1000, bare.(notify.Reported).ReportedBy())
 	if want := fmt.Sprint("email:plain", time.Hour, 3, "somebody", time.Duration(0), true, "plain"); got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+	if lacks := channel.CapabilitiesOf(able).Lacks(channel.CapabilitiesOf(answering{plain})); len(lacks) > 0 {
+		t.Error("it lacks", lacks)
 	}
 	receipt, err := bare.Send(t.Context(), channel.Message{To: "sam@example.com", Subject: strings.Repeat("ü", 500)})
 	if e := channel.Classify(err); e == nil || e.Suppress != "" || e.Class != channel.ClassPermanent {

@@ -113,4 +113,6 @@ var channelFaults = []fault{
 		Old: "return ok", New: "_ = ok; return false", Test: "./notify TestNothingThatARedirectedChannelSaysSuppressesAnybody/memory"},
 	{Name: "redirect: copies go out", In: "notify.redirected.of",
 		Old: "m.Mail.CC, m.Mail.BCC = nil, nil", New: "", Test: "./notify TestAllMailOfAStagingSystemGoesToOneAddressAndShowsIt/memory"},
+	{Name: "redirect: a staging system's channel sends no attachments", In: "notify.redirected.Capabilities",
+		Old: "channel.CapabilitiesOf(r.Channel)", New: "channel.Capabilities{}", Test: "./notify TestARedirectedChannelCanDoWhatItCould"},
 }
