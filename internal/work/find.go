@@ -92,19 +92,22 @@ func (r *runner[R, A]) turn(ctx context.Context, launch func(*line, []*R)) (n in
 		}
 	}
 	r.setAside()
-	hot := false
+	hot, skipped := false, false
 	for _, l := range r.lines() {
 		room := r.room(l)
 		if room == 0 {
 			continue
 		}
+		if r.glanced(l) {
+			skipped = true
+			continue
+		}
 		asides, flooded := len(r.asides), len(r.floods()) > 0
 		found, due, err := r.find(l.patient(ctx), l, room, false, func(rows []*R) {
-			if flooded && l.of != flood {
-				r.others = r.mono.Now()
-			}
+			r.beside(l, flooded)
 			launch(l, rows)
 		})
+		l.asked = r.mono.Now()
 		if err != nil {
 			return n, next, err
 		}
@@ -120,6 +123,9 @@ func (r *runner[R, A]) turn(ctx context.Context, launch func(*line, []*R)) (n in
 	}
 	r.hot.Store(hot)
 	r.flooded.Store(len(r.floods()) > 0)
+	if skipped && n == 0 {
+		next = r.now().Add(glance) // nobody has looked what waits there
+	}
 	return n, next, nil
 }
 

@@ -22,6 +22,8 @@ type line struct {
 	open  lanes // those with room, as of the last turn
 	young newcomers
 	hot   bool // the last claim was full, so the next one needs no peek
+
+	asked time.Time // when, for the last time
 }
 
 // part says which rows are of a line.
@@ -58,6 +60,7 @@ func (r *runner[R, A]) aside(of part, kind string, scope storage.Scope, from *li
 		l.lanes[i].at, l.lanes[i].look.last = lane.at, r.mono.Now()
 	}
 	r.asides = append(r.asides, l)
+	from.asked = time.Time{} // it has more, as far as anybody knows
 }
 
 // lines are all of them, the rest first.
@@ -130,10 +133,36 @@ func (r *runner[R, A]) room(l *line) int {
 	return r.o.Batch
 }
 
+// beside notes who has rows while there are floods.
+func (r *runner[R, A]) beside(l *line, flooded bool) {
+	switch {
+	case l.of == flood:
+		r.flood = r.mono.Now()
+	case flooded:
+		r.others = r.mono.Now()
+	}
+}
+
 // company reports whether others than floods have rows these days: a flood claims less
 // at a time then, so that they do not wait for long claims.
 func (r *runner[R, A]) company() bool {
 	return !r.others.IsZero() && r.mono.Since(r.others) < time.Second
+}
+
+// glance is how long others wait at most while a flood has rows and they had none: to
+// ask them in each turn took a tenth of the flood's rate.
+const glance = 50 * time.Millisecond
+
+// glanced reports whether a line need not be asked again yet: it had nothing, beside a
+// flood that is alone, or it is a flood that has room for what is urgent only.
+func (r *runner[R, A]) glanced(l *line) bool {
+	if r.company() || r.mono.Since(l.asked) >= glance {
+		return false
+	}
+	if l.of == flood {
+		return len(l.open) < len(l.lanes)
+	}
+	return !l.hot && r.mono.Since(r.flood) < glance
 }
 
 // patient is the context for a line's claims: those of a flood go behind others.

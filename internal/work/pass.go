@@ -65,6 +65,7 @@ type runner[R, A any] struct {
 	looks   map[*line]*look[R] // look-backs that go on beside the turns
 	hot     atomic.Bool        // a claim of the last turn was full
 	others  time.Time          // when another line last had rows beside a flood
+	flood   time.Time          // when a flood last had rows
 	flooded atomic.Bool        // there are lines of floods
 
 	looked chan struct{} // receives after one of looks has ended

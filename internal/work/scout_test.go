@@ -235,3 +235,53 @@ func TestAFloodGoesBehindOthers(t *testing.T) {
 		b.done(21, "of the small scope", func(r *task) bool { return r.Scope == "small" })
 	})
 }
+
+// peeked counts the peeks into what is due.
+type peeked struct {
+	storage.Store
+	peeks atomic.Int64
+}
+
+func (s *peeked) Next(ctx context.Context, schema *driver.Schema, c driver.Claim, until time.Time) (time.Time, error) {
+	s.peeks.Add(1)
+	return s.Store.Next(ctx, schema, c, until)
+}
+
+// A flood that is alone pays little for others: they are looked for now and then, and
+// what is found waits no longer than that.
+func TestAFloodAloneLooksForOthersNowAndThen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		b.spec.Types = func() []string { return []string{"mail"} }
+		clk := b.store.Clock()
+		b.many(200_000, storage.Record{Key: "f", Scope: "flood", Kind: "mail", DueOn: clk.Now().Add(-time.Hour)})
+		var began time.Time
+		b.handle = func(_ context.Context, it work.Item[task]) error {
+			if it.Row.Scope == "small" {
+				began = clk.Now()
+			}
+			return nil
+		}
+		inner := b.store
+		s := &peeked{Store: delayed{inner, 10 * time.Millisecond}}
+		b.store = s
+		stop := b.run(work.Options{})
+		b.store = inner
+		pass(time.Second)
+		synctest.Wait()
+		if n := s.peeks.Load(); n == 0 || n > 25 {
+			t.Errorf("%d peeks in a second, want about 20", n)
+		}
+		small := b.ready("small", clk.Now())
+		small.Scope, small.Kind = "small", "mail"
+		b.insert(small)
+		said := clk.Now()
+		pass(time.Second)
+		synctest.Wait()
+		if took := began.Sub(said); began.IsZero() || took > 80*time.Millisecond {
+			t.Errorf("handled after %v", took)
+		}
+		_ = stop()
+	})
+}
