@@ -74,7 +74,8 @@ func (d *Desk) Search(ctx context.Context, scope Scope, text string, names bool)
 	if err := checkText(text); err != nil {
 		return nil, fmt.Errorf("support: Search: %w", err)
 	}
-	for _, look := range []func(context.Context, Scope, string) ([]Hit, error){d.byID, d.byRef, d.byAddress} {
+	f := finder{d.core}
+	for _, look := range []func(context.Context, Scope, string) ([]Hit, error){f.byID, f.byRef, f.byAddress} {
 		found, err := look(ctx, scope, text)
 		if err != nil {
 			return nil, fmt.Errorf("support: Search: %w", err)
@@ -121,10 +122,13 @@ func checkText(text string) error {
 	return nil
 }
 
+// finder looks for what somebody has pasted.
+type finder struct{ *core }
+
 // byID finds a row by its key or id.
-func (d *Desk) byID(ctx context.Context, scope Scope, text string) (hits []Hit, err error) {
-	if d.o.Automation != nil {
-		e, err := d.o.Automation.Explain(ctx, scope, text)
+func (f finder) byID(ctx context.Context, scope Scope, text string) (hits []Hit, err error) {
+	if f.o.Automation != nil {
+		e, err := f.o.Automation.Explain(ctx, scope, text)
 		if err != nil {
 			return nil, err
 		}
@@ -132,8 +136,8 @@ func (d *Desk) byID(ctx context.Context, scope Scope, text string) (hits []Hit, 
 			hits = append(hits, Hit{About: About{Key: text}, What: "a reminder: " + e.Schedule.Type})
 		}
 	}
-	if d.o.Notify != nil {
-		messages, err := d.o.Notify.Support().MessagesByID(ctx, scope, text)
+	if f.o.Notify != nil {
+		messages, err := f.o.Notify.Support().MessagesByID(ctx, scope, text)
 		if err != nil {
 			return nil, err
 		}
@@ -141,8 +145,8 @@ func (d *Desk) byID(ctx context.Context, scope Scope, text string) (hits []Hit, 
 			hits = append(hits, Hit{About: About{MessageID: m.MessageID}, What: "a message: " + m.NotificationType + " by " + m.Channel})
 		}
 	}
-	if d.o.Survey != nil {
-		i, _, err := d.o.Survey.Support().Instance(ctx, scope, text)
+	if f.o.Survey != nil {
+		i, _, err := f.o.Survey.Support().Instance(ctx, scope, text)
 		if err == nil {
 			return append(hits, Hit{About: About{Key: text}, What: fmt.Sprintf("a link of survey %d", i.SurveyID)}), nil
 		}
@@ -154,25 +158,25 @@ func (d *Desk) byID(ctx context.Context, scope Scope, text string) (hits []Hit, 
 }
 
 // byRef finds a person of whom there is anything.
-func (d *Desk) byRef(ctx context.Context, scope Scope, text string) ([]Hit, error) {
+func (f finder) byRef(ctx context.Context, scope Scope, text string) ([]Hit, error) {
 	hit := []Hit{{About: About{Person: text}, What: "a person"}}
 	one := storage.Page{Limit: 1}
-	if d.o.Automation != nil {
+	if f.o.Automation != nil {
 		for _, coming := range []bool{false, true} {
-			rows, _, err := d.o.Automation.Support().Schedules(ctx, scope, automation.Subject{Person: text}, d.now(), coming, one)
+			rows, _, err := f.o.Automation.Support().Schedules(ctx, scope, automation.Subject{Person: text}, f.now(), coming, one)
 			if err != nil || len(rows) > 0 {
 				return hit, err
 			}
 		}
 	}
-	if d.o.Notify != nil {
-		rows, _, err := d.o.Notify.Support().MessagesOf(ctx, scope, notify.Recipient{Ref: text}, one)
+	if f.o.Notify != nil {
+		rows, _, err := f.o.Notify.Support().MessagesOf(ctx, scope, notify.Recipient{Ref: text}, one)
 		if err != nil || len(rows) > 0 {
 			return hit, err
 		}
 	}
-	if d.o.Survey != nil {
-		rows, _, err := d.o.Survey.Support().Instances(ctx, scope, survey.Selection{CustomerRef: text}, one)
+	if f.o.Survey != nil {
+		rows, _, err := f.o.Survey.Support().Instances(ctx, scope, survey.Selection{CustomerRef: text}, one)
 		if err != nil || len(rows) > 0 {
 			return hit, err
 		}
@@ -193,8 +197,8 @@ func methodsOf(text string) []string {
 
 // byAddress finds what went to an address and names nobody. One of which nothing can be
 // made is no address.
-func (d *Desk) byAddress(ctx context.Context, scope Scope, text string) (hits []Hit, err error) {
-	if d.o.Notify == nil {
+func (f finder) byAddress(ctx context.Context, scope Scope, text string) (hits []Hit, err error) {
+	if f.o.Notify == nil {
 		return nil, nil
 	}
 	for _, method := range methodsOf(text) {
@@ -202,7 +206,7 @@ func (d *Desk) byAddress(ctx context.Context, scope Scope, text string) (hits []
 		if _, err := channel.NormaliseAddress(method, at.Address); err != nil {
 			continue
 		}
-		rows, _, err := d.o.Notify.Support().MessagesOf(ctx, scope, notify.Recipient{Channel: method, Address: at.Address}, storage.Page{Limit: 1})
+		rows, _, err := f.o.Notify.Support().MessagesOf(ctx, scope, notify.Recipient{Channel: method, Address: at.Address}, storage.Page{Limit: 1})
 		if err != nil {
 			return nil, err
 		}

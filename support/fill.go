@@ -24,10 +24,13 @@ var tables = map[Kind]string{
 	KindSchedule: "notification_scheduler", KindCampaign: "messaging_job",
 }
 
+// filler adds to rows what happened to them.
+type filler struct{ *core }
+
 // fill reads what happened to the rows of a page: who did what, what a reminder led to,
 // what a provider said, and the sends of a link. person's messages are told first.
-func (d *Desk) fill(ctx context.Context, scope Scope, person string, page []Entry) error {
-	if err := d.audited(ctx, scope, page); err != nil {
+func (f filler) fill(ctx context.Context, scope Scope, person string, page []Entry) error {
+	if err := f.audited(ctx, scope, page); err != nil {
 		return err
 	}
 	for i := range page {
@@ -35,11 +38,11 @@ func (d *Desk) fill(ctx context.Context, scope Scope, person string, page []Entr
 		var err error
 		switch e.Kind {
 		case KindReminder:
-			err = d.led(ctx, scope, person, e)
+			err = f.led(ctx, scope, person, e)
 		case KindMessage:
-			err = d.reported(ctx, scope, e)
+			err = f.reported(ctx, scope, e)
 		case KindLink:
-			err = d.sends(ctx, scope, e)
+			err = f.sends(ctx, scope, e)
 		}
 		if err != nil {
 			return err
@@ -50,8 +53,8 @@ func (d *Desk) fill(ctx context.Context, scope Scope, person string, page []Entr
 }
 
 // audited adds who did what, beside the usual way, in one view.
-func (d *Desk) audited(ctx context.Context, scope Scope, page []Entry) error {
-	return d.o.Store.View(ctx, func(from driver.Reader) error {
+func (f filler) audited(ctx context.Context, scope Scope, page []Entry) error {
+	return f.o.Store.View(ctx, func(from driver.Reader) error {
 		for i := range page {
 			e := &page[i]
 			e.audited = nil // the view may run again
@@ -75,13 +78,13 @@ func (d *Desk) audited(ctx context.Context, scope Scope, page []Entry) error {
 }
 
 // led says what a reminder led to, and what became of that.
-func (d *Desk) led(ctx context.Context, scope Scope, person string, e *Entry) error {
+func (f filler) led(ctx context.Context, scope Scope, person string, e *Entry) error {
 	e.Steps = append(e.Steps, e.audited...)
-	if e.Status != automation.StatusCompleted || d.o.Notify == nil {
+	if e.Status != automation.StatusCompleted || f.o.Notify == nil {
 		return nil
 	}
 	row := e.schedule
-	messages, next, err := d.messagesOf(ctx, scope, row, storage.Page{Limit: MaxMessages})
+	messages, next, err := f.messagesOf(ctx, scope, row, storage.Page{Limit: MaxMessages})
 	if err != nil {
 		return err
 	}
@@ -100,19 +103,19 @@ func (d *Desk) led(ctx context.Context, scope Scope, person string, e *Entry) er
 	})
 	e.Steps = append(e.Steps, Step{On: row.EndedOn, What: "its moment came, and delivery was queued"})
 	if len(messages) == 0 {
-		return d.unmade(ctx, scope, person, row, e)
+		return f.unmade(ctx, scope, person, row, e)
 	}
 	e.judge(person)
 	return nil
 }
 
 // messagesOf are the messages that a reminder led to.
-func (d *Desk) messagesOf(ctx context.Context, scope Scope, s *automation.Schedule, p storage.Page) ([]notify.OutgoingMessage, string, error) {
+func (c *core) messagesOf(ctx context.Context, scope Scope, s *automation.Schedule, p storage.Page) ([]notify.OutgoingMessage, string, error) {
 	led, err := s.Dispatched()
-	if err != nil || led.Notification.IsZero() || d.o.Notify == nil {
+	if err != nil || led.Notification.IsZero() || c.o.Notify == nil {
 		return nil, "", err
 	}
-	return d.o.Notify.Support().Messages(ctx, scope, led.Notification.RowKey, p)
+	return c.o.Notify.Support().Messages(ctx, scope, led.Notification.RowKey, p)
 }
 
 // judge gives a reminder the outcome of its messages: of the person's own, if there are
@@ -134,7 +137,7 @@ func (e *Entry) judge(person string) {
 }
 
 // unmade says why a reminder that is completed has led to no message.
-func (d *Desk) unmade(ctx context.Context, scope Scope, person string, row *automation.Schedule, e *Entry) error {
+func (f filler) unmade(ctx context.Context, scope Scope, person string, row *automation.Schedule, e *Entry) error {
 	led, err := row.Dispatched()
 	if err != nil {
 		return fmt.Errorf("what %s led to: %w", e.Kind, err)
@@ -143,7 +146,7 @@ func (d *Desk) unmade(ctx context.Context, scope Scope, person string, row *auto
 		e.Outcome, e.What = Sent, e.title()+": done" // a host's own handler did it
 		return nil
 	}
-	t, err := d.o.Notify.Trace(ctx, scope, led.Notification)
+	t, err := f.o.Notify.Trace(ctx, scope, led.Notification)
 	if err != nil {
 		return err
 	}
@@ -156,7 +159,7 @@ func (d *Desk) unmade(ctx context.Context, scope Scope, person string, row *auto
 		e.settle()
 		e.What = e.title() + ": in the inbox"
 	case t.Job != nil && (t.Job.IsOnSupportHold || !t.Job.EndedOn.IsZero()):
-		of := d.job(t.Job)
+		of := jobEntry(t.Job)
 		if of.Outcome == Sent { // its messages have been forgotten
 			e.Outcome, e.What = Sent, e.title()+": its messages were made, and forgotten since"
 			return nil
@@ -164,7 +167,7 @@ func (d *Desk) unmade(ctx context.Context, scope Scope, person string, row *auto
 		e.Outcome, e.Reason = of.Outcome, of.Reason
 		e.settle()
 	case len(t.Schedules) > 0 && (t.Schedules[0].IsOnSupportHold || !t.Schedules[0].EndedOn.IsZero()) && t.Schedules[0].Status != notify.StatusDispatched:
-		of := d.schedule(&t.Schedules[0])
+		of := scheduleEntry(&t.Schedules[0])
 		e.Outcome, e.Reason = of.Outcome, of.Reason
 		e.settle()
 	default:
@@ -191,9 +194,9 @@ func (e *Entry) digested(person string, all []notify.InDigest) {
 }
 
 // reported adds what a provider said of a message beside its status.
-func (d *Desk) reported(ctx context.Context, scope Scope, e *Entry) error {
+func (f filler) reported(ctx context.Context, scope Scope, e *Entry) error {
 	e.Steps = append(e.Steps, e.audited...)
-	facts, err := d.o.Notify.Support().DeliveryFacts(ctx, scope, e.MessageID)
+	facts, err := f.o.Notify.Support().DeliveryFacts(ctx, scope, e.MessageID)
 	for _, f := range facts {
 		what := fmt.Sprintf("%s says: %s", f.Provider, f.Kind)
 		if f.Lasting {
@@ -208,8 +211,8 @@ func (d *Desk) reported(ctx context.Context, scope Scope, e *Entry) error {
 }
 
 // sends adds the log of a link.
-func (d *Desk) sends(ctx context.Context, scope Scope, e *Entry) error {
-	told, err := d.o.Survey.Support().Explain(ctx, scope, e.Key)
+func (f filler) sends(ctx context.Context, scope Scope, e *Entry) error {
+	told, err := f.o.Survey.Support().Explain(ctx, scope, e.Key)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil // it went meanwhile
 	}
