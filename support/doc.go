@@ -42,7 +42,8 @@ type Options struct {
 	Privacy Privacy
 
 	// Directory finds people by what somebody types, such as a name, in at most as many
-	// answers as a person reads; nil: nobody is found by name.
+	// answers as a person reads; nil: nobody is found by name. The text of its error, and of
+	// that of Entities, is shown nowhere, since it may be personal.
 	Directory func(ctx context.Context, scope Scope, text string) ([]Person, error)
 	// Entities names what a person's reminders are about, where candidates do not say
 	// their Person: the certificates of an employee. At most MaxEntities are asked about.

@@ -1,7 +1,9 @@
 package supporthttp_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -11,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
 	"github.com/belfry-go/belfry/support/supporthttp"
@@ -93,6 +97,49 @@ func TestNothingPersonalIsShownWithoutTheRight(t *testing.T) {
 		}
 	}
 }
+
+// Whoever fails, the host's hook or the database, may say whom it was asked about. The log
+// says who failed, and nothing of that; nor does the answer.
+func TestTheTextOfAFailureIsLoggedNowhere(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	failing := errors.New(hostile)
+	spy := &storetest.Spy{Store: o.store}
+	out := notify.New(spy, nil)
+	for name, c := range map[string]struct {
+		of     support.Options
+		path   string
+		failed error // of the database
+		logged string
+	}{
+		"the directory": {of: support.Options{Directory: func(context.Context, support.Scope, string) ([]support.Person, error) { return nil, failing }},
+			path: "search?q=", logged: "the host's Directory failed"},
+		"the entities": {of: support.Options{Automation: o.reminders, Entities: func(context.Context, support.Scope, string) ([]automation.Source, error) { return nil, failing }},
+			path: "story?person=", logged: "the host's Entities failed"},
+		"the database":              {of: support.Options{Notify: out}, path: "story?person=", failed: failing, logged: "an error of type *errors.errorString"},
+		"the database, with a code": {of: support.Options{Notify: out}, path: "story?person=", failed: coded{failing}, logged: "SQLSTATE 22021"},
+		"the database is away":      {of: support.Options{Notify: out}, path: "story?person=", failed: fmt.Errorf("%w: %w", storage.ErrUnavailable, failing), logged: "storage: unavailable"},
+	} {
+		spy.SetHook(func(storetest.Call) error { return c.failed })
+		c.of.Store = spy
+		for _, page := range []string{"/api/v1/", "/"} {
+			o.logs.Reset()
+			o.desk = support.New(c.of)
+			answer, body := o.ask(o.site(everything), "GET", page+c.path+person, "")
+			if answer.StatusCode != http.StatusServiceUnavailable || strings.Contains(body, "alert") {
+				t.Errorf("%s, %s: %d %s", name, page, answer.StatusCode, body)
+			}
+			if log := o.logs.String(); !strings.Contains(log, c.logged) || strings.Contains(log, canary) {
+				t.Errorf("%s, %s: %s", name, page, log)
+			}
+		}
+	}
+}
+
+// coded is an error as a database's driver has it.
+type coded struct{ error }
+
+func (coded) SQLState() string { return "22021" }
 
 // What is another tenant's is answered as what is not there: ids, keys, sealed keys, places.
 func TestAnotherTenantsRowsAreAsIfTheyWereNot(t *testing.T) {
