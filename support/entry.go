@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/survey"
 )
 
 // Kind is the sort of row that an [Entry] is about.
@@ -87,7 +88,7 @@ type Entry struct {
 	Steps []Step
 
 	schedule *automation.Schedule // of a reminder
-	audited  []Step               // what the audit knows
+	link     *survey.Instance     // of a link
 	twin     bool                 // another list has it too
 	job      string               // whose message it is
 	bounced  bool                 // its provider says that it came back

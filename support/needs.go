@@ -229,9 +229,6 @@ func (d *Desk) Waiting(ctx context.Context, scope Scope, n Need, p storage.Page)
 	if err != nil {
 		return nil, "", fmt.Errorf("support: Waiting: %w", err)
 	}
-	for i := range out {
-		out[i].Steps = append(out[i].Steps, out[i].audited...)
-	}
 	return out, next, nil
 }
 

@@ -163,7 +163,7 @@ func inboxEntry(m *notify.UserMessage) Entry {
 // linkEntry is what a survey's link says by itself.
 func linkEntry(i *survey.Instance) Entry {
 	e := Entry{
-		On: i.CreatedOn, Kind: KindLink, Type: fmt.Sprintf("survey %d", i.SurveyID), Occasion: i.TriggeredBy, Channel: i.Channel, Status: i.Status,
+		link: i, On: i.CreatedOn, Kind: KindLink, Type: fmt.Sprintf("survey %d", i.SurveyID), Occasion: i.TriggeredBy, Channel: i.Channel, Status: i.Status,
 		Package: "survey", Reason: i.ReasonCode, Key: i.PublicID, Person: i.CustomerRef, Address: i.RecipientAddress,
 	}
 	active := i.Status == survey.StatusPending || i.Status == survey.StatusSent || i.Status == survey.StatusOpened

@@ -403,6 +403,7 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 			"HeldSchedules": func() error { return third(support.HeldSchedules(ctx, scope, "", storage.Page{})) },
 			"Messages":      func() error { return third(support.Messages(ctx, scope, j.RowKey, storage.Page{})) },
 			"MessagesByID":  func() error { return second(support.MessagesByID(ctx, scope, "m-1")) },
+			"MessagesOfJobs": func() error { return second(support.MessagesOfJobs(ctx, scope, []string{j.RowKey}, 1)) },
 			"MessagesOf": func() error {
 				return third(support.MessagesOf(ctx, scope, notify.Recipient{Ref: "17"}, storage.Page{}))
 			},
@@ -469,6 +470,7 @@ func (w *world) survey(ctx context.Context, scope storage.Scope) []room {
 		{support, map[string]func() error{
 			"DeadLetters": func() error { return third(support.DeadLetters(ctx, scope, "bi", storage.Page{})) },
 			"Delete":      func() error { return support.Delete(ctx, scope, w.instance, by, nil) },
+			"Deliveries":  func() error { return second(support.Deliveries(ctx, scope, w.instance)) },
 			"Erase":       func() error { return second(support.Erase(ctx, scope, "17", by)) },
 			"Event":       func() error { return second(support.Event(ctx, scope, w.instance)) },
 			"Events":      func() error { return third(support.Events(ctx, scope, of)) },
