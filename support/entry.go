@@ -79,6 +79,7 @@ type Entry struct {
 	Address    string            // personal
 	Name       string            // personal
 	Subject    string            // personal: of a message
+	Text, HTML string            // personal: what a message says, of one that was asked for alone
 	Detail     string            // personal: the last error, or what a person wrote
 	// Messages are those that a reminder led to, at most MaxMessages, and More says that
 	// there are others.

@@ -24,6 +24,7 @@ type List string
 
 // The lists. Where nothing else is said they are in the order of keys.
 const (
+	Reminders   List = "reminders"
 	Messages    List = "messages"
 	Campaigns   List = "campaigns"
 	Links       List = "links"
@@ -42,7 +43,7 @@ const (
 
 // Lists are all of them.
 func Lists() []List {
-	return []List{Messages, Campaigns, Links, Reports, Runs, Holds, Doubts, DeadLetters, Unserved, Conflicts, Replans, Pauses, Erasures, Audit}
+	return []List{Reminders, Messages, Campaigns, Links, Reports, Runs, Holds, Doubts, DeadLetters, Unserved, Conflicts, Replans, Pauses, Erasures, Audit}
 }
 
 // reader reads a page of a list.
@@ -99,7 +100,7 @@ func (l lister) list(scope Scope, of List) reader {
 				return l.o.Reports.Subscriptions(ctx, scope, p)
 			}, reportEntry)
 		}
-	case Runs, Replans:
+	case Reminders, Runs, Replans:
 		if l.o.Automation != nil {
 			return l.planned(scope, of)
 		}
@@ -113,7 +114,12 @@ func (l lister) list(scope Scope, of List) reader {
 
 // planned are the lists of package automation.
 func (l lister) planned(scope Scope, of List) reader {
-	if of == Runs {
+	switch of {
+	case Reminders:
+		return paged(func(ctx context.Context, p storage.Page) ([]automation.Schedule, string, error) {
+			return l.o.Automation.Support().AllSchedules(ctx, scope, p)
+		}, l.reminder)
+	case Runs:
 		return paged(func(ctx context.Context, p storage.Page) ([]automation.Schedule, string, error) {
 			return l.o.Automation.Support().ReportRuns(ctx, scope, automation.ReportRuns{Page: p})
 		}, l.reminder)

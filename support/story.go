@@ -334,7 +334,9 @@ func (t teller) row(ctx context.Context, scope Scope, about About) ([]Entry, err
 		messages, err = t.o.Notify.Support().MessagesByID(ctx, scope, cmp.Or(about.MessageID, about.ProviderID))
 		for i := range messages {
 			if id := messages[i].MessageID; about.MessageID == "" || id == about.MessageID {
-				out = append(out, messageEntry(&messages[i]))
+				e := messageEntry(&messages[i])
+				e.Text, e.HTML = messages[i].Content.Text, messages[i].Content.HTML
+				out = append(out, e)
 			}
 		}
 	}

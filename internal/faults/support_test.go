@@ -40,6 +40,8 @@ var supportFaults = []fault{
 		Old: `m.Person == person || m.Person == ""`, New: `m.Person == person || m.Person == "" || true`, Test: "./support TestAVerdictIsRight/memory"},
 	{Name: "I-29 support: what is personal is shown to whoever reads", In: "supporthttp.call.hide",
 		Old: "c.caller.Personal", New: "true", Test: "./support/supporthttp TestNothingPersonal"},
+	{Name: "I-29 support: whoever reads sees what a message says", In: "supporthttp.call.entryOf",
+		Old: "Text: c.hide(e.Text)", New: "Text: e.Text", Test: "./support/supporthttp TestAMessageIsShown"},
 	{Name: "I-29 support: the log has the text of a failure", In: "supporthttp.cause",
 		Old: `fmt.Sprintf("an error of type %T", innermost(err))`, New: "innermost(err).Error()", Test: "./support/supporthttp TestTheTextOfAFailure"},
 	{Name: "I-29 support: the log has the text of a hook", In: "supporthttp.cause",

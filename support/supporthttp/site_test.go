@@ -136,6 +136,30 @@ func TestTheTextOfAFailureIsLoggedNowhere(t *testing.T) {
 	}
 }
 
+// A message that is asked for alone has its body as it was sent, as text, for those who may
+// see it; lists have none.
+func TestAMessageIsShownAsItWasSent(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	blind := everything
+	blind.Personal = false
+	for name, h := range map[string]http.Handler{"with the right": o.site(everything), "without": o.site(blind)} {
+		of := "?message=" + url.QueryEscape(o.messageID)
+		_, page := o.ask(h, "GET", "/story"+of, "")
+		_, api := o.ask(h, "GET", "/api/v1/story"+of, "")
+		may := name == "with the right"
+		if got := strings.Contains(page, "As it was sent") && strings.Contains(page, "&lt;script&gt;alert(&#34;zinnober&#34;)"); got != may {
+			t.Errorf("%s: %s", name, page)
+		}
+		if got := strings.Contains(api, `"text":`); got != may || !may && strings.Contains(api, canary) {
+			t.Errorf("%s: %s", name, api)
+		}
+		if _, list := o.ask(h, "GET", "/api/v1/messages", ""); strings.Contains(list, `"text":`) {
+			t.Errorf("%s: %s", name, list)
+		}
+	}
+}
+
 // coded is an error as a database's driver has it.
 type coded struct{ error }
 
