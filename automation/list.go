@@ -85,6 +85,12 @@ func (s Support) Schedules(ctx context.Context, scope Scope, of Subject, at time
 	})
 }
 
+// AllSchedules lists the rows of a scope in the order of their keys, ended ones too, and says
+// where the next page begins; empty after the last.
+func (s Support) AllSchedules(ctx context.Context, scope Scope, p storage.Page) (rows []Schedule, next string, err error) {
+	return s.page(ctx, "AllSchedules", scope, p, driver.Query{OrderBy: "key"})
+}
+
 // Held lists the rows that are on hold for a reason, those that were made first first.
 // See Release, Retry, Cancel and Bulk.
 func (s Support) Held(ctx context.Context, scope Scope, reason Reason, p storage.Page) (rows []Schedule, next string, err error) {

@@ -90,7 +90,7 @@ func Run(ctx context.Context, app *App, args []string, stdout, stderr io.Writer)
 	}
 	c := &call{app: app, out: stdout, err: stderr}
 	err := c.run(ctx, args)
-	code := exitOf(err)
+	code := c.exitOf(err)
 	if text := c.complaint(err); text != "" {
 		fmt.Fprintf(stderr, "%s: %s\n", app.name(), text)
 	}
@@ -116,13 +116,15 @@ func usage(format string, args ...any) error {
 	return &exit{ExitUsage, fmt.Sprintf(format, args...)}
 }
 
-func exitOf(err error) int {
+func (c *call) exitOf(err error) int {
 	var e *exit
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return ExitDone
 	case errors.As(err, &e):
 		return e.code
+	case errors.Is(err, storage.ErrSchema) && c.command == checkCommand:
+		return ExitNeedsYou
 	case errors.Is(err, storage.ErrNotFound), errors.Is(err, notify.ErrActionRefused):
 		return ExitRefused
 	case errors.Is(err, support.ErrAbout), errors.Is(err, support.ErrOrder), errors.Is(err, storage.ErrPage):
@@ -136,9 +138,9 @@ func (c *call) complaint(err error) string {
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return ""
-	case exitOf(err) == ExitUsage && c.command != nil:
+	case c.exitOf(err) == ExitUsage && c.command != nil:
 		return fmt.Sprintf("%s: %s (%s -h says more)", c.command.name, printable(err.Error()), c.command.name)
-	case exitOf(err) == ExitUsage:
+	case c.exitOf(err) == ExitUsage:
 		return printable(err.Error()) + " (-h says more)"
 	}
 	return printable(err.Error())

@@ -23,11 +23,13 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/cli"
+	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/support"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -260,6 +262,7 @@ func TestAnswersInJSONAreOneDocument(t *testing.T) {
 			{cli.ExitNotDone, []string{"pause", "-domain", "automation", "-scope", "north"}, []string{`"dryRun": true`, `"done": true`}},
 			{cli.ExitNotDone, []string{"replan", "-scope", "north"}, []string{`"scanned": 1`}},
 			{cli.ExitDone, []string{"replan", "-scope", "north", "-list"}, []string{`[]`}},
+			{cli.ExitDone, []string{"replan", "-scope", "north", "-type", "certificate", "-yes", "-actor", "ann", "-reason", "why"}, []string{`"type": "certificate"`}},
 			{cli.ExitDone, []string{"preview", "the news"}, []string{`"subject": "News for Sam"`}},
 			{cli.ExitDone, []string{"retain"}, []string{`"table": "outgoing_message"`, `"announcedOn": `}},
 			{cli.ExitNotDone, []string{"erase", "sam", "-scope", "north"}, []string{`"emptied": `}},
@@ -385,6 +388,13 @@ func TestAProgramWithoutTheHostsPartsSaysSo(t *testing.T) {
 			s.Error(out)
 		}
 		s.want(cli.ExitDone, append([]string{"replan", "-scope", "north"}, yes...)...)
+		s.must(bare.Store.View(s.Context(), func(from driver.Reader) error {
+			said, err := audit.History(s.Context(), from, tenant, "automation_reconciliation", "replan\x1ftype \x1fsetting ", 2)
+			if len(said) != 1 || said[0].Action != "Replan" || said[0].Actor != "ann" || said[0].Reason != "why" {
+				s.Errorf("who asked for the re-plan, and why, is not in the audit: %v", said)
+			}
+			return err
+		}))
 		s.drain() // the host's Poller works the mark off
 		if all, err := s.reminders.Upkeep().Replans(s.Context(), tenant); err != nil || len(all) == 0 || slices.ContainsFunc(all, func(r automation.ReplanState) bool { return !r.Done }) {
 			s.Error(all, err)

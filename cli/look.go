@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/automation/settings"
 	"github.com/belfry-go/belfry/internal/erase"
 	"github.com/belfry-go/belfry/internal/forget"
+	"github.com/belfry-go/belfry/internal/once"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/unserved"
 	"github.com/belfry-go/belfry/notify"
@@ -43,7 +44,7 @@ var checkCommand = &command{
 	run: func(c *call, ctx context.Context) error {
 		n, err := c.checked(ctx)
 		if err != nil {
-			return &exit{ExitNeedsYou, err.Error()}
+			return err
 		}
 		fmt.Fprintf(c.out, "%s are as this program needs them\n", plural(n, "table"))
 		return nil
@@ -53,7 +54,7 @@ var checkCommand = &command{
 // checked compares the database with all tables that there are.
 func (c *call) checked(ctx context.Context) (tables int, err error) {
 	all := slices.Concat(driver.Schemas(), notify.Schemas(), gate.Schemas(), templates.Schemas(), automation.Schemas(), settings.Schemas(),
-		report.Schemas(), outbox.Schemas(), survey.Schemas(), forget.Schemas(), unserved.Schemas(), erase.Schemas())
+		report.Schemas(), outbox.Schemas(), survey.Schemas(), forget.Schemas(), unserved.Schemas(), erase.Schemas(), once.Schemas())
 	slices.SortFunc(all, func(a, b *driver.Schema) int { return strings.Compare(a.Name, b.Name) })
 	all = slices.CompactFunc(all, func(a, b *driver.Schema) bool { return a.Name == b.Name })
 	if db, ok := c.s.Store.(interface {

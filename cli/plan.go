@@ -40,12 +40,16 @@ types, work it off page by page, and -list says how far they are.`,
 func (c *call) replan(ctx context.Context) error {
 	f := &c.flags
 	what := automation.Replan{Scope: f.tenant(), Type: f.typ, Setting: f.setting, BusinessUnit: f.unit}
-	if _, err := f.by(); err != nil {
+	by, err := f.by()
+	if err != nil {
 		return err
 	}
 	if f.yes {
-		if err := c.s.Automation.Upkeep().Replan(ctx, what); err != nil {
+		if err := c.s.Automation.Support().Replan(ctx, what, by); err != nil {
 			return err
+		}
+		if f.json {
+			return encode(c.out, what)
 		}
 		fmt.Fprintf(c.out, "marked: %s; a Poller of the host's program plans it again\n", printable(what.String()))
 		return nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/storable"
@@ -174,11 +175,12 @@ func (e *deliveryEvent) unmatched(now time.Time) {
 // that it bounced, that its recipient complained or unsubscribed. It is written
 // once and kept as long as the message.
 type DeliveryFact struct {
-	Kind     channel.StatusKind // KindBounced, KindComplained or KindUnsubscribed
-	Provider string
-	Code     string // the provider's, if it gave one
-	Lasting  bool   // of a bounce: the address does not exist
-	On       time.Time
+	MessageID string
+	Kind      channel.StatusKind // KindBounced, KindComplained or KindUnsubscribed
+	Provider  string
+	Code      string // the provider's, if it gave one
+	Lasting   bool   // of a bounce: the address does not exist
+	On        time.Time
 }
 
 // factRow has the columns of a [DeliveryFact].
@@ -191,21 +193,29 @@ type factRow struct {
 }
 
 func (f *factRow) view() DeliveryFact {
-	return DeliveryFact{Kind: channel.StatusKind(f.Kind), Provider: f.Provider, Code: f.Code, Lasting: f.Lasting, On: f.On}
+	id, _, _ := strings.Cut(f.Key, "\x1f")
+	return DeliveryFact{MessageID: id, Kind: channel.StatusKind(f.Kind), Provider: f.Provider, Code: f.Code, Lasting: f.Lasting, On: f.On}
 }
 
 var deliveryFacts = driver.Define[factRow]("delivery_fact").Grows(driver.WithWork).
 	Kept("Retention.Messages", "as long as its message, so that a late callback has no consequences twice")
 
-// DeliveryFacts lists what was reported about a message of scope, by its
-// MessageID, in no promised order. A message of which nothing was reported, and
-// one of another scope, have none.
-func (n Support) DeliveryFacts(ctx context.Context, scope Scope, messageID string) ([]DeliveryFact, error) {
-	within, err := under(messageID)
-	if err != nil {
-		return nil, err
-	}
-	return all(ctx, n.core, deliveryFacts, scope, within, (*factRow).view)
+// DeliveryFacts lists what was reported about messages of scope, by their MessageIDs, in
+// no promised order, and at most a thousand of each. A message of which nothing was
+// reported, and one of another scope, have none.
+func (n Support) DeliveryFacts(ctx context.Context, scope Scope, messageIDs ...string) (out []DeliveryFact, err error) {
+	err = n.read(ctx, nil, func(from driver.Reader) error {
+		out = nil
+		found, err := deliveryFacts.FindUnder(ctx, from, scope, messageIDs, driver.Query{Limit: maxPage})
+		for _, id := range messageIDs {
+			for _, f := range found[id] {
+				out = append(out, f.view())
+			}
+			delete(found, id) // it may be named twice
+		}
+		return err
+	})
+	return out, err
 }
 
 // newFact is a fact that was not known before.

@@ -221,6 +221,22 @@ func (n Support) Messages(ctx context.Context, scope Scope, jobRowKey string, p 
 	return list(ctx, n.core, outgoingMessages, scope, p, within, (*messageRow).view)
 }
 
+// MessagesOfJobs reads the first messages of each of some jobs, by their row keys: at most
+// limit of each, which is 1 to 1000. Those of a hundred jobs are one statement.
+func (n Support) MessagesOfJobs(ctx context.Context, scope Scope, jobRowKeys []string, limit int) (out map[string][]OutgoingMessage, err error) {
+	err = n.read(ctx, nil, func(from driver.Reader) error {
+		found, err := outgoingMessages.FindUnder(ctx, from, scope, jobRowKeys, driver.Query{Limit: min(max(limit, 1), maxPage)})
+		out = make(map[string][]OutgoingMessage, len(found))
+		for key, rows := range found {
+			for _, m := range rows {
+				out[key] = append(out[key], m.view())
+			}
+		}
+		return err
+	})
+	return out, err
+}
+
 // MessagesByID lists the outgoing messages of a scope that are known by an id: a
 // MessageID, or what a provider's receipt said, the newest first and at most a hundred.
 func (n Support) MessagesByID(ctx context.Context, scope Scope, id string) (out []OutgoingMessage, err error) {

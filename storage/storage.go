@@ -93,6 +93,9 @@ var (
 	ErrUnavailable = driver.ErrUnavailable
 	// ErrBusy: a lock was not granted within the bound; nothing was written.
 	ErrBusy = driver.ErrBusy
+	// ErrSchema: the tables are not as this program needs them: migrations are missing, or
+	// something was changed beside them.
+	ErrSchema = driver.ErrSchema
 )
 
 // Errors with data.

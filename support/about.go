@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/erase"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
@@ -74,7 +75,8 @@ func (d *Desk) Search(ctx context.Context, scope Scope, text string, names bool)
 	if err := checkText(text); err != nil {
 		return nil, fmt.Errorf("support: Search: %w", err)
 	}
-	for _, look := range []func(context.Context, Scope, string) ([]Hit, error){d.byID, d.byRef, d.byAddress} {
+	f := finder{d.core}
+	for _, look := range []func(context.Context, Scope, string) ([]Hit, error){f.byID, f.byRef, f.byAddress} {
 		found, err := look(ctx, scope, text)
 		if err != nil {
 			return nil, fmt.Errorf("support: Search: %w", err)
@@ -84,7 +86,7 @@ func (d *Desk) Search(ctx context.Context, scope Scope, text string, names bool)
 	if names && d.o.Directory != nil {
 		people, err := d.o.Directory(ctx, scope, text)
 		if err != nil {
-			return nil, fmt.Errorf("support: Search: Directory: %w", err)
+			return nil, fmt.Errorf("support: Search: %w", &erase.HookError{Hook: "Directory", Err: err})
 		}
 		for _, p := range people {
 			hits = append(hits, Hit{About: About{Person: p.Ref}, Name: p.Name, What: "a person of that name"})
@@ -121,10 +123,13 @@ func checkText(text string) error {
 	return nil
 }
 
+// finder looks for what somebody has pasted.
+type finder struct{ *core }
+
 // byID finds a row by its key or id.
-func (d *Desk) byID(ctx context.Context, scope Scope, text string) (hits []Hit, err error) {
-	if d.o.Automation != nil {
-		e, err := d.o.Automation.Explain(ctx, scope, text)
+func (f finder) byID(ctx context.Context, scope Scope, text string) (hits []Hit, err error) {
+	if f.o.Automation != nil {
+		e, err := f.o.Automation.Explain(ctx, scope, text)
 		if err != nil {
 			return nil, err
 		}
@@ -132,8 +137,8 @@ func (d *Desk) byID(ctx context.Context, scope Scope, text string) (hits []Hit, 
 			hits = append(hits, Hit{About: About{Key: text}, What: "a reminder: " + e.Schedule.Type})
 		}
 	}
-	if d.o.Notify != nil {
-		messages, err := d.o.Notify.Support().MessagesByID(ctx, scope, text)
+	if f.o.Notify != nil {
+		messages, err := f.o.Notify.Support().MessagesByID(ctx, scope, text)
 		if err != nil {
 			return nil, err
 		}
@@ -141,8 +146,8 @@ func (d *Desk) byID(ctx context.Context, scope Scope, text string) (hits []Hit, 
 			hits = append(hits, Hit{About: About{MessageID: m.MessageID}, What: "a message: " + m.NotificationType + " by " + m.Channel})
 		}
 	}
-	if d.o.Survey != nil {
-		i, _, err := d.o.Survey.Support().Instance(ctx, scope, text)
+	if f.o.Survey != nil {
+		i, _, err := f.o.Survey.Support().Instance(ctx, scope, text)
 		if err == nil {
 			return append(hits, Hit{About: About{Key: text}, What: fmt.Sprintf("a link of survey %d", i.SurveyID)}), nil
 		}
@@ -154,25 +159,25 @@ func (d *Desk) byID(ctx context.Context, scope Scope, text string) (hits []Hit, 
 }
 
 // byRef finds a person of whom there is anything.
-func (d *Desk) byRef(ctx context.Context, scope Scope, text string) ([]Hit, error) {
+func (f finder) byRef(ctx context.Context, scope Scope, text string) ([]Hit, error) {
 	hit := []Hit{{About: About{Person: text}, What: "a person"}}
 	one := storage.Page{Limit: 1}
-	if d.o.Automation != nil {
+	if f.o.Automation != nil {
 		for _, coming := range []bool{false, true} {
-			rows, _, err := d.o.Automation.Support().Schedules(ctx, scope, automation.Subject{Person: text}, d.now(), coming, one)
+			rows, _, err := f.o.Automation.Support().Schedules(ctx, scope, automation.Subject{Person: text}, f.now(), coming, one)
 			if err != nil || len(rows) > 0 {
 				return hit, err
 			}
 		}
 	}
-	if d.o.Notify != nil {
-		rows, _, err := d.o.Notify.Support().MessagesOf(ctx, scope, notify.Recipient{Ref: text}, one)
+	if f.o.Notify != nil {
+		rows, _, err := f.o.Notify.Support().MessagesOf(ctx, scope, notify.Recipient{Ref: text}, one)
 		if err != nil || len(rows) > 0 {
 			return hit, err
 		}
 	}
-	if d.o.Survey != nil {
-		rows, _, err := d.o.Survey.Support().Instances(ctx, scope, survey.Selection{CustomerRef: text}, one)
+	if f.o.Survey != nil {
+		rows, _, err := f.o.Survey.Support().Instances(ctx, scope, survey.Selection{CustomerRef: text}, one)
 		if err != nil || len(rows) > 0 {
 			return hit, err
 		}
@@ -193,8 +198,8 @@ func methodsOf(text string) []string {
 
 // byAddress finds what went to an address and names nobody. One of which nothing can be
 // made is no address.
-func (d *Desk) byAddress(ctx context.Context, scope Scope, text string) (hits []Hit, err error) {
-	if d.o.Notify == nil {
+func (f finder) byAddress(ctx context.Context, scope Scope, text string) (hits []Hit, err error) {
+	if f.o.Notify == nil {
 		return nil, nil
 	}
 	for _, method := range methodsOf(text) {
@@ -202,7 +207,7 @@ func (d *Desk) byAddress(ctx context.Context, scope Scope, text string) (hits []
 		if _, err := channel.NormaliseAddress(method, at.Address); err != nil {
 			continue
 		}
-		rows, _, err := d.o.Notify.Support().MessagesOf(ctx, scope, notify.Recipient{Channel: method, Address: at.Address}, storage.Page{Limit: 1})
+		rows, _, err := f.o.Notify.Support().MessagesOf(ctx, scope, notify.Recipient{Channel: method, Address: at.Address}, storage.Page{Limit: 1})
 		if err != nil {
 			return nil, err
 		}

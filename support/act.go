@@ -114,12 +114,13 @@ func (d *Desk) Act(ctx context.Context, scope Scope, o Order) ([]Acted, error) {
 	deeds := make([]deed, len(o.Targets))
 	for i, t := range o.Targets {
 		var err error
-		if deeds[i], err = d.deed(scope, o, t); err != nil {
+		if deeds[i], err = (planner{d.core}).deed(scope, o, t); err != nil {
 			return nil, fmt.Errorf("support: Act: %w: target %d: %w", ErrOrder, i+1, err)
 		}
 	}
 	as := o.request(scope)
-	said, err := d.said(ctx, as)
+	doer := doer{d.core}
+	said, err := doer.said(ctx, as)
 	if err != nil {
 		return nil, fmt.Errorf("support: Act: %w", err)
 	}
@@ -127,7 +128,7 @@ func (d *Desk) Act(ctx context.Context, scope Scope, o Order) ([]Acted, error) {
 	for i, t := range o.Targets {
 		a, known := said[i]
 		if !known {
-			if a, err = d.act(ctx, as.At(i), o, deeds[i]); err != nil {
+			if a, err = doer.act(ctx, as.At(i), o, deeds[i]); err != nil {
 				return out[:i], fmt.Errorf("support: Act: %w", err)
 			}
 		}
@@ -140,8 +141,11 @@ func (d *Desk) Act(ctx context.Context, scope Scope, o Order) ([]Acted, error) {
 	return out, nil
 }
 
+// doer does deeds, and knows what was answered.
+type doer struct{ *core }
+
 // act does one deed, and keeps the answer with it.
-func (d *Desk) act(ctx context.Context, as once.Place, o Order, do deed) (a Acted, err error) {
+func (d doer) act(ctx context.Context, as once.Place, o Order, do deed) (a Acted, err error) {
 	var what did
 	begin := d.o.Store.InTx
 	if o.Action == Erase { // it has transactions of its own, and may be repeated

@@ -30,8 +30,11 @@ func sends(text string) did { return did{text, 1} }
 
 func says(text string) did { return did{text, 0} }
 
+// planner makes deeds of orders.
+type planner struct{ *core }
+
 // take is what an action is to a row of a kind.
-type take func(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, key string) (did, error)
+type take func(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (did, error)
 
 // takes are the actions that rows of each kind know.
 var takes = map[Kind]map[Action]take{
@@ -74,7 +77,7 @@ var takes = map[Kind]map[Action]take{
 }
 
 // serves reports whether the desk has the domain of a kind.
-func (d *Desk) serves(k Kind) bool {
+func (d planner) serves(k Kind) bool {
 	switch k {
 	case KindReminder:
 		return d.o.Automation != nil
@@ -89,7 +92,7 @@ func (d *Desk) serves(k Kind) bool {
 }
 
 // deed is what an order does to a target.
-func (d *Desk) deed(scope Scope, o Order, t Target) (deed, error) {
+func (d planner) deed(scope Scope, o Order, t Target) (deed, error) {
 	if t.Kind == "" {
 		return d.ofPart(scope, o, t.Part)
 	}
@@ -109,7 +112,7 @@ func (d *Desk) deed(scope Scope, o Order, t Target) (deed, error) {
 }
 
 func reminding(do func(automation.Support, context.Context, Scope, string, By) error) take {
-	return func(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
+	return func(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
 		bound := d.o.Automation.WithTx(tx)
 		if err := do(bound.Support(), ctx, scope, key, o.By); err != nil || !o.DryRun {
 			return did{}, err
@@ -131,7 +134,7 @@ func reminding(do func(automation.Support, context.Context, Scope, string, By) e
 	}
 }
 
-func rerun(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
+func rerun(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
 	got, err := d.o.Automation.WithTx(tx).Support().Rerun(ctx, scope, key, o.By)
 	if err == nil && got.Outcome != storage.Created {
 		return did{}, fmt.Errorf("%w: Rerun: it was done once more already", automation.ErrActionRefused)
@@ -140,13 +143,13 @@ func rerun(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, ke
 }
 
 func linking(do func(survey.Support, context.Context, Scope, string, By) error, what did) take {
-	return func(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, publicID string) (did, error) {
+	return func(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, publicID string) (did, error) {
 		return what, do(d.o.Survey.WithTx(tx).Support(), ctx, scope, publicID, o.By)
 	}
 }
 
 // settle is Release of a link in doubt, which takes the send for made, or Retry.
-func settle(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, publicID string) (did, error) {
+func settle(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, publicID string) (did, error) {
 	bound := d.o.Survey.WithTx(tx).Support()
 	i, _, err := bound.Instance(ctx, scope, publicID)
 	switch {
@@ -161,24 +164,24 @@ func settle(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, p
 }
 
 func releasing(a notify.Artifact, what did) take {
-	return func(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
+	return func(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
 		return what, d.o.Notify.WithTx(tx).Support().Release(ctx, scope, a, key, o.By)
 	}
 }
 
 func cancelling(a notify.Artifact, what did) take {
-	return func(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
+	return func(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
 		return what, d.o.Notify.WithTx(tx).Support().Cancel(ctx, scope, a, key, o.By)
 	}
 }
 
 func campaign(do func(notify.Campaigns, context.Context, Scope, string, By) error, what did) take {
-	return func(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, guid string) (did, error) {
+	return func(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, guid string) (did, error) {
 		return what, do(d.o.Notify.WithTx(tx).Campaigns(), ctx, scope, guid, o.By)
 	}
 }
 
-func again(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
+func again(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
 	got, err := d.o.Notify.WithTx(tx).Support().Retry(ctx, scope, key, o.By)
 	if got.Refusal != "" {
 		return says("sends nothing: " + got.Refusal), err
@@ -186,7 +189,7 @@ func again(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, ke
 	return sends("sends 1 message, if its gates let it through"), err
 }
 
-func resolve(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
+func resolve(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
 	what := says("sends nothing")
 	if o.Decision == notify.DecideSendAgain {
 		what = sends("sends 1 message")
@@ -195,18 +198,18 @@ func resolve(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, 
 }
 
 func subscription(do func(*report.Service, context.Context, Scope, string, By) error, what did) take {
-	return func(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, guid string) (did, error) {
+	return func(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, guid string) (did, error) {
 		return what, do(d.o.Reports.WithTx(tx), ctx, scope, guid, o.By)
 	}
 }
 
-func runNow(ctx context.Context, d *Desk, tx storage.Tx, scope Scope, o Order, guid string) (did, error) {
+func runNow(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, guid string) (did, error) {
 	_, err := d.o.Reports.WithTx(tx).RunNow(ctx, scope, guid, "", o.By)
 	return says("builds it, and sends it to its recipients"), err
 }
 
 // ofPart is what an order does to a part of the work.
-func (d *Desk) ofPart(scope Scope, o Order, p Part) (deed, error) {
+func (d planner) ofPart(scope Scope, o Order, p Part) (deed, error) {
 	o.By = o.by()
 	only := p
 	switch o.Action {
@@ -231,7 +234,7 @@ func (d *Desk) ofPart(scope Scope, o Order, p Part) (deed, error) {
 	return nil, errTarget
 }
 
-func (d *Desk) replanning(what automation.Replan, o Order) deed {
+func (d planner) replanning(what automation.Replan, o Order) deed {
 	return func(ctx context.Context, tx storage.Tx) (did, error) {
 		bound := d.o.Automation.WithTx(tx)
 		if !o.DryRun {
@@ -249,7 +252,7 @@ func (d *Desk) replanning(what automation.Replan, o Order) deed {
 	}
 }
 
-func (d *Desk) replaying(scope Scope, o Order, p Part) (deed, error) {
+func (d planner) replaying(scope Scope, o Order, p Part) (deed, error) {
 	var replay func(tx storage.Tx) func(context.Context, Scope, string, By, *automation.ActionOptions) (int, error)
 	switch {
 	case p.Domain == "notify" && d.o.Notify != nil:
@@ -273,7 +276,7 @@ func (d *Desk) replaying(scope Scope, o Order, p Part) (deed, error) {
 }
 
 // pausing begins or ends a pause.
-func (d *Desk) pausing(scope Scope, o Order, p Part) (deed, error) {
+func (d planner) pausing(scope Scope, o Order, p Part) (deed, error) {
 	if p.Everywhere {
 		scope = ""
 	}
@@ -312,7 +315,7 @@ type Privacy interface {
 
 // erasing removes what is known of a person, page by page, in transactions of its own: it
 // is its own remedy when it is repeated.
-func (d *Desk) erasing(scope Scope, o Order, ref string) (deed, error) {
+func (d planner) erasing(scope Scope, o Order, ref string) (deed, error) {
 	who := erase.Person{Ref: ref}
 	for _, a := range o.Addresses {
 		who.Addresses = append(who.Addresses, erase.Address{Method: a.Method, Address: a.Address})

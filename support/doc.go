@@ -42,7 +42,8 @@ type Options struct {
 	Privacy Privacy
 
 	// Directory finds people by what somebody types, such as a name, in at most as many
-	// answers as a person reads; nil: nobody is found by name.
+	// answers as a person reads; nil: nobody is found by name. The text of its error, and of
+	// that of Entities, is shown nowhere, since it may be personal.
 	Directory func(ctx context.Context, scope Scope, text string) ([]Person, error)
 	// Entities names what a person's reminders are about, where candidates do not say
 	// their Person: the certificates of an employee. At most MaxEntities are asked about.
@@ -60,22 +61,30 @@ type Person struct {
 }
 
 // Desk answers a support desk. Its methods may be called from any number of goroutines.
-type Desk struct{ o Options }
+type Desk struct{ *core }
+
+// core is what a desk and its parts stand on: a teller of stories, a lister, a planner of
+// deeds and the like, each with the methods of its subject.
+type core struct{ o Options }
 
 // New makes a desk. It panics without a store.
 func New(o Options) *Desk {
 	if o.Store == nil {
 		panic("support: New needs a store")
 	}
-	return &Desk{o}
+	return &Desk{&core{o}}
 }
 
-func (d *Desk) now() time.Time { return driver.Now(d.o.Store) }
+func (c *core) now() time.Time { return driver.Now(c.o.Store) }
 
 // Health is what the domains say of their work, each that there is.
 func (d *Desk) Health(ctx context.Context, reach storage.Reach) ([]DomainHealth, error) {
+	return d.health(ctx, reach)
+}
+
+func (c *core) health(ctx context.Context, reach storage.Reach) ([]DomainHealth, error) {
 	var out []DomainHealth
-	for _, of := range d.domains() {
+	for _, of := range c.domains() {
 		h, err := of.health(ctx, reach)
 		if err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/survey"
 )
 
 // Kind is the sort of row that an [Entry] is about.
@@ -78,6 +79,7 @@ type Entry struct {
 	Address    string            // personal
 	Name       string            // personal
 	Subject    string            // personal: of a message
+	Text, HTML string            // personal: what a message says, of one that was asked for alone
 	Detail     string            // personal: the last error, or what a person wrote
 	// Messages are those that a reminder led to, at most MaxMessages, and More says that
 	// there are others.
@@ -87,7 +89,7 @@ type Entry struct {
 	Steps []Step
 
 	schedule *automation.Schedule // of a reminder
-	audited  []Step               // what the audit knows
+	link     *survey.Instance     // of a link
 	twin     bool                 // another list has it too
 	job      string               // whose message it is
 	bounced  bool                 // its provider says that it came back

@@ -2,7 +2,6 @@ package support
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -13,79 +12,170 @@ import (
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey"
 )
 
 // maxSteps is how much of the audit of a row is told.
 const maxSteps = 50
 
-// tables are where the audit knows rows of each kind.
-var tables = map[Kind]string{
-	KindReminder: "automation_scheduler", KindMessage: "outgoing_message", KindJob: "notification_job",
-	KindSchedule: "notification_scheduler", KindCampaign: "messaging_job",
+// row is where the audit knows the row of an entry; the zero value: nowhere.
+func (e *Entry) row() audit.Row {
+	switch e.Kind {
+	case KindReminder:
+		return audit.Row{Subject: "automation_scheduler", Key: e.Key}
+	case KindMessage:
+		return audit.Row{Subject: "outgoing_message", Key: e.Key}
+	case KindJob:
+		return audit.Row{Subject: "notification_job", Key: e.Key}
+	case KindSchedule:
+		return audit.Row{Subject: "notification_scheduler", Key: e.Key}
+	case KindCampaign:
+		return audit.Row{Subject: "messaging_job", Key: e.Key}
+	case KindLink:
+		return audit.Row{Subject: "survey_instance", Key: e.link.Key}
+	}
+	return audit.Row{}
 }
 
-// fill reads what happened to the rows of a page: who did what, what a reminder led to,
-// what a provider said, and the sends of a link. person's messages are told first.
-func (d *Desk) fill(ctx context.Context, scope Scope, person string, page []Entry) error {
-	if err := d.audited(ctx, scope, page); err != nil {
+// filler adds to rows what happened to them.
+type filler struct{ *core }
+
+// fill reads what happened to the rows of a page, each sort of it for all of them at once:
+// who did what, what a reminder led to, what a provider said, and the sends of a link.
+// person's messages are told first.
+func (f filler) fill(ctx context.Context, scope Scope, person string, page []Entry) error {
+	if err := f.audited(ctx, scope, page); err != nil {
+		return err
+	}
+	led, err := f.messages(ctx, scope, page)
+	if err != nil {
+		return err
+	}
+	facts, err := f.facts(ctx, scope, page)
+	if err != nil {
+		return err
+	}
+	log, err := f.deliveries(ctx, scope, page)
+	if err != nil {
 		return err
 	}
 	for i := range page {
 		e := &page[i]
-		var err error
 		switch e.Kind {
 		case KindReminder:
-			err = d.led(ctx, scope, person, e)
+			if err := f.led(ctx, scope, person, e, led); err != nil {
+				return err
+			}
 		case KindMessage:
-			err = d.reported(ctx, scope, e)
+			e.reported(facts[e.MessageID])
 		case KindLink:
-			err = d.sends(ctx, scope, e)
-		}
-		if err != nil {
-			return err
+			e.sends(log[e.Key])
 		}
 		slices.SortStableFunc(e.Steps, func(a, b Step) int { return a.On.Compare(b.On) })
 	}
 	return nil
 }
 
-// audited adds who did what, beside the usual way, in one view.
-func (d *Desk) audited(ctx context.Context, scope Scope, page []Entry) error {
-	return d.o.Store.View(ctx, func(from driver.Reader) error {
-		for i := range page {
-			e := &page[i]
-			e.audited = nil // the view may run again
-			if tables[e.Kind] == "" {
-				continue
-			}
-			entries, err := audit.History(ctx, from, scope, tables[e.Kind], e.Key, maxSteps)
-			if err != nil {
-				return err
-			}
-			for _, a := range entries {
-				step := Step{On: a.On, What: a.Action, Actor: a.Actor, Detail: a.Reason}
-				if a.From != a.To && a.From != "" {
-					step.What += ": " + a.From + " to " + a.To
-				}
-				e.audited = append(e.audited, step)
-			}
+// audited adds who did what, beside the usual way.
+func (f filler) audited(ctx context.Context, scope Scope, page []Entry) error {
+	var rows []audit.Row
+	for i := range page {
+		if row := page[i].row(); row != (audit.Row{}) {
+			rows = append(rows, row)
 		}
-		return nil
+	}
+	var told map[audit.Row][]*audit.Entry
+	err := f.o.Store.View(ctx, func(from driver.Reader) (err error) {
+		told, err = audit.Histories(ctx, from, scope, rows, maxSteps)
+		return err
 	})
+	for i := range page {
+		for _, a := range told[page[i].row()] {
+			step := Step{On: a.On, What: a.Action, Actor: a.Actor, Detail: a.Reason}
+			if a.From != a.To && a.From != "" {
+				step.What += ": " + a.From + " to " + a.To
+			}
+			page[i].Steps = append(page[i].Steps, step)
+		}
+	}
+	return err
+}
+
+// messages are what the reminders of a page led to, by their jobs, and one more of each than
+// is told.
+func (f filler) messages(ctx context.Context, scope Scope, page []Entry) (map[string][]notify.OutgoingMessage, error) {
+	var jobs []string
+	for i := range page {
+		job, err := page[i].ledTo()
+		if err != nil {
+			return nil, err
+		}
+		if job != "" {
+			jobs = append(jobs, job)
+		}
+	}
+	if len(jobs) == 0 || f.o.Notify == nil {
+		return nil, nil
+	}
+	return f.o.Notify.Support().MessagesOfJobs(ctx, scope, jobs, MaxMessages+1)
+}
+
+// ledTo is the row key of the job that a reminder led to; empty: to none.
+func (e *Entry) ledTo() (string, error) {
+	if e.Kind != KindReminder || e.Status != automation.StatusCompleted {
+		return "", nil
+	}
+	led, err := e.schedule.Dispatched()
+	return led.Notification.RowKey, err
+}
+
+// facts are what providers said of the messages of a page beside their status.
+func (f filler) facts(ctx context.Context, scope Scope, page []Entry) (map[string][]notify.DeliveryFact, error) {
+	var ids []string
+	for _, e := range page {
+		if e.Kind == KindMessage {
+			ids = append(ids, e.MessageID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	all, err := f.o.Notify.Support().DeliveryFacts(ctx, scope, ids...)
+	out := map[string][]notify.DeliveryFact{}
+	for _, fact := range all {
+		out[fact.MessageID] = append(out[fact.MessageID], fact)
+	}
+	return out, err
+}
+
+// deliveries are the sends of the links of a page.
+func (f filler) deliveries(ctx context.Context, scope Scope, page []Entry) (map[string][]survey.Delivery, error) {
+	var ids []string
+	for _, e := range page {
+		if e.Kind == KindLink {
+			ids = append(ids, e.Key)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return f.o.Survey.Support().Deliveries(ctx, scope, ids...)
 }
 
 // led says what a reminder led to, and what became of that.
-func (d *Desk) led(ctx context.Context, scope Scope, person string, e *Entry) error {
-	e.Steps = append(e.Steps, e.audited...)
-	if e.Status != automation.StatusCompleted || d.o.Notify == nil {
+func (f filler) led(ctx context.Context, scope Scope, person string, e *Entry, of map[string][]notify.OutgoingMessage) error {
+	if e.Status != automation.StatusCompleted || f.o.Notify == nil {
 		return nil
 	}
 	row := e.schedule
-	messages, next, err := d.messagesOf(ctx, scope, row, storage.Page{Limit: MaxMessages})
+	job, err := e.ledTo()
 	if err != nil {
 		return err
 	}
-	e.More = next != ""
+	messages := of[job]
+	if e.More = len(messages) > MaxMessages; e.More {
+		messages = messages[:MaxMessages]
+	}
 	for i := range messages {
 		e.Messages = append(e.Messages, stateOf(&messages[i]))
 	}
@@ -100,19 +190,19 @@ func (d *Desk) led(ctx context.Context, scope Scope, person string, e *Entry) er
 	})
 	e.Steps = append(e.Steps, Step{On: row.EndedOn, What: "its moment came, and delivery was queued"})
 	if len(messages) == 0 {
-		return d.unmade(ctx, scope, person, row, e)
+		return f.unmade(ctx, scope, person, row, e)
 	}
 	e.judge(person)
 	return nil
 }
 
 // messagesOf are the messages that a reminder led to.
-func (d *Desk) messagesOf(ctx context.Context, scope Scope, s *automation.Schedule, p storage.Page) ([]notify.OutgoingMessage, string, error) {
+func (c *core) messagesOf(ctx context.Context, scope Scope, s *automation.Schedule, p storage.Page) ([]notify.OutgoingMessage, string, error) {
 	led, err := s.Dispatched()
-	if err != nil || led.Notification.IsZero() || d.o.Notify == nil {
+	if err != nil || led.Notification.IsZero() || c.o.Notify == nil {
 		return nil, "", err
 	}
-	return d.o.Notify.Support().Messages(ctx, scope, led.Notification.RowKey, p)
+	return c.o.Notify.Support().Messages(ctx, scope, led.Notification.RowKey, p)
 }
 
 // judge gives a reminder the outcome of its messages: of the person's own, if there are
@@ -134,7 +224,7 @@ func (e *Entry) judge(person string) {
 }
 
 // unmade says why a reminder that is completed has led to no message.
-func (d *Desk) unmade(ctx context.Context, scope Scope, person string, row *automation.Schedule, e *Entry) error {
+func (f filler) unmade(ctx context.Context, scope Scope, person string, row *automation.Schedule, e *Entry) error {
 	led, err := row.Dispatched()
 	if err != nil {
 		return fmt.Errorf("what %s led to: %w", e.Kind, err)
@@ -143,7 +233,7 @@ func (d *Desk) unmade(ctx context.Context, scope Scope, person string, row *auto
 		e.Outcome, e.What = Sent, e.title()+": done" // a host's own handler did it
 		return nil
 	}
-	t, err := d.o.Notify.Trace(ctx, scope, led.Notification)
+	t, err := f.o.Notify.Trace(ctx, scope, led.Notification)
 	if err != nil {
 		return err
 	}
@@ -156,7 +246,7 @@ func (d *Desk) unmade(ctx context.Context, scope Scope, person string, row *auto
 		e.settle()
 		e.What = e.title() + ": in the inbox"
 	case t.Job != nil && (t.Job.IsOnSupportHold || !t.Job.EndedOn.IsZero()):
-		of := d.job(t.Job)
+		of := jobEntry(t.Job)
 		if of.Outcome == Sent { // its messages have been forgotten
 			e.Outcome, e.What = Sent, e.title()+": its messages were made, and forgotten since"
 			return nil
@@ -164,7 +254,7 @@ func (d *Desk) unmade(ctx context.Context, scope Scope, person string, row *auto
 		e.Outcome, e.Reason = of.Outcome, of.Reason
 		e.settle()
 	case len(t.Schedules) > 0 && (t.Schedules[0].IsOnSupportHold || !t.Schedules[0].EndedOn.IsZero()) && t.Schedules[0].Status != notify.StatusDispatched:
-		of := d.schedule(&t.Schedules[0])
+		of := scheduleEntry(&t.Schedules[0])
 		e.Outcome, e.Reason = of.Outcome, of.Reason
 		e.settle()
 	default:
@@ -191,9 +281,7 @@ func (e *Entry) digested(person string, all []notify.InDigest) {
 }
 
 // reported adds what a provider said of a message beside its status.
-func (d *Desk) reported(ctx context.Context, scope Scope, e *Entry) error {
-	e.Steps = append(e.Steps, e.audited...)
-	facts, err := d.o.Notify.Support().DeliveryFacts(ctx, scope, e.MessageID)
+func (e *Entry) reported(facts []notify.DeliveryFact) {
 	for _, f := range facts {
 		what := fmt.Sprintf("%s says: %s", f.Provider, f.Kind)
 		if f.Lasting {
@@ -204,34 +292,22 @@ func (d *Desk) reported(ctx context.Context, scope Scope, e *Entry) error {
 			e.Outcome, e.Reason, e.bounced, e.What = Failed, f.Code, true, e.title()+": it came back"
 		}
 	}
-	return err
 }
 
 // sends adds the log of a link.
-func (d *Desk) sends(ctx context.Context, scope Scope, e *Entry) error {
-	told, err := d.o.Survey.Support().Explain(ctx, scope, e.Key)
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil // it went meanwhile
-	}
-	if err != nil {
-		return err
-	}
-	i := told.Instance
+func (e *Entry) sends(log []survey.Delivery) {
+	i := e.link
 	e.Steps = append(e.Steps, Step{On: i.CreatedOn, What: "made"})
-	for _, s := range told.Deliveries {
+	for _, s := range log {
 		what := "send"
 		if s.Ordinal > 0 {
 			what = fmt.Sprintf("reminder %d", s.Ordinal)
 		}
 		e.Steps = append(e.Steps, Step{On: s.On, What: fmt.Sprintf("%s by %s: %s", what, s.Channel, s.Status), Reason: s.ReasonCode})
 	}
-	for _, a := range told.Actions {
-		e.Steps = append(e.Steps, Step{On: a.On, What: a.Action, Actor: a.By.Actor, Detail: a.By.Reason})
-	}
 	for _, s := range []Step{{On: i.OpenedOn, What: "opened"}, {On: i.CompletedOn, What: "answered"}, {On: i.DeletedOn, What: "deleted"}} {
 		if !s.On.IsZero() {
 			e.Steps = append(e.Steps, s)
 		}
 	}
-	return nil
 }

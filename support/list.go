@@ -24,6 +24,7 @@ type List string
 
 // The lists. Where nothing else is said they are in the order of keys.
 const (
+	Reminders   List = "reminders"
 	Messages    List = "messages"
 	Campaigns   List = "campaigns"
 	Links       List = "links"
@@ -42,7 +43,7 @@ const (
 
 // Lists are all of them.
 func Lists() []List {
-	return []List{Messages, Campaigns, Links, Reports, Runs, Holds, Doubts, DeadLetters, Unserved, Conflicts, Replans, Pauses, Erasures, Audit}
+	return []List{Reminders, Messages, Campaigns, Links, Reports, Runs, Holds, Doubts, DeadLetters, Unserved, Conflicts, Replans, Pauses, Erasures, Audit}
 }
 
 // reader reads a page of a list.
@@ -56,7 +57,7 @@ func (d *Desk) List(ctx context.Context, scope Scope, of List, p storage.Page) (
 		return nil, "", fmt.Errorf("support: List: %w: there is no list %.40q", ErrAbout, string(of))
 	}
 	p.Limit = cmp.Or(max(p.Limit, 0), DefaultPage)
-	read := d.list(scope, of)
+	read := lister{d.core}.list(scope, of)
 	if read == nil {
 		return nil, "", nil
 	}
@@ -67,81 +68,89 @@ func (d *Desk) List(ctx context.Context, scope Scope, of List, p storage.Page) (
 	return out, next, nil
 }
 
+// lister reads lists.
+type lister struct{ *core }
+
 // list is how a list is read; nil: it is empty.
-func (d *Desk) list(scope Scope, of List) reader {
+func (l lister) list(scope Scope, of List) reader {
 	switch of {
 	case Holds:
-		return d.causes(scope, NeedHold)
+		return l.causes(scope, NeedHold)
 	case Doubts:
-		return d.causes(scope, NeedDoubt)
+		return l.causes(scope, NeedDoubt)
 	case DeadLetters:
-		return d.causes(scope, NeedDead)
+		return l.causes(scope, NeedDead)
 	case Unserved:
-		return d.causes(scope, NeedUnserved)
+		return l.causes(scope, NeedUnserved)
 	case Pauses:
-		return d.pauses(scope)
+		return l.pauses(scope)
 	case Erasures:
-		return viewed(d, scope, erase.List, d.erasure)
+		return viewed(l.core, scope, erase.List, erasureEntry)
 	case Audit:
-		return viewed(d, scope, audit.Newest, d.deedOf)
+		return viewed(l.core, scope, audit.Newest, auditEntry)
 	case Links:
-		if d.o.Survey != nil {
+		if l.o.Survey != nil {
 			return paged(func(ctx context.Context, p storage.Page) ([]survey.Instance, string, error) {
-				return d.o.Survey.Support().Instances(ctx, scope, survey.Selection{All: true}, p)
-			}, d.link)
+				return l.o.Survey.Support().Instances(ctx, scope, survey.Selection{All: true}, p)
+			}, linkEntry)
 		}
 	case Reports:
-		if d.o.Reports != nil {
+		if l.o.Reports != nil {
 			return paged(func(ctx context.Context, p storage.Page) ([]report.Subscription, string, error) {
-				return d.o.Reports.Subscriptions(ctx, scope, p)
-			}, d.subscribed)
+				return l.o.Reports.Subscriptions(ctx, scope, p)
+			}, reportEntry)
 		}
-	case Runs, Replans:
-		if d.o.Automation != nil {
-			return d.planned(scope, of)
+	case Reminders, Runs, Replans:
+		if l.o.Automation != nil {
+			return l.planned(scope, of)
 		}
 	default:
-		if d.o.Notify != nil {
-			return d.sent(scope, of)
+		if l.o.Notify != nil {
+			return l.sent(scope, of)
 		}
 	}
 	return nil
 }
 
 // planned are the lists of package automation.
-func (d *Desk) planned(scope Scope, of List) reader {
-	if of == Runs {
+func (l lister) planned(scope Scope, of List) reader {
+	switch of {
+	case Reminders:
 		return paged(func(ctx context.Context, p storage.Page) ([]automation.Schedule, string, error) {
-			return d.o.Automation.Support().ReportRuns(ctx, scope, automation.ReportRuns{Page: p})
-		}, d.reminder)
+			return l.o.Automation.Support().AllSchedules(ctx, scope, p)
+		}, l.reminder)
+	case Runs:
+		return paged(func(ctx context.Context, p storage.Page) ([]automation.Schedule, string, error) {
+			return l.o.Automation.Support().ReportRuns(ctx, scope, automation.ReportRuns{Page: p})
+		}, l.reminder)
 	}
 	return paged(func(ctx context.Context, _ storage.Page) ([]automation.ReplanState, string, error) {
-		all, err := d.o.Automation.Upkeep().Replans(ctx, scope)
+		all, err := l.o.Automation.Upkeep().Replans(ctx, scope)
 		return all, "", err
-	}, d.replan)
+	}, replanEntry)
 }
 
 // sent are the lists of package notify.
-func (d *Desk) sent(scope Scope, of List) reader {
+func (l lister) sent(scope Scope, of List) reader {
 	switch of {
 	case Messages:
 		return paged(func(ctx context.Context, p storage.Page) ([]notify.OutgoingMessage, string, error) {
-			return d.o.Notify.Support().AllMessages(ctx, scope, p)
-		}, d.message)
+			return l.o.Notify.Support().AllMessages(ctx, scope, p)
+		}, messageEntry)
 	case Campaigns:
 		return paged(func(ctx context.Context, p storage.Page) ([]notify.MessagingJob, string, error) {
-			return d.o.Notify.Campaigns().List(ctx, scope, p)
-		}, d.campaign)
+			return l.o.Notify.Campaigns().List(ctx, scope, p)
+		}, campaignEntry)
 	}
 	return paged(func(ctx context.Context, p storage.Page) ([]notify.Conflict, string, error) {
-		return d.o.Notify.Support().Conflicts(ctx, scope, p)
-	}, d.conflict)
+		return l.o.Notify.Support().Conflicts(ctx, scope, p)
+	}, conflictEntry)
 }
 
 // viewed reads a page of rows in a view.
-func viewed[R any](d *Desk, scope Scope, list func(context.Context, driver.Reader, storage.Scope, storage.Page) ([]R, string, error), tell func(*R) Entry) reader {
+func viewed[R any](c *core, scope Scope, list func(context.Context, driver.Reader, storage.Scope, storage.Page) ([]R, string, error), tell func(*R) Entry) reader {
 	return paged(func(ctx context.Context, p storage.Page) (rows []R, next string, err error) {
-		err = d.o.Store.View(ctx, func(from driver.Reader) (err error) {
+		err = c.o.Store.View(ctx, func(from driver.Reader) (err error) {
 			rows, next, err = list(ctx, from, scope, p)
 			return err
 		})
@@ -162,7 +171,7 @@ func (c cause) compare(o cause) int {
 }
 
 // causes reads the rows of all causes of a kind, one cause after the other.
-func (d *Desk) causes(scope Scope, kind NeedKind) reader {
+func (l lister) causes(scope Scope, kind NeedKind) reader {
 	return func(ctx context.Context, p storage.Page) (out []Entry, next string, err error) {
 		var at cause
 		if p.After != "" {
@@ -171,7 +180,7 @@ func (d *Desk) causes(scope Scope, kind NeedKind) reader {
 				return nil, "", fmt.Errorf("%w: of a list", storage.ErrPage)
 			}
 		}
-		needs, err := d.Needs(ctx, storage.Within(scope))
+		needs, err := l.needs(ctx, storage.Within(scope))
 		if err != nil {
 			return nil, "", err
 		}
@@ -179,7 +188,7 @@ func (d *Desk) causes(scope Scope, kind NeedKind) reader {
 		of := map[cause]Need{}
 		for _, n := range needs {
 			c := cause{Table: n.Table, Reason: n.Reason, Name: n.Name}
-			if n.Kind == kind && d.waiting(scope, n) != nil && c.compare(at) >= 0 {
+			if n.Kind == kind && l.waiting(scope, n) != nil && c.compare(at) >= 0 {
 				all, of[c] = append(all, c), n
 			}
 		}
@@ -192,7 +201,7 @@ func (d *Desk) causes(scope Scope, kind NeedKind) reader {
 			if page.Limit == 0 {
 				return out, c.String(), nil
 			}
-			rows, after, err := d.waiting(scope, of[c])(ctx, page)
+			rows, after, err := l.waiting(scope, of[c])(ctx, page)
 			if err != nil {
 				return nil, "", err
 			}
@@ -214,10 +223,10 @@ func (c cause) String() string {
 }
 
 // pauses are what is paused, and what is out.
-func (d *Desk) pauses(scope Scope) reader {
+func (l lister) pauses(scope Scope) reader {
 	return func(ctx context.Context, _ storage.Page) (out []Entry, _ string, err error) {
-		if d.o.Automation != nil {
-			all, err := d.o.Automation.Support().Pauses(ctx, scope)
+		if l.o.Automation != nil {
+			all, err := l.o.Automation.Support().Pauses(ctx, scope)
 			if err != nil {
 				return nil, "", err
 			}
@@ -225,17 +234,17 @@ func (d *Desk) pauses(scope Scope) reader {
 				out = append(out, paused(Part{Domain: "automation", Type: p.Type, Everywhere: p.Everywhere}, p.Since, p.Until, p.By))
 			}
 		}
-		if d.o.Notify == nil {
+		if l.o.Notify == nil {
 			return out, "", nil
 		}
-		all, err := d.o.Notify.Support().Pauses(ctx, scope)
+		all, err := l.o.Notify.Support().Pauses(ctx, scope)
 		if err != nil {
 			return nil, "", err
 		}
 		for _, p := range all {
 			out = append(out, paused(Part{Domain: "notify", Type: p.Type, Channel: p.Channel, Everywhere: p.Everywhere}, p.Since, p.Until, p.By))
 		}
-		outages, err := d.o.Notify.Support().Outages(ctx, scope)
+		outages, err := l.o.Notify.Support().Outages(ctx, scope)
 		for _, o := range outages {
 			out = append(out, Entry{
 				On: o.Since, Kind: KindOutage, Outcome: NeedsYou, Type: o.Channel, Channel: o.Channel, Status: "Out", Package: "notify", NextOn: o.ProbeOn, Reason: o.Code,

@@ -37,8 +37,8 @@ func paused(p Part, since, until time.Time, by By) Entry {
 	return e
 }
 
-// subscribed is a subscription of a report.
-func (d *Desk) subscribed(s *report.Subscription) Entry {
+// reportEntry is a subscription of a report.
+func reportEntry(s *report.Subscription) Entry {
 	e := Entry{
 		On: s.CreatedOn, Kind: KindReport, Outcome: Planned, Type: s.Type, Status: s.Status, Package: "automation/report", Key: s.GUID, Subject: s.Name,
 		What: s.Type + ": it is sent as it was asked for",
@@ -54,8 +54,8 @@ func (d *Desk) subscribed(s *report.Subscription) Entry {
 	return e
 }
 
-// replan is a re-plan.
-func (d *Desk) replan(r *automation.ReplanState) Entry {
+// replanEntry is a re-plan.
+func replanEntry(r *automation.ReplanState) Entry {
 	e := Entry{
 		On: r.MarkedOn, Kind: KindReplan, Outcome: UnderWay, Type: r.Type, Status: "Marked", Package: "automation", NextOn: r.NextOn, Reason: string(r.ReasonCode),
 		Detail: r.Diagnostics, Part: Part{Domain: "automation", Type: r.Type, Setting: r.Setting}, Can: []Action{Replan},
@@ -73,8 +73,8 @@ func (d *Desk) replan(r *automation.ReplanState) Entry {
 	return e
 }
 
-// conflict is two wishes under one name.
-func (d *Desk) conflict(c *notify.Conflict) Entry {
+// conflictEntry is two wishes under one name.
+func conflictEntry(c *notify.Conflict) Entry {
 	return Entry{
 		On: c.On, Kind: KindConflict, Outcome: NeedsYou, Type: string(c.Artifact), Status: "Conflict", Package: "notify", Key: c.PartitionKey + " / " + c.RowKey,
 		What: fmt.Sprintf("%s: another wish came under its name, which differs in %s", c.Artifact, c.Field), Detail: fmt.Sprintf("%s is %q, wanted %q", c.Field, c.Stored, c.Wanted),
@@ -82,8 +82,8 @@ func (d *Desk) conflict(c *notify.Conflict) Entry {
 	}
 }
 
-// erasure is that somebody was erased, or is about to be.
-func (d *Desk) erasure(r *erase.Wish) Entry {
+// erasureEntry is that somebody was erased, or is about to be.
+func erasureEntry(r *erase.Wish) Entry {
 	e := Entry{On: r.BegunOn, Kind: KindErasure, Outcome: UnderWay, Type: "erasure", Status: r.Status, Key: r.ID, NextOn: r.NextOn, What: "erasure: under way"}
 	if r.Status == erase.StatusDone {
 		e.Outcome, e.What = Reached, "erasure: done on "+moment(r.EndedOn)
@@ -91,8 +91,8 @@ func (d *Desk) erasure(r *erase.Wish) Entry {
 	return e
 }
 
-// deedOf is an entry of the audit.
-func (d *Desk) deedOf(a *audit.Entry) Entry {
+// auditEntry is an entry of the audit.
+func auditEntry(a *audit.Entry) Entry {
 	e := Entry{On: a.On, Kind: KindAudit, Outcome: Reached, Type: a.Subject, Status: a.To, What: fmt.Sprintf("%s, of %s", a.Action, rowsOf(a.Subject))}
 	if a.From != a.To && a.From != "" {
 		e.What += ": " + a.From + " to " + a.To

@@ -77,15 +77,15 @@ type domain struct {
 	coming func(ctx context.Context, scope Scope, after, until time.Time) ([]health.Due, bool, error)
 }
 
-func (d *Desk) domains() (out []domain) {
-	if d.o.Automation != nil {
-		out = append(out, domain{"automation", d.o.Automation.Health, d.o.Automation.Support().Coming})
+func (c *core) domains() (out []domain) {
+	if c.o.Automation != nil {
+		out = append(out, domain{"automation", c.o.Automation.Health, c.o.Automation.Support().Coming})
 	}
-	if d.o.Notify != nil {
-		out = append(out, domain{"notify", d.o.Notify.Health, d.o.Notify.Support().Coming})
+	if c.o.Notify != nil {
+		out = append(out, domain{"notify", c.o.Notify.Health, c.o.Notify.Support().Coming})
 	}
-	if d.o.Survey != nil {
-		out = append(out, domain{"survey", d.o.Survey.Health, d.o.Survey.Support().Coming})
+	if c.o.Survey != nil {
+		out = append(out, domain{"survey", c.o.Survey.Health, c.o.Survey.Support().Coming})
 	}
 	return out
 }
@@ -98,7 +98,11 @@ const unservedAfter = 10 * time.Minute
 // rows wait for it, the most urgent first. Health says how far it counts. A type or channel
 // that this process does not serve is listed once its work has waited for ten minutes.
 func (d *Desk) Needs(ctx context.Context, reach storage.Reach) ([]Need, error) {
-	all, err := d.Health(ctx, reach)
+	return d.needs(ctx, reach)
+}
+
+func (c *core) needs(ctx context.Context, reach storage.Reach) ([]Need, error) {
+	all, err := c.health(ctx, reach)
 	if err != nil {
 		return nil, fmt.Errorf("support: Needs: %w", err)
 	}
@@ -215,65 +219,62 @@ func rowsOf(table string) string {
 // Reason, or the dead letters of Name. Of other causes there are no rows to list, which is
 // an error. It says where the next page begins; empty after the last.
 func (d *Desk) Waiting(ctx context.Context, scope Scope, n Need, p storage.Page) (out []Entry, next string, err error) {
-	list := d.waiting(scope, n)
+	list := lister{d.core}.waiting(scope, n)
 	if list == nil {
 		return nil, "", fmt.Errorf("support: Waiting: %w: no rows of %.40q are listed", ErrAbout, n.Table)
 	}
 	if out, next, err = list(ctx, p); err == nil {
-		err = d.audited(ctx, scope, out)
+		err = filler{d.core}.audited(ctx, scope, out)
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("support: Waiting: %w", err)
 	}
-	for i := range out {
-		out[i].Steps = append(out[i].Steps, out[i].audited...)
-	}
 	return out, next, nil
 }
 
-func (d *Desk) waiting(scope Scope, n Need) func(context.Context, storage.Page) ([]Entry, string, error) {
+func (l lister) waiting(scope Scope, n Need) func(context.Context, storage.Page) ([]Entry, string, error) {
 	switch {
-	case n.Table == "automation_scheduler" && d.o.Automation != nil && n.Reason != "":
+	case n.Table == "automation_scheduler" && l.o.Automation != nil && n.Reason != "":
 		return paged(func(ctx context.Context, p storage.Page) ([]automation.Schedule, string, error) {
-			return d.o.Automation.Support().Held(ctx, scope, automation.Reason(n.Reason), p)
-		}, d.reminder)
-	case n.Table == "survey_instance" && d.o.Survey != nil && n.Reason != "":
+			return l.o.Automation.Support().Held(ctx, scope, automation.Reason(n.Reason), p)
+		}, l.reminder)
+	case n.Table == "survey_instance" && l.o.Survey != nil && n.Reason != "":
 		list := paged(func(ctx context.Context, p storage.Page) ([]survey.Instance, string, error) {
-			return d.o.Survey.Support().Instances(ctx, scope, survey.Selection{Held: true, NewestFirst: true}, p)
-		}, d.link)
+			return l.o.Survey.Support().Instances(ctx, scope, survey.Selection{Held: true, NewestFirst: true}, p)
+		}, linkEntry)
 		return func(ctx context.Context, p storage.Page) ([]Entry, string, error) {
 			all, next, err := list(ctx, p)
 			return slices.DeleteFunc(all, func(e Entry) bool { return e.Reason != n.Reason }), next, err
 		}
 	case n.Table == "outbox_delivery":
-		return d.dead(scope, n)
-	case d.o.Notify == nil || n.Reason == "":
+		return l.dead(scope, n)
+	case l.o.Notify == nil || n.Reason == "":
 		return nil
 	}
-	out := d.o.Notify.Support()
+	out := l.o.Notify.Support()
 	switch n.Table {
 	case "outgoing_message":
 		return paged(func(ctx context.Context, p storage.Page) ([]notify.OutgoingMessage, string, error) {
 			return out.Held(ctx, scope, n.Reason, p)
-		}, d.message)
+		}, messageEntry)
 	case "notification_job":
 		return paged(func(ctx context.Context, p storage.Page) ([]notify.Job, string, error) {
 			return out.HeldJobs(ctx, scope, n.Reason, p)
-		}, d.job)
+		}, jobEntry)
 	case "notification_scheduler":
 		return paged(func(ctx context.Context, p storage.Page) ([]notify.Schedule, string, error) {
 			return out.HeldSchedules(ctx, scope, n.Reason, p)
-		}, d.schedule)
+		}, scheduleEntry)
 	case "messaging_job":
 		return paged(func(ctx context.Context, p storage.Page) ([]notify.MessagingJob, string, error) {
 			return out.HeldCampaigns(ctx, scope, n.Reason, p)
-		}, d.campaign)
+		}, campaignEntry)
 	}
 	return nil
 }
 
 // dead lists the dead letters of a subscriber.
-func (d *Desk) dead(scope Scope, n Need) func(context.Context, storage.Page) ([]Entry, string, error) {
+func (l lister) dead(scope Scope, n Need) func(context.Context, storage.Page) ([]Entry, string, error) {
 	tell := func(l *notify.DeadLetter) Entry {
 		return Entry{
 			On: l.On, Kind: KindDead, Outcome: Failed, Type: n.Name, Status: "DeadLetter", Key: l.Event, Detail: l.LastError,
@@ -281,15 +282,15 @@ func (d *Desk) dead(scope Scope, n Need) func(context.Context, storage.Page) ([]
 			Part: n.Part(), Can: []Action{Replay},
 		}
 	}
-	if name, ofSurvey := strings.CutPrefix(n.Name, "survey/"); ofSurvey && d.o.Survey != nil {
+	if name, ofSurvey := strings.CutPrefix(n.Name, "survey/"); ofSurvey && l.o.Survey != nil {
 		return paged(func(ctx context.Context, p storage.Page) ([]notify.DeadLetter, string, error) {
-			return d.o.Survey.Support().DeadLetters(ctx, scope, name, p)
+			return l.o.Survey.Support().DeadLetters(ctx, scope, name, p)
 		}, tell)
 	}
-	if d.o.Notify == nil {
+	if l.o.Notify == nil {
 		return nil
 	}
 	return paged(func(ctx context.Context, p storage.Page) ([]notify.DeadLetter, string, error) {
-		return d.o.Notify.Support().DeadLetters(ctx, scope, n.Name, p)
+		return l.o.Notify.Support().DeadLetters(ctx, scope, n.Name, p)
 	}, tell)
 }

@@ -51,7 +51,7 @@ func keep(ctx context.Context, tx storage.Tx, as once.Place, a Acted) error {
 }
 
 // said is what was answered to a request before, by target.
-func (d *Desk) said(ctx context.Context, as once.Request) (map[int]Acted, error) {
+func (d doer) said(ctx context.Context, as once.Request) (map[int]Acted, error) {
 	out := map[int]Acted{}
 	if as == (once.Request{}) {
 		return out, nil
@@ -75,7 +75,7 @@ func (d *Desk) said(ctx context.Context, as once.Request) (map[int]Acted, error)
 }
 
 // saidAt is what somebody else has answered meanwhile to the same request.
-func (d *Desk) saidAt(ctx context.Context, as once.Place) (Acted, error) {
+func (d doer) saidAt(ctx context.Context, as once.Place) (Acted, error) {
 	all, err := d.said(ctx, as.Request)
 	return all[as.Target], err
 }

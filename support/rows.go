@@ -12,7 +12,7 @@ import (
 )
 
 // reminder is what a row of due work says by itself.
-func (d *Desk) reminder(s *automation.Schedule) Entry {
+func (c *core) reminder(s *automation.Schedule) Entry {
 	e := Entry{
 		schedule: s,
 		On:       s.ScheduledOn, Kind: KindReminder, Type: s.Type, Occasion: occasion(s), Status: s.Status, Package: "automation",
@@ -24,7 +24,7 @@ func (d *Desk) reminder(s *automation.Schedule) Entry {
 	if !s.ForgottenOn.IsZero() {
 		e.Occasion = "" // it is not known any more
 	}
-	now := d.now()
+	now := c.now()
 	switch {
 	case s.IsOnSupportHold && s.Status == automation.StatusCancelled: // a person stopped it, and nobody waits
 		e.Outcome, e.Can = Withheld, []Action{Release}
@@ -57,8 +57,8 @@ func (d *Desk) reminder(s *automation.Schedule) Entry {
 
 var reportReasons = map[string]bool{"SubscriptionInactive": true, "ReportEmpty": true}
 
-// message is what a row of an outgoing message says by itself.
-func (d *Desk) message(m *notify.OutgoingMessage) Entry {
+// messageEntry is what a row of an outgoing message says by itself.
+func messageEntry(m *notify.OutgoingMessage) Entry {
 	e := Entry{
 		On: m.CreatedOn, Kind: KindMessage, Type: m.NotificationType, Channel: cmp.Or(m.Via, m.Channel), Status: m.Status, Package: "notify",
 		Reason: m.ReasonCode, Key: m.Key, MessageID: m.MessageID, ProviderID: m.ProviderMessageID,
@@ -142,8 +142,8 @@ func latest(moments ...time.Time) time.Time {
 	return slices.MaxFunc(moments, time.Time.Compare)
 }
 
-// inbox is what a message in an inbox says.
-func (d *Desk) inbox(m *notify.UserMessage) Entry {
+// inboxEntry is what a message in an inbox says.
+func inboxEntry(m *notify.UserMessage) Entry {
 	e := Entry{
 		On: m.SourceOn, Kind: KindInbox, Type: m.Type, Channel: "inbox", Status: m.Status, Package: "notify", Outcome: Reached,
 		job: m.JobRowKey, Key: m.Key, Person: m.RecipientRef, Subject: m.Content.Subject, Version: m.Content.Version,
@@ -160,10 +160,10 @@ func (d *Desk) inbox(m *notify.UserMessage) Entry {
 	return e
 }
 
-// link is what a survey's link says by itself.
-func (d *Desk) link(i *survey.Instance) Entry {
+// linkEntry is what a survey's link says by itself.
+func linkEntry(i *survey.Instance) Entry {
 	e := Entry{
-		On: i.CreatedOn, Kind: KindLink, Type: fmt.Sprintf("survey %d", i.SurveyID), Occasion: i.TriggeredBy, Channel: i.Channel, Status: i.Status,
+		link: i, On: i.CreatedOn, Kind: KindLink, Type: fmt.Sprintf("survey %d", i.SurveyID), Occasion: i.TriggeredBy, Channel: i.Channel, Status: i.Status,
 		Package: "survey", Reason: i.ReasonCode, Key: i.PublicID, Person: i.CustomerRef, Address: i.RecipientAddress,
 	}
 	active := i.Status == survey.StatusPending || i.Status == survey.StatusSent || i.Status == survey.StatusOpened
@@ -206,8 +206,8 @@ func (d *Desk) link(i *survey.Instance) Entry {
 	return e
 }
 
-// job, schedule and campaign wait for a person, or are what a key names.
-func (d *Desk) job(j *notify.Job) Entry {
+// jobEntry is what waits for a person, or is what a key names.
+func jobEntry(j *notify.Job) Entry {
 	e := Entry{
 		On: j.CreatedOn, Kind: KindJob, Type: j.Type, Status: j.Status, Package: "notify", Reason: j.ReasonCode, Key: j.Key,
 		Entity: automation.Source{Type: j.EntityType, ID: j.Entity}, NextOn: j.DueOn,
@@ -216,13 +216,13 @@ func (d *Desk) job(j *notify.Job) Entry {
 	return e
 }
 
-func (d *Desk) schedule(s *notify.Schedule) Entry {
+func scheduleEntry(s *notify.Schedule) Entry {
 	e := Entry{On: s.CreatedOn, Kind: KindSchedule, Type: s.EventType, Status: s.Status, Package: "notify", Reason: s.ReasonCode, Key: s.Key, NextOn: s.DueOn}
 	e.tried(s.SupportHold, s.Status, notify.StatusDispatched)
 	return e
 }
 
-func (d *Desk) campaign(j *notify.MessagingJob) Entry {
+func campaignEntry(j *notify.MessagingJob) Entry {
 	e := Entry{On: j.CreatedOn, Kind: KindCampaign, Type: j.Type, Status: j.Status, Package: "notify", Reason: j.ReasonCode, Key: j.Key, NextOn: j.DueOn}
 	e.tried(j.SupportHold, j.Status, notify.StatusGenerated)
 	if e.Outcome == UnderWay {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/erase"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
@@ -47,14 +48,17 @@ const DefaultPage = 20
 // Pages go on where the one before ended; what is new or moves meanwhile may be missed or
 // come twice. What happened to the rows of a page is read with it.
 func (d *Desk) Story(ctx context.Context, scope Scope, about About, p storage.Page) (Story, error) {
-	out, err := d.story(ctx, scope, about, p)
+	out, err := teller{d.core}.story(ctx, scope, about, p)
 	if err != nil {
 		return Story{}, fmt.Errorf("support: Story: %w", err)
 	}
 	return out, nil
 }
 
-func (d *Desk) story(ctx context.Context, scope Scope, about About, p storage.Page) (Story, error) {
+// teller tells stories, and gives verdicts.
+type teller struct{ *core }
+
+func (t teller) story(ctx context.Context, scope Scope, about About, p storage.Page) (Story, error) {
 	out := Story{About: about}
 	if err := about.check(); err != nil {
 		return out, err
@@ -68,18 +72,18 @@ func (d *Desk) story(ctx context.Context, scope Scope, about About, p storage.Pa
 		if p.After != "" {
 			return out, storage.ErrPage // it has one page
 		}
-		out.Past, err = d.row(ctx, scope, about)
+		out.Past, err = t.row(ctx, scope, about)
 		return out, err
 	}
 	if at.Now.IsZero() {
-		at.Now = d.now()
+		at.Now = t.now()
 	}
-	feeds, subjects, err := d.feeds(ctx, scope, about, at.Now)
+	feeds, subjects, err := t.feeds(ctx, scope, about, at.Now)
 	if err != nil {
 		return out, err
 	}
 	if p.After == "" {
-		if err := d.first(ctx, scope, &out, subjects, at.Now); err != nil {
+		if err := t.first(ctx, scope, &out, subjects, at.Now); err != nil {
 			return out, err
 		}
 	}
@@ -88,17 +92,17 @@ func (d *Desk) story(ctx context.Context, scope Scope, about About, p storage.Pa
 		return out, err
 	}
 	out.After = at.String()
-	return out, d.fill(ctx, scope, about.Person, out.Past)
+	return out, filler{t.core}.fill(ctx, scope, about.Person, out.Past)
 }
 
 // first adds what only the first page has.
-func (d *Desk) first(ctx context.Context, scope Scope, out *Story, subjects []automation.Subject, now time.Time) (err error) {
+func (t teller) first(ctx context.Context, scope Scope, out *Story, subjects []automation.Subject, now time.Time) (err error) {
 	for _, of := range subjects {
-		rows, next, err := d.o.Automation.Support().Schedules(ctx, scope, of, now, true, storage.Page{Limit: MaxNext})
+		rows, next, err := t.o.Automation.Support().Schedules(ctx, scope, of, now, true, storage.Page{Limit: MaxNext})
 		if err != nil {
 			return err
 		}
-		tell := d.reminderOf(of, out.About.Person)
+		tell := t.reminderOf(of, out.About.Person)
 		for i := range rows {
 			if e := tell(&rows[i]); !e.twin {
 				out.Next = append(out.Next, e)
@@ -110,22 +114,22 @@ func (d *Desk) first(ctx context.Context, scope Scope, out *Story, subjects []au
 	if len(out.Next) > MaxNext {
 		out.Next, out.MoreNext = out.Next[:MaxNext], true
 	}
-	if err := d.fill(ctx, scope, out.About.Person, out.Next); err != nil {
+	if err := (filler{t.core}).fill(ctx, scope, out.About.Person, out.Next); err != nil {
 		return err
 	}
 	person := out.About.Person
 	if person == "" {
 		return nil
 	}
-	if d.o.Notify != nil {
-		if out.Consent, err = d.o.Notify.Contacts().Preferences(ctx, scope, person); err != nil {
+	if t.o.Notify != nil {
+		if out.Consent, err = t.o.Notify.Contacts().Preferences(ctx, scope, person); err != nil {
 			return err
 		}
 	}
-	if d.o.Directory != nil {
-		people, err := d.o.Directory(ctx, scope, person)
+	if t.o.Directory != nil {
+		people, err := t.o.Directory(ctx, scope, person)
 		if err != nil {
-			return fmt.Errorf("the Directory: %w", err)
+			return &erase.HookError{Hook: "Directory", Err: err}
 		}
 		for _, p := range people {
 			if p.Ref == person {
@@ -144,46 +148,46 @@ type feed struct {
 
 // feeds are the lists that a story is merged of, and whose reminders they have. Of one
 // moment what follows comes first: a message before the reminder that led to it.
-func (d *Desk) feeds(ctx context.Context, scope Scope, about About, now time.Time) (out []feed, of []automation.Subject, err error) {
-	if about.Person != "" && d.o.Survey != nil {
+func (t teller) feeds(ctx context.Context, scope Scope, about About, now time.Time) (out []feed, of []automation.Subject, err error) {
+	if about.Person != "" && t.o.Survey != nil {
 		out = append(out, feed{"links", paged(func(ctx context.Context, p storage.Page) ([]survey.Instance, string, error) {
-			return d.o.Survey.Support().Instances(ctx, scope, survey.Selection{CustomerRef: about.Person, NewestFirst: true}, p)
-		}, d.link)})
+			return t.o.Survey.Support().Instances(ctx, scope, survey.Selection{CustomerRef: about.Person, NewestFirst: true}, p)
+		}, linkEntry)})
 	}
-	if who := about.recipient(); d.o.Notify != nil && who != (recipient{}) {
+	if who := about.recipient(); t.o.Notify != nil && who != (recipient{}) {
 		out = append(out, feed{"messages", paged(func(ctx context.Context, p storage.Page) ([]notify.OutgoingMessage, string, error) {
-			return d.o.Notify.Support().MessagesOf(ctx, scope, notify.Recipient{Ref: who.ref, Channel: who.channel, Address: who.address}, p)
-		}, d.message)})
+			return t.o.Notify.Support().MessagesOf(ctx, scope, notify.Recipient{Ref: who.ref, Channel: who.channel, Address: who.address}, p)
+		}, messageEntry)})
 	}
-	if about.Person != "" && d.o.Notify != nil {
+	if about.Person != "" && t.o.Notify != nil {
 		for _, box := range []string{"user:", "employee:"} {
-			out = append(out, feed{"inbox " + box, paged(d.o.Notify.Inbox(scope, box+about.Person).All, d.inbox)})
+			out = append(out, feed{"inbox " + box, paged(t.o.Notify.Inbox(scope, box+about.Person).All, inboxEntry)})
 		}
 	}
-	if d.o.Automation == nil {
+	if t.o.Automation == nil {
 		return out, nil, nil
 	}
-	of, err = d.subjects(ctx, scope, about)
+	of, err = t.subjects(ctx, scope, about)
 	for _, s := range of {
 		out = append(out, feed{"reminders of " + s.Person + " " + s.Source.Type + ":" + s.Source.ID, paged(func(ctx context.Context, p storage.Page) ([]automation.Schedule, string, error) {
-			return d.o.Automation.Support().Schedules(ctx, scope, s, now, false, p)
-		}, d.reminderOf(s, about.Person))})
+			return t.o.Automation.Support().Schedules(ctx, scope, s, now, false, p)
+		}, t.reminderOf(s, about.Person))})
 	}
 	return out, of, err
 }
 
 // reminderOf tells of the rows of a subject, and marks those of an entity that are the
 // person's own, whose list has them too.
-func (d *Desk) reminderOf(s automation.Subject, person string) func(*automation.Schedule) Entry {
+func (t teller) reminderOf(s automation.Subject, person string) func(*automation.Schedule) Entry {
 	return func(row *automation.Schedule) Entry {
-		e := d.reminder(row)
+		e := t.reminder(row)
 		e.twin = s.Person == "" && person != "" && row.Person == person
 		return e
 	}
 }
 
 // subjects are whose reminders a story tells of.
-func (d *Desk) subjects(ctx context.Context, scope Scope, about About) (out []automation.Subject, err error) {
+func (t teller) subjects(ctx context.Context, scope Scope, about About) (out []automation.Subject, err error) {
 	switch {
 	case about.Entity != automation.Source{}:
 		return []automation.Subject{{Source: about.Entity}}, nil
@@ -191,7 +195,7 @@ func (d *Desk) subjects(ctx context.Context, scope Scope, about About) (out []au
 		return nil, nil
 	}
 	out = append(out, automation.Subject{Person: about.Person})
-	entities, err := d.entities(ctx, scope, about.Person)
+	entities, err := t.entities(ctx, scope, about.Person)
 	for _, e := range entities {
 		if of := (automation.Subject{Source: e}); !slices.Contains(out, of) {
 			out = append(out, of)
@@ -200,13 +204,13 @@ func (d *Desk) subjects(ctx context.Context, scope Scope, about About) (out []au
 	return out, err
 }
 
-func (d *Desk) entities(ctx context.Context, scope Scope, person string) ([]automation.Source, error) {
-	if d.o.Entities == nil {
+func (c *core) entities(ctx context.Context, scope Scope, person string) ([]automation.Source, error) {
+	if c.o.Entities == nil {
 		return nil, nil
 	}
-	all, err := d.o.Entities(ctx, scope, person)
+	all, err := c.o.Entities(ctx, scope, person)
 	if err != nil {
-		return nil, fmt.Errorf("the Entities: %w", err)
+		return nil, &erase.HookError{Hook: "Entities", Err: err}
 	}
 	if len(all) > MaxEntities {
 		return nil, fmt.Errorf("the Entities are %d, more than %d", len(all), MaxEntities)
@@ -320,17 +324,19 @@ func merge(ctx context.Context, feeds []feed, at place, p storage.Page) (out []E
 }
 
 // row is the story of one row, and of what it led to.
-func (d *Desk) row(ctx context.Context, scope Scope, about About) ([]Entry, error) {
+func (t teller) row(ctx context.Context, scope Scope, about About) ([]Entry, error) {
 	var out []Entry
 	var err error
 	if about.Key != "" {
-		out, err = d.byKey(ctx, scope, about.Key)
-	} else if d.o.Notify != nil {
+		out, err = t.byKey(ctx, scope, about.Key)
+	} else if t.o.Notify != nil {
 		var messages []notify.OutgoingMessage
-		messages, err = d.o.Notify.Support().MessagesByID(ctx, scope, cmp.Or(about.MessageID, about.ProviderID))
+		messages, err = t.o.Notify.Support().MessagesByID(ctx, scope, cmp.Or(about.MessageID, about.ProviderID))
 		for i := range messages {
 			if id := messages[i].MessageID; about.MessageID == "" || id == about.MessageID {
-				out = append(out, d.message(&messages[i]))
+				e := messageEntry(&messages[i])
+				e.Text, e.HTML = messages[i].Content.Text, messages[i].Content.HTML
+				out = append(out, e)
 			}
 		}
 	}
@@ -340,33 +346,33 @@ func (d *Desk) row(ctx context.Context, scope Scope, about About) ([]Entry, erro
 	if len(out) == 0 {
 		return nil, storage.ErrNotFound
 	}
-	return out, d.fill(ctx, scope, "", out)
+	return out, filler{t.core}.fill(ctx, scope, "", out)
 }
 
 // byKey is the reminder of that key with the messages that it led to, or the link.
-func (d *Desk) byKey(ctx context.Context, scope Scope, key string) (out []Entry, err error) {
-	if d.o.Automation != nil {
-		e, err := d.o.Automation.Explain(ctx, scope, key)
+func (t teller) byKey(ctx context.Context, scope Scope, key string) (out []Entry, err error) {
+	if t.o.Automation != nil {
+		e, err := t.o.Automation.Explain(ctx, scope, key)
 		if err != nil {
 			return nil, err
 		}
 		if e.Schedule != nil {
-			first := d.reminder(e.Schedule)
+			first := t.reminder(e.Schedule)
 			if first.Outcome == Planned || first.Outcome == UnderWay {
 				first.Detail = e.Now
 			}
-			messages, _, err := d.messagesOf(ctx, scope, e.Schedule, storage.Page{Limit: MaxMessages})
+			messages, _, err := t.messagesOf(ctx, scope, e.Schedule, storage.Page{Limit: MaxMessages})
 			out = []Entry{first}
 			for i := range messages {
-				out = append(out, d.message(&messages[i]))
+				out = append(out, messageEntry(&messages[i]))
 			}
 			return out, err
 		}
 	}
-	if d.o.Survey != nil {
-		i, _, err := d.o.Survey.Support().Instance(ctx, scope, key)
+	if t.o.Survey != nil {
+		i, _, err := t.o.Survey.Support().Instance(ctx, scope, key)
 		if err == nil {
-			return []Entry{d.link(&i)}, nil
+			return []Entry{linkEntry(&i)}, nil
 		}
 		if !errors.Is(err, storage.ErrNotFound) {
 			return nil, err

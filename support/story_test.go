@@ -6,13 +6,60 @@ import (
 	"testing"
 	"time"
 
+	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
 )
+
+// What happened to the rows of a page is read for all of them at once: another row costs no
+// other statement.
+func TestAPageIsFilledAtOnce(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		spy := &storetest.Spy{Store: store}
+		s := newSchool(t, spy, clk)
+		const each = 4
+		for i := range each {
+			key := s.remind("sam", func(c *automation.Candidate) { c.Setting = fmt.Sprint("setting-", i) })
+			s.must(s.reminders.Support().Hold(s.Context(), tenant, key, by))
+			s.must(s.reminders.Support().Release(s.Context(), tenant, key, by))
+			s.writing(notify.OutgoingMessage{RecipientRef: "sam", Address: address("sam"), PartitionKey: fmt.Sprint("news-", i)})
+		}
+		s.ask("sam")
+		s.at(due.Add(time.Minute))
+		reads := map[string]int{}
+		spy.SetHook(func(c storetest.Call) error {
+			if c.Table != "" {
+				reads[c.Table]++
+			}
+			return nil
+		})
+		got := s.story(support.About{Person: "sam"}, storage.Page{Limit: 100})
+		kinds := map[support.Kind]int{}
+		for _, e := range got.Past {
+			kinds[e.Kind]++
+			if e.Kind == support.KindReminder && (len(e.Messages) != 1 || !has(whats(e.Steps), "Release") && !has(whats(e.Steps), "Hold")) {
+				s.Errorf("%s: %+v", e.Key, e)
+			}
+		}
+		if kinds[support.KindReminder] != each || kinds[support.KindMessage] < 2*each || kinds[support.KindLink] != 1 || got.After != "" {
+			s.Errorf("%v", kinds)
+		}
+		for table, most := range map[string]int{
+			"audit_entry": 1, "audit_person": 3, // the rows, who acted, in what words
+			"delivery_fact": 1, "survey_delivery": 1, "outgoing_message": 2, // its list, and what reminders led to
+		} {
+			if reads[table] > most || reads[table] == 0 {
+				s.Errorf("%s was read %d times for a page of %d rows: %v", table, reads[table], len(got.Past), reads)
+			}
+		}
+	})
+}
 
 // One person: what is to come, what was withheld and by whom, what arrived, the link, the
 // inbox. Each with its reason, newest first.

@@ -38,14 +38,14 @@ const (
 // happened, then at what is to come, then asks why nobody has asked for it. It looks at
 // the 500 newest rows of the person.
 func (d *Desk) Verdict(ctx context.Context, scope Scope, person, typ string) (Verdict, error) {
-	out, err := d.verdict(ctx, scope, person, typ)
+	out, err := teller{d.core}.verdict(ctx, scope, person, typ)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("support: Verdict: %w", err)
 	}
 	return out, nil
 }
 
-func (d *Desk) verdict(ctx context.Context, scope Scope, person, typ string) (Verdict, error) {
+func (t teller) verdict(ctx context.Context, scope Scope, person, typ string) (Verdict, error) {
 	v := Verdict{Person: person, Type: typ}
 	if person == "" || typ == "" {
 		return v, fmt.Errorf("%w: a person and a type are required", ErrAbout)
@@ -53,14 +53,14 @@ func (d *Desk) verdict(ctx context.Context, scope Scope, person, typ string) (Ve
 	if err := checkText(person + typ); err != nil {
 		return v, err
 	}
-	of, err := d.last(ctx, scope, person, typ)
+	of, err := t.last(ctx, scope, person, typ)
 	if err != nil {
 		return v, err
 	}
 	if len(of) == 0 {
-		return v, d.absent(ctx, scope, &v)
+		return v, t.absent(ctx, scope, &v)
 	}
-	if err := d.fill(ctx, scope, person, of); err != nil {
+	if err := (filler{t.core}).fill(ctx, scope, person, of); err != nil {
 		return v, err
 	}
 	e := &of[0]
@@ -80,9 +80,9 @@ func (d *Desk) verdict(ctx context.Context, scope Scope, person, typ string) (Ve
 
 // last is the last thing of that type that happened, with what the same job put into an
 // inbox and the reminder that may have led to it, or else the next that is to come.
-func (d *Desk) last(ctx context.Context, scope Scope, person, typ string) (out []Entry, err error) {
-	about, at := About{Person: person}, place{Now: d.now()}
-	feeds, subjects, err := d.feeds(ctx, scope, about, at.Now)
+func (t teller) last(ctx context.Context, scope Scope, person, typ string) (out []Entry, err error) {
+	about, at := About{Person: person}, place{Now: t.now()}
+	feeds, subjects, err := t.feeds(ctx, scope, about, at.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -110,13 +110,13 @@ func (d *Desk) last(ctx context.Context, scope Scope, person, typ string) (out [
 		return out, nil
 	}
 	for _, of := range subjects {
-		rows, _, err := d.o.Automation.Support().Schedules(ctx, scope, of, at.Now, true, storage.Page{Limit: verdictPage})
+		rows, _, err := t.o.Automation.Support().Schedules(ctx, scope, of, at.Now, true, storage.Page{Limit: verdictPage})
 		if err != nil {
 			return nil, err
 		}
 		i := slices.IndexFunc(rows, func(s automation.Schedule) bool { return s.Type == typ })
 		if i >= 0 && (len(out) == 0 || rows[i].ScheduledOn.Before(out[0].On)) {
-			out = []Entry{d.reminder(&rows[i])}
+			out = []Entry{t.reminder(&rows[i])}
 		}
 	}
 	return out, nil
@@ -207,18 +207,18 @@ func inDoubt(e *Entry) bool {
 }
 
 // absent says why nobody has asked for it.
-func (d *Desk) absent(ctx context.Context, scope Scope, v *Verdict) error {
+func (t teller) absent(ctx context.Context, scope Scope, v *Verdict) error {
 	v.Text = fmt.Sprintf("never got %q: nobody has asked for it", v.Type)
-	if d.o.Automation == nil {
+	if t.o.Automation == nil {
 		return nil
 	}
-	entities, err := d.entities(ctx, scope, v.Person)
+	entities, err := t.entities(ctx, scope, v.Person)
 	if err != nil {
 		return err
 	}
 	var nearest automation.Absence
 	for _, e := range entities {
-		a, err := d.o.Automation.ExplainMissing(ctx, scope, v.Type, e)
+		a, err := t.o.Automation.ExplainMissing(ctx, scope, v.Type, e)
 		if err != nil {
 			return err
 		}

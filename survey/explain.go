@@ -102,6 +102,31 @@ func supportActions(entries []*audit.Entry) []SupportAction {
 // maxHistory is how much of a link's log Explain shows.
 const maxHistory = 100
 
+// Deliveries reads the log of some links, by their PublicIDs: the last hundred sends of each,
+// in the order of time. It is one statement.
+func (s Support) Deliveries(ctx context.Context, scope Scope, publicIDs ...string) (map[string][]Delivery, error) {
+	var log []*deliveryRow
+	err := s.read(ctx, func(from driver.Reader) (err error) {
+		log, err = deliveries.Find(ctx, from, scope, driver.Query{
+			Where: []driver.Cond{driver.In("public_id", publicIDs)}, Desc: true, Limit: maxHistory * max(len(publicIDs), 1),
+		})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("survey: Deliveries: %w", err)
+	}
+	out := make(map[string][]Delivery, len(publicIDs))
+	for _, d := range log {
+		if of := out[d.PublicID]; len(of) < maxHistory {
+			out[d.PublicID] = append(of, d.view())
+		}
+	}
+	for _, of := range out {
+		slices.Reverse(of)
+	}
+	return out, nil
+}
+
 // Explain tells the story of a link and what would happen next. It asks no gate and
 // renders nothing. The error wraps storage.ErrNotFound where scope has no such
 // instance.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
@@ -123,20 +124,52 @@ func TestADatabaseIsLookedAfterByItsDSNAlone(t *testing.T) {
 func TestADatabaseWithoutTablesIsMadeByMigrateAlone(t *testing.T) {
 	testlevel.Need(t, testlevel.All)
 	t.Parallel()
-	for name, dsn := range map[string]string{"sqlite": filepath.Join(t.TempDir(), "app.db"), "postgres": pgtest.DSN(t)} {
+	empty := filepath.Join(t.TempDir(), "empty.db")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, dsn := range map[string]string{"sqlite": empty, "postgres": pgtest.DSN(t)} {
 		for _, step := range []struct {
 			args []string
 			code int
-		}{{[]string{"health"}, 1}, {[]string{"check"}, 1}, {[]string{"migrate"}, 0}, {[]string{"migrate"}, 0}, {[]string{"check"}, 0}, {[]string{"health"}, 0}} {
+		}{{[]string{"health"}, 1}, {[]string{"check"}, 3}, {[]string{"migrate"}, 0}, {[]string{"migrate"}, 0}, {[]string{"check"}, 0}, {[]string{"health"}, 0}} {
 			var said strings.Builder
 			if code := belfry(t, &said, dsn, step.args...); code != step.code {
 				t.Errorf("%s: exit %d, not %d\n%s", name, code, step.code, said.String())
 			}
 		}
 	}
+	nowhere := filepath.Join(t.TempDir(), "no", "such.db")
+	for _, name := range []string{"health", "check"} {
+		var said strings.Builder
+		if code := belfry(t, &said, nowhere, name); code != 1 || !strings.Contains(said.String(), "there is no such file") {
+			t.Error(code, said.String())
+		}
+	}
 	var said strings.Builder
 	if code := belfry(t, &said, "", "health"); code != 1 || !strings.Contains(said.String(), "BELFRY_DSN") {
 		t.Error(said.String())
+	}
+}
+
+// What migrations make is all compared.
+func TestACheckKnowsEveryTable(t *testing.T) {
+	testlevel.Need(t, testlevel.All)
+	t.Parallel()
+	dsn, _ := onPostgres(t)
+	db, err := sql.Open("postgres", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	var tables int
+	const count = `SELECT count(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name NOT LIKE '%schema_migration'`
+	if err := db.QueryRowContext(t.Context(), count).Scan(&tables); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	if belfry(t, &said, dsn, "check"); !strings.Contains(said.String(), fmt.Sprintf("\n%d tables are as", tables)) {
+		t.Errorf("%d tables: %s", tables, said.String())
 	}
 }
 

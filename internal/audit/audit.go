@@ -96,29 +96,50 @@ func IsDry(o *Options) bool { return o != nil && o.DryRun }
 // History returns the last entries of the rows that had a key, at most limit, the oldest
 // of them first. What was erased is not among them.
 func History(ctx context.Context, from driver.Reader, scope storage.Scope, subject, subjectKey string, limit int) ([]*Entry, error) {
-	rows, err := People.Find(ctx, from, scope, driver.Query{ // most have one, none that is before the limit is left out
-		Where:   append(driver.Under(rowsKey(subject, subjectKey)), driver.Eq("kind", kindRow)),
-		Columns: []string{"pseudonym"}, OrderBy: "key", Desc: true, Limit: limit,
+	of := Row{subject, subjectKey}
+	all, err := Histories(ctx, from, scope, []Row{of}, limit)
+	return all[of], err
+}
+
+// Row is what the audit tells of: the table and the key of a row.
+type Row struct{ Subject, Key string }
+
+// Histories is [History] of each of some rows, in as many statements as of one.
+func Histories(ctx context.Context, from driver.Reader, scope storage.Scope, of []Row, limit int) (map[Row][]*Entry, error) {
+	keys := make([]string, len(of))
+	for i, r := range of {
+		keys[i] = rowsKey(r.Subject, r.Key)
+	}
+	named, err := People.FindUnder(ctx, from, scope, keys, driver.Query{ // most have one, none that is before the limit is left out
+		Where: []driver.Cond{driver.Eq("kind", kindRow)}, Columns: []string{"pseudonym"}, Desc: true, Limit: limit,
 	})
 	if err != nil {
 		return nil, err
 	}
-	var last []*Entry
-	for _, p := range rows {
-		if len(last) == limit {
-			break
+	var pseudonyms []string
+	for _, rows := range named {
+		for _, p := range rows {
+			pseudonyms = append(pseudonyms, p.Pseudonym)
 		}
-		entries, err := Table.Find(ctx, from, scope, driver.Query{Where: driver.Under(p.Pseudonym), OrderBy: "key", Desc: true, Limit: limit - len(last)})
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range entries {
-			e.SubjectKey, e.SubjectID = subjectKey, p.subjectID()
-		}
-		last = append(last, entries...)
 	}
-	slices.Reverse(last)
-	return last, show(ctx, from, scope, last)
+	entries, err := Table.FindUnder(ctx, from, scope, pseudonyms, driver.Query{Desc: true, Limit: limit})
+	if err != nil {
+		return nil, err
+	}
+	out, all := make(map[Row][]*Entry, len(of)), []*Entry(nil)
+	for i, r := range of {
+		var last []*Entry
+		for _, p := range named[keys[i]] {
+			for _, e := range entries[p.Pseudonym] {
+				e.SubjectKey, e.SubjectID = r.Key, p.subjectID()
+				last = append(last, e)
+			}
+		}
+		last = last[:min(len(last), limit)]
+		slices.Reverse(last)
+		out[r], all = last, append(all, last...)
+	}
+	return out, show(ctx, from, scope, all)
 }
 
 // window is how many ids of all tenants [Newest] looks at for a page, so that a tenant that

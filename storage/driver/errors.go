@@ -26,6 +26,9 @@ var (
 	ErrUnavailable = errors.New("storage: unavailable")
 	// ErrBusy: a lock was not granted within the bound; nothing was written.
 	ErrBusy = errors.New("storage: busy")
+	// ErrSchema: the tables are not as this program needs them: migrations are missing, or
+	// something was changed beside them.
+	ErrSchema = errors.New("storage: not the tables of this program")
 )
 
 // StaleError lists which rows of a call of Save or Delete had been written by

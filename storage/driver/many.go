@@ -1,6 +1,10 @@
 package driver
 
-import "context"
+import (
+	"context"
+	"slices"
+	"strings"
+)
 
 // Place is where a row is: its scope and its key.
 type Place struct {
@@ -56,6 +60,42 @@ func (t *Table[R]) Under(ctx context.Context, from Reader, places []Place, where
 		out[at[i]] = true
 	}
 	return out, err
+}
+
+// maxUnder is how many keys one statement of FindUnder names.
+const maxUnder = 100
+
+// FindUnder reads for each of keys the rows of scope whose keys go on behind it and U+001F,
+// at most q.Limit of each, in the order of keys: the messages of each of some jobs. q says
+// which, and which columns of them. A hundred keys are one statement, none are none.
+func (t *Table[R]) FindUnder(ctx context.Context, from Reader, scope Scope, keys []string, q Query) (map[string][]*R, error) {
+	out := make(map[string][]*R, len(keys))
+	var asked []string
+	for _, key := range keys {
+		if _, known := out[key]; !known && textProblem(key) == "" {
+			out[key], asked = nil, append(asked, key)
+		}
+	}
+	for some := range slices.Chunk(asked, maxUnder) {
+		q.Under = some
+		rows, err := t.Find(ctx, from, scope, q)
+		if err != nil {
+			return nil, err
+		}
+		slices.SortFunc(rows, func(a, b *R) int { return strings.Compare(t.Record(a).Key, t.Record(b).Key) })
+		rows = slices.CompactFunc(rows, func(a, b *R) bool { return t.Record(a).ID == t.Record(b).ID })
+		if q.Desc {
+			slices.Reverse(rows)
+		}
+		for _, key := range some {
+			for _, row := range rows {
+				if strings.HasPrefix(t.Record(row).Key, key+"\x1f") && len(out[key]) < q.Limit {
+					out[key] = append(out[key], row)
+				}
+			}
+		}
+	}
+	return out, nil
 }
 
 // UnderKey is what keys that go on behind key lie between, both not among them: from is

@@ -15,6 +15,9 @@ func (t *tx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q
 	if err != nil {
 		return nil, err
 	}
+	if len(q.Under) > 0 {
+		return t.selectUnder(ctx, s, reach, q)
+	}
 	found, err := tab.find(s, reach, q.Where)
 	if err != nil {
 		return nil, t.fail(err)
@@ -34,6 +37,21 @@ func (t *tx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q
 		rows[i] = only(s, q.Columns, rows[i])
 	}
 	return rows, nil
+}
+
+// selectUnder selects behind one key after the other.
+func (t *tx) selectUnder(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) (all []driver.Row, err error) {
+	one := q
+	one.Under, one.OrderBy = nil, "key"
+	for _, key := range q.Under {
+		one.Where = slices.Concat(driver.Under(key), q.Where)
+		rows, err := t.Select(ctx, s, reach, one)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rows...)
+	}
+	return all, nil
 }
 
 // Get looks rows up by scope and key.

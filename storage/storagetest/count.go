@@ -32,6 +32,20 @@ var countTheme = theme{name: "count", sentences: []sentence{
 			[]bool{true, false, false, false, false, true, false, true, false})
 		w.same("no places", w.under(nil), []bool{})
 	}},
+	{"FindUnder reads what goes on behind each of some keys, at most Limit of each", func(w *world) {
+		w.insert(newThings("a", "a\x1f2", "a\x1f1", "a\x1f3", "b\x1f1", "b\x201", "ab\x1f1", "c\x1f1", "a\x1f1\x1f1")...)
+		w.insert(scoped("one", "a\x1f9"))
+		first := driver.Query{Limit: 2}
+		w.same("the first of each", w.findUnder("", first, "a", "b", "d", "a", "b\x00"), map[string][]string{"a": {"a\x1f1", "a\x1f1\x1f1"}, "b": {"b\x1f1"}, "d": nil})
+		w.same("the last of each", w.findUnder("", driver.Query{Desc: true, Limit: 2}, "c", "a"), map[string][]string{"a": {"a\x1f3", "a\x1f2"}, "c": {"c\x1f1"}})
+		w.same("some of them", w.findUnder("", driver.Query{Limit: 9, Where: []driver.Cond{driver.In("key", []string{"a\x1f3", "b\x1f1"})}}, "a", "b", "c"),
+			map[string][]string{"a": {"a\x1f3"}, "b": {"b\x1f1"}, "c": nil})
+		w.same("one behind another", w.findUnder("", first, "a", "a\x1f1"), map[string][]string{"a": {"a\x1f1", "a\x1f1\x1f1"}, "a\x1f1": {"a\x1f1\x1f1"}})
+		w.same("of another scope", w.findUnder("one", first, "a", "b"), map[string][]string{"a": {"a\x1f9"}, "b": nil})
+		w.same("no keys", w.findUnder("", first), map[string][]string{})
+		rows := w.find("", driver.Query{Columns: []string{"name"}, Under: []string{"b"}, Limit: 1})
+		w.same("columns", []any{keysOf(rows), rows[0].Version}, []any{[]string{"b\x1f1"}, int64(0)})
+	}},
 }}
 
 func (w *world) under(places []driver.Place, where ...driver.Cond) (found []bool) {
@@ -41,6 +55,22 @@ func (w *world) under(places []driver.Place, where ...driver.Cond) (found []bool
 		return err
 	})
 	return found
+}
+
+func (w *world) findUnder(scope driver.Scope, q driver.Query, keys ...string) map[string][]string {
+	w.Helper()
+	out := map[string][]string{}
+	w.tx(func(tx driver.Tx) error {
+		found, err := w.things.FindUnder(w.ctx, tx, scope, keys, q)
+		for key, rows := range found {
+			out[key] = nil
+			for _, row := range rows {
+				out[key] = append(out[key], row.Key)
+			}
+		}
+		return err
+	})
+	return out
 }
 
 func (w *world) count(scope driver.Scope, limit int, where ...driver.Cond) (n int) {

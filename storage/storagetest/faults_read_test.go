@@ -88,6 +88,10 @@ var readFaults = []fault{
 		get: func(ctx context.Context, tx driver.Tx, s *driver.Schema, places []driver.Place, columns []string) ([]driver.Row, error) {
 			return tx.Get(ctx, s, slices.DeleteFunc(slices.Clone(places), func(p driver.Place) bool { return p.Scope != places[0].Scope }), columns)
 		}},
+	{name: "what is behind the first of some keys is all", theme: "count",
+		find: sought(func(_ *driver.Reach, q *driver.Query) { q.Under = q.Under[:min(1, len(q.Under))] })},
+	{name: "the highest keys behind a key come last", theme: "count",
+		find: sought(func(_ *driver.Reach, q *driver.Query) { q.Desc = q.Desc && len(q.Under) == 0 })},
 	{name: "less is at most", theme: "conditions", find: operator(driver.OpLess, driver.OpAtMost)},
 	{name: "at least is greater", theme: "conditions", find: operator(driver.OpAtLeast, driver.OpGreater)},
 	{name: "in nothing is anything", theme: "conditions",

@@ -217,7 +217,7 @@ func TestListsAreReadPageByPage(t *testing.T) {
 		t.Errorf("%s has no end", l)
 		return rows
 	}
-	for l, want := range map[support.List]int{support.Messages: 2, support.Links: 1, support.Doubts: 1, support.Pauses: 1, support.Replans: 1, support.Holds: 2, support.Audit: 3} {
+	for l, want := range map[support.List]int{support.Reminders: 3, support.Messages: 2, support.Links: 1, support.Doubts: 1, support.Pauses: 1, support.Replans: 1, support.Holds: 2, support.Audit: 3} {
 		all := read(h, l, 100)
 		if len(all) < want || len(all) == 0 || !slices.Equal(all, read(h, l, 1)) {
 			t.Errorf("%s: %d rows: %v", l, len(all), all)

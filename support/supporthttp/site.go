@@ -1,7 +1,9 @@
 package supporthttp
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -9,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/belfry-go/belfry/internal/erase"
 	"github.com/belfry-go/belfry/internal/httpapi"
 	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/storage"
@@ -199,7 +202,7 @@ func (c *call) fail(status int, title string) {
 }
 
 // refuse answers a call that returned an error. Only what is our own failure is logged, by
-// its innermost cause, which has no key.
+// its cause.
 func (c *call) refuse(what string, err error) {
 	var value *storage.ValueError
 	switch {
@@ -219,22 +222,37 @@ func (c *call) refuse(what string, err error) {
 	}
 }
 
-// cause is the innermost error of a chain.
+// passing are failures of a database that say nothing of a row.
+var passing = []error{
+	storage.ErrUnavailable, storage.ErrBusy, storage.ErrRetryTx, storage.ErrOutcomeUnknown, storage.ErrStale, storage.ErrSchema, context.DeadlineExceeded,
+}
+
+// cause says why a call failed in words of ours alone: the text of an error may be
+// personal, if it is a host's, and may hold what was looked for, if it is a database's.
 func cause(err error) string {
-	for {
-		switch e := err.(type) {
-		case interface{ Unwrap() error }:
-			if next := e.Unwrap(); next != nil {
-				err = next
-				continue
-			}
-		case interface{ Unwrap() []error }:
-			if all := e.Unwrap(); len(all) > 0 {
-				err = all[len(all)-1]
-				continue
-			}
+	var hook *erase.HookError
+	if errors.As(err, &hook) {
+		return hook.Error()
+	}
+	for _, known := range passing {
+		if errors.Is(err, known) {
+			return known.Error()
 		}
-		return err.Error()
+	}
+	var coded interface{ SQLState() string }
+	if errors.As(err, &coded) {
+		return "SQLSTATE " + coded.SQLState()
+	}
+	return fmt.Sprintf("an error of type %T", innermost(err))
+}
+
+func innermost(err error) error {
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			return err
+		}
+		err = next
 	}
 }
 

@@ -27,7 +27,7 @@ func (c *call) aboutOf(a support.About) about {
 	}
 }
 
-// entry is one of a story or a list. Name, Address, Subject and Detail are personal.
+// entry is one of a story or a list. Name, Address, Subject, Text, HTML and Detail are personal.
 type entry struct {
 	On         time.Time        `json:"on"`
 	Kind       support.Kind     `json:"kind"`
@@ -53,6 +53,8 @@ type entry struct {
 	Address    string           `json:"address,omitempty"`
 	Name       string           `json:"name,omitempty"`
 	Subject    string           `json:"subject,omitempty"`
+	Text       string           `json:"text,omitempty"` // as it was sent, of a message that is asked for alone
+	HTML       string           `json:"html,omitempty"`
 	Detail     string           `json:"detail,omitempty"`
 	Messages   []message        `json:"messages,omitempty"`
 	More       bool             `json:"moreMessages,omitempty"`
@@ -85,7 +87,7 @@ func (c *call) entryOf(e support.Entry) entry {
 		Reason: e.Reason, Package: e.Package, What: e.What, ToDo: e.ToDo, NextOn: e.NextOn.UTC(), Can: c.can(e.Can), Part: partOf(e.Part), Version: e.Version,
 		Key: c.handle(e.Key), MessageID: e.MessageID, ProviderID: e.ProviderID, Person: c.handle(e.Person),
 		EntityType: e.Entity.Type, Entity: c.handle(e.Entity.ID),
-		Address: c.hide(e.Address), Name: c.hide(e.Name), Subject: c.hide(e.Subject), Detail: c.hide(e.Detail), More: e.More,
+		Address: c.hide(e.Address), Name: c.hide(e.Name), Subject: c.hide(e.Subject), Text: c.hide(e.Text), HTML: c.hide(e.HTML), Detail: c.hide(e.Detail), More: e.More,
 	}
 	for _, m := range e.Messages {
 		out.Messages = append(out.Messages, message{m.MessageID, m.Channel, m.Outcome, m.Status, m.Reason, m.On.UTC(), c.handle(m.Person)})

@@ -101,7 +101,7 @@ func (s *Store) migrate(ctx context.Context) error {
 		return err
 	}
 	if s.cfg.Migrate == MigrateVerify {
-		return fmt.Errorf("storage: the database lacks the migrations %s: run them, or open it with Migrate %q", files(missing), MigrateAuto)
+		return fmt.Errorf("%w: the database lacks the migrations %s: run them, or open it with Migrate %q", driver.ErrSchema, files(missing), MigrateAuto)
 	}
 	return s.apply(ctx, all)
 }
@@ -202,7 +202,7 @@ func (s *Store) missing(ctx context.Context, db *session, all []migration) ([]mi
 		case !ok:
 			missing = append(missing, m)
 		case sum != m.sum:
-			return nil, fmt.Errorf("storage: migration %s was applied with checksum %s, but here it has %s: applied migrations must not be edited", m.file, sum, m.sum)
+			return nil, fmt.Errorf("%w: migration %s was applied with checksum %s, but here it has %s: applied migrations must not be edited", driver.ErrSchema, m.file, sum, m.sum)
 		}
 	}
 	return missing, nil

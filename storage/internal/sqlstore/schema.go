@@ -134,7 +134,7 @@ func (s *Store) CheckTables(ctx context.Context, schemas ...*driver.Schema) erro
 		}
 	}
 	if problems != nil {
-		return fmt.Errorf("storage: the tables differ from what this program needs: %s", strings.Join(problems, "; "))
+		return fmt.Errorf("%w: %s", driver.ErrSchema, strings.Join(problems, "; "))
 	}
 	return nil
 }

@@ -172,6 +172,10 @@ func (b *builder) ordered(c *driver.Column) (string, error) {
 // Select reads the rows within reach that q describes, and says which columns of them.
 func (t *Table) Select(reach driver.Reach, q driver.Query) (s Statement, columns []*driver.Column, err error) {
 	columns, names := t.read(q.Columns)
+	if len(q.Under) > 0 {
+		s, err = t.selectUnder(reach, q, names)
+		return s, columns, err
+	}
 	b := newBuilder(t, "SELECT "+names+" FROM "+t.name+" WHERE ")
 	err = b.where(reach, q.Where)
 	if err == nil {
@@ -182,6 +186,26 @@ func (t *Table) Select(reach driver.Reach, q driver.Query) (s Statement, columns
 	}
 	b.write(" LIMIT ?", int64(q.Limit))
 	return b.statement(), columns, nil
+}
+
+// selectUnder has a limit for each of the keys that are gone behind, and so a SELECT.
+func (t *Table) selectUnder(reach driver.Reach, q driver.Query, names string) (s Statement, err error) {
+	b := newBuilder(t, "")
+	q.OrderBy = "key"
+	for i, key := range q.Under {
+		if i > 0 {
+			b.write(" UNION ALL ")
+		}
+		b.write("SELECT * FROM (SELECT " + names + " FROM " + t.name + " WHERE ")
+		if err := b.where(reach, slices.Concat(driver.Under(key), q.Where)); err != nil {
+			return s, err
+		}
+		if err := b.order(&q); err != nil {
+			return s, err
+		}
+		b.write(fmt.Sprintf(" LIMIT ?) AS u%d", i), int64(q.Limit))
+	}
+	return b.statement(), nil
 }
 
 // Get reads the rows at places, which are some, and says which columns of them. Those
