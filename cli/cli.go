@@ -169,7 +169,7 @@ func commands() []*command {
 	return []*command{
 		migrateCommand, checkCommand, healthCommand, holdsCommand, storyCommand,
 		releaseCommand, retryCommand, cancelCommand, resolveCommand, pauseCommand, resumeCommand, replanCommand,
-		previewCommand, retainCommand, exportCommand, eraseCommand,
+		previewCommand, retainCommand, exportCommand, eraseCommand, reapplyCommand,
 	}
 }
 
