@@ -29,6 +29,11 @@ func built(t *testing.T) programs {
 	clone := filepath.Join(dir, "oldest")
 	command(t, root, "git", "clone", "--quiet", "--shared", "--no-checkout", ".", clone)
 	command(t, clone, "git", "checkout", "--quiet", "--detach", commit)
+	if _, err := os.Stat(filepath.Join(clone, program)); err != nil { // it is older than the program
+		if err := os.CopyFS(filepath.Join(clone, program), os.DirFS(filepath.Join(root, program))); err != nil {
+			t.Fatal(err)
+		}
+	}
 	p := programs{filepath.Join(dir, "host-oldest"), filepath.Join(dir, "host-today"), added(t, clone)}
 	command(t, clone, "go", "build", "-trimpath", "-o", p.oldest, program)
 	command(t, root, "go", "build", "-trimpath", "-o", p.today, program)
