@@ -35,8 +35,8 @@ func built(t *testing.T) programs {
 		}
 	}
 	p := programs{filepath.Join(dir, "host-oldest"), filepath.Join(dir, "host-today"), added(t, clone)}
-	command(t, clone, "go", "build", "-trimpath", "-buildvcs=false", "-o", p.oldest, program)
-	command(t, root, "go", "build", "-trimpath", "-buildvcs=false", "-o", p.today, program)
+	command(t, clone, "go", "build", "-buildvcs=false", "-o", p.oldest, program)
+	command(t, root, "go", "build", "-buildvcs=false", "-o", p.today, program)
 	return p
 }
 
