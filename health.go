@@ -107,7 +107,7 @@ func (p *Poller) Health(ctx context.Context, reach storage.Reach) (health.Summar
 		out.Holds, out.Doubts = append(out.Holds, of.Holds...), append(out.Doubts, of.Doubts...)
 		out.DeadLetters, out.Pauses = append(out.DeadLetters, of.DeadLetters...), append(out.Pauses, of.Pauses...)
 		out.Outages = withOutages(out.Outages, of.Outages)
-		out.Lost = append(out.Lost, of.Lost...)
+		out.Lost, out.Skipped = append(out.Lost, of.Lost...), append(out.Skipped, of.Skipped...)
 		out.LeaseLosses += of.LeaseLosses
 	}
 	out.Stuck = p.stuck(reach)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -19,8 +20,10 @@ import (
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/outage"
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
 )
 
 // failsWith fails a test unless err has the text, or is nil where that is empty.
@@ -301,6 +304,45 @@ func TestI29_GaugesShowHealthByNamesFromCode(t *testing.T) {
 			t.Error("gauges outlive Run")
 		}
 	})
+}
+
+// saying is a service that says so of its work.
+type saying struct {
+	belfry.Service
+	says health.Summary
+}
+
+func (s saying) Passes() []work.Pass { return nil }
+
+func (s saying) Health(context.Context, storage.Reach) (health.Summary, error) { return s.says, nil }
+
+// What any service says is in the Health of the poller, whichever field it is in.
+func TestHealthIsWhatAllServicesSay(t *testing.T) {
+	t.Parallel()
+	of := func(tenant storage.Scope) belfry.Service {
+		var says health.Summary
+		for _, field := range reflect.ValueOf(&says).Elem().Fields() {
+			if field.Kind() != reflect.Slice {
+				continue
+			}
+			field.Set(reflect.MakeSlice(field.Type(), 1, 1))
+			if scope := field.Index(0).FieldByName("Scope"); scope.IsValid() {
+				scope.SetString(string(tenant))
+			}
+		}
+		says.DueCapped, says.LeaseLosses = tenant == "second", 2
+		return saying{says: says}
+	}
+	got, err := belfry.NewPoller(memory.New(nil), nil, of("first"), of("second")).Health(t.Context(), storage.Everywhere())
+	if err != nil || !got.DueCapped || got.LeaseLosses != 4 {
+		t.Error(got, err)
+	}
+	for field, value := range reflect.ValueOf(got).Fields() {
+		own := field.Name == "Stuck" || field.Name == "Retention" // of the poller
+		if value.Kind() == reflect.Slice && !own && value.Len() != 2 {
+			t.Errorf("%s: %v", field.Name, value)
+		}
+	}
 }
 
 // hanging is a service whose Health waits for the end of its context.

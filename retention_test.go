@@ -325,6 +325,28 @@ func (f *forgetter) retention(table string) health.Retention {
 	return health.Retention{}
 }
 
+// A host whose processes live for a moment each, as a timer starts them, forgets too.
+func TestAProcessOfAMomentForgets(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		opts := belfry.Options{Retention: belfry.Retention{Messages: 30 * days, Inbox: 30 * days}}
+		if _, err := newForgetter(t, store, clk, opts).notify("welcome", "sam", "hello"); err != nil {
+			t.Fatal(err)
+		}
+		var last *forgetter
+		for range 40 {
+			last = newForgetter(t, store, clk, opts)
+			if err := last.poller.Drain(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			clk.Add(days)
+		}
+		if whole, stubs := last.rows("notification_job"); whole != 0 || stubs != 1 {
+			t.Errorf("%d jobs and %d stubs", whole, stubs)
+		}
+	})
+}
+
 // A database that was there before the pass keeps all until its host says otherwise; a
 // new one forgets by the stated defaults, but never the audit.
 func TestExistingDatabasesForgetNothingByDefault(t *testing.T) {

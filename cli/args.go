@@ -33,6 +33,7 @@ type flags struct {
 	until                               string
 	locale                              string
 	list                                bool
+	file                                string
 }
 
 // list is a flag that may be given again.

@@ -171,7 +171,7 @@ func commands() []*command {
 	return []*command{
 		migrateCommand, checkCommand, healthCommand, holdsCommand, storyCommand,
 		releaseCommand, retryCommand, cancelCommand, resolveCommand, pauseCommand, resumeCommand, replanCommand,
-		previewCommand, retainCommand, exportCommand, eraseCommand,
+		previewCommand, retainCommand, exportCommand, eraseCommand, reapplyCommand,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -241,6 +242,43 @@ func TestAnExportIsLinesOfJSON(t *testing.T) {
 		for line := range strings.Lines(out) {
 			if !json.Valid([]byte(line)) {
 				s.Errorf("no JSON: %s", line)
+			}
+		}
+	})
+}
+
+// Whom erase has put on a list, reapply erases from a database that has them again.
+func TestAListOfErasuresIsAppliedAgain(t *testing.T) {
+	schools(t, func(s *school) {
+		s.fill()
+		name := filepath.Join(s.TempDir(), "erased")
+		by := []string{"-yes", "-actor", "ann", "-reason", "a letter"}
+		s.want(cli.ExitNotDone, "erase", "sam", "-scope", "north", "-list", name)
+		s.want(cli.ExitDone, append([]string{"erase", "sam", "-scope", "north", "-list", name}, by...)...)
+		list, err := os.ReadFile(name)
+		if err != nil {
+			s.Fatal(err)
+		}
+		if want := `{"scope":"north","person":{"ref":"sam"}}` + "\n"; string(list) != want {
+			s.Errorf("the list is %s", list)
+		}
+		if err := os.WriteFile(name, bytes.ReplaceAll(list, []byte("sam"), []byte("kim")), 0o600); err != nil {
+			s.Fatal(err)
+		}
+		if before := s.want(cli.ExitDone, "export", "kim", "-scope", "north"); before == "" {
+			s.Error("nothing is known of kim")
+		}
+		s.want(cli.ExitNotDone, "reapply", name)
+		s.want(cli.ExitDone, append([]string{"reapply", name}, by...)...)
+		if after := s.want(cli.ExitDone, "export", "kim", "-scope", "north"); strings.Contains(after, "kim@") {
+			s.Error(after)
+		}
+		if err := os.WriteFile(name, []byte(`{"person":"kim"}`), 0o600); err != nil {
+			s.Fatal(err)
+		}
+		for _, args := range [][]string{{"reapply", name}, append([]string{"reapply", name}, by...)} {
+			if out := s.want(cli.ExitFailed, args...); strings.Contains(out, "kim") {
+				s.Error(out)
 			}
 		}
 	})

@@ -1,10 +1,15 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -32,11 +37,13 @@ var eraseCommand = &command{
 what waits is cancelled, and rows are deleted, or emptied where their keys must go on to
 answer. This cannot be undone. What a provider is called for at that moment is erased an
 hour later, by a Poller. PERSON is the host's id; give their addresses and inboxes, too.
-Keep a list of whom you erased (docs/operations.md). It needs the host's keys and hooks.`,
+With -list they are written into a file, for reapply: keep it outside of the database, and
+encrypted. It needs the host's keys and hooks.`,
 	flags: func(f *flags, s *flag.FlagSet) {
 		named(f, s)
 		f.acts(s)
 		f.asJSON(s)
+		s.StringVar(&f.file, "list", "", "add them to the list in this `file`")
 	},
 	run: func(c *call, ctx context.Context) error {
 		who, err := c.somebody()
@@ -47,12 +54,11 @@ Keep a list of whom you erased (docs/operations.md). It needs the host's keys an
 		if err != nil {
 			return err
 		}
-		privacy := c.s.Poller.Privacy()
 		var report belfry.ErasureReport
 		if c.flags.yes {
-			report, err = privacy.Erase(ctx, c.flags.tenant(), who, by)
+			report, err = c.erase(ctx, belfry.Erasure{Scope: c.flags.tenant(), Person: who}, by)
 		} else {
-			report, err = privacy.Preview(ctx, c.flags.tenant(), who)
+			report, err = c.s.Poller.Privacy().Preview(ctx, c.flags.tenant(), who)
 		}
 		switch {
 		case err != nil && report.ID != "":
@@ -71,6 +77,83 @@ Keep a list of whom you erased (docs/operations.md). It needs the host's keys an
 	},
 }
 
+// erase erases a person, and puts them on the list if there is one: as soon as it is sure
+// that they will be erased.
+func (c *call) erase(ctx context.Context, e belfry.Erasure, by belfry.By) (report belfry.ErasureReport, err error) {
+	listed := io.Discard
+	if c.flags.file != "" {
+		var file *os.File
+		if file, err = os.OpenFile(c.flags.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err != nil {
+			return report, err
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		listed = file
+	}
+	report, err = c.s.Poller.Privacy().Erase(ctx, e.Scope, e.Person, by)
+	if report.ID != "" {
+		if unlisted := json.NewEncoder(listed).Encode(e); unlisted != nil {
+			err = errors.Join(err, fmt.Errorf("they are erased, and not on the list: %w", unlisted))
+		}
+	}
+	return report, err
+}
+
+var reapplyCommand = &command{
+	name: "reapply", args: "FILE", does: "erase again whom a list names, after a restore",
+	says: `Erases everybody on a list once more, in a database that was restored from a backup, before
+Pollers run. FILE has a person on each line, as erase -list writes them:
+{"scope": "acme", "person": {"ref": "17"}}. It needs the host's keys and hooks.`,
+	flags: func(f *flags, s *flag.FlagSet) { f.acts(s) },
+	run: func(c *call, ctx context.Context) error {
+		if c.s.Poller == nil || c.s.Bare {
+			return c.elsewhere(wholePerson)
+		}
+		name, err := c.flags.alone("file")
+		if err != nil {
+			return err
+		}
+		by, err := c.flags.by()
+		if err != nil {
+			return err
+		}
+		list, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if !c.flags.yes {
+			n, err := listed(list)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(c.out, "%s on the list\n", plural(n, "erasure"))
+			return errNotDone
+		}
+		n, err := c.s.Poller.Privacy().Reapply(ctx, bytes.NewReader(list), by)
+		fmt.Fprintf(c.out, "%s applied again\n", plural(n, "erasure"))
+		return err
+	},
+}
+
+// listed counts those on a list. Its errors name nobody.
+func listed(list []byte) (n int, err error) {
+	for lines := json.NewDecoder(bytes.NewReader(list)); ; n++ {
+		var e belfry.Erasure
+		err := lines.Decode(&e)
+		switch {
+		case errors.Is(err, io.EOF):
+			return n, nil
+		case err != nil:
+			return n, fmt.Errorf("number %d is no Erasure in JSON", n+1)
+		}
+		if err := e.Person.Check(); err != nil {
+			return n, fmt.Errorf("number %d: %w", n+1, err)
+		}
+	}
+}
+
+// wholePerson is why it takes the host's program.
+const wholePerson = "the host's keys, hooks and services are not here, without which something of a person would be left"
+
 func named(f *flags, s *flag.FlagSet) {
 	s.Var(&f.addresses, "address", "an `address` of theirs, as in email:sam@example.com; again for each")
 	s.Var(&f.inboxes, "inbox", "an `inbox` of theirs, as in user:17; again for each")
@@ -80,7 +163,7 @@ func named(f *flags, s *flag.FlagSet) {
 // somebody is whom the arguments name.
 func (c *call) somebody() (who belfry.Person, err error) {
 	if c.s.Poller == nil || c.s.Bare {
-		return who, c.elsewhere("the host's keys, hooks and services are not here, without which something of a person would be left")
+		return who, c.elsewhere(wholePerson)
 	}
 	who.Inboxes = c.flags.inboxes
 	if who.Ref, err = c.flags.alone("person"); err != nil {

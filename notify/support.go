@@ -207,6 +207,22 @@ func (n Support) ReplayDeadLetters(ctx context.Context, scope Scope, subscriber 
 	return replayed, nil
 }
 
+// Unsubscribe ends what a status subscriber gets that is gone for good: no change is kept
+// for it any more, of any tenant, and what waits for it, or was given up, is deleted, at
+// most a thousand deliveries in a call, which it counts. Take the subscriber out of every
+// process first, or it is subscribed again. The audit says who asked for it. A dry run only
+// counts.
+func (n Support) Unsubscribe(ctx context.Context, subscriber string, by By, opts *ActionOptions) (deleted int, err error) {
+	err = n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
+		deleted, err = outbox.Unsubscribe(ctx, tx, subscriber, by, opts)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("notify: unsubscribe: %w", err)
+	}
+	return deleted, nil
+}
+
 // maxPage bounds what one call of a listing gives.
 const maxPage = 1000
 

@@ -152,6 +152,18 @@ func (s Support) ReplayDeadLetters(ctx context.Context, scope Scope, subscriber 
 	return n, err
 }
 
+// Unsubscribe ends what a subscriber gets that is gone for good: no response is kept for it
+// any more, of any tenant, and what waits for it, or was given up, is deleted, at most a
+// thousand deliveries in a call, which it counts. Take the subscriber out of every process
+// first, or it is subscribed again. The audit says who asked for it. A dry run only counts.
+func (s Support) Unsubscribe(ctx context.Context, subscriber string, by By, opts *ActionOptions) (deleted int, err error) {
+	err = s.inTx(ctx, func(tx storage.Tx) (err error) {
+		deleted, err = outbox.Unsubscribe(ctx, tx, outboxKey(subscriber), by, opts)
+		return err
+	})
+	return deleted, err
+}
+
 // ReplayEvent has a subscriber called for one response, whether or not it was
 // called before, or the response was for it. One that waits for its call, or is
 // under way, is refused with [ErrActionRefused]; a response that does not exist is

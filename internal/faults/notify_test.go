@@ -42,6 +42,8 @@ var notifyFaults = []fault{
 		Old: "err != nil || out.first", New: "err != nil", Test: ". TestNoTransactionOfAnErasureIsLarge"},
 	{Name: "retention: responses go by default", In: "belfry.Retention.keeps",
 		Old: "\"Responses\": r.Responses", New: "\"Responses\": max(r.Responses, r.Surveys/2)", Test: "./survey TestResponsesGoOnlyIfTheHostSaysSo/by_default/memory"},
+	{Name: "retention: a process of a moment forgets nothing", In: "forget.Runner.Poll",
+		Old: "on != nil &&", New: "on == nil ||", Test: ". TestAProcessOfAMomentForgets/memory"},
 	{Name: "retention: what goes first is not announced", In: "forget.Runner.step",
 		Old: "next.AnnouncedOn.IsZero() && step.Found.Any()", New: "false", Test: ". TestTheFirstDeletionIsAnnouncedForAWeek/memory"},
 	{Name: "I-13 what nobody serves waits for ever", In: "notify.core.unservedPass",

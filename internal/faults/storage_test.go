@@ -219,4 +219,10 @@ var storageFaults = []fault{
 		Old: "!setting.safe(value)", New: "false", Test: "./storage/sqlite TestAPoolThatIsNotSafeIsRefused"},
 	{Name: "pool: SQLite takes a host's that begins deferred", In: "storage/sqlite.checkBegin",
 		Old: "if err != nil {\n\t\tif classify", New: "if true { return nil }; if err != nil {\n\t\tif classify", Test: "./storage/sqlite TestAPoolThatIsNotSafeIsRefused"},
+	{Name: "migrations: writers wait long behind one", In: "sqltext.postgres.hurry",
+		Old: "50ms", New: "500ms", Postgres: true, Test: "./storage/internal/sqlstore TestALaterColumnKeepsNobodyWaiting"},
+	{Name: "migrations: one comes again at once", In: "sqlstore.Store.transact",
+		Old: "_ = s.cfg.Wait(ctx, rest)", New: "", Postgres: true, Test: "./storage/internal/sqlstore TestALaterColumnKeepsNobodyWaiting"},
+	{Name: "sqlite: a compact file has the log of the old one", In: "storage/sqlite.Store.Compact",
+		Old: "wal_checkpoint(TRUNCATE)", New: "wal_checkpoint(PASSIVE)", Test: ". TestACompactFileOfSQLiteHasNoByteOfAPerson"},
 }

@@ -16,6 +16,8 @@ var supportFaults = []fault{
 		Old: "return errNotDone", New: "return nil", Test: "./cli TestNothingIsDoneWithoutAYes/memory"},
 	{Name: "cli: a person is looked for by a hash under another key", In: "cli.call.about",
 		Old: "c.s.Bare", New: "false", Test: "./cli TestAProgramWithoutTheHostsParts/memory"},
+	{Name: "cli: who is erased is not on the list", In: "cli.call.erase",
+		Old: `report.ID != ""`, New: "false", Test: "./cli TestAListOfErasuresIsAppliedAgain/memory"},
 	{Name: "cli: a hostile text gets to the terminal", In: "cli.printable",
 		Old: "if hidden(r)", New: "if false", Test: "./cli TestAHostileText/memory"},
 	{Name: "support: a reminder of a person and of an entity is told twice", In: "support.teller.reminderOf",

@@ -106,19 +106,17 @@ type Runner struct {
 	settings Settings
 	rules    func() []Rule
 	logger   *slog.Logger
-	lookOn   atomic.Pointer[time.Time] // it asks for nothing before
+	lookOn   atomic.Pointer[time.Time] // it asks for nothing before; nil: it has not asked yet
 	made     atomic.Int32              // so many rules have their rows
 	isNew    atomic.Bool               // the database was new
 }
 
 // NewRunner makes the pass over rules.
 func NewRunner(store storage.Store, o work.Options, settings Settings, rules func() []Rule) *Runner {
-	r := &Runner{store: store, settings: settings, rules: rules, logger: cmp.Or(o.Logger, slog.Default())}
-	r.rest()
-	return r
+	return &Runner{store: store, settings: settings, rules: rules, logger: cmp.Or(o.Logger, slog.Default())}
 }
 
-// rest asks for nothing for a while.
+// rest asks for nothing for a while, once there was nothing to do.
 func (r *Runner) rest() {
 	on := r.store.Clock().Now().Add(look)
 	r.lookOn.Store(&on)
@@ -202,7 +200,7 @@ func (r *Runner) prepare(ctx context.Context) error {
 
 // Poll takes one step in each table that is due.
 func (r *Runner) Poll(ctx context.Context, _ int) (report work.Report, err error) {
-	if r.store.Clock().Now().Before(*r.lookOn.Load()) {
+	if on := r.lookOn.Load(); on != nil && r.store.Clock().Now().Before(*on) {
 		return report, nil
 	}
 	if len(r.settings.Defaults) == 0 && len(r.active()) == 0 {
@@ -330,26 +328,25 @@ func (r *Runner) Drain(ctx context.Context) error {
 	}
 }
 
-// Run looks once a minute and then goes on for as long as there is something to do.
+// Run looks at once, and then once a minute, and goes on for as long as there is something
+// to do.
 func (r *Runner) Run(ctx context.Context) error {
 	for {
+		report, err := r.Poll(ctx, 1)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			hush.Warn(ctx, r.logger, "belfry: poll failed", "pass", "retention", "error", err)
+		}
+		by, wait := r.store.Clock(), look
+		if report.Settled > 0 {
+			by, wait = realClock, pace
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-r.store.Clock().After(look):
-		}
-		for {
-			report, err := r.Poll(ctx, 1)
-			if err != nil && ctx.Err() == nil {
-				hush.Warn(ctx, r.logger, "belfry: poll failed", "pass", "retention", "error", err)
-			}
-			if report.Settled == 0 || ctx.Err() != nil {
-				break
-			}
-			select {
-			case <-ctx.Done():
-			case <-realClock.After(pace):
-			}
+		case <-by.After(wait):
 		}
 	}
 }

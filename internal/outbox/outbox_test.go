@@ -226,6 +226,34 @@ func (w *world) replay(want int, dryRun bool) {
 	})
 }
 
+// A subscriber that is gone for good gets nothing more, and what waits for it is no more.
+func TestASubscriberThatIsGoneLeavesNothing(t *testing.T) {
+	worlds(t, []string{"crm", "erp"}, func(w *world) {
+		w.drain()
+		w.emit("e1", "e2")
+		for n, dry := range []bool{true, false, false} {
+			w.tx(func(tx storage.Tx) error {
+				got, err := outbox.Unsubscribe(w.t.Context(), tx, "crm", audit.By{Actor: "sam", Reason: "it was switched off"}, &audit.Options{DryRun: dry})
+				if want := []int{2, 2, 0}[n]; got != want {
+					w.t.Errorf("%d were deleted, want %d", got, want)
+				}
+				return err
+			})
+		}
+		w.emit("e3")
+		for _, id := range []string{"e1", "e2", "e3"} {
+			w.want(id, "erp Pending 0")
+		}
+		w.tx(func(tx storage.Tx) error {
+			done, _, err := audit.Newest(w.t.Context(), tx, "north", storage.Page{})
+			if len(done) != 2 || done[0].Action != "Unsubscribe" || done[0].Actor != "sam" {
+				w.t.Errorf("the audit has %+v", done)
+			}
+			return err
+		})
+	})
+}
+
 func TestAPermanentErrorIsADeadLetterAtOnce(t *testing.T) {
 	worlds(t, []string{"crm"}, func(w *world) {
 		w.fail = func(string, outbox.Event) error { return permanent.Mark(errors.New("no such ticket")) }

@@ -11,6 +11,14 @@ import (
 	"github.com/belfry-go/belfry/survey"
 )
 
+const (
+	// eraseBuffers bounds the pages that one statement of an erasure touches: it reads a page
+	// of rows that lie apart, and their neighbours, by their keys.
+	eraseBuffers = 7000
+	// eraseRows bounds the rows that one transaction writes.
+	eraseRows = 1000
+)
+
 // A person is found by indexes alone, however much there is of others.
 func TestGuardAPersonIsErasedByIndexes(t *testing.T) {
 	t.Parallel()
@@ -42,22 +50,33 @@ func TestGuardAPersonIsErasedByIndexes(t *testing.T) {
 	privacy := belfry.NewPoller(s, nil, notify.New(s, nil)).Privacy()
 	who := belfry.Person{Ref: "p2", Addresses: []belfry.PersonAddress{{Method: "email", Address: "sam@example.com"}}, Inboxes: []string{"user:2"}}
 	var report belfry.ErasureReport
-	seen := r.during(t, "SELECT", func() {
+	before := scan[int64](t, s.DB(), "SELECT pg_current_xact_id()::text::bigint")
+	seen := r.during(t, "", func() {
 		var err error
 		if report, err = privacy.Erase(t.Context(), "tenant", who, belfry.By{Actor: "ann", Reason: "a test"}); err != nil {
 			t.Fatal(err)
 		}
 	})
+	largest := scan[int](t, s.DB(), fmt.Sprintf(`SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM
+		(SELECT xmin FROM outgoing_message UNION ALL SELECT xmin FROM notification_job UNION ALL SELECT xmin FROM user_message) AS written
+		WHERE xmin::text::bigint > %d GROUP BY xmin) AS transactions`, before))
+	if largest == 0 || largest > eraseRows {
+		t.Errorf("a transaction wrote %d rows", largest)
+	}
 	if got := report.Tables["outgoing_message"].Emptied; got != 2*each {
 		t.Errorf("%d messages were emptied: %+v", got, report)
 	}
 	checked := map[string]int{}
 	for _, statement := range seen {
-		plan := explained(t, s.DB(), statement)
+		verb, _, _ := strings.Cut(statement.text, " ")
+		if verb != "SELECT" && verb != "UPDATE" && verb != "DELETE" && verb != "WITH" {
+			continue
+		}
 		for _, table := range []string{"outgoing_message", "notification_job", "user_message"} {
 			if !strings.Contains(statement.text, `"`+table+`"`) {
 				continue
 			}
+			plan := explained(t, s.DB(), statement)
 			if checked[table] = max(checked[table], plan.buffers()); plan.sequential() {
 				t.Errorf("%s: %v", table, plan.scans())
 			}
@@ -66,7 +85,12 @@ func TestGuardAPersonIsErasedByIndexes(t *testing.T) {
 	if len(checked) != 3 {
 		t.Errorf("plans were seen of %v", checked)
 	}
-	t.Log("most buffers of a statement:", checked)
+	for table, most := range checked {
+		if most > eraseBuffers {
+			t.Errorf("%s: %d buffers in a statement", table, most)
+		}
+	}
+	t.Logf("most buffers of a statement: %v; most rows of a transaction: %d", checked, largest)
 }
 
 // The links to an address that name nobody are found by an index alone, too.

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqltext"
@@ -114,6 +115,10 @@ func files(all []migration) string {
 	return strings.Join(names, ", ")
 }
 
+// rest is how long a migration leaves a table alone that somebody was at. While it waits
+// for the table itself, those who come later wait behind it.
+const rest = time.Second
+
 // transact runs f in a transaction of the store without a bound on lock
 // time-outs: processes that start at once wait for each other until ctx ends.
 func (s *Store) transact(ctx context.Context, f func(*session) error) error {
@@ -124,6 +129,9 @@ func (s *Store) transact(ctx context.Context, f func(*session) error) error {
 		}
 		if err := f(conn); err != nil {
 			conn.rollback(ctx)
+			if classOf(err) == sqltext.LockTimeout {
+				_ = s.cfg.Wait(ctx, rest) // whether ctx has ended is asked again
+			}
 			return classOf(err), err
 		}
 		err = conn.commit(ctx, conn.sayCommit)
@@ -167,7 +175,8 @@ func (s *Store) applyOne(ctx context.Context, db *session, m migration, text str
 		return err
 	}
 	if !m.isConcurrent() { // else it was run before
-		if err := s.execAll(ctx, db, "migration "+m.file, []string{text}); err != nil {
+		texts := append(s.cfg.Dialect.Hurry(), text)
+		if err := s.execAll(ctx, db, "migration "+m.file, texts); err != nil {
 			return err
 		}
 	}

@@ -2,8 +2,10 @@ package sqlstore_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -15,7 +17,7 @@ import (
 // byN is a later migration, which makes an index on a table that is in use.
 var byN = map[string]string{"0002_bell_n.sql": "-- concurrently\nCREATE INDEX CONCURRENTLY IF NOT EXISTS {index:bell_n} ON {bell} (n);\n"}
 
-// inUse is a database of PostgreSQL with the bell, and a writer in the middle of its work.
+// inUse is a database of PostgreSQL with a large bell, and a writer in the middle of its work.
 func inUse(t *testing.T) (d database, db *sqlx.DB, writer *sqlx.Tx) {
 	t.Helper()
 	testlevel.Need(t, testlevel.All)
@@ -25,6 +27,11 @@ func inUse(t *testing.T) (d database, db *sqlx.DB, writer *sqlx.Tx) {
 		t.Fatal(err)
 	}
 	db = d.handle(t)
+	large := 5_000
+	if testlevel.Has(t, testlevel.Full) {
+		large = 500_000
+	}
+	d.exec(t, db, fmt.Sprint("INSERT INTO bell SELECT g FROM generate_series(1, ", large, ") AS g"))
 	writer, err := db.BeginTxx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -53,18 +60,12 @@ func TestALaterIndexKeepsNobodyFromWriting(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- d.migrate(t, sqlstore.MigrateAuto, bell, byN) }()
 	making(t, db, 1)
-	var locks []string
-	for len(locks) == 0 {
-		err := db.Select(&locks, `SELECT DISTINCT l.mode FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid)
-			WHERE l.relation = 'bell'::regclass AND a.query LIKE '-- concurrently%' AND l.granted`)
-		if err != nil {
-			t.Fatal(err)
-		}
+	modes := ""
+	for modes == "" {
+		modes = locked(t, db)
 	}
-	for _, mode := range locks {
-		if mode != "ShareUpdateExclusiveLock" {
-			t.Errorf("it holds %s", mode)
-		}
+	if modes != "ShareUpdateExclusiveLock" {
+		t.Errorf("it holds %s", modes)
 	}
 	other, err := db.Connx(t.Context())
 	if err != nil {
@@ -80,10 +81,75 @@ func TestALaterIndexKeepsNobodyFromWriting(t *testing.T) {
 	if err := writer.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-done; err != nil {
+	looks := 0
+	for made := false; !made; looks++ {
+		if modes := locked(t, db); modes != "" && modes != "ShareUpdateExclusiveLock" {
+			t.Errorf("it holds %s", modes)
+		}
+		d.on(t, other, "INSERT INTO bell VALUES (5)")
+		select {
+		case err := <-done:
+			if made = true; err != nil {
+				t.Fatal(err)
+			}
+		default:
+		}
+	}
+	t.Logf("looked at %d times, written to as often", looks)
+	whole(t, db)
+}
+
+// locked are the locks on the bell, held or waited for, of whoever makes the index.
+func locked(t *testing.T, db *sqlx.DB) string {
+	t.Helper()
+	return scan[string](t, db, `SELECT coalesce(string_agg(DISTINCT l.mode, ', '), '') FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid)
+		WHERE l.relation = 'bell'::regclass AND a.pid <> pg_backend_pid() AND a.query LIKE '-- concurrently%'`)
+}
+
+// A migration that needs a table for itself, for a moment, does not have writers wait behind it
+// until somebody else is done with the table.
+func TestALaterColumnKeepsNobodyWaiting(t *testing.T) {
+	t.Parallel()
+	d, db, writer := inUse(t)
+	column := map[string]string{"0002_bell_m.sql": `CREATE TABLE {told} AS SELECT current_setting('lock_timeout') AS wait;
+		ALTER TABLE {bell} ADD COLUMN m bigint;`}
+	done, rests := make(chan error), make(chan time.Duration)
+	go func() {
+		_, err := d.store(t, func(c *sqlstore.Config) {
+			c.Migrate, c.Migrations = sqlstore.MigrateAuto, files(bell, column)
+			c.Wait = func(ctx context.Context, d time.Duration) error {
+				select {
+				case rests <- d:
+				case <-ctx.Done():
+				}
+				return ctx.Err()
+			}
+		})
+		done <- err
+	}()
+	if rest := <-rests; rest < time.Second {
+		t.Errorf("it comes again after %s", rest)
+	}
+	// It does not go on before it is asked for the next rest.
+	if n := scan[int](t, db, "SELECT count(*) FROM pg_locks WHERE relation = 'bell'::regclass AND mode = 'AccessExclusiveLock'"); n != 0 {
+		t.Error("it is in the way while it rests")
+	}
+	d.exec(t, db, "INSERT INTO bell VALUES (3)")
+	if err := writer.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	whole(t, db)
+	for ended := false; !ended; {
+		select {
+		case <-rests:
+		case err := <-done:
+			if ended = true; err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if wait := scan[string](t, db, "SELECT wait FROM told"); wait != "50ms" {
+		t.Errorf("writers wait behind it for %s", wait)
+	}
 }
 
 func (d database) on(t *testing.T, conn *sqlx.Conn, texts ...string) {

@@ -53,6 +53,8 @@ type words interface {
 	setUp(n Names) []string
 	// lockHistory lets one process through until the end of its transaction.
 	lockHistory(table string) []string
+	// hurry has what comes give up a lock that it does not get at once.
+	hurry() []string
 	// exists tells whether there is a table, named as by Names.live.
 	exists() string
 	// columns of a table: name, type, not null, generated, collation.

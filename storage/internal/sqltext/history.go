@@ -25,6 +25,10 @@ func (n Names) LockHistory() []string {
 	return n.Dialect.words.lockHistory(n.table(HistoryTable))
 }
 
+// Hurry comes before what changes tables: as long as that waits for a table, those who come
+// later wait behind it.
+func (d *Dialect) Hurry() []string { return d.words.hurry() }
+
 // HasHistory answers with one bool.
 func (n Names) HasHistory() Statement {
 	return Statement{n.Dialect.rebind(n.Dialect.words.exists()), []any{n.live(HistoryTable)}}

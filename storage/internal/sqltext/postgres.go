@@ -225,6 +225,8 @@ func (postgres) lockHistory(table string) []string {
 	return []string{"SELECT 1 FROM " + table + ` WHERE "number" = 0 FOR UPDATE`}
 }
 
+func (postgres) hurry() []string { return []string{"SET LOCAL lock_timeout = '50ms'"} }
+
 func (postgres) exists() string { return "SELECT to_regclass(?) IS NOT NULL" }
 
 func (postgres) columns() string {

@@ -222,6 +222,8 @@ func (sqlite) setUp(Names) []string { return nil }
 
 func (sqlite) lockHistory(string) []string { return nil }
 
+func (sqlite) hurry() []string { return nil }
+
 func (sqlite) exists() string {
 	return "SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = ?"
 }

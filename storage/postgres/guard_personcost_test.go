@@ -1,0 +1,139 @@
+package postgres
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// personIndexes find the rows of a person on the send path.
+var personIndexes = []string{"outgoing_message_recipient", "outgoing_message_address", "user_message_recipient", "notification_job_untraced"}
+
+// What the indexes by which people are found add to a message, from Ensure to the channel,
+// in an inbox too: less than a tenth of its WAL, and as little of its buffers.
+func TestGuardThatPeopleAreFoundCostsASendLittle(t *testing.T) {
+	t.Parallel()
+	settings := maps.Clone(quiet)
+	settings["full_page_writes"] = "off" // else what is counted is which pages are new since a checkpoint
+	server := ownServer(t, &pgtest.Options{Settings: settings})
+	n := sized(t, 2_000, 20_000)
+	cost := func(without ...string) perRow {
+		s, _ := recorded(t, server.Database(t), 4, &Options{Clock: realTime, Migrate: MigrateAuto})
+		for _, index := range without {
+			exec(t, s.DB(), "DROP INDEX "+index)
+		}
+		sends(t, s, "first", n) // the pages are there, and known
+		return during(t, s.DB(), n, func() { sends(t, s, "second", n) })
+	}
+	with, without := cost(), cost(personIndexes...)
+	t.Logf("%d messages: %v each, without the indexes %v", n, with, without)
+	if with.wal > 1.1*without.wal || with.buffers > 1.1*without.buffers {
+		t.Errorf("%v a message, without the indexes %v", with, without)
+	}
+}
+
+// sends asks for a letter to n people, with their inboxes, and sends it.
+func sends(t *testing.T, s *Store, letter string, n int) {
+	t.Helper()
+	out := sender(s)
+	for first := 0; first < n; first += 500 {
+		jobs := make([]notify.Job, min(500, n-first))
+		for i := range jobs {
+			who := fmt.Sprint("person-", first+i)
+			jobs[i] = notify.Job{Type: "welcome", PartitionKey: who, RowKey: letter + "-" + who, Recipients: []notify.Recipient{
+				{Ref: who, Name: "Sam", Channel: "email:test", Address: who + "@example.com", Inbox: "user:" + who}}}
+		}
+		if _, err := out.EnsureNotificationJob(t.Context(), nil, jobs...); err != nil {
+			t.Fatal(err)
+		}
+		schedules := make([]notify.Schedule, len(jobs))
+		for i, j := range jobs {
+			schedules[i] = notify.ScheduleFor(j, time.Time{})
+		}
+		if _, err := out.EnsureNotificationScheduler(t.Context(), nil, schedules...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := belfry.NewPoller(s, nil, out).Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := scan[int](t, s.DB(), "SELECT count(*) FROM outgoing_message WHERE status <> 'SentToProvider'"); got != 0 {
+		t.Fatalf("%d messages were not sent", got)
+	}
+	if got := scan[int](t, s.DB(), "SELECT count(*) FROM audit_entry"); got != 0 {
+		t.Errorf("sending wrote %d entries of the audit", got)
+	}
+}
+
+// perRow is what a row costs: bytes of WAL, and pages that were touched.
+type perRow struct{ wal, buffers float64 }
+
+func (p perRow) String() string {
+	return fmt.Sprintf("%.0f bytes of WAL and %.1f buffers", p.wal, p.buffers)
+}
+
+// during is what f costs for each of n rows. Whoever else is connected reports what they
+// touched when they are idle for a moment, or gone.
+func during(t *testing.T, db *sql.DB, n int, f func()) perRow {
+	t.Helper()
+	touched := func() float64 {
+		db.SetMaxIdleConns(0) // who leaves reports
+		db.SetMaxIdleConns(4)
+		exec(t, db, "SELECT pg_stat_clear_snapshot()")
+		return scan[float64](t, db, "SELECT blks_hit + blks_read FROM pg_stat_database WHERE datname = current_database()")
+	}
+	wal := func() float64 { return scan[float64](t, db, "SELECT pg_current_wal_insert_lsn() - '0/0'") }
+	buffers, written := touched(), wal()
+	f()
+	written = wal() - written
+	return perRow{written / float64(n), (touched() - buffers) / float64(n)}
+}
+
+// An entry of the audit is two rows, so that the one about people can be erased: what the
+// second one costs.
+func TestGuardTheSecondRowOfTheAuditCostsWhatARowDoes(t *testing.T) {
+	t.Parallel()
+	s, r := recorded(t, ownServer(t, &pgtest.Options{Settings: quiet}).Database(t), 1, &Options{Clock: realTime, Migrate: MigrateAuto})
+	const n = 1000
+	entries := make([]*audit.Entry, n)
+	for i := range entries {
+		entries[i] = &audit.Entry{Record: driver.Record{Scope: "tenant"}, Subject: "outgoing_message", SubjectKey: fmt.Sprint("job\x1fmessage-", i),
+			SubjectID: int64(i), SubjectVersion: 2, Action: "Hold", Actor: "belfry", Reason: "OutcomeUnknown", ByProgram: true, From: "Busy", To: "Hold"}
+	}
+	undone := errors.New("undone")
+	seen := r.during(t, "INSERT", func() {
+		err := s.InTx(t.Context(), func(tx driver.Tx) error {
+			if err := audit.Write(t.Context(), tx, entries...); err != nil {
+				return err
+			}
+			return undone
+		})
+		if !errors.Is(err, undone) {
+			t.Fatal(err)
+		}
+	})
+	cost := map[string]perRow{}
+	for _, statement := range seen {
+		for _, table := range []string{"audit_entry", "audit_person"} {
+			if strings.Contains(statement.text, `"`+table+`"`) {
+				buffers, wal := costOf(t, s.DB(), statement)
+				cost[table] = perRow{float64(wal) / n, float64(buffers) / n}
+			}
+		}
+	}
+	entry, person := cost["audit_entry"], cost["audit_person"]
+	t.Logf("an entry: %v; what tells of people: %v", entry, person)
+	if entry.wal == 0 || person.wal == 0 || person.wal > 1.5*entry.wal || person.buffers > 1.5*entry.buffers {
+		t.Errorf("an entry: %v; what tells of people: %v", entry, person)
+	}
+}
