@@ -91,7 +91,7 @@ func withShipped(own map[string]Texts) map[string]Texts {
 // Answers come as the form sends them, which is answered with a page (303 to the link's
 // own, where it says thanks), or as JSON:
 //
-//	{"answers": {"rate": 9}, "meta": {"agentId": "...", "completedAt": "..."}}
+//	{"answers": {"rate": 9}, "meta": {"agentId": "...", "completedAt": "...", "locale": "..."}}
 //	200 {"publicId": "...", "completedAt": "..."}
 //
 // where meta may be left out, and a header Idempotency-Key tells repeats. What is
@@ -101,9 +101,9 @@ func withShipped(own map[string]Texts) map[string]Texts {
 // The page of a fault holds what was typed, to be sent again or copied; to that end up
 // to 3 MiB of a form are read even where [FormOptions.Limit] refuses it.
 //
-// A link that is unknown, malformed, expired or deleted gets one and the same
-// answer, 404, so that nobody learns which tokens exist. So does the form of a survey
-// without questions, which is kept elsewhere.
+// A link that is unknown, malformed or deleted gets one and the same answer, 404, so that
+// nobody learns which tokens exist. So does the form of a survey without questions, which
+// is kept elsewhere. Whoever holds a link that has expired is told so, with 410.
 //
 // The links within the pages are relative, so that the handler may be mounted with
 // http.StripPrefix. How slowly a customer may send is for the host's server to
@@ -166,6 +166,8 @@ func (f *forms) ask(w http.ResponseWriter, r *http.Request) {
 		f.show(w, r, http.StatusOK, f.page(r, form, StateAnswered))
 	case elsewhere(form):
 		f.nothing(w, r)
+	case form.State == survey.FormExpired:
+		f.show(w, r, http.StatusGone, f.page(r, form, StateExpired))
 	default:
 		p := f.page(r, form, StateForm)
 		p.Action = "../SurveyInstances/" + r.PathValue("token") + "/responses" + f.query(r)

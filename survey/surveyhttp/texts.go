@@ -35,6 +35,8 @@ type Texts struct {
 	AnsweredTitle string `json:"answeredTitle,omitempty"`
 	Answered      string `json:"answered,omitempty"`
 	Refused       string `json:"refused,omitempty"` // what was sent now was not stored
+	ExpiredTitle  string `json:"expiredTitle,omitempty"`
+	Expired       string `json:"expired,omitempty"` // what is sent now is not stored
 	NothingTitle  string `json:"nothingTitle,omitempty"`
 	Nothing       string `json:"nothing,omitempty"`
 	BusyTitle     string `json:"busyTitle,omitempty"`

@@ -205,6 +205,7 @@ CREATE TABLE {survey_response} (
 	business_unit    text NOT NULL,
 	customer_ref     text NOT NULL,
 	agent_id         text NOT NULL,
+	locale           text NOT NULL, -- that the form was filled in in
 	answers_hash     text NOT NULL,
 	idempotency_key  text NOT NULL, -- hash of the host's
 	answers          json NOT NULL,

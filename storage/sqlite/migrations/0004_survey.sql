@@ -203,6 +203,7 @@ CREATE TABLE {survey_response} (
 	business_unit    TEXT NOT NULL,
 	customer_ref     TEXT NOT NULL,
 	agent_id         TEXT NOT NULL,
+	locale           TEXT NOT NULL, -- that the form was filled in in
 	answers_hash     TEXT NOT NULL,
 	idempotency_key  TEXT NOT NULL, -- hash of the host's
 	answers          TEXT NOT NULL,
