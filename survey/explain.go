@@ -1,6 +1,7 @@
 package survey
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -43,7 +44,7 @@ func (e Explanation) String() string {
 	var b strings.Builder
 	i := e.Instance
 	fmt.Fprintf(&b, "%s\n  survey %d, version %d, %s, %s on %s, through %s\n",
-		i.PublicID, i.SurveyID, i.SurveyVersion, i.TriggerID, i.TriggeredBy, stamp(i.TriggeredOn), i.Channel)
+		i.PublicID, i.SurveyID, i.SurveyVersion, i.TriggerID, i.TriggeredBy, stamp(i.TriggeredOn), cmp.Or(i.Channel, "its host"))
 	fmt.Fprintf(&b, "  %s", stateOf(i.Status, i.DeletedOn))
 	if !i.EndedOn.IsZero() {
 		fmt.Fprintf(&b, " on %s", stamp(i.EndedOn))

@@ -31,8 +31,9 @@ type Trigger struct {
 	DedupStrict bool       `json:"dedupStrict,omitempty"`
 	DedupScope  DedupScope `json:"dedupScope,omitempty"`
 	Schedule    Schedule   `json:"schedule"`
-	// Channel is the key of the channel, resolved when the link is sent.
-	Channel string `json:"channel"`
+	// Channel is the key of the channel, resolved when the link is sent. Empty: the host
+	// delivers the link itself, which counts as sent when its event is ingested.
+	Channel string `json:"channel,omitempty"`
 	// ExpiresAfter is the absolute limit of an instance, from its event on; nil: none.
 	ExpiresAfter *Duration `json:"expiresAfter,omitempty"`
 	// ExpiryGrace is how long an instance stays open after its last send; nil:
@@ -124,8 +125,27 @@ func (c *checker) trigger(at string, t *Trigger) {
 		c.add(strictjson.Member(at, "dedupScope"), "%.40q is neither trigger nor survey", t.DedupScope)
 	}
 	c.schedule(at, t)
-	c.channel(strictjson.Member(at, "channel"), t.Channel)
+	if t.Channel == "" {
+		c.handed(at, t)
+	} else {
+		c.channel(strictjson.Member(at, "channel"), t.Channel)
+	}
 	c.contact(strictjson.Member(at, "contact"), t.Contact)
+}
+
+// handed checks a trigger without a channel: nobody sends its links.
+func (c *checker) handed(at string, t *Trigger) {
+	const needs = "needs a channel: without one the host delivers the link"
+	path := strictjson.Member(at, "schedule")
+	if t.Schedule.InitialDelay != 0 {
+		c.add(strictjson.Member(path, "initialDelay"), needs)
+	}
+	if len(t.Schedule.Reminders) > 0 {
+		c.add(strictjson.Member(path, "reminders"), needs)
+	}
+	if t.Contact != nil && t.Contact.NotAskedWithin != nil {
+		c.add(strictjson.Member(strictjson.Member(at, "contact"), "notAskedWithin"), needs)
+	}
 }
 
 func (c *checker) recipe(path string, recipe []string) {
