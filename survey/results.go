@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -72,6 +73,10 @@ type ResultGroup struct {
 	// zero if there was none.
 	Wait      time.Duration
 	Questions []QuestionResult // in the order of the latest version, then those of older ones
+	// Chosen are what was clicked in messages, on those days, by customers who have not sent
+	// the form. They are in no other count. Under a value of By those with fewer than
+	// MinResponses are left out.
+	Chosen []QuestionResult
 }
 
 // ResponseRate is the share of the asked who have answered, from 0 to 1; false: nobody
@@ -86,11 +91,10 @@ func (s Results) Get(ctx context.Context, scope Scope, q ResultQuery) (Result, e
 	if err := q.check(); err != nil {
 		return Result{}, fmt.Errorf("survey: Results: %w", err)
 	}
-	in := inquiry{ResultQuery: q, groups: map[groupKey]*counted{}, of: map[string]*counted{}}
+	in := inquiry{ResultQuery: q, groups: map[groupKey]*counted{}}
 	var v *version
 	err := s.read(ctx, func(from driver.Reader) (err error) {
 		clear(in.groups)
-		clear(in.of)
 		if err = in.read(ctx, from, scope); err == nil {
 			v, err = s.latest(ctx, from, scope, q.SurveyID)
 		}
@@ -127,7 +131,6 @@ type groupKey struct{ value, from string }
 type inquiry struct {
 	ResultQuery
 	groups map[groupKey]*counted
-	of     map[string]*counted // by value, whatever the period
 }
 
 // The first and the last day that there can be.
@@ -245,10 +248,6 @@ func (in *inquiry) add(day, unit, value string, c *counted) {
 		in.groups[key] = &counted{}
 	}
 	in.groups[key].add(c)
-	if in.of[value] == nil {
-		in.of[value] = &counted{}
-	}
-	in.of[value].Responses += c.Responses
 }
 
 // begin is the first day of the period of a day, or of a month; empty without Step.
@@ -275,16 +274,16 @@ func (in *inquiry) hidden() map[string]bool {
 	if in.By == "" {
 		return out
 	}
-	values := make([]string, 0, len(in.of))
-	for v := range in.of {
-		values = append(values, v)
+	of := map[string]int{} // responses by value, whatever the period
+	for key, c := range in.groups {
+		of[key.value] += c.Responses
 	}
-	slices.SortFunc(values, func(a, b string) int {
-		return cmp.Or(cmp.Compare(in.of[a].Responses, in.of[b].Responses), cmp.Compare(a, b))
+	values := slices.SortedFunc(maps.Keys(of), func(a, b string) int {
+		return cmp.Or(cmp.Compare(of[a], of[b]), cmp.Compare(a, b))
 	})
 	sum := 0
 	for _, v := range values {
-		n := in.of[v].Responses
+		n := of[v]
 		if n >= MinResponses && (sum == 0 || sum >= MinResponses) {
 			break
 		}
@@ -295,11 +294,16 @@ func (in *inquiry) hidden() map[string]bool {
 }
 
 func (in *inquiry) result(order map[string]int) Result {
+	maps.DeleteFunc(in.groups, func(_ groupKey, c *counted) bool { return c.empty() }) // what was chosen and then sent
 	hidden := in.hidden()
 	out := Result{Hidden: len(hidden)}
 	for key, c := range in.groups {
 		if !hidden[key.value] {
-			out.Groups = append(out.Groups, groupOf(key, c, order))
+			g := groupOf(key, c, order)
+			if in.By != "" {
+				g.Chosen = slices.DeleteFunc(g.Chosen, func(q QuestionResult) bool { return q.N < MinResponses })
+			}
+			out.Groups = append(out.Groups, g)
 		}
 	}
 	slices.SortFunc(out.Groups, func(a, b ResultGroup) int { return cmp.Or(cmp.Compare(a.Value, b.Value), a.From.Compare(b.From)) })
@@ -314,8 +318,14 @@ func groupOf(key groupKey, c *counted, order map[string]int) ResultGroup {
 	if c.Waits > 0 {
 		g.Wait = time.Duration(c.Waited/int64(c.Waits)) * time.Second
 	}
-	for key, given := range c.Questions {
-		g.Questions = append(g.Questions, questionOf(key, given))
+	g.Questions, g.Chosen = questionsIn(c.Questions, order), questionsIn(c.Chosen, order)
+	return g
+}
+
+// questionsIn are questions in their order.
+func questionsIn(counts map[string]*given, order map[string]int) (out []QuestionResult) {
+	for key, given := range counts {
+		out = append(out, questionOf(key, given))
 	}
 	place := func(q QuestionResult) int {
 		if n, known := order[q.ID]; known {
@@ -323,8 +333,8 @@ func groupOf(key groupKey, c *counted, order map[string]int) ResultGroup {
 		}
 		return len(order)
 	}
-	slices.SortFunc(g.Questions, func(a, b QuestionResult) int {
+	slices.SortFunc(out, func(a, b QuestionResult) int {
 		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Most, b.Most), cmp.Compare(a.Least, b.Least))
 	})
-	return g
+	return out
 }

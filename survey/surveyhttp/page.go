@@ -60,8 +60,11 @@ type Page struct {
 	// template sends it again as hidden controls.
 	Kept []Kept
 	// Action is where the form posts to, Opened where the script says that the page
-	// was shown; both relative.
-	Action, Opened string
+	// was shown, and Chosen where it posts what was Clicked in the message, or without a
+	// script a button does, whose name is "button"; all relative. Noted says that it has.
+	Action, Opened, Chosen string
+	Clicked                []Kept
+	Noted                  bool
 
 	Style  template.CSS
 	Script template.JS
