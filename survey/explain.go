@@ -1,7 +1,6 @@
 package survey
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -44,7 +43,7 @@ func (e Explanation) String() string {
 	var b strings.Builder
 	i := e.Instance
 	fmt.Fprintf(&b, "%s\n  survey %d, version %d, %s, %s on %s, through %s\n",
-		i.PublicID, i.SurveyID, i.SurveyVersion, i.TriggerID, i.TriggeredBy, stamp(i.TriggeredOn), cmp.Or(i.Channel, "its host"))
+		i.PublicID, i.SurveyID, i.SurveyVersion, i.TriggerID, i.TriggeredBy, stamp(i.TriggeredOn), i.Channel)
 	fmt.Fprintf(&b, "  %s", stateOf(i.Status, i.DeletedOn))
 	if !i.EndedOn.IsZero() {
 		fmt.Fprintf(&b, " on %s", stamp(i.EndedOn))

@@ -10,11 +10,11 @@ import (
 	"github.com/belfry-go/belfry/survey"
 )
 
-// A trigger without a channel makes links that the host delivers: nothing is sent, by nobody;
+// A trigger of no channel makes links that the host delivers: nothing is sent, by nobody;
 // they are asked from ingest on, once for each event, answered as others are, and expire.
 func TestAHostDeliversLinksItself(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
-		h.publish(strings.Replace(definition("0d", nil), `"channel": "memory:default"`, `"expiryGrace": "10d"`, 1))
+		h.publish(strings.Replace(definition("0d", nil), `"channel": "memory:default"`, `"channel": "none", "expiryGrace": "10d"`, 1))
 		first, second := h.tell("1", ann), h.tell("2", ann)
 		if again := h.about(survey.Item{Payload: []byte(`{"wip":"1"}`), Recipient: ann}); again.Skipped != 1 {
 			t.Errorf("%+v", again)
@@ -42,7 +42,7 @@ func TestAHostDeliversLinksItself(t *testing.T) {
 			}
 		}
 		story, err := h.survey.Support().Explain(t.Context(), "", second)
-		if err != nil || !strings.Contains(story.String(), "through its host") || !story.ExpiresOn.Equal(start.Add(10*oneDay)) {
+		if err != nil || !strings.Contains(story.String(), "through none") || !story.ExpiresOn.Equal(start.Add(10*oneDay)) {
 			t.Errorf("%v\n%v", story, err)
 		}
 		h.at(10*oneDay - time.Second)
@@ -55,7 +55,7 @@ func TestAHostDeliversLinksItself(t *testing.T) {
 // A link that a host delivered has asked its customer, as those do that were sent.
 func TestALinkThatAHostDeliversCountsForContactRules(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
-		h.publish(strings.Replace(definition("0d", nil), `"channel": "memory:default"`, `"contact": {"group": "g"}`, 1))
+		h.publish(strings.Replace(definition("0d", nil), `"channel": "memory:default"`, `"channel": "none", "contact": {"group": "g"}`, 1))
 		h.tell("1", ann)
 		h.publish(definition("0d", nil, `"contact": {"notAskedWithin": "90d"}`))
 		next := h.tell("2", ann)

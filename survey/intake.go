@@ -96,7 +96,7 @@ func (l *listener) find(v *version) {
 	l.businessUnit = v.BusinessUnit
 	if l.trigger = v.Trigger(l.row.TriggerID); l.trigger == nil {
 		l.err = fmt.Errorf("survey: version %d of survey %d has no trigger %s", l.row.VersionNumber, l.row.SurveyID, l.row.TriggerID)
-	} else if l.trigger.Channel == "" {
+	} else if l.trigger.Channel == form.NoChannel {
 		l.of = v
 	}
 }
@@ -190,7 +190,7 @@ func (in *intake) instance(e *event, l listener, hash, key string) (*instanceRow
 		RecipientHash: e.Recipient.hash(t.Channel),
 		NextSendOn:    on.Add(time.Duration(t.Schedule.InitialDelay)), RemindersRemaining: len(t.Schedule.Reminders),
 	}
-	if t.Channel == "" {
+	if t.Channel == form.NoChannel {
 		row.handed(in.now, l.of)
 	}
 	if t.ExpiresAfter != nil {

@@ -101,7 +101,7 @@ func (s *core) nobodys(d *form.Definition) (found []form.Fault) {
 			continue
 		}
 		at := fmt.Sprintf("triggers[%d].", i)
-		if t.Channel != "" {
+		if t.Channel != form.NoChannel {
 			check(at+"channel", t.Channel, "channel", s.channelKeys())
 		}
 		for j, r := range t.Subscribers {

@@ -90,7 +90,7 @@ func retryBySupport(i *instanceRow, now time.Time) string {
 	switch {
 	case !i.isOpen():
 		return "it is " + i.state()
-	case i.Channel == "":
+	case i.Channel == form.NoChannel:
 		return handed
 	case i.callUnderWay(now):
 		return callUnderWay
@@ -105,7 +105,7 @@ func rerunBySupport(i *instanceRow, now time.Time) string {
 	switch {
 	case !i.isOpen():
 		return "it is " + i.state()
-	case i.Channel == "":
+	case i.Channel == form.NoChannel:
 		return handed
 	case i.callUnderWay(now):
 		return callUnderWay

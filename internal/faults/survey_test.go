@@ -279,7 +279,7 @@ var surveyFaults = []fault{
 	{Name: "survey: a link that its host delivers is not counted", In: "survey.instanceRow.handed",
 		Old: "StatusSent, true, v", New: "StatusSent, false, v", Test: "./survey TestAHostDeliversLinksItself/memory"},
 	{Name: "survey: support sends what its host delivers", In: "survey.rerunBySupport",
-		Old: `i.Channel == ""`, New: "false", Test: "./survey TestAHostDeliversLinksItself/memory"},
+		Old: "i.Channel == form.NoChannel", New: "i.Channel == form.NoChannel && false", Test: "./survey TestAHostDeliversLinksItself/memory"},
 	{Name: "survey: reminders that nobody sends are published", In: "survey/form.checker.handed",
 		Old: "len(t.Schedule.Reminders) > 0", New: "false", Test: "./survey/form TestATriggerWithoutAChannel"},
 }

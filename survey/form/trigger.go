@@ -31,9 +31,8 @@ type Trigger struct {
 	DedupStrict bool       `json:"dedupStrict,omitempty"`
 	DedupScope  DedupScope `json:"dedupScope,omitempty"`
 	Schedule    Schedule   `json:"schedule"`
-	// Channel is the key of the channel, resolved when the link is sent. Empty: the host
-	// delivers the link itself, which counts as sent when its event is ingested.
-	Channel string `json:"channel,omitempty"`
+	// Channel is the key of the channel, resolved when the link is sent; or [NoChannel].
+	Channel string `json:"channel"`
 	// ExpiresAfter is the absolute limit of an instance, from its event on; nil: none.
 	ExpiresAfter *Duration `json:"expiresAfter,omitempty"`
 	// ExpiryGrace is how long an instance stays open after its last send; nil:
@@ -125,7 +124,7 @@ func (c *checker) trigger(at string, t *Trigger) {
 		c.add(strictjson.Member(at, "dedupScope"), "%.40q is neither trigger nor survey", t.DedupScope)
 	}
 	c.schedule(at, t)
-	if t.Channel == "" {
+	if t.Channel == NoChannel {
 		c.handed(at, t)
 	} else {
 		c.channel(strictjson.Member(at, "channel"), t.Channel)
@@ -133,9 +132,13 @@ func (c *checker) trigger(at string, t *Trigger) {
 	c.contact(strictjson.Member(at, "contact"), t.Contact)
 }
 
-// handed checks a trigger without a channel: nobody sends its links.
+// NoChannel is the Channel of a trigger whose links the host delivers itself. They count as
+// sent when their event is ingested.
+const NoChannel = "none"
+
+// handed checks such a trigger: nobody sends its links.
 func (c *checker) handed(at string, t *Trigger) {
-	const needs = "needs a channel: without one the host delivers the link"
+	const needs = "needs a channel that sends"
 	path := strictjson.Member(at, "schedule")
 	if t.Schedule.InitialDelay != 0 {
 		c.add(strictjson.Member(path, "initialDelay"), needs)

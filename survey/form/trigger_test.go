@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // oneTrigger is a trigger whose members are replaced by those given; null leaves one out.
@@ -114,7 +116,7 @@ func TestATriggerWithoutAChannelSendsNothing(t *testing.T) {
 	t.Parallel()
 	trigger := func(schedule, more string) []byte {
 		return []byte(`{"questions": [{"id": "rate", "type": "rating"}], "triggers": [{"id": "t", "enabled": true, "eventKind": "visit",
-			"dedupRecipe": ["templateId", "recipient.address", "candidate.wip"], "schedule": ` + schedule + more + `}]}`)
+			"dedupRecipe": ["templateId", "recipient.address", "candidate.wip"], "channel": "none", "schedule": ` + schedule + more + `}]}`)
 	}
 	if warnings, err := form.Validate(trigger(`{"initialDelay": "0d"}`, "")); err != nil || len(warnings) != 0 {
 		t.Error(warnings, err)
@@ -124,7 +126,7 @@ func TestATriggerWithoutAChannelSendsNothing(t *testing.T) {
 		"triggers[0].schedule.reminders":     trigger(`{"initialDelay": "0d", "reminders": ["1d"]}`, ""),
 		"triggers[0].contact.notAskedWithin": trigger(`{"initialDelay": "0d"}`, `, "contact": {"notAskedWithin": "1d"}`),
 	} {
-		if _, err := form.Validate(definition); err == nil || err.Error() != "survey: definition: "+path+": needs a channel: without one the host delivers the link" {
+		if _, err := form.Validate(definition); err == nil || err.Error() != "survey: definition: "+path+": needs a channel that sends" {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
