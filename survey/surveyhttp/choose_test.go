@@ -16,8 +16,8 @@ func (h *host) chosen() []survey.ValueCount {
 		h.Fatal(err)
 	}
 	for _, g := range got.Groups {
-		for _, q := range g.Chosen {
-			return q.Counts
+		if len(g.Chosen) > 0 {
+			return g.Chosen[0].Counts
 		}
 	}
 	return nil
