@@ -73,6 +73,9 @@ func TestADeskHandlesAResponseByKeyboard(t *testing.T) {
 			c.press(kb.Tab, kb.Enter)
 			do(c.ctx, t, chromedp.WaitVisible("#note"))
 			see("2-response")
+			if wide := eval[float64](c.ctx, t, `document.querySelector("th").getBoundingClientRect().width`); wide < 100 {
+				t.Errorf("the names of facts have %v pixels", wide)
+			}
 			c.tabTo("note")
 			c.press(" ", kb.Tab, kb.Enter)
 			do(c.ctx, t, chromedp.WaitVisible("[role=alert]"))
