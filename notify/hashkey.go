@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/spelling"
+	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -102,6 +103,23 @@ func (n *core) rightHashKey(ctx context.Context, tx storage.Tx) error {
 		return nil
 	}
 	return n.inTx(ctx, tx, func(tx storage.Tx) error { return n.checkHashKey(ctx, tx) })
+}
+
+// knownBy says whether recipients are hashed under key, as an [ErrHashKey]. Where nobody was
+// hashed yet it begins with a key; with none only if it has to.
+func knownBy(ctx context.Context, tx storage.Tx, key []byte, has bool) error {
+	n := &core{hashKey: keys.Fingerprint(key)}
+	r, err := hashKeys.Get(ctx, tx, "", hashKeyKey)
+	if errors.Is(err, storage.ErrNotFound) {
+		if !has && len(key) == 0 {
+			return nil
+		}
+		r, err = n.beginHashKey(ctx, tx)
+	}
+	if err == nil && r.Fingerprint != n.hashKey {
+		err = ErrHashKey
+	}
+	return err
 }
 
 // checkHashKey compares the fingerprints; the first one is stored.

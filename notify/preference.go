@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -105,16 +106,33 @@ func savePreferences(ctx context.Context, tx storage.Tx, want ...*preferenceRow)
 }
 
 // OptOut notes, in tx, that the recipient of an attempt wants no more of its Group, or of
-// its NotificationType if it has none, by its Method. It is for packages that send by
-// themselves, such as survey, and may be repeated.
-func OptOut(ctx context.Context, tx storage.Tx, a Attempt) error {
-	p := Preference{Scope: a.Scope, RecipientRef: a.RecipientRef, Group: a.Group, Method: a.Method, OptedOut: true}
+// its NotificationType if it has none, by its Method: under its RecipientRef, and under its
+// Address, by which it is known where the host gives no Ref. It is for packages that send
+// by themselves, such as survey, and may be repeated. hashKey is [Options].HashKey: with
+// another one the address is left out, and a recipient without a Ref is [ErrHashKey], since
+// no gate would find what was noted.
+func OptOut(ctx context.Context, tx storage.Tx, a Attempt, hashKey []byte) error {
+	p := Preference{Scope: a.Scope, Group: a.Group, Method: a.Method, OptedOut: true}
 	if p.Group == "" {
 		p.Type = a.NotificationType
 	}
-	row := p.rowOf(a.Recipient(), a.Now)
-	row.MessageID = a.MessageID
-	return savePreferences(ctx, tx, &row)
+	var rows []*preferenceRow
+	note := func(ref, name string) {
+		p.RecipientRef = ref
+		row := p.rowOf(name, a.Now)
+		row.MessageID = a.MessageID
+		rows = append(rows, &row)
+	}
+	if a.RecipientRef != "" {
+		note(a.RecipientRef, recipientOf(a.RecipientRef))
+	}
+	switch err := knownBy(ctx, tx, hashKey, a.RecipientRef == ""); {
+	case err == nil:
+		note("", "hash:"+spelling.Hash(hashKey, "", a.Method, a.Address))
+	case !errors.Is(err, ErrHashKey) || a.RecipientRef == "":
+		return err
+	}
+	return savePreferences(ctx, tx, rows...)
 }
 
 // Preferences lists what is known of a recipient's wishes.

@@ -188,7 +188,7 @@ func eraseInstance(ctx context.Context, tx storage.Tx, scope Scope, publicID str
 func (i *instanceRow) erased(now time.Time) *instanceRow {
 	bare := *i
 	bare.RecipientAddress, bare.RecipientLocale, bare.RecipientZone, bare.CustomerRef, bare.RecipientHash = "", "", "", "", ""
-	bare.Metadata = json.RawMessage("{}")
+	bare.Metadata, bare.Chosen = json.RawMessage("{}"), nil
 	if bare.DeletedOn.IsZero() {
 		bare.DeletedOn = now
 	}

@@ -40,7 +40,7 @@ func erasures() []erase.Rule {
 		}),
 		erase.Of(erase.Spec[instanceRow]{
 			Table: instances, Audited: true, Ways: instancesOf, Most: 3, // of up to two hundred answers each
-			CutFrom: []string{"metadata", "customer_ref", "recipient_address", "recipient_locale", "recipient_zone", "recipient_hash"},
+			CutFrom: []string{"metadata", "chosen", "customer_ref", "recipient_address", "recipient_locale", "recipient_zone", "recipient_hash"},
 			Keeps:   map[string]string{"key": "the same event asks nobody again"},
 			Judge: func(_ context.Context, _ erase.Subject, _ erase.At, i *instanceRow) (erase.Fate, error) {
 				return erase.Fate{Verdict: erase.Cut}, nil

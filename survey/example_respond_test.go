@@ -77,7 +77,7 @@ func ExampleService_Complete() {
 	// ticket for cust-123: It was late.
 	// bi Pending
 	// tickets Dispatched
-	// 8f3a1c4e-…,4523,1,csi-gr-trigger,,cust-123,,2026-05-14T05:12:34Z,2026-05-14T05:12:34Z,3,yes,It was late.
+	// 8f3a1c4e-…,4523,1,csi-gr-trigger,,cust-123,,,2026-05-14T05:12:34Z,2026-05-14T05:12:34Z,3,yes,It was late.
 }
 
 func must[T any](v T, err error) T {

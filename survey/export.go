@@ -73,7 +73,7 @@ func (s Responses) walk(ctx context.Context, scope Scope, q ResponseQuery, colum
 }
 
 // exportColumns stand before those of the questions.
-var exportColumns = []string{"publicId", "surveyId", "surveyVersion", "triggerId", "businessUnit", "customerRef", "agentId", "completedAt", "submittedAt"}
+var exportColumns = []string{"publicId", "surveyId", "surveyVersion", "triggerId", "businessUnit", "customerRef", "agentId", "locale", "completedAt", "submittedAt"}
 
 // errNewVersion ends an export whose columns cannot be right any more.
 var errNewVersion = errors.New("survey: a response to another version came while the export ran; export again")
@@ -161,7 +161,7 @@ func (r *responseRow) cells(questions []string) []string {
 	_ = json.Unmarshal(r.Answers, &given) // an object: accept wrote it
 	out := []string{
 		r.Key, strconv.FormatInt(r.SurveyID, 10), strconv.FormatInt(r.SurveyVersion, 10),
-		defused(r.TriggerID), defused(r.BusinessUnit), defused(r.CustomerRef), defused(r.AgentID),
+		defused(r.TriggerID), defused(r.BusinessUnit), defused(r.CustomerRef), defused(r.AgentID), defused(r.Locale),
 		r.CompletedOn.Format(time.RFC3339Nano), r.SubmittedOn.Format(time.RFC3339Nano),
 	}
 	for _, id := range questions {

@@ -43,10 +43,10 @@ func (h *host) csv(q survey.ResponseQuery) string {
 func TestAnExportIsCSVThatNoSpreadsheetRuns(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.twoAnswers()
-		want := "publicId,surveyId,surveyVersion,triggerId,businessUnit,customerRef,agentId,completedAt,submittedAt," +
+		want := "publicId,surveyId,surveyVersion,triggerId,businessUnit,customerRef,agentId,locale,completedAt,submittedAt," +
 			"answers.rate,answers.has-a-complaint,answers.complaint,answers.remark,answers.extras,answers.delta\r\n" +
-			"id-one,4523,1,csi-gr-trigger,erbil,'@cmd,,2026-05-14T05:12:34Z,2026-05-14T05:12:34Z,3,yes,It was late.,,,\r\n" +
-			"id-two,4523,2,csi-gr-trigger,,cust-123,,2026-05-15T05:12:34Z,2026-05-15T05:12:34Z,9,no,,\"'=HYPERLINK(\"\"http://x\"\")\r\nand \"\"more\"\", so\",'-wash; tyres,-5\r\n"
+			"id-one,4523,1,csi-gr-trigger,erbil,'@cmd,,,2026-05-14T05:12:34Z,2026-05-14T05:12:34Z,3,yes,It was late.,,,\r\n" +
+			"id-two,4523,2,csi-gr-trigger,,cust-123,,,2026-05-15T05:12:34Z,2026-05-15T05:12:34Z,9,no,,\"'=HYPERLINK(\"\"http://x\"\")\r\nand \"\"more\"\", so\",'-wash; tyres,-5\r\n"
 		h.same("CSV", want, h.csv(survey.ResponseQuery{SurveyID: 4523}))
 	})
 }
@@ -59,14 +59,14 @@ func TestAnExportIsOfItsRange(t *testing.T) {
 			want    string
 			columns int
 		}{
-			"all":         {survey.ResponseQuery{SurveyID: 4523}, "id-one id-two", 15},
-			"since":       {survey.ResponseQuery{SurveyID: 4523, Since: start.Add(oneDay)}, "id-two", 14},
-			"until":       {survey.ResponseQuery{SurveyID: 4523, Until: start.Add(oneDay)}, "id-one", 12},
-			"one unit":    {survey.ResponseQuery{SurveyID: 4523, BusinessUnits: []string{"erbil"}}, "id-one", 12},
-			"no unit":     {survey.ResponseQuery{SurveyID: 4523, BusinessUnits: []string{}}, "", 9},
-			"the first":   {survey.ResponseQuery{SurveyID: 4523, Page: storage.Page{Limit: 1}}, "id-one", 12},
-			"another one": {survey.ResponseQuery{SurveyID: 4524}, "", 9},
-			"nothing yet": {survey.ResponseQuery{SurveyID: 4523, Since: start.Add(2 * oneDay)}, "", 9},
+			"all":         {survey.ResponseQuery{SurveyID: 4523}, "id-one id-two", 16},
+			"since":       {survey.ResponseQuery{SurveyID: 4523, Since: start.Add(oneDay)}, "id-two", 15},
+			"until":       {survey.ResponseQuery{SurveyID: 4523, Until: start.Add(oneDay)}, "id-one", 13},
+			"one unit":    {survey.ResponseQuery{SurveyID: 4523, BusinessUnits: []string{"erbil"}}, "id-one", 13},
+			"no unit":     {survey.ResponseQuery{SurveyID: 4523, BusinessUnits: []string{}}, "", 10},
+			"the first":   {survey.ResponseQuery{SurveyID: 4523, Page: storage.Page{Limit: 1}}, "id-one", 13},
+			"another one": {survey.ResponseQuery{SurveyID: 4524}, "", 10},
+			"nothing yet": {survey.ResponseQuery{SurveyID: 4523, Since: start.Add(2 * oneDay)}, "", 10},
 		} {
 			records, err := csv.NewReader(strings.NewReader(h.csv(c.q))).ReadAll()
 			if err != nil {

@@ -37,10 +37,12 @@ type FormState string
 const (
 	FormOpen     FormState = "Open"     // it takes a response
 	FormAnswered FormState = "Answered" // it has one
+	FormExpired  FormState = "Expired"  // it takes none any more
 )
 
 // Form is what is behind the link with that token. It changes nothing. A link that
-// does not lead to a survey gets [ErrNoSurvey].
+// does not lead to a survey gets [ErrNoSurvey]; one that has expired has a form of that
+// state.
 func (s *Service) Form(ctx context.Context, token string) (out Form, err error) {
 	find := byToken(token)
 	err = s.read(ctx, func(from driver.Reader) error {
@@ -48,8 +50,9 @@ func (s *Service) Form(ctx context.Context, token string) (out Form, err error) 
 		if err != nil {
 			return err
 		}
-		if !row.answerable(driver.Now(s.store)) {
-			return ErrNoSurvey
+		over := row.closed(driver.Now(s.store))
+		if over != nil && !errors.Is(over, ErrExpired) {
+			return over
 		}
 		v, err := s.versionOf(ctx, from, row.Scope, row.SurveyID, row.SurveyVersion)
 		if err != nil {
@@ -59,6 +62,9 @@ func (s *Service) Form(ctx context.Context, token string) (out Form, err error) 
 			PublicID: row.PublicID, SurveyID: row.SurveyID, Survey: v.Name, Version: row.SurveyVersion,
 			Locale: row.RecipientLocale, State: FormOpen, Definition: &v.Definition,
 			Event: linkData(row, v, "", channel.Message{}),
+		}
+		if over != nil {
+			out.State = FormExpired
 		}
 		if row.Status != StatusCompleted {
 			return nil
@@ -100,8 +106,8 @@ func (s *Service) Opened(ctx context.Context, token string) error {
 				return err
 			}
 			now := driver.Now(s.store)
-			if !row.answerable(now) {
-				return ErrNoSurvey
+			if err := row.closed(now); err != nil {
+				return err
 			}
 			if !row.open(now) {
 				return nil

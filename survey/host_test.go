@@ -58,6 +58,16 @@ func eachHost(t *testing.T, opts *survey.Options, test func(*host)) {
 	})
 }
 
+// onMemoryHost runs test on a host on memory alone.
+func onMemoryHost(t *testing.T, opts *survey.Options, test func(*host)) {
+	mock := clock.NewMock()
+	mock.Set(start)
+	h := &host{t: t, clock: mock, store: memory.New(&memory.Options{Clock: mock})}
+	h.survey = h.service(opts)
+	h.poller = belfry.NewPoller(h.store, nil, h.survey)
+	test(h)
+}
+
 // service is another process's service on the same store.
 func (h *host) service(opts *survey.Options) *survey.Service {
 	var o survey.Options

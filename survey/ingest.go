@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -131,7 +132,7 @@ func (r *Recipient) check() error {
 		path, value string
 		most        int
 	}{
-		{addressPath, r.Address, 320}, {localePath, r.Locale, 64}, {zonePath, r.Zone, 64}, {customerPath, r.CustomerRef, keys.MaxPartLen},
+		{addressPath, r.Address, 320}, {localePath, r.Locale, maxLocale}, {zonePath, r.Zone, 64}, {customerPath, r.CustomerRef, keys.MaxPartLen},
 	} {
 		switch {
 		case len(f.value) > f.most:
@@ -142,7 +143,7 @@ func (r *Recipient) check() error {
 			return fmt.Errorf("%s: holds a control character", f.path)
 		}
 	}
-	if _, err := time.LoadLocation(r.Zone); err != nil || r.Zone == "Local" {
+	if _, err := civil.LoadZone(r.Zone); err != nil && r.Zone != "" {
 		return fmt.Errorf("%s: is no IANA time zone, such as Europe/Dublin", zonePath)
 	}
 	return nil

@@ -132,6 +132,7 @@ type instanceRow struct {
 	StoppedOn          time.Time `db:"stopped_on"`
 	ExpiresOn          time.Time `db:"expires_on"`
 
+	Chosen      *chosen   `db:"chosen,json,content"`
 	OpenedOn    time.Time `db:"opened_on"`
 	CompletedOn time.Time `db:"completed_on"`
 	EndedOn     time.Time `db:"ended_on"`
@@ -183,7 +184,7 @@ var active = []string{StatusPending, StatusSent, StatusOpened}
 
 var machine = states.Machine{
 	Name:  "SurveyInstance",
-	Start: []string{StatusPending, StatusSkipped},
+	Start: []string{StatusPending, StatusSkipped, StatusSent}, // Sent: the host delivers it
 	Edges: []states.Edge{
 		{From: StatusPending, To: StatusSent, Event: "the initial send is accepted, or taken for it"},
 		{From: StatusPending, To: StatusOpened, Event: "the form was shown before the send was settled"},
@@ -237,6 +238,13 @@ func (i *instanceRow) sent(on time.Time, reminders []form.Duration) {
 	if i.NextSendOn.IsZero() {
 		i.StoppedOn = on
 	}
+}
+
+// handed is a new link that the host delivers: all its sends are made.
+func (i *instanceRow) handed(now time.Time, v *version) {
+	i.Status, i.Asked, i.Of = StatusSent, true, v
+	i.LastSentOn, i.SendOrdinal, i.StoppedOn = now, 1, now
+	i.NextSendOn = time.Time{}
 }
 
 // skip ends a link that is not to be sent at all.

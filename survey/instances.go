@@ -181,14 +181,14 @@ func theOne(found []*instanceRow, err error) (*instanceRow, error) {
 	return found[0], nil
 }
 
-// answerable says whether the instance still takes a response, or has it. The
+// closed says why the instance takes no response any more; nil: it does, or has it. The
 // absolute limit holds whether or not a poller has come by since.
-func (i *instanceRow) answerable(now time.Time) bool {
+func (i *instanceRow) closed(now time.Time) error {
 	switch {
-	case !i.DeletedOn.IsZero() || i.Status == StatusExpired || i.Status == StatusSkipped:
-		return false
-	case i.Status == StatusCompleted:
-		return true
+	case !i.DeletedOn.IsZero() || i.Status == StatusSkipped:
+		return ErrNoSurvey
+	case i.Status == StatusExpired, i.isOpen() && !i.ExpiresOn.IsZero() && !now.Before(i.ExpiresOn):
+		return ErrExpired
 	}
-	return i.ExpiresOn.IsZero() || now.Before(i.ExpiresOn)
+	return nil
 }

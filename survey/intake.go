@@ -38,6 +38,7 @@ type listener struct {
 	row          *triggerRow
 	businessUnit string
 	trigger      *form.Trigger
+	of           *version // of a trigger without a channel, whose links are counted at once
 	err          error
 }
 
@@ -95,6 +96,8 @@ func (l *listener) find(v *version) {
 	l.businessUnit = v.BusinessUnit
 	if l.trigger = v.Trigger(l.row.TriggerID); l.trigger == nil {
 		l.err = fmt.Errorf("survey: version %d of survey %d has no trigger %s", l.row.VersionNumber, l.row.SurveyID, l.row.TriggerID)
+	} else if l.trigger.Channel == form.NoChannel {
+		l.of = v
 	}
 }
 
@@ -187,6 +190,9 @@ func (in *intake) instance(e *event, l listener, hash, key string) (*instanceRow
 		RecipientHash: e.Recipient.hash(t.Channel),
 		NextSendOn:    on.Add(time.Duration(t.Schedule.InitialDelay)), RemindersRemaining: len(t.Schedule.Reminders),
 	}
+	if t.Channel == form.NoChannel {
+		row.handed(in.now, l.of)
+	}
 	if t.ExpiresAfter != nil {
 		row.ExpiresOn = on.Add(time.Duration(*t.ExpiresAfter))
 	}
@@ -194,7 +200,7 @@ func (in *intake) instance(e *event, l listener, hash, key string) (*instanceRow
 		row.ContactGroup = t.Contact.Group
 	}
 	if !in.s.sampled(t, key) {
-		row.Status, row.ReasonCode = StatusSkipped, ReasonNotSampled
+		row.Status, row.ReasonCode, row.Asked = StatusSkipped, ReasonNotSampled, false
 		row.NextSendOn, row.StoppedOn, row.EndedOn = time.Time{}, in.now, in.now
 	}
 	row.plan(in.s.graceOf(t))
@@ -218,13 +224,18 @@ func (in *intake) flush(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var added []*instanceRow
 	for _, w := range in.pending {
 		made := got[first[w.row.Key]]
 		report := &in.reports[w.item].Instances[w.instance]
 		report.PublicID, report.Outcome = made.Row.PublicID, Skipped
 		if made.Row == w.row {
 			report.Outcome, report.Reason = Created, made.Row.ReasonCode
+			added = append(added, w.row)
 		}
+	}
+	if err := noteAsked(ctx, in.tx, added...); err != nil {
+		return err
 	}
 	in.pending, in.bytes = in.pending[:0], 0
 	return nil

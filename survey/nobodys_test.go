@@ -103,7 +103,7 @@ func TestARecipientHasAZone(t *testing.T) {
 		h.status(late, survey.StatusPending)
 		h.at(2*time.Hour + 58*time.Minute) // they begin over ten minutes
 		h.status(late, survey.StatusSent)
-		for _, zone := range []string{"Local", "Europe/Dublim", "../etc/passwd", "+01:00"} {
+		for _, zone := range []string{"Local", "Europe/Dublim", "../etc/passwd", "+01:00", "localtime", "posixrules", "right/Europe/Dublin", "posix/UTC"} {
 			got, err := h.survey.Ingest(t.Context(), survey.Batch{EventKind: "service-visit-closed", Items: []survey.Item{
 				{Payload: []byte(`{"wip":"3"}`), Recipient: survey.Recipient{Address: "a", Zone: zone}},
 			}})

@@ -101,7 +101,9 @@ func (s *core) nobodys(d *form.Definition) (found []form.Fault) {
 			continue
 		}
 		at := fmt.Sprintf("triggers[%d].", i)
-		check(at+"channel", t.Channel, "channel", s.channelKeys())
+		if t.Channel != form.NoChannel {
+			check(at+"channel", t.Channel, "channel", s.channelKeys())
+		}
 		for j, r := range t.Subscribers {
 			check(fmt.Sprintf("%ssubscribers[%d].key", at, j), r.Key, "subscriber", subscribers)
 		}

@@ -23,6 +23,7 @@ type responseRow struct {
 	BusinessUnit  string `db:"business_unit,fixed,plain"`
 	CustomerRef   string `db:"customer_ref,fixed,person"`
 	AgentID       string `db:"agent_id,fixed,person"`
+	Locale        string `db:"locale,fixed,plain"`
 	// AnswersHash and IdempotencyKey (hashed) tell a repeat from another response.
 	AnswersHash    string          `db:"answers_hash,fixed,plain"`
 	IdempotencyKey string          `db:"idempotency_key,fixed,plain"`
@@ -62,7 +63,7 @@ func responseOf(row *instanceRow, v *version, r Response, a *form.Answers) *resp
 	return &responseRow{
 		Record:   storage.Record{Scope: row.Scope, Key: row.PublicID},
 		SurveyID: row.SurveyID, SurveyVersion: row.SurveyVersion, TriggerID: row.TriggerID, BusinessUnit: row.BusinessUnit,
-		CustomerRef: row.CustomerRef, AgentID: r.AgentID, AnswersHash: a.Hash, IdempotencyKey: r.keyHash(), Answers: a.JSON,
+		CustomerRef: row.CustomerRef, AgentID: r.AgentID, Locale: r.Locale, AnswersHash: a.Hash, IdempotencyKey: r.keyHash(), Answers: a.JSON,
 		CompletedOn: row.CompletedOn, SubmittedOn: row.EndedOn, Fact: answeredFact(row, v, a), Score: scoreOf(&v.Definition, a),
 	}
 }
@@ -89,6 +90,7 @@ type StoredResponse struct {
 	BusinessUnit  string    `json:"businessUnit,omitempty"`
 	CustomerRef   string    `json:"customerRef,omitempty"`
 	AgentID       string    `json:"agentId,omitempty"`
+	Locale        string    `json:"locale,omitempty"` // that the form was filled in in
 	CompletedOn   time.Time `json:"completedAt"`
 	SubmittedOn   time.Time `json:"submittedAt"`
 	// Answers are a JSON object by question id, its keys sorted.
@@ -181,7 +183,7 @@ func (q ResponseQuery) span() (where []driver.Cond, p storage.Page, err error) {
 func (r *responseRow) stored() StoredResponse {
 	return StoredResponse{
 		PublicID: r.Key, SurveyID: r.SurveyID, SurveyVersion: r.SurveyVersion, TriggerID: r.TriggerID,
-		BusinessUnit: r.BusinessUnit, CustomerRef: r.CustomerRef, AgentID: r.AgentID,
+		BusinessUnit: r.BusinessUnit, CustomerRef: r.CustomerRef, AgentID: r.AgentID, Locale: r.Locale,
 		CompletedOn: r.CompletedOn, SubmittedOn: r.SubmittedOn, Answers: r.Answers,
 	}
 }

@@ -5,16 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/big"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/belfry-go/belfry/storage/driver"
-	"github.com/belfry-go/belfry/survey/form"
 )
 
 // Results counts what customers said. It reads counts that are kept as responses come,
@@ -75,6 +73,10 @@ type ResultGroup struct {
 	// zero if there was none.
 	Wait      time.Duration
 	Questions []QuestionResult // in the order of the latest version, then those of older ones
+	// Chosen are what was clicked in messages, on those days, by customers who have not sent
+	// the form. They are in no other count. Under a value of By those with fewer than
+	// MinResponses are left out.
+	Chosen []QuestionResult
 }
 
 // ResponseRate is the share of the asked who have answered, from 0 to 1; false: nobody
@@ -83,82 +85,16 @@ func (g ResultGroup) ResponseRate() (float64, bool) {
 	return float64(g.Answered) / float64(max(g.Asked, 1)), g.Asked > 0
 }
 
-// QuestionResult is what was answered to one question. A question whose scale has changed
-// is there once for each.
-type QuestionResult struct {
-	ID   string
-	Type form.QuestionType
-	// Least and Most are the ends of a rating's scale.
-	Least, Most int
-	N           int // answers
-	// Counts are the answers of a rating, a choice, several choices (which add up to
-	// more than N) and yes or no, those that were given: in the order of their numbers, or
-	// by value.
-	Counts []ValueCount
-
-	sum string
-}
-
-// ValueCount is how often an answer was given.
-type ValueCount struct {
-	Value string
-	N     int
-}
-
-// Mean is that of a rating or of numbers; false: there is none.
-func (q QuestionResult) Mean() (float64, bool) {
-	sum := rational(q.sum)
-	switch {
-	case q.N == 0 || !q.Type.Rates() && q.Type != form.NumberQuestion:
-		return 0, false
-	case q.Type.Rates():
-		for _, c := range q.Counts {
-			sum.Add(sum, new(big.Rat).Mul(rational(c.Value), big.NewRat(int64(c.N), 1)))
-		}
-	}
-	mean, _ := sum.Quo(sum, big.NewRat(int64(q.N), 1)).Float64()
-	return mean, true
-}
-
-// NPS is the net promoter score of an nps, and of a rating from 0 to 10, from -100 to 100: the percentage
-// of 9 and 10 less that of 0 to 6; false: there is none.
-func (q QuestionResult) NPS() (float64, bool) {
-	if q.N == 0 || !q.Type.Rates() || q.Least != 0 || q.Most != 10 {
-		return 0, false
-	}
-	net := q.between(9, 10) - q.between(0, 6)
-	return 100 * float64(net) / float64(q.N), true
-}
-
-// CSAT is the share of the two best steps of a rating, in percent; false: there is none.
-func (q QuestionResult) CSAT() (float64, bool) {
-	if q.N == 0 || !q.Type.Rates() {
-		return 0, false
-	}
-	return 100 * float64(q.between(q.Most-1, q.Most)) / float64(q.N), true
-}
-
-// between counts the ratings from least to most.
-func (q QuestionResult) between(least, most int) (n int) {
-	for _, c := range q.Counts {
-		if step, err := strconv.Atoi(c.Value); err == nil && step >= least && step <= most {
-			n += c.N
-		}
-	}
-	return n
-}
-
 // Get counts. An unknown survey, and a dimension that no response has, have no groups. It
 // reads the days and months that it needs, and what came in since the last poll.
 func (s Results) Get(ctx context.Context, scope Scope, q ResultQuery) (Result, error) {
 	if err := q.check(); err != nil {
 		return Result{}, fmt.Errorf("survey: Results: %w", err)
 	}
-	in := inquiry{ResultQuery: q, groups: map[groupKey]*counted{}, of: map[string]*counted{}}
+	in := inquiry{ResultQuery: q, groups: map[groupKey]*counted{}}
 	var v *version
 	err := s.read(ctx, func(from driver.Reader) (err error) {
 		clear(in.groups)
-		clear(in.of)
 		if err = in.read(ctx, from, scope); err == nil {
 			v, err = s.latest(ctx, from, scope, q.SurveyID)
 		}
@@ -195,7 +131,6 @@ type groupKey struct{ value, from string }
 type inquiry struct {
 	ResultQuery
 	groups map[groupKey]*counted
-	of     map[string]*counted // by value, whatever the period
 }
 
 // The first and the last day that there can be.
@@ -313,10 +248,6 @@ func (in *inquiry) add(day, unit, value string, c *counted) {
 		in.groups[key] = &counted{}
 	}
 	in.groups[key].add(c)
-	if in.of[value] == nil {
-		in.of[value] = &counted{}
-	}
-	in.of[value].Responses += c.Responses
 }
 
 // begin is the first day of the period of a day, or of a month; empty without Step.
@@ -343,16 +274,16 @@ func (in *inquiry) hidden() map[string]bool {
 	if in.By == "" {
 		return out
 	}
-	values := make([]string, 0, len(in.of))
-	for v := range in.of {
-		values = append(values, v)
+	of := map[string]int{} // responses by value, whatever the period
+	for key, c := range in.groups {
+		of[key.value] += c.Responses
 	}
-	slices.SortFunc(values, func(a, b string) int {
-		return cmp.Or(cmp.Compare(in.of[a].Responses, in.of[b].Responses), cmp.Compare(a, b))
+	values := slices.SortedFunc(maps.Keys(of), func(a, b string) int {
+		return cmp.Or(cmp.Compare(of[a], of[b]), cmp.Compare(a, b))
 	})
 	sum := 0
 	for _, v := range values {
-		n := in.of[v].Responses
+		n := of[v]
 		if n >= MinResponses && (sum == 0 || sum >= MinResponses) {
 			break
 		}
@@ -363,11 +294,16 @@ func (in *inquiry) hidden() map[string]bool {
 }
 
 func (in *inquiry) result(order map[string]int) Result {
+	maps.DeleteFunc(in.groups, func(_ groupKey, c *counted) bool { return c.empty() }) // what was chosen and then sent
 	hidden := in.hidden()
 	out := Result{Hidden: len(hidden)}
 	for key, c := range in.groups {
 		if !hidden[key.value] {
-			out.Groups = append(out.Groups, groupOf(key, c, order))
+			g := groupOf(key, c, order)
+			if in.By != "" {
+				g.Chosen = slices.DeleteFunc(g.Chosen, func(q QuestionResult) bool { return q.N < MinResponses })
+			}
+			out.Groups = append(out.Groups, g)
 		}
 	}
 	slices.SortFunc(out.Groups, func(a, b ResultGroup) int { return cmp.Or(cmp.Compare(a.Value, b.Value), a.From.Compare(b.From)) })
@@ -382,8 +318,14 @@ func groupOf(key groupKey, c *counted, order map[string]int) ResultGroup {
 	if c.Waits > 0 {
 		g.Wait = time.Duration(c.Waited/int64(c.Waits)) * time.Second
 	}
-	for key, given := range c.Questions {
-		g.Questions = append(g.Questions, questionOf(key, given))
+	g.Questions, g.Chosen = questionsIn(c.Questions, order), questionsIn(c.Chosen, order)
+	return g
+}
+
+// questionsIn are questions in their order.
+func questionsIn(counts map[string]*given, order map[string]int) (out []QuestionResult) {
+	for key, given := range counts {
+		out = append(out, questionOf(key, given))
 	}
 	place := func(q QuestionResult) int {
 		if n, known := order[q.ID]; known {
@@ -391,8 +333,8 @@ func groupOf(key groupKey, c *counted, order map[string]int) ResultGroup {
 		}
 		return len(order)
 	}
-	slices.SortFunc(g.Questions, func(a, b QuestionResult) int {
+	slices.SortFunc(out, func(a, b QuestionResult) int {
 		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Most, b.Most), cmp.Compare(a.Least, b.Least))
 	})
-	return g
+	return out
 }

@@ -283,12 +283,16 @@ func (s asker) attempt(it *sending) notify.Attempt {
 	return s.attemptAt(it.Row, it.message)
 }
 
+// hashKey is that of gates.
+func (s *core) hashKey() []byte {
+	if s.options.Gates == nil {
+		return nil
+	}
+	return s.options.Gates.HashKey
+}
+
 func (s *core) attemptAt(r *instanceRow, m channel.Message) notify.Attempt {
 	method := channel.Method(r.Channel)
-	var hashKey []byte
-	if s.options.Gates != nil {
-		hashKey = s.options.Gates.HashKey
-	}
 	reminds := ""
 	if r.SendOrdinal > 0 {
 		reminds = r.PublicID
@@ -296,7 +300,7 @@ func (s *core) attemptAt(r *instanceRow, m channel.Message) notify.Attempt {
 	return notify.Attempt{
 		Scope: r.Scope, MessageID: m.ID, Reminds: reminds, Number: m.Attempt,
 		NotificationType: NotificationType, Group: s.options.Group, BusinessUnit: r.BusinessUnit, Channel: r.Channel, Method: method,
-		RecipientRef: r.CustomerRef, RecipientHash: spelling.Hash(hashKey, r.CustomerRef, method, m.To),
+		RecipientRef: r.CustomerRef, RecipientHash: spelling.Hash(s.hashKey(), r.CustomerRef, method, m.To),
 		Address: m.To, Zone: r.RecipientZone, Lane: r.Lane, Urgent: r.Lane == storage.LaneUrgent, Now: driver.Now(s.store),
 	}
 }

@@ -109,7 +109,7 @@ func TestAnEventHoldsAllThatIsKnownOfItsResponse(t *testing.T) {
 		h.same("ingested", error(nil), err)
 		h.drain()
 		_, err = h.survey.Submit(h.t.Context(), tokenOf(linkIn(h.sent()[0])), survey.Response{
-			Answers: json.RawMessage(content), AgentID: "agent-7", CompletedOn: start.Add(-time.Minute),
+			Answers: json.RawMessage(content), AgentID: "agent-7", Locale: "de", CompletedOn: start.Add(-time.Minute),
 		})
 		h.same("submitted", error(nil), err)
 		h.drain()
@@ -124,7 +124,7 @@ func TestAnEventHoldsAllThatIsKnownOfItsResponse(t *testing.T) {
 			"surveyId": 4523.0, "surveyVersion": 1.0, "surveyIntegrationId": "csi-gr", "businessUnit": "north",
 			"instancePublicId": id, "triggerId": "csi-gr-trigger", "customerRef": "cust-123",
 			"recipientAddress": "+964 770 000 0001", "recipientLocale": "ar",
-			"completedAt": "2026-05-14T05:11:34Z", "agentId": "agent-7",
+			"completedAt": "2026-05-14T05:11:34Z", "agentId": "agent-7", "locale": "de",
 			"answers": map[string]any{"rate": 9.0, "has-a-complaint": "no"},
 			"candidateMetadataJson": map[string]any{
 				"wip": "40956", "dealerId": "1", "jobType": "GR", "VIN": "JTMABBBJ2N4024400", "CustomerName": "planted-name",

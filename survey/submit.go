@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 	"unicode"
@@ -24,6 +25,9 @@ type Response struct {
 	// AgentID is who filled the form in on the customer's behalf; empty: the
 	// customer.
 	AgentID string
+	// Locale is the language that the form was filled in in, a BCP 47 tag of at most 64
+	// bytes; it may be empty.
+	Locale string
 	// CompletedOn is when the form was completed; zero: now.
 	CompletedOn time.Time
 	// IdempotencyKey tells a repeat of the same submission; it may be empty.
@@ -40,10 +44,13 @@ type Receipt struct {
 	Repeated bool
 }
 
-// ErrNoSurvey says that nothing can be answered there: no such link or instance,
-// an expired one, a deleted one. Which of them it does not say, so that nobody
-// learns anything by trying links.
+// ErrNoSurvey says that nothing can be answered there: no such link or instance, or a
+// deleted one. Which of them it does not say, so that nobody learns anything by trying
+// links. Of one that has expired it is [ErrExpired].
 var ErrNoSurvey = errors.New("survey: there is no survey to be answered here")
+
+// ErrExpired is the [ErrNoSurvey] of a link whose time is over, for whoever holds it.
+var ErrExpired = fmt.Errorf("%w any more: its time is over", ErrNoSurvey)
 
 // ErrAnswered says that another response was there first. It stands.
 //
@@ -95,8 +102,8 @@ func (s *Service) submitOnce(ctx context.Context, tx storage.Tx, find finder, r 
 		return Receipt{}, err
 	}
 	now := driver.Now(s.store)
-	if !row.answerable(now) {
-		return Receipt{}, ErrNoSurvey
+	if err := row.closed(now); err != nil {
+		return Receipt{}, err
 	}
 	v, err := s.versionOf(ctx, tx, row.Scope, row.SurveyID, row.SurveyVersion)
 	if err != nil {
@@ -109,8 +116,12 @@ func (s *Service) submitOnce(ctx context.Context, tx storage.Tx, find finder, r 
 	if err != nil {
 		return Receipt{}, err
 	}
+	before := row.Chosen
 	row.complete(now, r.completedOn(now), shown)
 	if err := instances.Save(ctx, tx, row); err != nil {
+		return Receipt{}, err
+	}
+	if err := noteChosen(ctx, tx, row, v, before, nil); err != nil {
 		return Receipt{}, err
 	}
 	return s.keep(ctx, tx, row, v, r, a)
@@ -121,7 +132,7 @@ func (i *instanceRow) complete(now, completedOn time.Time, shown bool) {
 	machine.Must(i.Status, StatusCompleted)
 	i.Status, i.CompletedOn, i.EndedOn = StatusCompleted, completedOn, now
 	i.DueOn, i.NextSendOn = time.Time{}, time.Time{}
-	i.IsOnSupportHold = false
+	i.IsOnSupportHold, i.Chosen = false, nil
 	if i.StoppedOn.IsZero() {
 		i.StoppedOn = now
 	}
@@ -174,13 +185,19 @@ func (s *Service) again(ctx context.Context, tx storage.Tx, row *instanceRow, v 
 	return out, nil
 }
 
-// maxAgent bounds AgentID and IdempotencyKey in bytes.
-const maxAgent = 200
+// Bounds in bytes: of AgentID and IdempotencyKey, and of a locale.
+const (
+	maxAgent  = 200
+	maxLocale = 64
+)
 
 func (r Response) check() error {
-	for field, text := range map[string]string{"AgentID": r.AgentID, "IdempotencyKey": r.IdempotencyKey} {
-		if len(text) > maxAgent || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
-			return &form.AnswersError{Faults: []form.AnswerFault{{Code: form.FaultMalformed, Problem: field + " is not a text of at most 200 bytes without control characters"}}}
+	for _, f := range []struct {
+		name, text string
+		most       int
+	}{{"AgentID", r.AgentID, maxAgent}, {"IdempotencyKey", r.IdempotencyKey, maxAgent}, {"Locale", r.Locale, maxLocale}} {
+		if len(f.text) > f.most || !utf8.ValidString(f.text) || strings.ContainsFunc(f.text, unicode.IsControl) {
+			return &form.AnswersError{Faults: []form.AnswerFault{{Code: form.FaultMalformed, Problem: fmt.Sprintf("%s is not a text of at most %d bytes without control characters", f.name, f.most)}}}
 		}
 	}
 	return nil

@@ -189,9 +189,9 @@ func TestALinkThatDoesNotLeadToASurveySaysNothing(t *testing.T) {
 		h.clock.Add(oneDay)
 		tokens := map[string]string{
 			"unknown": "unknown", "empty": "", "malformed": "\x00\xff' OR 1=1",
-			"expired": h.invite("expired", func(r *survey.InstanceRow) { r.Status, r.DueOn = survey.StatusExpired, time.Time{} }),
-			"deleted": h.invite("deleted", func(r *survey.InstanceRow) { r.DeletedOn = start }),
-			"late":    h.invite("late", func(r *survey.InstanceRow) { r.ExpiresOn = start.Add(oneDay) }),
+			"skipped":          h.invite("skipped", func(r *survey.InstanceRow) { r.Status, r.DueOn = survey.StatusSkipped, time.Time{} }),
+			"deleted":          h.invite("deleted", func(r *survey.InstanceRow) { r.DeletedOn = start }),
+			"late and deleted": h.invite("late", func(r *survey.InstanceRow) { r.ExpiresOn, r.DeletedOn = start.Add(oneDay), start }),
 		}
 		for name, token := range tokens {
 			_, err := h.survey.Submit(t.Context(), token, survey.Response{Answers: json.RawMessage(content)})
@@ -207,6 +207,30 @@ func TestALinkThatDoesNotLeadToASurveySaysNothing(t *testing.T) {
 			_, err := h.survey.Form(t.Context(), wrong)
 			h.same("not a token", true, errors.Is(err, survey.ErrNoSurvey))
 		}
+	})
+}
+
+// Whoever holds a link learns that its time is over, whether or not a poller has come by
+// since; and it takes nothing.
+func TestALinkWhoseTimeIsOverSaysSo(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		h.publish(csiGR)
+		h.clock.Add(oneDay)
+		for name, token := range map[string]string{
+			"swept": h.invite("swept", func(r *survey.InstanceRow) { r.Status, r.DueOn = survey.StatusExpired, time.Time{} }),
+			"late":  h.invite("late", func(r *survey.InstanceRow) { r.ExpiresOn = start.Add(oneDay) }),
+		} {
+			form, err := h.survey.Form(t.Context(), token)
+			if err != nil || form.State != survey.FormExpired || form.Locale != "ar" || len(form.Definition.Questions) == 0 {
+				t.Errorf("%s: %+v, %v", name, form.State, err)
+			}
+			_, err = h.survey.Submit(t.Context(), token, survey.Response{Answers: json.RawMessage(content)})
+			h.same(name+" submitted", true, errors.Is(err, survey.ErrExpired) && errors.Is(err, survey.ErrNoSurvey))
+			h.same(name+" opened", true, errors.Is(h.survey.Opened(t.Context(), token), survey.ErrExpired))
+		}
+		h.same("responses, answers, events", [3]int{}, h.counts())
+		_, err := h.survey.Complete(t.Context(), "south", "id-swept", survey.Response{Answers: json.RawMessage(content)})
+		h.same("another tenant's", false, errors.Is(err, survey.ErrExpired))
 	})
 }
 

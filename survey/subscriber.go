@@ -107,6 +107,7 @@ type ResponseCompleted struct {
 	RecipientLocale     string          `json:"recipientLocale"`
 	CompletedOn         time.Time       `json:"completedAt"`
 	AgentID             string          `json:"agentId,omitempty"`
+	Locale              string          `json:"locale,omitempty"` // that the form was filled in in
 	Answers             json.RawMessage `json:"answers"`
 	CandidateMetadata   json.RawMessage `json:"candidateMetadataJson"`
 	// DispatchedOn is when this call began, by the store's clock. It is no part of
@@ -138,7 +139,7 @@ func (s *core) emit(ctx context.Context, tx storage.Tx, row *instanceRow, v *ver
 		SurveyID: row.SurveyID, SurveyVersion: row.SurveyVersion, SurveyIntegrationID: v.IntegrationID, BusinessUnit: row.BusinessUnit,
 		InstancePublicID: row.PublicID, TriggerID: row.TriggerID, CustomerRef: row.CustomerRef,
 		RecipientAddress: row.RecipientAddress, RecipientLocale: row.RecipientLocale,
-		CompletedOn: r.CompletedOn, AgentID: r.AgentID, Answers: a.JSON, CandidateMetadata: row.Metadata,
+		CompletedOn: r.CompletedOn, AgentID: r.AgentID, Locale: r.Locale, Answers: a.JSON, CandidateMetadata: row.Metadata,
 	})
 	if err != nil {
 		return err

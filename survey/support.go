@@ -90,6 +90,8 @@ func retryBySupport(i *instanceRow, now time.Time) string {
 	switch {
 	case !i.isOpen():
 		return "it is " + i.state()
+	case i.Channel == form.NoChannel:
+		return handed
 	case i.callUnderWay(now):
 		return callUnderWay
 	case i.NextSendOn.IsZero() && i.ReasonCode == "":
@@ -103,6 +105,8 @@ func rerunBySupport(i *instanceRow, now time.Time) string {
 	switch {
 	case !i.isOpen():
 		return "it is " + i.state()
+	case i.Channel == form.NoChannel:
+		return handed
 	case i.callUnderWay(now):
 		return callUnderWay
 	case i.LastSentOn.IsZero():
@@ -131,6 +135,8 @@ func cancelBySupport(i *instanceRow, now time.Time) string {
 	i.lookAgain(now)
 	return ""
 }
+
+const handed = "its host delivers it: Link has its address"
 
 const callUnderWay = "it is being sent at this moment"
 

@@ -49,9 +49,10 @@ func (s *Service) CheckUnsubscribe(ctx context.Context, token string) (locale st
 
 // Unsubscribe notes that the customer of the link with that token wants no more links by
 // the method that it came by: none of Options.Group, or of any survey. That is a
-// preference as package notify has it, which sends and reminders from then on are asked
-// about. It holds whatever became of the link, and may be repeated. The error is that of
-// CheckUnsubscribe.
+// preference as package notify has it, of the customer and of the address, which sends and
+// reminders from then on are asked about. It holds whatever became of the link, and may be
+// repeated. The error is that of CheckUnsubscribe, and [notify.ErrHashKey] for a customer
+// without a CustomerRef where Options.Gates has another HashKey than those who send.
 func (s *Service) Unsubscribe(ctx context.Context, token string) error {
 	return s.inTx(ctx, func(tx storage.Tx) error {
 		row, err := leaver(ctx, tx, token)
@@ -62,7 +63,7 @@ func (s *Service) Unsubscribe(ctx context.Context, token string) error {
 		if to, err := channel.NormaliseAddress(channel.Method(row.Channel), row.RecipientAddress); err == nil {
 			m.To = to
 		}
-		return notify.OptOut(ctx, tx, s.attemptAt(row, m))
+		return notify.OptOut(ctx, tx, s.attemptAt(row, m), s.hashKey())
 	})
 }
 

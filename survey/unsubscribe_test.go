@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -86,6 +87,66 @@ func TestACustomerUnsubscribes(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The process that serves the page may have another key than those that send, or none:
+// then nothing is noted under a name by which nobody asks. Whoever has a reference is known
+// without the key.
+func TestAnUnsubscribeIsNotedWhereGatesAsk(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		t := h.t
+		h.mailing(survey.Options{})
+		h.publish(mailed("email:test"))
+		stranger := survey.Recipient{Address: "bob@host.example"}
+		h.tell("1", stranger)
+		h.tell("2", ann)
+		h.drain()
+		token := map[string]string{}
+		for _, m := range h.sent() {
+			token[m.To] = tokenOf(linkIn(m))
+		}
+		for _, key := range [][]byte{nil, []byte("another key of thirty-two bytes!")} {
+			web := survey.New(h.store, &survey.Options{SurveyURL: "https://host.example/s/{token}", Gates: &gate.Options{HashKey: key}})
+			if err := web.Unsubscribe(t.Context(), token["bob@host.example"]); !errors.Is(err, notify.ErrHashKey) {
+				t.Errorf("with the key %q: %v", key, err)
+			}
+			if err := web.Unsubscribe(t.Context(), token["Ann@host.example"]); err != nil {
+				t.Errorf("with the key %q: %v", key, err)
+			}
+		}
+		next := h.tell("3", ann)
+		h.drain()
+		if got := h.log(next); !slices.Equal(got, []string{"0/0 skipped OptedOut"}) {
+			t.Errorf("the next link: %q", got)
+		}
+	})
+}
+
+// Who has left by a link that knew the reference has left the address too: an event that
+// names the address only, in any spelling, asks nobody.
+func TestWhoHasLeftIsKnownByTheAddress(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		t := h.t
+		h.mailing(survey.Options{})
+		h.publish(mailed("email:test"))
+		h.tell("1", ann)
+		h.drain()
+		if err := h.survey.Unsubscribe(t.Context(), tokenOf(linkIn(h.sent()[0]))); err != nil {
+			t.Fatal(err)
+		}
+		for n, address := range []string{"Ann@Host.example", "ann@HOST.example"} {
+			next := h.tell(strconv.Itoa(2+n), survey.Recipient{Address: address})
+			h.drain()
+			if got := h.log(next); !slices.Equal(got, []string{"0/0 skipped OptedOut"}) {
+				t.Errorf("%s: %q", address, got)
+			}
+		}
+		kept := h.tell("4", survey.Recipient{Address: "ann@host.example", CustomerRef: "cust-bob"})
+		h.drain()
+		if got := h.log(kept); !slices.Equal(got, []string{"0/1 delivered"}) {
+			t.Errorf("somebody else at that address: %q", got)
+		}
+	})
 }
 
 // A customer leaves the group that surveys belong to, and is asked by it.

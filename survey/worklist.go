@@ -19,6 +19,7 @@ import (
 // WorkItem is a response that somebody may have to do something about.
 type WorkItem struct {
 	StoredResponse
+	Survey string // its name; empty if its version cannot be read
 	// Score is the lowest rating of the response, from 0 (the worst step of its scale) to
 	// 100; false for Rated: it has none.
 	Score int
@@ -164,6 +165,9 @@ func (r *responseRow) workItem(v *version) WorkItem {
 	}
 	if !out.Rated {
 		out.Score = 0
+	}
+	if v != nil {
+		out.Survey = v.Name
 	}
 	var answers map[string]json.RawMessage
 	if v == nil || json.Unmarshal(r.Answers, &answers) != nil {

@@ -58,6 +58,11 @@ const (
 // Rates says whether the answer is a step of a scale.
 func (t QuestionType) Rates() bool { return t == RatingQuestion || t == NPSQuestion }
 
+// Chosen says whether an answer can be clicked in a message: it is one of a few values.
+func (t QuestionType) Chosen() bool {
+	return t.Rates() || t == YesNoQuestion || t == ChoiceQuestion
+}
+
 // Choice is one option of a choice.
 type Choice struct {
 	Value string `json:"value"`

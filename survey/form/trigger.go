@@ -31,7 +31,7 @@ type Trigger struct {
 	DedupStrict bool       `json:"dedupStrict,omitempty"`
 	DedupScope  DedupScope `json:"dedupScope,omitempty"`
 	Schedule    Schedule   `json:"schedule"`
-	// Channel is the key of the channel, resolved when the link is sent.
+	// Channel is the key of the channel, resolved when the link is sent; or [NoChannel].
 	Channel string `json:"channel"`
 	// ExpiresAfter is the absolute limit of an instance, from its event on; nil: none.
 	ExpiresAfter *Duration `json:"expiresAfter,omitempty"`
@@ -124,8 +124,31 @@ func (c *checker) trigger(at string, t *Trigger) {
 		c.add(strictjson.Member(at, "dedupScope"), "%.40q is neither trigger nor survey", t.DedupScope)
 	}
 	c.schedule(at, t)
-	c.channel(strictjson.Member(at, "channel"), t.Channel)
+	if t.Channel == NoChannel {
+		c.handed(at, t)
+	} else {
+		c.channel(strictjson.Member(at, "channel"), t.Channel)
+	}
 	c.contact(strictjson.Member(at, "contact"), t.Contact)
+}
+
+// NoChannel is the Channel of a trigger whose links the host delivers itself. They count as
+// sent when their event is ingested.
+const NoChannel = "none"
+
+// handed checks such a trigger: nobody sends its links.
+func (c *checker) handed(at string, t *Trigger) {
+	const needs = "needs a channel that sends"
+	path := strictjson.Member(at, "schedule")
+	if t.Schedule.InitialDelay != 0 {
+		c.add(strictjson.Member(path, "initialDelay"), needs)
+	}
+	if len(t.Schedule.Reminders) > 0 {
+		c.add(strictjson.Member(path, "reminders"), needs)
+	}
+	if t.Contact != nil && t.Contact.NotAskedWithin != nil {
+		c.add(strictjson.Member(strictjson.Member(at, "contact"), "notAskedWithin"), needs)
+	}
 }
 
 func (c *checker) recipe(path string, recipe []string) {

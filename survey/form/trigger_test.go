@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // oneTrigger is a trigger whose members are replaced by those given; null leaves one out.
@@ -106,4 +108,26 @@ var triggerCases = map[string]definitionCase{
 	"a subscriber without":   {definition: triggerJSON(`"subscribers": [{}, {"key": ""}, {"key": "a\u0000"}]`), faults: []string{"triggers[0].subscribers[0].key: is missing", "triggers[0].subscribers[1].key: is empty", "triggers[0].subscribers[2].key: holds the control character U+0000"}},
 	"a route by no question": {definition: triggerJSON(`"subscribers": [{"key": "a", "filter": {"questionId": "has-a-complaint", "op": "==", "value": "yes"}}]`), faults: []string{"triggers[0].subscribers[0].filter.questionId: is no question of this survey"}, blind: true},
 	"many subscribers":       {definition: triggerJSON(`"subscribers": [` + strings.Join(times(21, func(i int) string { return fmt.Sprintf(`{"key": "s%d"}`, i) }), ", ") + `]`), faults: []string{"triggers[0].subscribers: has 21 elements, more than 20"}},
+}
+
+// A trigger without a channel is one whose links the host delivers: it says nothing about
+// sends.
+func TestATriggerWithoutAChannelSendsNothing(t *testing.T) {
+	t.Parallel()
+	trigger := func(schedule, more string) []byte {
+		return []byte(`{"questions": [{"id": "rate", "type": "rating"}], "triggers": [{"id": "t", "enabled": true, "eventKind": "visit",
+			"dedupRecipe": ["templateId", "recipient.address", "candidate.wip"], "channel": "none", "schedule": ` + schedule + more + `}]}`)
+	}
+	if warnings, err := form.Validate(trigger(`{"initialDelay": "0d"}`, "")); err != nil || len(warnings) != 0 {
+		t.Error(warnings, err)
+	}
+	for path, definition := range map[string][]byte{
+		"triggers[0].schedule.initialDelay":  trigger(`{"initialDelay": "1d"}`, ""),
+		"triggers[0].schedule.reminders":     trigger(`{"initialDelay": "0d", "reminders": ["1d"]}`, ""),
+		"triggers[0].contact.notAskedWithin": trigger(`{"initialDelay": "0d"}`, `, "contact": {"notAskedWithin": "1d"}`),
+	} {
+		if _, err := form.Validate(definition); err == nil || err.Error() != "survey: definition: "+path+": needs a channel that sends" {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
 }

@@ -121,11 +121,11 @@ func (f *Field) draw(q form.Question, locale string, t Texts) {
 			f.Hint = withBounds(t.Between, q)
 		}
 	case form.RatingQuestion, form.NPSQuestion:
-		f.scale(q, t)
 		f.Low, f.High = q.Low.For(locale), q.High.For(locale)
 		if q.Type == form.NPSQuestion && f.Low+f.High == "" {
 			f.Low, f.High = t.NotLikely, t.Likely
 		}
+		f.scale(q, t)
 	case form.YesNoQuestion:
 		f.Control = RadioControl
 		f.Options = []Option{{Value: "yes", Label: t.Yes}, {Value: "no", Label: t.No}}
@@ -162,12 +162,23 @@ func (f *Field) scale(q form.Question, t Texts) {
 	high, err2 := strconv.Atoi(most)
 	if err != nil || err2 != nil || high < low || high-low >= longest {
 		f.Control, f.Hint = NumberControl, withBounds(t.Between, q)
+		f.ends(least, most)
 		return
 	}
 	f.Control = ScaleControl
 	for i := low; i <= high; i++ {
 		f.Options = append(f.Options, Option{Value: strconv.Itoa(i), Label: strconv.Itoa(i)})
 	}
+}
+
+// ends says in the hint of a long scale what its ends mean.
+func (f *Field) ends(least, most string) {
+	for _, end := range [][2]string{{least, f.Low}, {most, f.High}} {
+		if end[1] != "" {
+			f.Hint += " " + end[0] + ": " + end[1] + "."
+		}
+	}
+	f.Low, f.High = "", ""
 }
 
 // bounds are the bounds of a question as a customer reads them.

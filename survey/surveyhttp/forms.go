@@ -78,6 +78,7 @@ func withShipped(own map[string]Texts) map[string]Texts {
 //
 //	GET  /s/{token}                            the form
 //	POST /s/{token}/opened                     the page says that it was shown
+//	POST /s/{token}/chosen                     and what was clicked in the message
 //	POST /SurveyInstances/{token}/responses    the answers
 //	GET  /s/{token}/unsubscribe                asks whether the customer wants no more
 //	POST /s/{token}/unsubscribe                and he does not: one click (RFC 8058) or the page's
@@ -91,7 +92,7 @@ func withShipped(own map[string]Texts) map[string]Texts {
 // Answers come as the form sends them, which is answered with a page (303 to the link's
 // own, where it says thanks), or as JSON:
 //
-//	{"answers": {"rate": 9}, "meta": {"agentId": "...", "completedAt": "..."}}
+//	{"answers": {"rate": 9}, "meta": {"agentId": "...", "completedAt": "...", "locale": "..."}}
 //	200 {"publicId": "...", "completedAt": "..."}
 //
 // where meta may be left out, and a header Idempotency-Key tells repeats. What is
@@ -101,9 +102,9 @@ func withShipped(own map[string]Texts) map[string]Texts {
 // The page of a fault holds what was typed, to be sent again or copied; to that end up
 // to 3 MiB of a form are read even where [FormOptions.Limit] refuses it.
 //
-// A link that is unknown, malformed, expired or deleted gets one and the same
-// answer, 404, so that nobody learns which tokens exist. So does the form of a survey
-// without questions, which is kept elsewhere.
+// A link that is unknown, malformed or deleted gets one and the same answer, 404, so that
+// nobody learns which tokens exist. So does the form of a survey without questions, which
+// is kept elsewhere. Whoever holds a link that has expired is told so, with 410.
 //
 // The links within the pages are relative, so that the handler may be mounted with
 // http.StripPrefix. How slowly a customer may send is for the host's server to
@@ -120,6 +121,7 @@ func Forms(s *survey.Service, opts *FormOptions) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /s/{token}", f.ask)
 	mux.HandleFunc("POST /s/{token}/opened", f.opened)
+	mux.HandleFunc("POST /s/{token}/chosen", f.choose)
 	mux.HandleFunc("GET /s/{token}/unsubscribe", f.leave)
 	mux.HandleFunc("POST /s/{token}/unsubscribe", f.left)
 	mux.HandleFunc("POST /SurveyInstances/{token}/responses", f.submit)
@@ -166,11 +168,17 @@ func (f *forms) ask(w http.ResponseWriter, r *http.Request) {
 		f.show(w, r, http.StatusOK, f.page(r, form, StateAnswered))
 	case elsewhere(form):
 		f.nothing(w, r)
+	case form.State == survey.FormExpired:
+		f.show(w, r, http.StatusGone, f.page(r, form, StateExpired))
 	default:
 		p := f.page(r, form, StateForm)
 		p.Action = "../SurveyInstances/" + r.PathValue("token") + "/responses" + f.query(r)
 		p.Opened = r.PathValue("token") + "/opened"
-		given := prefilled(form, r.URL.Query())
+		if p.Clicked = clicked(form, r.URL.Query()); len(p.Clicked) > 0 {
+			p.Chosen = r.PathValue("token") + "/chosen" + f.query(r)
+			p.Noted = r.URL.Query().Has("noted")
+		}
+		given := prefilled(form, p.Clicked)
 		answers, err := answersOf(form.Definition.Questions, given, p.Lang)
 		if err != nil {
 			f.failed(w, r, "a form could not be shown", err)
@@ -181,15 +189,25 @@ func (f *forms) ask(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// prefilled are the answers that the event gives, and the choice that was clicked in a
-// mail. They are not stored: who only follows the link, as mail scanners do, has answered
-// nothing.
-func prefilled(link survey.Form, clicked url.Values) url.Values {
-	out := url.Values{}
+// clicked are the choices that were clicked in a message. A GET stores none of them: mail
+// scanners follow links too.
+func clicked(link survey.Form, query url.Values) (out []Kept) {
 	for _, q := range link.Definition.Questions {
-		chosen := clicked.Get(fieldName(q.ID))
-		if chosen != "" && (q.Type.Rates() || q.Type == form.YesNoQuestion || q.Type == form.ChoiceQuestion) {
-			out.Set(fieldName(q.ID), chosen)
+		if value := query.Get(fieldName(q.ID)); value != "" && q.Type.Chosen() {
+			out = append(out, Kept{fieldName(q.ID), value})
+		}
+	}
+	return out
+}
+
+// prefilled are the answers that the event gives, and those that were clicked.
+func prefilled(link survey.Form, clicked []Kept) url.Values {
+	out := url.Values{}
+	for _, c := range clicked {
+		out.Set(c.Name, c.Value)
+	}
+	for _, q := range link.Definition.Questions {
+		if out.Has(fieldName(q.ID)) {
 			continue
 		}
 		if value := link.Event.Value(strings.TrimPrefix(q.Prefill, "candidate.")); q.Prefill != "" && value != "" {
@@ -210,6 +228,45 @@ func (f *forms) opened(w http.ResponseWriter, r *http.Request) {
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
+
+// choose takes the word of the page, by its script or by its button, of what was clicked.
+func (f *forms) choose(w http.ResponseWriter, r *http.Request) {
+	link, err := f.s.Form(r.Context(), r.PathValue("token"))
+	if err != nil {
+		f.failed(w, r, "a choice could not be noted", err)
+		return
+	}
+	body, refused := httpapi.PlainBody(w, r, leastBody)
+	posted, unread := url.ParseQuery(string(body))
+	if refused != nil || unread != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	values := url.Values{}
+	for _, c := range clicked(link, posted) {
+		values.Set(c.Name, c.Value)
+	}
+	answers, err := answersOf(link.Definition.Questions, values, fallbackLocale)
+	if err == nil {
+		err = f.s.Choose(r.Context(), r.PathValue("token"), answers)
+	}
+	wrong := (*form.AnswersError)(nil)
+	switch {
+	case errors.As(err, &wrong):
+		w.WriteHeader(http.StatusUnprocessableEntity)
+	case err != nil && !errors.Is(err, survey.ErrAnswered) && !errors.Is(err, survey.ErrExpired):
+		f.failed(w, r, "a choice could not be noted", err)
+	case posted.Has(buttonName): // the page of the link says what there is to do
+		values.Set("noted", "")
+		w.Header().Set("Location", "../"+url.PathEscape(r.PathValue("token"))+"?"+values.Encode()+strings.Replace(f.query(r), "?", "&", 1))
+		w.WriteHeader(http.StatusSeeOther)
+	default:
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+// buttonName is the control by which the page's button is told from its script.
+const buttonName = "button"
 
 func (f *forms) nothing(w http.ResponseWriter, r *http.Request) {
 	f.answer(w, r, http.StatusNotFound, StateNothing)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/survey/surveyhttp"
@@ -31,6 +32,69 @@ func TestRefusedAnswersAreShown(t *testing.T) {
 		}
 		if strings.Contains(page, "Next visit") {
 			h.Error("a question without an answer is listed:", page)
+		}
+	})
+}
+
+// Whoever holds a link whose time is over is told so in his language, and keeps what he
+// typed. A program is told too.
+func TestAnExpiredLinkSaysSo(t *testing.T) {
+	eachHost(t, func(h *host) {
+		h.publish(strings.Replace(csiGR, `"channel":`, `"expiresAfter": "3d", "channel":`, 1))
+		token := h.visit("1", "ar")
+		h.clock.Add(72 * time.Hour)
+		for _, when := range []string{"late", "swept"} {
+			if status, page := h.get("/s/" + token); status != 410 || !strings.Contains(page, "انتهى هذا الاستبيان") || strings.Contains(page, "<form") {
+				h.Errorf("%s: %d %s", when, status, page)
+			}
+			status, page := h.form(token, typed)
+			if status != 410 || !strings.Contains(page, ">Sam</dd>") || strings.Contains(page, "<form") {
+				h.Errorf("%s, posted: %d %s", when, status, page)
+			}
+			if status, body := h.post(token, `{"answers":{"rate":9,"has-a-complaint":"no"}}`); status != 410 || !strings.Contains(body, "over") {
+				h.Errorf("%s, as JSON: %d %s", when, status, body)
+			}
+			if got := h.answers(); got != "" {
+				h.Errorf("%s: %s was stored", when, got)
+			}
+			h.drain()
+		}
+	})
+}
+
+// The language that a customer has switched to is that of every page that follows, faults
+// too, and is stored with the response.
+func TestTheChosenLanguageStays(t *testing.T) {
+	eachHost(t, func(h *host) {
+		token := h.link("en")
+		ask := func(method, at, body string) answer {
+			return call(h, h.forms, method, at+"?lang=ar", body, "Content-Type", "application/x-www-form-urlencoded", "Accept-Language", "de")
+		}
+		arabic := func(what string, got answer) {
+			h.Helper()
+			if !strings.Contains(got.Body, `<html lang="ar" dir="rtl">`) {
+				h.Errorf("%s: %d %.80s", what, got.Status, got.Body)
+			}
+		}
+		responses := "/SurveyInstances/" + token + "/responses"
+		arabic("the form", ask("GET", "/s/"+token, ""))
+		arabic("more questions", ask("POST", responses, "q.has-a-complaint=yes"))
+		arabic("faults", ask("POST", responses, "q.rate=99"))
+		arabic("unread", call(h, h.forms, "POST", responses+"?lang=ar", "x", "Content-Type", "text/plain", "Accept-Language", "de"))
+		arabic("no link", ask("GET", "/s/x", ""))
+		before := h.forms
+		h.forms = surveyhttp.Forms(h.survey, &surveyhttp.FormOptions{Limit: func(*http.Request) error { return errors.New("slow down") }})
+		arabic("busy", ask("POST", responses, typed))
+		h.forms = before
+		done := ask("POST", responses, good)
+		if where := done.Header.Get("Location"); done.Status != 303 || where != "../../s/"+token+"?sent&lang=ar" {
+			h.Fatal(done.Status, where, done.Body)
+		}
+		arabic("thanks", call(h, h.forms, "GET", "/s/"+token+"?sent&lang=ar", ""))
+		arabic("answered", ask("GET", "/s/"+token, ""))
+		got, err := h.survey.Responses().Get(h.Context(), "tenant", h.publicID)
+		if err != nil || got.Locale != "ar" {
+			h.Errorf("the response was given in %q, %v", got.Locale, err)
 		}
 	})
 }

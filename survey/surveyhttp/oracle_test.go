@@ -16,37 +16,43 @@ import (
 	"github.com/belfry-go/belfry/survey"
 )
 
-// none are tokens of links that are none, or none any more; and one that is.
+// none are tokens of links that are none, or were taken back; and one that is.
 func (h *host) none() (none []string, live string) {
 	h.Helper()
 	h.publish(strings.Replace(csiGR, `"channel":`, `"expiresAfter": "3d", "channel":`, 1))
-	expired := h.visit("1", "ar") // what comes by its limit first is somebody who tries it
-	h.clock.Add(72 * time.Hour)
-	swept := h.visit("2", "de")
+	expired := h.visit("1", "ar")
+	h.takeBack()
 	h.clock.Add(72 * time.Hour)
 	h.drain()
 	deleted := h.visit("3", "vi")
+	h.takeBack()
+	live = h.visit("4", "en")
+	return []string{
+		"unknown", expired, deleted, live[:len(live)-1], live + "a", "a" + live, strings.ToUpper(live), h.publicID, "x", "%00", "%2e%2e",
+		"%3Cscript%3E", strings.Repeat("a", len(live)), strings.Repeat("y", 4000), "%ff%fe", "a%2Fb", "%20" + live[1:],
+	}, live
+}
+
+// takeBack takes the link of the last visit back, which expires afterwards.
+func (h *host) takeBack() {
+	h.Helper()
 	if err := h.survey.Support().Delete(h.Context(), "tenant", h.publicID, survey.By{Actor: "sam", Reason: "asked to"}, nil); err != nil {
 		h.Fatal(err)
 	}
-	live = h.visit("4", "en")
-	return []string{
-		"unknown", expired, swept, deleted, live[:len(live)-1], live + "a", "a" + live, strings.ToUpper(live), h.publicID, "x", "%00", "%2e%2e",
-		"%3Cscript%3E", strings.Repeat("a", len(live)), strings.Repeat("y", 4000), "%ff%fe", "a%2Fb", "%20" + live[1:],
-	}, live
 }
 
 var routes = []struct{ method, before, after, body, media string }{
 	{"GET", "/s/", "", "", ""},
 	{"HEAD", "/s/", "", "", ""},
 	{"POST", "/s/", "/opened", "", "text/plain"},
+	{"POST", "/s/", "/chosen", "q.rate=9", "application/x-www-form-urlencoded"},
 	{"POST", "/SurveyInstances/", "/responses", good, "application/x-www-form-urlencoded"},
 	{"POST", "/SurveyInstances/", "/responses", "q.rate=99", "application/x-www-form-urlencoded"},
 	{"POST", "/SurveyInstances/", "/responses", `{"answers":{"rate":9,"has-a-complaint":"no"}}`, "application/json"},
 	{"POST", "/SurveyInstances/", "/responses", `{"answers":{"rate":99}}`, "application/json"},
 }
 
-// Whoever tries links learns nothing: what is unknown, malformed, expired or deleted
+// Whoever tries links learns nothing: what is unknown, malformed or deleted
 // is answered alike, on every route.
 //
 //spec:t-083

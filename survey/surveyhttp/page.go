@@ -27,6 +27,7 @@ const (
 	StateThanks   State = "thanks"   // the answers were taken
 	StateAnswered State = "answered" // there are answers already; a GET
 	StateRefused  State = "refused"  // there are other answers already; a POST
+	StateExpired  State = "expired"  // its time is over
 	StateNothing  State = "nothing"  // no such link, or none any more
 	StateBusy     State = "busy"     // not available now
 	StateUnread   State = "unread"   // what was sent could not be read
@@ -51,16 +52,19 @@ type Page struct {
 	Languages []Language
 	// Logo, LogoText and Privacy are those of [FormOptions].
 	Logo, LogoText, Privacy string
-	// Fields are the questions, with what was typed in [StateRefused], [StateUnread] and
-	// [StateBusy] too. More says that some of them are new: they follow from answers.
+	// Fields are the questions, with what was typed in [StateRefused], [StateExpired],
+	// [StateUnread] and [StateBusy] too. More says that some of them are new: they follow from answers.
 	Fields []Field
 	More   bool
 	// Kept is what was typed in [StateBusy] when the questions could not be read: a
 	// template sends it again as hidden controls.
 	Kept []Kept
 	// Action is where the form posts to, Opened where the script says that the page
-	// was shown; both relative.
-	Action, Opened string
+	// was shown, and Chosen where it posts what was Clicked in the message, or without a
+	// script a button does, whose name is "button"; all relative. Noted says that it has.
+	Action, Opened, Chosen string
+	Clicked                []Kept
+	Noted                  bool
 
 	Style  template.CSS
 	Script template.JS
@@ -108,6 +112,8 @@ func (p *Page) Heading() string {
 		return p.Texts.ThanksTitle
 	case StateAnswered, StateRefused:
 		return p.Texts.AnsweredTitle
+	case StateExpired:
+		return p.Texts.ExpiredTitle
 	case StateBusy:
 		return p.Texts.BusyTitle
 	case StateUnread:
@@ -120,8 +126,12 @@ func (p *Page) Heading() string {
 	return p.Texts.NothingTitle
 }
 
-// blank is a page without a survey, in a language that the browser asks for.
+// blank is a page without a survey, in the language that was chosen, else one that the
+// browser asks for.
 func (f *forms) blank(r *http.Request, state State) *Page {
+	if chosen := r.URL.Query().Get("lang"); f.speaks(chosen) {
+		return f.in(chosen, state)
+	}
 	return f.in(preferred(r.Header.Get("Accept-Language"), f.speaks), state)
 }
 

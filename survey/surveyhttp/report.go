@@ -20,6 +20,7 @@ type report struct {
 	Dimensions, Steps   []choice
 	Total               survey.ResultGroup
 	Questions           []questionReport
+	Chosen              []chosenReport
 	Trend               []trendPoint
 	Line                template.HTML
 	TrendOf             string // the question whose mean the trend shows
@@ -40,6 +41,12 @@ type questionReport struct {
 	survey.QuestionResult
 	Label string
 	Bars  []bar
+}
+
+// chosenReport are the choices of a question that were clicked in messages and not sent.
+type chosenReport struct {
+	survey.QuestionResult
+	Label, Mean string
 }
 
 // bar is an answer with its share in percent, and where its bar is drawn.
@@ -144,6 +151,9 @@ func (h *results) report(r *http.Request, a *asked) (*report, error) {
 	}
 	for _, q := range p.Total.Questions {
 		p.Questions = append(p.Questions, questionReport{q, a.definition.Label(q.ID, fallbackLocale), barsOf(a, q)})
+	}
+	for _, q := range p.Total.Chosen {
+		p.Chosen = append(p.Chosen, chosenReport{q, a.definition.Label(q.ID, fallbackLocale), mean(q.Mean())})
 	}
 	p.trend(a, trend.Groups)
 	if a.query.By == "" {

@@ -241,6 +241,7 @@ type (
 		Responses   int            `json:"responses"`
 		WaitSeconds int            `json:"waitSeconds,omitempty"`
 		Questions   []questionJSON `json:"questions"`
+		Chosen      []questionJSON `json:"chosen,omitempty"` // in messages, and not sent
 	}
 	questionJSON struct {
 		ID     string         `json:"id"`
@@ -260,20 +261,25 @@ func (h *results) json(w http.ResponseWriter, r *http.Request, a *asked) error {
 	}
 	groups := make([]groupJSON, len(got.Groups))
 	for i, g := range got.Groups {
-		groups[i] = groupJSON{g.Value, day(g.From), g.Asked, g.Answered, g.Responses, int(g.Wait / time.Second), make([]questionJSON, len(g.Questions))}
-		for j, q := range g.Questions {
-			counts := map[string]int{}
-			for _, c := range q.Counts {
-				counts[c.Value] = c.N
-			}
-			groups[i].Questions[j] = questionJSON{q.ID, string(q.Type), q.N, known(q.Mean()), known(q.NPS()), known(q.CSAT()), counts}
-		}
+		groups[i] = groupJSON{g.Value, day(g.From), g.Asked, g.Answered, g.Responses, int(g.Wait / time.Second), questionsJSON(g.Questions), questionsJSON(g.Chosen)}
 	}
 	httpapi.Reply(w, http.StatusOK, struct {
 		Groups []groupJSON `json:"groups"`
 		Hidden int         `json:"hidden"`
 	}{groups, got.Hidden})
 	return nil
+}
+
+func questionsJSON(questions []survey.QuestionResult) []questionJSON {
+	out := make([]questionJSON, len(questions)) // never null
+	for i, q := range questions {
+		counts := map[string]int{}
+		for _, c := range q.Counts {
+			counts[c.Value] = c.N
+		}
+		out[i] = questionJSON{q.ID, string(q.Type), q.N, known(q.Mean()), known(q.NPS()), known(q.CSAT()), counts}
+	}
+	return out
 }
 
 func known(f float64, ok bool) *float64 {

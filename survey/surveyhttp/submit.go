@@ -57,11 +57,15 @@ func (f *forms) submitForm(w http.ResponseWriter, r *http.Request, form survey.F
 		f.again(w, r, p, http.StatusBadRequest, StateUnread)
 		return
 	}
+	if form.State == survey.FormExpired {
+		f.again(w, r, p, http.StatusGone, StateExpired)
+		return
+	}
 	if p.More && form.State == survey.FormOpen {
 		f.show(w, r, http.StatusOK, p)
 		return
 	}
-	_, err = f.s.Submit(r.Context(), r.PathValue("token"), survey.Response{Answers: answers, IdempotencyKey: r.Header.Get("Idempotency-Key")})
+	_, err = f.s.Submit(r.Context(), r.PathValue("token"), survey.Response{Answers: answers, Locale: p.Lang, IdempotencyKey: r.Header.Get("Idempotency-Key")})
 	f.submitted(w, r, p, form.Definition.Questions, err)
 }
 
@@ -77,6 +81,8 @@ func (f *forms) submitted(w http.ResponseWriter, r *http.Request, p *Page, quest
 		f.show(w, r, http.StatusUnprocessableEntity, p)
 	case errors.As(err, &wrong):
 		f.again(w, r, p, http.StatusBadRequest, StateUnread)
+	case errors.Is(err, survey.ErrExpired):
+		f.again(w, r, p, http.StatusGone, StateExpired)
 	case errors.Is(err, survey.ErrNoSurvey):
 		f.nothing(w, r)
 	default:
@@ -155,6 +161,8 @@ func (f *forms) submitJSON(w http.ResponseWriter, r *http.Request, body []byte) 
 		})
 	case errors.Is(err, survey.ErrAnswered):
 		httpapi.Fail(w, http.StatusConflict, "the survey has been answered before")
+	case errors.Is(err, survey.ErrExpired):
+		httpapi.Fail(w, http.StatusGone, "the time for answers is over")
 	default:
 		f.failed(w, r, "answers could not be stored", err)
 	}
@@ -178,9 +186,12 @@ func readResponse(body []byte) (out survey.Response, refused *httpapi.Problem) {
 	if m["meta"] == nil {
 		return out, nil
 	}
-	meta, err := object(m["meta"], "meta", "agentId", "completedAt")
+	meta, err := object(m["meta"], "meta", "agentId", "completedAt", "locale")
 	if err == nil {
 		out.AgentID, err = unquote(meta["agentId"], "meta.agentId")
+	}
+	if err == nil {
+		out.Locale, err = unquote(meta["locale"], "meta.locale")
 	}
 	if err == nil {
 		out.CompletedOn, err = moment(meta["completedAt"], "meta.completedAt")

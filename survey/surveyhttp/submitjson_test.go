@@ -12,7 +12,7 @@ func TestAProgramSubmitsJSON(t *testing.T) {
 	eachHost(t, func(h *host) {
 		token := h.link("en")
 		h.clock.Add(time.Hour)
-		body := `{"answers": {"rate": 9, "has-a-complaint": "no"}, "meta": {"agentId": "agent 7", "completedAt": "2026-05-14T08:30:00+03:00"}}`
+		body := `{"answers": {"rate": 9, "has-a-complaint": "no"}, "meta": {"agentId": "agent 7", "completedAt": "2026-05-14T08:30:00+03:00", "locale": "ar"}}`
 		want := `{"publicId":"` + h.publicID + `","completedAt":"2026-05-14T05:30:00Z"}` + "\n"
 		for range 2 {
 			if status, got := h.post(token, body); status != 200 || got != want {
@@ -23,7 +23,7 @@ func TestAProgramSubmitsJSON(t *testing.T) {
 			h.Error(status, got)
 		}
 		got, err := h.survey.Responses().Get(h.Context(), "tenant", h.publicID)
-		if err != nil || got.AgentID != "agent 7" {
+		if err != nil || got.AgentID != "agent 7" || got.Locale != "ar" {
 			h.Error(got, err)
 		}
 	})

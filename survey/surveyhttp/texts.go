@@ -23,6 +23,10 @@ type Texts struct {
 	// to FormOptions.Privacy.
 	Language string `json:"language,omitempty"`
 	Privacy  string `json:"privacy,omitempty"`
+	// Note is the button that notes what was clicked in the message, and Noted says that it
+	// was, on a page without JavaScript.
+	Note     string `json:"note,omitempty"`
+	Noted    string `json:"noted,omitempty"`
 	Between  string `json:"between,omitempty"`  // hint: a number from {min} to {max}
 	Submit   string `json:"submit,omitempty"`   // the button
 	More     string `json:"more,omitempty"`     // some questions follow from answers
@@ -35,6 +39,8 @@ type Texts struct {
 	AnsweredTitle string `json:"answeredTitle,omitempty"`
 	Answered      string `json:"answered,omitempty"`
 	Refused       string `json:"refused,omitempty"` // what was sent now was not stored
+	ExpiredTitle  string `json:"expiredTitle,omitempty"`
+	Expired       string `json:"expired,omitempty"` // what is sent now is not stored
 	NothingTitle  string `json:"nothingTitle,omitempty"`
 	Nothing       string `json:"nothing,omitempty"`
 	BusyTitle     string `json:"busyTitle,omitempty"`

@@ -59,7 +59,7 @@ func TestAFormKnowsItsVisit(t *testing.T) {
 		token := h.drive("en")
 		h.forms = surveyhttp.Forms(h.survey, &surveyhttp.FormOptions{Logo: "/logo.svg", LogoText: "The garage", Privacy: "/privacy"})
 		_, page := h.get("/s/" + token)
-		h.says(page, "<h1 dir=\"auto\">Your visit to &lt;Cork&gt; on 14 May</h1>", `id="q1-ends"><span dir="auto">Bad</span> <span dir="auto">Good</span>`, `aria-describedby="q1-ends"`,
+		h.says(page, "<h1 dir=\"auto\">Your visit to &lt;Cork&gt; on 14 May</h1>", `id="q1-ends"><span dir="auto" data-step="1">Bad</span> <span dir="auto" data-step="5">Good</span>`, `aria-describedby="q1-ends"`,
 			"Not at all likely", `value="Ann &#34;A&#34;"`, `<img src="/logo.svg" alt="The garage">`, `<a href="/privacy" rel="noreferrer">Privacy</a>`,
 			`<a href="?lang=de" lang="de" hreflang="de" dir="ltr">Deutsch</a>`, "data-alone")
 		if strings.Contains(page, `data-when="{&#34;questionId&#34;:&#34;name&#34;,&#34;op&#34;:&#34;exists&#34;}" hidden`) {

@@ -127,6 +127,7 @@ CREATE TABLE {survey_instance} (
 	doubts           bigint NOT NULL, -- of this send, that were sent again
 	stopped_on       timestamptz,
 	expires_on       timestamptz,
+	chosen           json NOT NULL, -- in a message, and not sent yet
 	opened_on        timestamptz,
 	completed_on     timestamptz,
 	ended_on         timestamptz,
@@ -205,6 +206,7 @@ CREATE TABLE {survey_response} (
 	business_unit    text NOT NULL,
 	customer_ref     text NOT NULL,
 	agent_id         text NOT NULL,
+	locale           text NOT NULL, -- that the form was filled in in
 	answers_hash     text NOT NULL,
 	idempotency_key  text NOT NULL, -- hash of the host's
 	answers          json NOT NULL,

@@ -126,6 +126,7 @@ CREATE TABLE {survey_instance} (
 	doubts           INTEGER NOT NULL, -- of this send, that were sent again
 	stopped_on       INTEGER,
 	expires_on       INTEGER,
+	chosen           TEXT NOT NULL, -- in a message, and not sent yet
 	opened_on        INTEGER,
 	completed_on     INTEGER,
 	ended_on         INTEGER,
@@ -203,6 +204,7 @@ CREATE TABLE {survey_response} (
 	business_unit    TEXT NOT NULL,
 	customer_ref     TEXT NOT NULL,
 	agent_id         TEXT NOT NULL,
+	locale           TEXT NOT NULL, -- that the form was filled in in
 	answers_hash     TEXT NOT NULL,
 	idempotency_key  TEXT NOT NULL, -- hash of the host's
 	answers          TEXT NOT NULL,

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/notify/channel"
@@ -21,8 +24,10 @@ import (
 // site is a host with one survey and one link to it.
 type site struct {
 	survey *survey.Service
-	url    string       // of the link
-	opened atomic.Int64 // beacons
+	url    string        // of the link
+	opened atomic.Int64  // beacons
+	chosen chan struct{} // a choice was told
+	clock  *clock.Mock
 	heard  chan survey.ResponseCompleted
 	poller *belfry.Poller
 }
@@ -32,9 +37,10 @@ var token = regexp.MustCompile(`https://host\.example/s/([^\s?"<]+)`)
 // open publishes a definition, and sends its link to somebody who reads locale.
 func open(t *testing.T, definition, locale string) *site {
 	t.Helper()
-	s := &site{heard: make(chan survey.ResponseCompleted, 1)}
+	s := &site{heard: make(chan survey.ResponseCompleted, 1), chosen: make(chan struct{}, 10), clock: clock.NewMock()}
+	s.clock.Set(time.Date(2026, 5, 14, 5, 12, 34, 0, time.UTC))
 	var text string
-	store := memory.New(nil)
+	store := memory.New(&memory.Options{Clock: s.clock})
 	s.survey = survey.New(store, &survey.Options{SurveyURL: "https://host.example/s/{token}", LinkKey: bytes.Repeat([]byte("k"), 32)},
 		channel.Func("memory:default", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 			text = m.Text
@@ -51,6 +57,9 @@ func open(t *testing.T, definition, locale string) *site {
 			s.opened.Add(1)
 		}
 		forms.ServeHTTP(w, r)
+		if strings.HasSuffix(r.URL.Path, "/chosen") {
+			s.chosen <- struct{}{}
+		}
 	}))
 	t.Cleanup(server.Close)
 	_, err := s.survey.Publish(t.Context(), survey.Version{SurveyID: 4523, Name: "CSI-GR", IntegrationID: "csi-gr", Definition: json.RawMessage(definition)})

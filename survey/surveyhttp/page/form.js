@@ -6,7 +6,10 @@
 	const tell = () => {
 		if (document.visibilityState !== "visible") return;
 		document.removeEventListener("visibilitychange", tell);
-		fetch(opened, {method: "POST", keepalive: true, credentials: "omit"}).catch(() => {});
+		const post = (url, body) => fetch(url, {method: "POST", keepalive: true, credentials: "omit", body}).catch(() => {});
+		post(opened);
+		const {chosen} = document.body.dataset; // clicked in the message
+		if (chosen) post(chosen, new URLSearchParams([...new URLSearchParams(location.search)].filter(([name]) => name.startsWith("q."))));
 	};
 	if (opened) {
 		document.addEventListener("visibilitychange", tell);

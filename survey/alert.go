@@ -1,0 +1,87 @@
+package survey
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// AlertOptions say who is told of an unhappy response.
+type AlertOptions struct {
+	// Key is that of the subscriber; empty: "alert".
+	Key string
+	// Channel sends the alert to the address To, both required.
+	Channel channel.Channel
+	To      string
+	// Most is the highest [WorkItem.Score] that is told of, from 0, the worst, to 100.
+	Most int
+	// URL is where a response is handled, such as
+	// "https://desk.example/worklist/{surveyId}/{publicId}"; empty: the alert names none.
+	URL string
+}
+
+// Alert makes a subscriber that tells a desk of each response whose score is Most or lower,
+// as soon as a poll finds it: the survey, the score and the URL, and nothing of the customer.
+// It is silent about what was handled or erased meanwhile. A call that failed or is in doubt
+// is made again like that of every subscriber, with the same message id. A trigger that names
+// subscribers has to name this one. It panics on options that no program can mean.
+func (s *Service) Alert(o AlertOptions) Subscriber {
+	if o.Key == "" {
+		o.Key = "alert"
+	}
+	if o.Channel == nil || o.Most < 0 || o.Most > 100 {
+		panic("survey: Alert needs a channel, and a Most from 0 to 100")
+	}
+	to, err := channel.NormaliseAddress(channel.Method(o.Channel.Key()), o.To)
+	if err != nil {
+		panic("survey: Alert: To is no address of its channel")
+	}
+	o.To = to
+	return SubscriberFunc(o.Key, func(ctx context.Context, e ResponseCompleted) error { return s.alert(ctx, &o, e) })
+}
+
+func (s *Service) alert(ctx context.Context, o *AlertOptions, e ResponseCompleted) error {
+	item, err := s.Support().Work(ctx, e.Scope, e.InstancePublicID)
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case !item.Rated || item.Score > o.Most || !item.HandledOn.IsZero():
+		return nil
+	}
+	receipt, err := o.Channel.Send(ctx, o.message(&item, e))
+	if err == nil {
+		NoteMessageID(ctx, receipt.ID)
+		return nil
+	}
+	failed := channel.Classify(err)
+	err = fmt.Errorf("alert: %s", failed.Code) // what else it says may be an address
+	switch {
+	case failed.Class == channel.ClassPermanent && failed.Fault != channel.FaultChannel:
+		return Permanent(err)
+	case failed.RetryAfter > 0:
+		return RetryAfter(failed.RetryAfter, err)
+	}
+	return err
+}
+
+// message is the alert of a response.
+func (o *AlertOptions) message(item *WorkItem, e ResponseCompleted) channel.Message {
+	survey := strconv.FormatInt(item.SurveyID, 10)
+	text := fmt.Sprintf("A response to %s has a score of %d out of 100.", item.Survey, item.Score)
+	if o.URL != "" {
+		text += "\n" + strings.NewReplacer("{surveyId}", survey, "{publicId}", item.PublicID).Replace(o.URL)
+	}
+	return channel.Message{
+		ID: o.Key + "-" + item.PublicID, Channel: o.Channel.Key(), To: o.To, Attempt: 1, On: driver.Time(e.DispatchedOn),
+		Subject: fmt.Sprintf("%s: score %d out of 100", item.Survey, item.Score), Text: text,
+		Metadata: map[string]string{"publicId": item.PublicID, "surveyId": survey},
+	}
+}

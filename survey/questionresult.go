@@ -1,0 +1,73 @@
+package survey
+
+import (
+	"math/big"
+	"strconv"
+
+	"github.com/belfry-go/belfry/survey/form"
+)
+
+// QuestionResult is what was answered to one question. A question whose scale has changed
+// is there once for each.
+type QuestionResult struct {
+	ID   string
+	Type form.QuestionType
+	// Least and Most are the ends of a rating's scale.
+	Least, Most int
+	N           int // answers
+	// Counts are the answers of a rating, a choice, several choices (which add up to
+	// more than N) and yes or no, those that were given: in the order of their numbers, or
+	// by value.
+	Counts []ValueCount
+
+	sum string
+}
+
+// ValueCount is how often an answer was given.
+type ValueCount struct {
+	Value string
+	N     int
+}
+
+// Mean is that of a rating or of numbers; false: there is none.
+func (q QuestionResult) Mean() (float64, bool) {
+	sum := rational(q.sum)
+	switch {
+	case q.N == 0 || !q.Type.Rates() && q.Type != form.NumberQuestion:
+		return 0, false
+	case q.Type.Rates():
+		for _, c := range q.Counts {
+			sum.Add(sum, new(big.Rat).Mul(rational(c.Value), big.NewRat(int64(c.N), 1)))
+		}
+	}
+	mean, _ := sum.Quo(sum, big.NewRat(int64(q.N), 1)).Float64()
+	return mean, true
+}
+
+// NPS is the net promoter score of an nps, and of a rating from 0 to 10, from -100 to 100: the percentage
+// of 9 and 10 less that of 0 to 6; false: there is none.
+func (q QuestionResult) NPS() (float64, bool) {
+	if q.N == 0 || !q.Type.Rates() || q.Least != 0 || q.Most != 10 {
+		return 0, false
+	}
+	net := q.between(9, 10) - q.between(0, 6)
+	return 100 * float64(net) / float64(q.N), true
+}
+
+// CSAT is the share of the two best steps of a rating, in percent; false: there is none.
+func (q QuestionResult) CSAT() (float64, bool) {
+	if q.N == 0 || !q.Type.Rates() {
+		return 0, false
+	}
+	return 100 * float64(q.between(q.Most-1, q.Most)) / float64(q.N), true
+}
+
+// between counts the ratings from least to most.
+func (q QuestionResult) between(least, most int) (n int) {
+	for _, c := range q.Counts {
+		if step, err := strconv.Atoi(c.Value); err == nil && step >= least && step <= most {
+			n += c.N
+		}
+	}
+	return n
+}
