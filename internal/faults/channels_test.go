@@ -113,6 +113,8 @@ var channelFaults = []fault{
 	{Name: "suppression: who blocked a bot is written to", In: "telegram.refusal",
 		Old: "a.Permanent(g.code).Suppressing(g.reason)", New: "a.Permanent(g.code).Blame(channel.FaultAddress)",
 		Test: "./notify/channel/telegram TestAnswersHaveTheirClass"},
+	{Name: "needs: Twilio reports to nobody", In: "twilio.Channel.Capabilities",
+		Old: `c.options.StatusCallback != ""`, New: "true", Test: "./notify/channel/twilio TestWithoutAnAddressForThem"},
 	{Name: "redirect: a refusal of the test mailbox suppresses a customer", In: "notify.redirected.Send",
 		Old: `e.Suppress != ""`, New: "false", Test: "./notify TestARedirectedChannelCanDoWhatItCould"},
 	{Name: "redirect: a bounce of the test mailbox suppresses a customer", In: "notify.goesElsewhere",

@@ -14,10 +14,9 @@ import (
 type able struct{ channel.Channel }
 
 func (able) Capabilities() channel.Capabilities {
-	return channel.Capabilities{Attachments: true, Mail: true}
+	return channel.Capabilities{Attachments: true, Mail: true, Callbacks: true}
 }
 func (able) IdempotencyWindow() time.Duration { return time.Hour }
-func (able) ReportedBy() string               { return "able" }
 func (able) Lookup(context.Context, channel.Message) (channel.LookupResult, error) {
 	return channel.LookupResult{}, nil
 }
