@@ -115,6 +115,8 @@ var channelFaults = []fault{
 		Test: "./notify/channel/telegram TestAnswersHaveTheirClass"},
 	{Name: "needs: Twilio reports to nobody", In: "twilio.Channel.Capabilities",
 		Old: `c.options.StatusCallback != ""`, New: "true", Test: "./notify/channel/twilio TestWithoutAnAddressForThem"},
+	{Name: "I-29 the log's hash knows one spelling only", In: "slogchannel.hashed",
+		Old: "channel.Method(m.Channel), m.To", New: `"sms", m.To`, Test: "./notify/channel/slogchannel TestHashFindsOneRecipient"},
 	{Name: "redirect: a refusal of the test mailbox suppresses a customer", In: "notify.redirected.Send",
 		Old: `e.Suppress != ""`, New: "false", Test: "./notify TestARedirectedChannelCanDoWhatItCould"},
 	{Name: "redirect: a bounce of the test mailbox suppresses a customer", In: "notify.goesElsewhere",
