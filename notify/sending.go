@@ -214,6 +214,7 @@ func (m *messageRow) message() channel.Message {
 		Subject: m.Content.Subject, Text: m.Content.Text, HTML: m.Content.HTML,
 		Locale: m.Content.Locale, Attempt: m.Calls, On: m.CallStartedOn,
 		Template: m.Content.Template, Metadata: m.Content.Metadata,
+		CollapseKey: m.Content.CollapseKey, ValidUntil: m.ValidUntil,
 	}
 }
 

@@ -1,6 +1,11 @@
 package repotest
 
 import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"os"
 	"strings"
@@ -10,6 +15,7 @@ import (
 
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/dialog360"
+	"github.com/belfry-go/belfry/notify/channel/fcm"
 	"github.com/belfry-go/belfry/notify/channel/file"
 	"github.com/belfry-go/belfry/notify/channel/infobip"
 	"github.com/belfry-go/belfry/notify/channel/postmark"
@@ -41,12 +47,27 @@ func channels(t *testing.T) (all []channel.Channel) {
 	add(infobip.NewSMS("https://x.api.infobip.com", "key", &infobip.Options{From: number}))
 	add(infobip.NewWhatsApp("https://x.api.infobip.com", "key", &infobip.Options{From: number}))
 	add(dialog360.New("key", nil))
+	add(fcm.New(serviceAccount(t), nil))
 	add(slack.New("xoxb-token", nil))
 	add(telegram.New("123456:"+strings.Repeat("a", 35), nil))
 	add(webhook.New(&webhook.Options{Secrets: []string{"MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}}))
 	add(file.New(t.TempDir(), nil), nil)
 	add(slogchannel.New(nil, nil), nil)
 	return all
+}
+
+// serviceAccount is the file of a Google service account.
+func serviceAccount(t *testing.T) []byte {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
+	file, err := json.Marshal(map[string]string{"project_id": "school-app", "client_email": "belfry@school-app.example", "private_key": string(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 const channelHead = "| channel | a process dies in a call: the message | reports | sends beside text | calls at once |\n"
@@ -64,9 +85,9 @@ func channelRow(c channel.Channel) string {
 		doubt = "waits for a report, a person, or the type's `InDoubt`"
 	}
 	var sends []string
-	for what, does := range []bool{can.Attachments, can.Mail, can.Template} {
+	for what, does := range []bool{can.Attachments, can.Mail, can.Push, can.Template} {
 		if does {
-			sends = append(sends, []string{"attachments", "copies, threads, headers", "templates"}[what])
+			sends = append(sends, []string{"attachments", "copies, threads, headers", "collapse keys, end of validity", "templates"}[what])
 		}
 	}
 	reports, calls := "", ""

@@ -9,6 +9,8 @@ type Capabilities struct {
 	Attachments bool
 	// Mail: it sends all of [Message].Mail: copies, Reply-To, threads, headers.
 	Mail bool
+	// Push: it passes [Message].CollapseKey and ValidUntil on to devices.
+	Push bool
 	// Template: it sends texts that the provider holds.
 	Template bool
 	// Callbacks: its provider reports what became of a message.
@@ -53,6 +55,7 @@ func (c Capabilities) Lacks(needs Capabilities) (names []string) {
 	}{
 		{"Attachments", needs.Attachments && !c.Attachments},
 		{"Mail", needs.Mail && !c.Mail},
+		{"Push", needs.Push && !c.Push},
 		{"Template", needs.Template && !c.Template},
 		{"Callbacks", needs.Callbacks && !c.Callbacks},
 		{"Lookup", needs.Lookup && !c.Lookup},

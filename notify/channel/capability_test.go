@@ -35,8 +35,8 @@ func TestCapabilitiesAreThoseOfMethodsAndDeclarations(t *testing.T) {
 
 func TestWhatIsLackingIsNamed(t *testing.T) {
 	t.Parallel()
-	all := channel.Capabilities{Attachments: true, Mail: true, Template: true, Callbacks: true, Lookup: true, Idempotent: time.Hour}
-	if diff := cmp.Diff([]string{"Attachments", "Mail", "Template", "Callbacks", "Lookup", "Idempotent"}, channel.Capabilities{}.Lacks(all)); diff != "" {
+	all := channel.Capabilities{Attachments: true, Mail: true, Push: true, Template: true, Callbacks: true, Lookup: true, Idempotent: time.Hour}
+	if diff := cmp.Diff([]string{"Attachments", "Mail", "Push", "Template", "Callbacks", "Lookup", "Idempotent"}, channel.Capabilities{}.Lacks(all)); diff != "" {
 		t.Error(diff)
 	}
 	if lacks := append(all.Lacks(all), all.Lacks(channel.Capabilities{})...); lacks != nil {
