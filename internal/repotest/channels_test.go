@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/notify/channel"
@@ -21,6 +22,7 @@ import (
 	"github.com/belfry-go/belfry/notify/channel/postmark"
 	"github.com/belfry-go/belfry/notify/channel/resend"
 	"github.com/belfry-go/belfry/notify/channel/sendgrid"
+	"github.com/belfry-go/belfry/notify/channel/ses"
 	"github.com/belfry-go/belfry/notify/channel/slack"
 	"github.com/belfry-go/belfry/notify/channel/slogchannel"
 	"github.com/belfry-go/belfry/notify/channel/smtp"
@@ -41,6 +43,7 @@ func channels(t *testing.T) (all []channel.Channel) {
 	add(resend.New("key", &resend.Options{From: from}))
 	add(postmark.New("token", &postmark.Options{From: from}))
 	add(sendgrid.New("key", &sendgrid.Options{From: from}))
+	add(ses.New("eu-west-1", aws.CredentialsProviderFunc(nil), &ses.Options{From: from, ConfigurationSet: "belfry"}))
 	add(smtp.New("localhost", &smtp.Options{From: from, TLS: smtp.NoTLS}))
 	add(twilio.NewSMS("AC"+strings.Repeat("0", 32), "secret", &twilio.Options{From: number, StatusCallback: "https://school.example/twilio"}))
 	add(twilio.NewWhatsApp("AC"+strings.Repeat("0", 32), "secret", &twilio.Options{From: number, StatusCallback: "https://school.example/twilio"}))
