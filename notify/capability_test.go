@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
@@ -75,6 +76,50 @@ func TestAMessageWhoseChannelLacksWhatItsTypeNeedsWaitsOnHold(t *testing.T) {
 		h.drain()
 		if h.status(notify.StatusSentToProvider); len(h.sent()) != 1 {
 			t.Errorf("%d calls", len(h.sent()))
+		}
+	})
+}
+
+// A chain sends by those of its channels that can: the others are never called, neither
+// first nor after a refusal.
+func TestAChainSendsByThoseOfItsChannelsThatCan(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		needs := channel.Capabilities{Attachments: true}
+		first, last := &provider{}, &provider{}
+		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet},
+			notify.Failover(carrier{first, channelKey}, able{h.provider, nextKey, needs}, carrier{last, lastKey}))
+		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate, Needs: needs})
+		h.ensure(letter("a", "sam"))
+		h.drain()
+		if m := h.row("a"); m.Status != notify.StatusSentToProvider || m.Via != nextKey || m.Calls != 1 {
+			t.Fatalf("%+v", m)
+		}
+		h.answer = failing(busy)
+		h.ensure(letter("b", "kim"))
+		h.drain()
+		m := h.row("b")
+		if m.Status != notify.StatusRetryReady || m.RetryCount != 1 || m.Calls != 1 || !m.DueOn.After(h.clk.Now()) {
+			t.Fatalf("%+v", m)
+		}
+		h.clk.Add(time.Second) // after what it has accepted
+		h.answer = failing(revoked)
+		h.letters(5)
+		h.drain()
+		h.ensure(letter("c", "leo"))
+		h.drain()
+		if m = h.row("c"); m.Status != notify.StatusRetryReady || m.Calls != 0 || !m.DueOn.After(h.clk.Now()) {
+			t.Fatalf("the one that can is out: %+v", m)
+		}
+		h.answer = nil
+		h.clk.Add(time.Hour)
+		h.drain()
+		for _, m := range all(h, notify.Messages) {
+			if m.Status != notify.StatusSentToProvider || m.Via != nextKey {
+				t.Errorf("%+v", m)
+			}
+		}
+		if n := len(first.sent()) + len(last.sent()); n != 0 {
+			t.Errorf("%d calls of channels that cannot", n)
 		}
 	})
 }

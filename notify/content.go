@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -36,6 +37,8 @@ type Content struct {
 	Version  string                   `json:"version,omitempty"`
 	Template channel.ProviderTemplate `json:"template,omitzero"`
 	Metadata map[string]string        `json:"metadata,omitempty"`
+	// CollapseKey is that of [channel.Message]; channels to anything but devices ignore it.
+	CollapseKey string `json:"collapseKey,omitempty"`
 	// Attachments go with an e-mail; channels without them refuse the message.
 	Attachments []AttachmentRef `json:"attachments,omitempty"`
 	// Mail is what only an e-mail has; an inbox leaves it out.
@@ -64,7 +67,7 @@ func (c Content) check() error {
 	if extra := mustJSON(Content{Template: c.Template, Metadata: c.Metadata}); len(extra) > channel.MaxMetadata {
 		return fmt.Errorf("%w: template parameters and metadata have %d bytes, more than %d", channel.ErrContent, len(extra), channel.MaxMetadata)
 	}
-	if err := c.Mail.Check(); err != nil {
+	if err := cmp.Or(channel.CheckCollapseKey(c.CollapseKey), c.Mail.Check()); err != nil {
 		return err
 	}
 	return checkAttachments(c.Attachments)

@@ -27,6 +27,8 @@ import (
 // next round begins with the first. A message fails for good when the last channel
 // refuses for good and no other may take it later.
 //
+// A message whose type needs what some of them lack takes the others only.
+//
 // A channel that is out (see [Outage]) or paused by its key (see [Extent]) is passed
 // over; when it is back, messages that no channel has refused begin with it again. A
 // pause of the chain's key keeps all its messages back.
@@ -111,14 +113,40 @@ func (c chain) index(via string) int {
 // turn is the way that a message takes now.
 type turn struct {
 	*way
-	chain chain
-	round bool // of the chain begins with it
-	probe bool // the channel is out, and the message finds out whether it still is
+	all   chain // what it is one of
+	chain chain // those of all that can do what the message's type needs
+	round bool  // of the chain begins with it
+	probe bool  // the channel is out, and the message finds out whether it still is
 
 	stops channel.SuppressionReason // what the call's refusal says of the address
 
 	via string    // what was named before the call
 	due time.Time // the message's NextRetryOn then
+}
+
+// able are the ways that can do what a type needs.
+func (c chain) able(needs channel.Capabilities) chain {
+	lacks := func(w way) bool { return len(channel.CapabilitiesOf(w.channel).Lacks(needs)) > 0 }
+	return slices.DeleteFunc(slices.Clone(c), lacks)
+}
+
+// narrow leaves in a turn the ways that can do what the message's type needs, and reports
+// whether there is one that it may take: it begins again where the present one cannot,
+// unless it stays with that.
+func (t *turn) narrow(m *messageRow, needs channel.Capabilities) bool {
+	if needs == (channel.Capabilities{}) {
+		return true
+	}
+	able := t.all.able(needs)
+	i := able.index(t.name)
+	if i < 0 && !m.bound() {
+		i = 0
+	}
+	if len(able) == 0 || i < 0 {
+		return false
+	}
+	t.way, t.chain, t.round = &able[i], able, i == 0
+	return true
 }
 
 // bound reports whether the message stays with the channel that was called.
@@ -135,7 +163,7 @@ func (t *turn) free(m *messageRow) bool { return len(t.chain) > 1 && !m.bound() 
 // it.
 func (t *turn) begin(m *messageRow, now time.Time) {
 	t.via, t.due = m.Via, m.NextRetryOn
-	if m.Via != "" || t.chain.index(t.name) > 0 {
+	if m.Via != "" || t.all.index(t.name) > 0 {
 		m.Via = t.name
 	}
 	if t.free(m) && t.round {

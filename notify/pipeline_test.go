@@ -32,7 +32,7 @@ func TestADirectReminderArrivesOnceAtEachRecipient(t *testing.T) {
 		m.ID = ""
 		h.same("message", channel.Message{
 			Channel: channelKey, To: "sam@example.com", Name: "sam", Subject: "7 on 2026-05-01", Text: "Dear sam",
-			Locale: "en", Attempt: 1, On: storetest.Start,
+			Locale: "en", Attempt: 1, On: storetest.Start, ValidUntil: storetest.Start.Add(7 * 24 * time.Hour),
 		}, m)
 		for _, m := range all(h, notify.Messages) {
 			if m.Status != notify.StatusSentToProvider || m.ProviderMessageID != "accepted" || !m.SentOn.Equal(storetest.Start) || !m.DueOn.IsZero() {

@@ -55,8 +55,9 @@ type Type struct {
 	// has made one. Zero: for ever.
 	ForgetAfter time.Duration
 	// Needs is what a channel must be able to do to send the type. A process none of whose
-	// channels can refuses the type, and a message whose channel cannot is not sent: it
-	// waits on hold. The zero value: nothing beside what its content asks for.
+	// channels can refuses the type, a chain sends by those that can, and a message whose
+	// channel cannot waits on hold. The zero value: nothing beside what its content asks
+	// for.
 	Needs channel.Capabilities
 	// Revalidator is asked before a deferred or retried message goes out. Nil
 	// means that such a message is always still wanted.

@@ -57,7 +57,7 @@ func (c channels) turn(m *messageRow) *turn {
 	if len(ways) == 0 || i < 0 {
 		return nil
 	}
-	return &turn{way: &ways[i], chain: ways, round: i == 0}
+	return &turn{way: &ways[i], all: ways, chain: ways, round: i == 0}
 }
 
 // channelsOf finds the channels for a group, whose messages have one key. For those
@@ -247,7 +247,7 @@ func (n sender) probing(ctx context.Context, items []sending, p parcel) (open []
 // one may open, if it can be told apart by its key.
 func (n sender) putOff(m *messageRow, t *turn, until time.Time) {
 	m.released(driver.Now(n.store))
-	if len(t.chain) > 1 || t.at.Everywhere && n.options.Channels != nil {
+	if len(t.all) > 1 || t.at.Everywhere && n.options.Channels != nil {
 		m.DueOn = later(until, m.DueOn)
 	}
 }

@@ -78,12 +78,12 @@ func (n sender) distribute(ctx context.Context, items []sending, land func(*mess
 	return n.callsOf(ctx, open, p, land).Send(ctx, open)
 }
 
-// capable leaves out messages whose type needs what their channel lacks: they wait for a
-// person, since another try would be the same. Nothing was called yet.
+// capable leaves to each message the ways that can do what its type needs. Those without
+// one wait for a person, since another try would be the same. Nothing was called yet.
 func (n sender) capable(items []sending, p parcel) (open []sending) {
 	for _, it := range items {
 		needs := n.registry.lookup(it.Row.NotificationType).Needs
-		if len(channel.CapabilitiesOf(p.channels.turns[it.Row].channel).Lacks(needs)) == 0 {
+		if p.channels.turns[it.Row].narrow(it.Row, needs) {
 			open = append(open, it)
 			continue
 		}
@@ -214,6 +214,7 @@ func (m *messageRow) message() channel.Message {
 		Subject: m.Content.Subject, Text: m.Content.Text, HTML: m.Content.HTML,
 		Locale: m.Content.Locale, Attempt: m.Calls, On: m.CallStartedOn,
 		Template: m.Content.Template, Metadata: m.Content.Metadata,
+		CollapseKey: m.Content.CollapseKey, ValidUntil: m.ValidUntil,
 	}
 }
 

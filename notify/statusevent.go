@@ -50,6 +50,8 @@ func (n *Notifier) Receive(ctx context.Context, w channel.Webhook, r channel.Web
 		return TrackReport{}, channel.ErrWebhookRefused
 	case errors.As(err, &panicked):
 		return TrackReport{}, fmt.Errorf("notify: webhook of %s: %w", w.Provider(), panicked)
+	case errors.Is(err, channel.ErrWebhookLater):
+		return TrackReport{}, channel.ErrWebhookLater
 	case err != nil:
 		return TrackReport{}, ErrWebhookUnreadable
 	case len(events) > MaxWebhookEvents:

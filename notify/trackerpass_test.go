@@ -359,6 +359,9 @@ func TestReceiveSaysWhatIsWrongAndNothingOfTheCallback(t *testing.T) {
 			"forged": {func(channel.WebhookRequest) ([]channel.StatusEvent, error) {
 				return []channel.StatusEvent{about(m, channel.KindDelivered)}, channel.ErrWebhookRefused
 			}, channel.ErrWebhookRefused},
+			"later": {func(channel.WebhookRequest) ([]channel.StatusEvent, error) {
+				return nil, fmt.Errorf("canary: %w", channel.ErrWebhookLater)
+			}, channel.ErrWebhookLater},
 			"unreadable": {func(channel.WebhookRequest) ([]channel.StatusEvent, error) { return nil, errors.New("canary") }, notify.ErrWebhookUnreadable},
 			"too many": {func(channel.WebhookRequest) ([]channel.StatusEvent, error) {
 				return make([]channel.StatusEvent, notify.MaxWebhookEvents+1), nil

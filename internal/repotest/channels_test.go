@@ -1,20 +1,28 @@
 package repotest
 
 import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/dialog360"
+	"github.com/belfry-go/belfry/notify/channel/fcm"
 	"github.com/belfry-go/belfry/notify/channel/file"
 	"github.com/belfry-go/belfry/notify/channel/infobip"
 	"github.com/belfry-go/belfry/notify/channel/postmark"
 	"github.com/belfry-go/belfry/notify/channel/resend"
 	"github.com/belfry-go/belfry/notify/channel/sendgrid"
+	"github.com/belfry-go/belfry/notify/channel/ses"
 	"github.com/belfry-go/belfry/notify/channel/slack"
 	"github.com/belfry-go/belfry/notify/channel/slogchannel"
 	"github.com/belfry-go/belfry/notify/channel/smtp"
@@ -35,18 +43,34 @@ func channels(t *testing.T) (all []channel.Channel) {
 	add(resend.New("key", &resend.Options{From: from}))
 	add(postmark.New("token", &postmark.Options{From: from}))
 	add(sendgrid.New("key", &sendgrid.Options{From: from}))
+	add(ses.New("eu-west-1", aws.CredentialsProviderFunc(nil), &ses.Options{From: from, ConfigurationSet: "belfry"}))
 	add(smtp.New("localhost", &smtp.Options{From: from, TLS: smtp.NoTLS}))
-	add(twilio.NewSMS("AC"+strings.Repeat("0", 32), "secret", &twilio.Options{From: number}))
-	add(twilio.NewWhatsApp("AC"+strings.Repeat("0", 32), "secret", &twilio.Options{From: number}))
+	add(twilio.NewSMS("AC"+strings.Repeat("0", 32), "secret", &twilio.Options{From: number, StatusCallback: "https://school.example/twilio"}))
+	add(twilio.NewWhatsApp("AC"+strings.Repeat("0", 32), "secret", &twilio.Options{From: number, StatusCallback: "https://school.example/twilio"}))
 	add(infobip.NewSMS("https://x.api.infobip.com", "key", &infobip.Options{From: number}))
 	add(infobip.NewWhatsApp("https://x.api.infobip.com", "key", &infobip.Options{From: number}))
 	add(dialog360.New("key", nil))
+	add(fcm.New(serviceAccount(t), nil))
 	add(slack.New("xoxb-token", nil))
 	add(telegram.New("123456:"+strings.Repeat("a", 35), nil))
 	add(webhook.New(&webhook.Options{Secrets: []string{"MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}}))
 	add(file.New(t.TempDir(), nil), nil)
 	add(slogchannel.New(nil, nil), nil)
 	return all
+}
+
+// serviceAccount is the file of a Google service account.
+func serviceAccount(t *testing.T) []byte {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
+	file, err := json.Marshal(map[string]string{"project_id": "school-app", "client_email": "belfry@school-app.example", "private_key": string(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 const channelHead = "| channel | a process dies in a call: the message | reports | sends beside text | calls at once |\n"
@@ -64,9 +88,9 @@ func channelRow(c channel.Channel) string {
 		doubt = "waits for a report, a person, or the type's `InDoubt`"
 	}
 	var sends []string
-	for what, does := range []bool{can.Attachments, can.Mail, can.Template} {
+	for what, does := range []bool{can.Attachments, can.Mail, can.Push, can.Template} {
 		if does {
-			sends = append(sends, []string{"attachments", "copies, threads, headers", "templates"}[what])
+			sends = append(sends, []string{"attachments", "copies, threads, headers", "collapse keys, end of validity", "templates"}[what])
 		}
 	}
 	reports, calls := "", ""

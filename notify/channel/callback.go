@@ -65,7 +65,7 @@ type Webhook interface {
 	// Events proves that the provider has sent the request, on its raw bytes, and
 	// then reads its events; what is not about a message's status is left out.
 	// Without a proof it returns [ErrWebhookRefused] and no events, also where no
-	// key is configured.
+	// key is configured; [ErrWebhookLater] says that the proof cannot be checked now.
 	Events(r WebhookRequest) ([]StatusEvent, error)
 }
 
@@ -83,3 +83,7 @@ type WebhookRequest struct {
 // ErrWebhookRefused is a callback that does not prove where it comes from, or is
 // too old to be fresh.
 var ErrWebhookRefused = errors.New("channel: webhook refused")
+
+// ErrWebhookLater is a callback whose proof cannot be checked now: the provider is asked to
+// repeat it.
+var ErrWebhookLater = errors.New("channel: webhook cannot be checked now")

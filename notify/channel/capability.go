@@ -9,6 +9,8 @@ type Capabilities struct {
 	Attachments bool
 	// Mail: it sends all of [Message].Mail: copies, Reply-To, threads, headers.
 	Mail bool
+	// Push: it passes [Message].CollapseKey and ValidUntil on to devices.
+	Push bool
 	// Template: it sends texts that the provider holds.
 	Template bool
 	// Callbacks: its provider reports what became of a message.
@@ -19,16 +21,15 @@ type Capabilities struct {
 	Idempotent time.Duration
 }
 
-// Capable is a channel that declares what it sends. Of Callbacks, Lookup and Idempotent
-// its other methods speak.
+// Capable is a channel that declares what it can do. Of Lookup and Idempotent its other
+// methods speak.
 type Capable interface {
 	// Capabilities never change.
 	Capabilities() Capabilities
 }
 
-// CapabilitiesOf is what c declares. Lookup and Idempotent are those of its methods, and
-// Callbacks is whether it has a name for who reports. Whoever decorates a channel hides
-// what it does not pass on.
+// CapabilitiesOf is what c declares. Lookup and Idempotent are those of its methods.
+// Whoever decorates a channel hides what it does not pass on.
 func CapabilitiesOf(c Channel) Capabilities {
 	var out Capabilities
 	if d, ok := c.(Capable); ok {
@@ -39,9 +40,6 @@ func CapabilitiesOf(c Channel) Capabilities {
 	}
 	if _, ok := c.(StatusLookup); ok {
 		out.Lookup = true
-	}
-	if _, ok := c.(interface{ ReportedBy() string }); ok {
-		out.Callbacks = true
 	}
 	return out
 }
@@ -57,6 +55,7 @@ func (c Capabilities) Lacks(needs Capabilities) (names []string) {
 	}{
 		{"Attachments", needs.Attachments && !c.Attachments},
 		{"Mail", needs.Mail && !c.Mail},
+		{"Push", needs.Push && !c.Push},
 		{"Template", needs.Template && !c.Template},
 		{"Callbacks", needs.Callbacks && !c.Callbacks},
 		{"Lookup", needs.Lookup && !c.Lookup},

@@ -14,10 +14,9 @@ import (
 type able struct{ channel.Channel }
 
 func (able) Capabilities() channel.Capabilities {
-	return channel.Capabilities{Attachments: true, Mail: true}
+	return channel.Capabilities{Attachments: true, Mail: true, Callbacks: true}
 }
 func (able) IdempotencyWindow() time.Duration { return time.Hour }
-func (able) ReportedBy() string               { return "able" }
 func (able) Lookup(context.Context, channel.Message) (channel.LookupResult, error) {
 	return channel.LookupResult{}, nil
 }
@@ -36,8 +35,8 @@ func TestCapabilitiesAreThoseOfMethodsAndDeclarations(t *testing.T) {
 
 func TestWhatIsLackingIsNamed(t *testing.T) {
 	t.Parallel()
-	all := channel.Capabilities{Attachments: true, Mail: true, Template: true, Callbacks: true, Lookup: true, Idempotent: time.Hour}
-	if diff := cmp.Diff([]string{"Attachments", "Mail", "Template", "Callbacks", "Lookup", "Idempotent"}, channel.Capabilities{}.Lacks(all)); diff != "" {
+	all := channel.Capabilities{Attachments: true, Mail: true, Push: true, Template: true, Callbacks: true, Lookup: true, Idempotent: time.Hour}
+	if diff := cmp.Diff([]string{"Attachments", "Mail", "Push", "Template", "Callbacks", "Lookup", "Idempotent"}, channel.Capabilities{}.Lacks(all)); diff != "" {
 		t.Error(diff)
 	}
 	if lacks := append(all.Lacks(all), all.Lacks(channel.Capabilities{})...); lacks != nil {

@@ -2,6 +2,8 @@ package channel
 
 import (
 	"errors"
+	"fmt"
+	"regexp"
 	"time"
 )
 
@@ -38,6 +40,11 @@ type Message struct {
 	// Mail is what only an e-mail has, with the copies that gates have let through. A
 	// channel that cannot send all of it refuses the message with a Permanent error.
 	Mail Mail
+	// CollapseKey names what the message is the latest word on: a device that still shows an
+	// older one of the same key shows this one instead. ValidUntil is from when on it is of
+	// no use; zero: nobody says. Channels to devices pass both on, others ignore them.
+	CollapseKey string
+	ValidUntil  time.Time
 	// UnsubscribeURL takes one-click unsubscribes (RFC 8058); empty: there is none.
 	// Mail channels put it into the headers.
 	UnsubscribeURL string
@@ -70,6 +77,17 @@ type Receipt struct {
 
 // ErrContent is the cause of every refusal of a message's content.
 var ErrContent = errors.New("channel: content refused")
+
+var collapseKey = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
+
+// CheckCollapseKey refuses what some devices do not take: all but 1 to 64 letters, digits,
+// '_', '.', ':' and '-'. Empty is none. The error is an [ErrContent].
+func CheckCollapseKey(key string) error {
+	if key != "" && !collapseKey.MatchString(key) {
+		return fmt.Errorf("%w: collapse key is not 1 to 64 letters, digits, '_', '.', ':' and '-'", ErrContent)
+	}
+	return nil
+}
 
 // Limits in bytes of the parts of a message.
 const (

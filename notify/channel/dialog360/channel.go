@@ -86,7 +86,7 @@ func (c *Channel) Key() string { return c.key }
 
 // Capabilities are the templates of WhatsApp.
 func (c *Channel) Capabilities() channel.Capabilities {
-	return channel.Capabilities{Template: true}
+	return channel.Capabilities{Template: true, Callbacks: true}
 }
 
 // ReportedBy is the name of the [Webhook]'s provider, whatever the key is.

@@ -126,7 +126,7 @@ func (c *Channel) Key() string { return c.key }
 
 // Capabilities are the templates of WhatsApp.
 func (c *Channel) Capabilities() channel.Capabilities {
-	return channel.Capabilities{Template: c.medium.template}
+	return channel.Capabilities{Template: c.medium.template, Callbacks: true}
 }
 
 // ReportedBy is the name of the [Webhook]'s provider, whatever the key is.

@@ -90,9 +90,9 @@ func (c *Channel) Key() string { return c.key }
 // ReportedBy is the name of the [Webhook]'s provider, whatever the key is.
 func (c *Channel) ReportedBy() string { return provider }
 
-// Capabilities are all that mails have.
+// Capabilities are all that mails have, and callbacks.
 func (c *Channel) Capabilities() channel.Capabilities {
-	return channel.Capabilities{Attachments: true, Mail: true}
+	return channel.Capabilities{Attachments: true, Mail: true, Callbacks: true}
 }
 
 // MaxCalls is Options.MaxConns.

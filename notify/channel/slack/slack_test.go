@@ -2,18 +2,16 @@ package slack
 
 import (
 	"encoding/json"
-	"fmt"
 	"html"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/channel/internal/sendtest"
 	"github.com/belfry-go/belfry/notify/channeltest"
 )
 
@@ -74,30 +72,19 @@ func TestContract(t *testing.T) {
 // open makes a channel to a server that answers so, and keeps what it is posted.
 func open(t *testing.T, o Options, answer http.HandlerFunc) (*Channel, func() []post) {
 	t.Helper()
-	var mu sync.Mutex
-	var posts []post
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var p post
-		if err := json.NewDecoder(r.Body).Decode(&p); err != nil {
-			t.Error(err)
-		}
-		mu.Lock()
-		posts = append(posts, p)
-		mu.Unlock()
-		answer(w, r)
-	}))
-	t.Cleanup(s.Close)
-	o.BaseURL = s.URL
+	url, posts := sendtest.Serve[post](t, answer)
+	o.BaseURL = url
 	c, err := New(token, &o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	return c, func() []post {
-		mu.Lock()
-		defer mu.Unlock()
-		return posts
-	}
+	return c, posts
+}
+
+func opened(t *testing.T, answer http.HandlerFunc) (channel.Channel, func() int) {
+	c, posts := open(t, Options{}, answer)
+	return c, func() int { return len(posts()) }
 }
 
 // What somebody wrote is no markup, unless the host says that it has seen to it.
@@ -124,62 +111,37 @@ func TestTextAlarmsNobody(t *testing.T) {
 
 func TestCodesHaveTheirClass(t *testing.T) {
 	t.Parallel()
-	for code, want := range map[string]struct {
-		class channel.Class
-		fault channel.Fault
-	}{
-		"internal_error":         {channel.ClassUnknown, ""},
-		"fatal_error":            {channel.ClassUnknown, ""},
-		"":                       {channel.ClassUnknown, ""},
-		"service_unavailable":    {channel.ClassTransient, ""},
-		"request_timeout":        {channel.ClassTransient, ""},
-		"ratelimited":            {channel.ClassTransient, channel.FaultChannel},
-		"message_limit_exceeded": {channel.ClassTransient, channel.FaultChannel},
-		"token_revoked":          {channel.ClassTransient, channel.FaultChannel},
-		"is_archived":            {channel.ClassPermanent, channel.FaultAddress},
-		"msg_too_long":           {channel.ClassPermanent, channel.FaultMessage},
-		"a_new_one":              {channel.ClassPermanent, ""},
-	} {
-		c, _ := open(t, Options{}, fails(code))
-		_, err := c.Send(t.Context(), message())
-		e := channel.Classify(err)
-		if e == nil || e.Class != want.class || e.Fault != want.fault || code == "ratelimited" && e.RetryAfter != channeltest.Wait {
-			t.Errorf("%q: %v", code, err)
-		}
-	}
+	sendtest.Answers(t, opened, message(), map[string]sendtest.Case{
+		"internal_error":         sendtest.To(channel.ClassUnknown, "200 internal_error", "", fails("internal_error")),
+		"fatal_error":            sendtest.To(channel.ClassUnknown, "200 fatal_error", "", fails("fatal_error")),
+		"no code":                sendtest.To(channel.ClassUnknown, "200", "", fails("")),
+		"service_unavailable":    sendtest.To(channel.ClassTransient, "200 service_unavailable", "", fails("service_unavailable")),
+		"request_timeout":        sendtest.To(channel.ClassTransient, "200 request_timeout", "", fails("request_timeout")),
+		"ratelimited":            sendtest.To(channel.ClassTransient, "200 ratelimited", channel.FaultChannel, fails("ratelimited")).After(channeltest.Wait),
+		"message_limit_exceeded": sendtest.To(channel.ClassTransient, "200 message_limit_exceeded", channel.FaultChannel, fails("message_limit_exceeded")),
+		"token_revoked":          sendtest.To(channel.ClassTransient, "200 token_revoked", channel.FaultChannel, fails("token_revoked")),
+		"is_archived":            sendtest.To(channel.ClassPermanent, "200 is_archived", channel.FaultAddress, fails("is_archived")),
+		"msg_too_long":           sendtest.To(channel.ClassPermanent, "200 msg_too_long", channel.FaultMessage, fails("msg_too_long")),
+		"a_new_one":              sendtest.To(channel.ClassPermanent, "200 a_new_one", "", fails("a_new_one")),
+	})
 }
 
 func TestMessageThatCannotBeSentIsRefusedUnsent(t *testing.T) {
 	t.Parallel()
-	c, posts := open(t, Options{}, accepts)
-	for code, change := range map[string]func(*channel.Message){
+	sendtest.Unsent(t, opened, message, map[string]func(*channel.Message){
 		"address":     func(m *channel.Message) { m.To = "#canary" },
 		"template":    func(m *channel.Message) { m.Template.Name = "canary" },
 		"attachments": func(m *channel.Message) { m.Attachments = []channel.Attachment{{Name: "canary"}} },
 		"mail":        func(m *channel.Message) { m.Mail.CC = []string{"canary@school.example"} },
 		"empty":       func(m *channel.Message) { m.Text = "" },
 		"text":        func(m *channel.Message) { m.Text = strings.Repeat("<", 10001) },
-	} {
-		m := message()
-		change(&m)
-		_, err := c.Send(t.Context(), m)
-		if e := channel.Classify(err); e == nil || e.Class != channel.ClassPermanent || e.Code != code || strings.Contains(err.Error(), "canary") {
-			t.Errorf("%s: %v", code, err)
-		}
-	}
-	if n := len(posts()); n != 0 {
-		t.Errorf("%d requests", n)
-	}
+	})
 }
 
 func TestNewListsEveryFault(t *testing.T) {
 	t.Parallel()
 	_, err := New("canary token", &Options{BaseURL: "http://api.example", Timeout: -1, MaxConns: -1})
-	for _, want := range []string{"token", "BaseURL", "Timeout", "MaxConns"} {
-		if !strings.Contains(fmt.Sprint(err), want) || strings.Contains(fmt.Sprint(err), "canary") {
-			t.Errorf("%v says nothing about %s, or too much", err, want)
-		}
-	}
+	sendtest.Faults(t, err, "token", "BaseURL", "Timeout", "MaxConns")
 	for key, want := range map[string]string{"": "chat:slack", "chat:partners": "chat:partners"} {
 		if c, err := New(token, &Options{Key: key}); err != nil || c.Key() != want || c.MaxCalls() != 10 {
 			t.Error(c, err)

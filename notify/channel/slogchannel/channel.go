@@ -5,7 +5,7 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/notify/channel"
 )
 
@@ -101,7 +101,7 @@ func nothing(channel.Message) []slog.Attr { return nil }
 
 func hashed(key []byte) func(channel.Message) []slog.Attr {
 	return func(m channel.Message) []slog.Attr {
-		return []slog.Attr{slog.String("to_hash", keys.RecipientHash(key, "", channel.Method(m.Channel), m.To))}
+		return []slog.Attr{slog.String("to_hash", spelling.Hash(key, "", channel.Method(m.Channel), m.To))}
 	}
 }
 

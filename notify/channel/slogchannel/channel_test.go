@@ -63,7 +63,7 @@ func TestHashFindsOneRecipientUnderOneKey(t *testing.T) {
 		return hash
 	}
 	first := with("a", "sam@school.example")
-	if first != with("a", "sam@school.example") || first == with("a", "kim@school.example") || first == with("b", "sam@school.example") {
+	if first != with("a", "Sam@school.example") || first == with("a", "kim@school.example") || first == with("b", "sam@school.example") {
 		t.Error("hashes are not what they should be")
 	}
 }

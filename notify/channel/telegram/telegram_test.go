@@ -2,17 +2,16 @@ package telegram
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/channel/internal/sendtest"
 	"github.com/belfry-go/belfry/notify/channeltest"
 )
 
@@ -71,29 +70,18 @@ func TestContract(t *testing.T) {
 // open makes a channel to a server that answers so, and keeps what it is sent.
 func open(t *testing.T, answer http.HandlerFunc) (*Channel, func() []request) {
 	t.Helper()
-	var mu sync.Mutex
-	var all []request
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		var r request
-		if err := json.NewDecoder(req.Body).Decode(&r); err != nil {
-			t.Error(err)
-		}
-		mu.Lock()
-		all = append(all, r)
-		mu.Unlock()
-		answer(w, req)
-	}))
-	t.Cleanup(s.Close)
-	c, err := New(token, &Options{BaseURL: s.URL})
+	url, sent := sendtest.Serve[request](t, answer)
+	c, err := New(token, &Options{BaseURL: url})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	return c, func() []request {
-		mu.Lock()
-		defer mu.Unlock()
-		return all
-	}
+	return c, sent
+}
+
+func opened(t *testing.T, answer http.HandlerFunc) (channel.Channel, func() int) {
+	c, sent := open(t, answer)
+	return c, func() int { return len(sent()) }
 }
 
 func TestMessageArrivesAsItWasGiven(t *testing.T) {
@@ -114,49 +102,26 @@ func TestMessageArrivesAsItWasGiven(t *testing.T) {
 
 func TestAnswersHaveTheirClass(t *testing.T) {
 	t.Parallel()
-	type outcome struct {
-		Class    channel.Class
-		Fault    channel.Fault
-		Code     string
-		Suppress channel.SuppressionReason
-	}
 	const permanent, transient, unknown = channel.ClassPermanent, channel.ClassTransient, channel.ClassUnknown
-	for name, c := range map[string]struct {
-		answer http.HandlerFunc
-		want   outcome
-	}{
-		"blocked":     {says(403, "Forbidden: bot was blocked by the user"), outcome{permanent, channel.FaultAddress, "403 blocked", channel.Unsubscribe}},
-		"kicked":      {says(403, "Forbidden: bot was kicked from the supergroup chat"), outcome{permanent, channel.FaultAddress, "403 kicked", channel.Unsubscribe}},
-		"deactivated": {says(403, "Forbidden: user is deactivated"), outcome{permanent, channel.FaultAddress, "403 deactivated", channel.HardBounce}},
-		"stranger":    {says(403, "Forbidden: bot can't initiate conversation with a user"), outcome{permanent, channel.FaultAddress, "403", ""}},
-		"upgraded":    {says(400, "Bad Request: group chat was upgraded to a supergroup chat"), outcome{permanent, channel.FaultAddress, "400 chat", ""}},
-		"too long":    {says(400, "Bad Request: message is too long"), outcome{permanent, "", "400", ""}},
-		"no bot":      {says(404, "Not Found"), outcome{transient, channel.FaultChannel, "404", ""}},
-		"wrong token": {says(401, "Unauthorized"), outcome{transient, channel.FaultChannel, "401", ""}},
-		"too many":    {says(429, "Too Many Requests: retry after 7"), outcome{transient, "", "429", ""}},
-		"fails":       {says(500, "Internal Server Error"), outcome{unknown, "", "500", ""}},
-		"gateway":     {says(502, "Bad Gateway"), outcome{unknown, "", "502", ""}},
-		"not ok":      {says(200, ""), outcome{unknown, "", "200 no-ok", ""}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ch, sent := open(t, c.answer)
-			_, err := ch.Send(t.Context(), message())
-			e := channel.Classify(err)
-			if e == nil {
-				t.Fatal("accepted")
-			}
-			if diff := cmp.Diff(c.want, outcome{e.Class, e.Fault, e.Code, e.Suppress}); diff != "" || len(sent()) != 1 {
-				t.Error(err, diff)
-			}
-		})
-	}
+	sendtest.Answers(t, opened, message(), map[string]sendtest.Case{
+		"blocked":     sendtest.To(permanent, "403 blocked", channel.FaultAddress, says(403, "Forbidden: bot was blocked by the user")).Suppresses(channel.Unsubscribe),
+		"kicked":      sendtest.To(permanent, "403 kicked", channel.FaultAddress, says(403, "Forbidden: bot was kicked from the supergroup chat")).Suppresses(channel.Unsubscribe),
+		"deactivated": sendtest.To(permanent, "403 deactivated", channel.FaultAddress, says(403, "Forbidden: user is deactivated")).Suppresses(channel.HardBounce),
+		"stranger":    sendtest.To(permanent, "403", channel.FaultAddress, says(403, "Forbidden: bot can't initiate conversation with a user")),
+		"upgraded":    sendtest.To(permanent, "400 chat", channel.FaultAddress, says(400, "Bad Request: group chat was upgraded to a supergroup chat")),
+		"too long":    sendtest.To(permanent, "400", "", says(400, "Bad Request: message is too long")),
+		"no bot":      sendtest.To(transient, "404", channel.FaultChannel, says(404, "Not Found")),
+		"wrong token": sendtest.To(transient, "401", channel.FaultChannel, says(401, "Unauthorized")),
+		"too many":    sendtest.To(transient, "429", "", says(429, "Too Many Requests: retry after 7")).After(7 * time.Second),
+		"fails":       sendtest.To(unknown, "500", "", says(500, "Internal Server Error")),
+		"gateway":     sendtest.To(unknown, "502", "", says(502, "Bad Gateway")),
+		"not ok":      sendtest.To(unknown, "200 no-ok", "", says(200, "")),
+	})
 }
 
 func TestMessageThatCannotBeSentIsRefusedUnsent(t *testing.T) {
 	t.Parallel()
-	c, sent := open(t, accepts)
-	for name, change := range map[string]func(*channel.Message){
+	sendtest.Unsent(t, opened, message, map[string]func(*channel.Message){
 		"address":     func(m *channel.Message) { m.To = "canary" },
 		"address 2":   func(m *channel.Message) { m.To = "1:2:3" },
 		"template":    func(m *channel.Message) { m.Template.Name = "canary" },
@@ -164,28 +129,13 @@ func TestMessageThatCannotBeSentIsRefusedUnsent(t *testing.T) {
 		"mail":        func(m *channel.Message) { m.Mail.CC = []string{"canary@school.example"} },
 		"empty":       func(m *channel.Message) { m.Text = " \n" },
 		"text":        func(m *channel.Message) { m.Text = strings.Repeat("ü", 4097) },
-	} {
-		m := message()
-		change(&m)
-		_, err := c.Send(t.Context(), m)
-		code, _, _ := strings.Cut(name, " ")
-		if e := channel.Classify(err); e == nil || e.Class != channel.ClassPermanent || e.Code != code || strings.Contains(err.Error(), "canary") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if n := len(sent()); n != 0 {
-		t.Errorf("%d requests", n)
-	}
+	})
 }
 
 func TestNewListsEveryFault(t *testing.T) {
 	t.Parallel()
 	_, err := New("canary/../token", &Options{BaseURL: "http://api.example", Timeout: -1, MaxConns: -1})
-	for _, want := range []string{"token", "BaseURL", "Timeout", "MaxConns"} {
-		if !strings.Contains(fmt.Sprint(err), want) || strings.Contains(fmt.Sprint(err), "canary") {
-			t.Errorf("%v says nothing about %s, or too much", err, want)
-		}
-	}
+	sendtest.Faults(t, err, "token", "BaseURL", "Timeout", "MaxConns")
 	for key, want := range map[string]string{"": "chat:telegram", "chat:parents": "chat:parents"} {
 		if c, err := New(token, &Options{Key: key}); err != nil || c.Key() != want || c.MaxCalls() != 10 {
 			t.Error(c, err)

@@ -138,9 +138,9 @@ func open(method, account, secret string, opts *Options) (*Channel, error) {
 // Key returns "sms:twilio" or "whatsapp:twilio", or what Options.Key says.
 func (c *Channel) Key() string { return c.options.Key }
 
-// Capabilities are texts that Twilio holds.
+// Capabilities are texts that Twilio holds, and callbacks if it is told where.
 func (c *Channel) Capabilities() channel.Capabilities {
-	return channel.Capabilities{Template: true}
+	return channel.Capabilities{Template: true, Callbacks: c.options.StatusCallback != ""}
 }
 
 // ReportedBy is the name of the [Webhook]'s provider, whatever the key is.

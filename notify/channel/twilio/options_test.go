@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/belfry-go/belfry/notify/channel"
 )
 
 func TestNewListsEveryFault(t *testing.T) {
@@ -57,6 +59,16 @@ func TestKeys(t *testing.T) {
 	o.Key = "sms:backup"
 	if text, err = NewSMS(account, token, o); err != nil || text.Key() != "sms:backup" {
 		t.Error(text, err)
+	}
+}
+
+func TestWithoutAnAddressForThemThereAreNoCallbacks(t *testing.T) {
+	t.Parallel()
+	for at, want := range map[string]bool{"": false, "https://school.example/hooks/twilio": true} {
+		c, err := NewSMS(account, token, &Options{From: "+15017122661", StatusCallback: at})
+		if err != nil || channel.CapabilitiesOf(c).Callbacks != want {
+			t.Errorf("%q: %v", at, err)
+		}
 	}
 }
 

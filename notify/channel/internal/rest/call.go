@@ -29,6 +29,9 @@ type Call struct {
 	// ContentType is that of Body; empty where there is none.
 	ContentType string
 	Body        []byte
+	// Sign adds headers to the finished request, which prove who makes it; nil: there are
+	// none but those of Authorize.
+	Sign func(*http.Request) error
 	// StatusOnly says that the status alone is the answer, as with receivers whose
 	// bodies nobody documents: the body is dropped, however it ends.
 	StatusOnly bool
@@ -95,7 +98,10 @@ func (c *Client) request(ctx context.Context, call Call) (*http.Request, error) 
 	if len(call.Body) > 0 { // without GetBody: it is read once
 		request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(call.Body)), int64(len(call.Body))
 	}
-	return request, nil
+	if call.Sign != nil {
+		err = call.Sign(request)
+	}
+	return request, err
 }
 
 // Header returns an Options.Authorize that sets one header.

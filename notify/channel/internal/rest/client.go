@@ -76,8 +76,12 @@ func (f Faults) Err(provider string) error {
 // but visible ASCII.
 func (f *Faults) Secret(name, value string) {
 	f.Add(value == "", name+" is required")
-	f.Add(strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }),
-		name+" holds a space, a line break or what is not ASCII")
+	f.Add(value != "" && !Credential(value), name+" holds a space, a line break or what is not ASCII")
+}
+
+// Credential reports whether text can stand in a header as a credential.
+func Credential(text string) bool {
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // BaseURL returns the address of an API without a slash at its end. It must be
