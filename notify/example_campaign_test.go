@@ -118,7 +118,7 @@ func ExampleSupport_RetryFailed() {
 		Type: "visit", PartitionKey: "visit-7", RowKey: "made",
 		Recipients: []notify.Recipient{{Ref: "17", Channel: mails.Key(), Address: "sam@example.com"}},
 	}
-	if _, err := out.Notify(ctx, job, time.Time{}); err != nil {
+	if _, err := out.Notify(ctx, job); err != nil {
 		panic(err)
 	}
 	if err := poller.Drain(ctx); err != nil {
@@ -160,7 +160,7 @@ func ExampleSupport_Cancel() {
 		Type: "visit", PartitionKey: "visit-7", RowKey: "tomorrow",
 		Recipients: []notify.Recipient{{Ref: "17", Channel: mails.Key(), Address: "sam@example.com"}},
 	}
-	asked, err := out.Notify(ctx, job, clk.Now().Add(24*time.Hour))
+	asked, err := out.NotifyAt(ctx, job, clk.Now().Add(24*time.Hour))
 	if err != nil {
 		panic(err)
 	}

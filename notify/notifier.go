@@ -277,14 +277,20 @@ func (n *Notifier) Passes() []work.Pass {
 	}, work.PassesOf(n.options.Catalogue)...)
 }
 
-// Notify makes sure of a job and of its schedule, in one transaction: that of a bound
+// Notify makes sure of a job that goes out at once. It is what a handler calls; see
+// [Notifier.NotifyAt].
+func (n *Notifier) Notify(ctx context.Context, job Job) (Ensured, error) {
+	return n.NotifyAt(ctx, job, time.Time{})
+}
+
+// NotifyAt makes sure of a job and of its schedule, in one transaction: that of a bound
 // copy (see WithTx), else one of its own. on is when the job is looked at; zero means
-// at once. It is what a handler calls; a job without a schedule is never looked at.
+// at once. A job without a schedule is never looked at.
 //
 // The answer is the job's. As with the Ensure methods a repeat changes nothing, the
 // first moment included, and a *[ConflictError] says that the job or its schedule
 // stands for something else; a job that does is not scheduled.
-func (n *Notifier) Notify(ctx context.Context, job Job, on time.Time) (Ensured, error) {
+func (n *Notifier) NotifyAt(ctx context.Context, job Job, on time.Time) (Ensured, error) {
 	var out Ensured
 	var conflict error
 	err := n.inTx(ctx, nil, func(tx storage.Tx) (err error) {

@@ -117,7 +117,7 @@ func main() {
 	_, err = out.Notify(ctx, notify.Job{
 		Type: "alarm", PartitionKey: "sauna", RowKey: "fire-1", EventData: json.RawMessage(`{"Room":"sauna"}`),
 		Recipients: []notify.Recipient{{Ref: "warden", Channel: "email:count", Address: "warden@club.example"}},
-	}, time.Time{})
+	})
 	check(err)
 	_, err = poller.PollOnce(ctx, 100)
 	check(err)
