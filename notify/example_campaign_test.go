@@ -49,10 +49,8 @@ func ExampleCampaigns_PutAudience() {
 		Type: "voucher", GUID: "spring-2026", BusinessUnit: "club",
 		Blob: payload.Blob, AudienceSize: payload.Recipients,
 	}
-	if _, err := out.EnsureMessagingJob(ctx, nil, job); err != nil {
-		panic(err)
-	}
-	if _, err := out.EnsureNotificationScheduler(ctx, nil, notify.ScheduleForCampaign(job, time.Time{})); err != nil {
+	_, err = out.Campaigns().Start(ctx, job, time.Time{}) // at once
+	if err != nil {
 		panic(err)
 	}
 	if err := belfry.NewPoller(store, nil, out).Drain(ctx); err != nil {
@@ -84,10 +82,7 @@ func ExampleCampaigns_Cancel() {
 		panic(err)
 	}
 	job := notify.MessagingJob{Type: "voucher", GUID: "spring-2026", Blob: payload.Blob}
-	if _, err := out.EnsureMessagingJob(ctx, nil, job); err != nil {
-		panic(err)
-	}
-	if _, err := out.EnsureNotificationScheduler(ctx, nil, notify.ScheduleForCampaign(job, time.Time{})); err != nil {
+	if _, err := out.Campaigns().Start(ctx, job, time.Time{}); err != nil {
 		panic(err)
 	}
 	poller := belfry.NewPoller(store, nil, out)

@@ -429,6 +429,7 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 				return second(campaigns.Content(ctx, scope, "spring", func(context.Context, notify.CampaignProgress) error { return nil }))
 			},
 			"DryRun":   func() error { return second(campaigns.DryRun(ctx, campaign, 1)) },
+			"Start":    func() error { return second(campaigns.Start(ctx, campaign, time.Time{})) },
 			"Pause":    func() error { return campaigns.Pause(ctx, scope, "spring", by) },
 			"Progress": func() error { return second(campaigns.Progress(ctx, scope, "spring")) },
 			"Resume":   func() error { return campaigns.Resume(ctx, scope, "spring", by) },
