@@ -137,7 +137,7 @@ func ExampleRetention() {
 		got, err := out.Notify(ctx, notify.Job{
 			Type: "welcome", PartitionKey: "user:7", RowKey: "welcome",
 			Recipients: []notify.Recipient{{Ref: "7", Channel: mails.Key(), Address: "sam@example.com"}},
-		}, time.Time{})
+		})
 		fmt.Println(got.Outcome, got.Status, err)
 	}
 	welcome()

@@ -111,7 +111,7 @@ func TestHandlersThatHangLeaveAPollerLiveAndReady(t *testing.T) {
 		_, err := w.out.Notify(t.Context(), notify.Job{
 			Type: "visit", PartitionKey: "car-7", RowKey: "reminder:visit:7",
 			Recipients: []notify.Recipient{{Ref: "sam", Channel: w.channel.Key(), Address: "sam@example.com"}},
-		}, time.Time{})
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +256,7 @@ func TestI29_GaugesShowHealthByNamesFromCode(t *testing.T) {
 		if err := w.out.Support().Pause(t.Context(), notify.Extent{Scope: "canary", Type: "visit"}, time.Time{}, notify.By{Actor: "canary", Reason: "canary"}); err != nil {
 			t.Fatal(err)
 		}
-		_, err := w.out.Notify(t.Context(), notify.Job{Scope: "canary", Type: "visit", PartitionKey: "canary", RowKey: "reminder:visit:canary", Lane: 1}, time.Time{})
+		_, err := w.out.Notify(t.Context(), notify.Job{Scope: "canary", Type: "visit", PartitionKey: "canary", RowKey: "reminder:visit:canary", Lane: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

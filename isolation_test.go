@@ -62,14 +62,14 @@ func TestAChannelThatHangsHoldsUpNoOther(t *testing.T) {
 			return all
 		}
 		for i := range 10 {
-			if _, err := out.Notify(t.Context(), notify.Job{Scope: "acme", Type: "news", PartitionKey: "all", RowKey: fmt.Sprint(i), Recipients: to(600, "email:hung")}, time.Time{}); err != nil {
+			if _, err := out.Notify(t.Context(), notify.Job{Scope: "acme", Type: "news", PartitionKey: "all", RowKey: fmt.Sprint(i), Recipients: to(600, "email:hung")}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		stop := running(t, store, out)
 		<-store.Clock().After(time.Second)
 		said := store.Clock().Now()
-		if _, err := out.Notify(t.Context(), notify.Job{Scope: "other", Type: "code", PartitionKey: "sam", RowKey: "1", Recipients: to(1, "email:well")}, time.Time{}); err != nil {
+		if _, err := out.Notify(t.Context(), notify.Job{Scope: "other", Type: "code", PartitionKey: "sam", RowKey: "1", Recipients: to(1, "email:well")}); err != nil {
 			t.Fatal(err)
 		}
 		<-store.Clock().After(10 * time.Second)
@@ -221,7 +221,7 @@ func TestAGateThatHangsLosesItsMessages(t *testing.T) {
 		}))
 		out.Register(notify.Type{Name: "news", Renderer: notify.Template{Subject: "News"}})
 		to := []notify.Recipient{{Ref: "sam", Channel: "mail", Address: "sam@example.com"}}
-		if _, err := out.Notify(t.Context(), notify.Job{Scope: "acme", Type: "news", PartitionKey: "all", RowKey: "1", Recipients: to}, time.Time{}); err != nil {
+		if _, err := out.Notify(t.Context(), notify.Job{Scope: "acme", Type: "news", PartitionKey: "all", RowKey: "1", Recipients: to}); err != nil {
 			t.Fatal(err)
 		}
 		stop := running(t, store, out)
@@ -273,7 +273,7 @@ func TestI12_NoCallBeginsBeforeTheResultsBeforeItAreStored(t *testing.T) {
 		for i := range 20 {
 			job.Recipients = append(job.Recipients, notify.Recipient{Ref: fmt.Sprint(i), Channel: "email:few", Address: fmt.Sprint("p", i, "@example.com")})
 		}
-		if _, err := out.Notify(t.Context(), job, time.Time{}); err != nil {
+		if _, err := out.Notify(t.Context(), job); err != nil {
 			t.Fatal(err)
 		}
 		down.Store(true)

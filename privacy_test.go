@@ -117,7 +117,7 @@ func (o *office) drain() {
 // notify asks for a job, at a moment or now.
 func (o *office) notify(typ, row string, on time.Time, to ...notify.Recipient) {
 	o.t.Helper()
-	_, err := o.out.Notify(o.t.Context(), notify.Job{
+	_, err := o.out.NotifyAt(o.t.Context(), notify.Job{
 		Type: typ, PartitionKey: "course-7", RowKey: row, EntityType: "course", Entity: "7", EventData: json.RawMessage(`{"Course":"first aid"}`), Recipients: to,
 	}, on)
 	o.need(err)
@@ -129,10 +129,10 @@ func (o *office) fill(who somebody) {
 	ctx, later := o.t.Context(), o.clk.Now().Add(30*24*time.Hour)
 	data := json.RawMessage(fmt.Sprintf(`{"Course":%q}`, who.said("first aid")))
 	alone := notify.Job{Type: "news", PartitionKey: "course-7", RowKey: "alone-" + fmt.Sprint(len(who)), EventData: data, Recipients: []notify.Recipient{who.recipient()}}
-	_, err := o.out.Notify(ctx, alone, time.Time{})
+	_, err := o.out.Notify(ctx, alone)
 	o.need(err)
 	alone.RowKey = "waits-" + fmt.Sprint(len(who))
-	_, err = o.out.Notify(ctx, alone, later)
+	_, err = o.out.NotifyAt(ctx, alone, later)
 	o.need(err)
 	alone.RowKey = "unscheduled-" + fmt.Sprint(len(who))
 	_, err = o.out.EnsureNotificationJob(ctx, nil, alone)

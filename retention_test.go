@@ -64,7 +64,7 @@ func (f *forgetter) notify(typ, entity, says string) (notify.Ensured, error) {
 	out, err := f.out.Notify(f.t.Context(), notify.Job{
 		Type: typ, PartitionKey: entity, RowKey: typ + "-" + entity, EntityType: "person", Entity: entity, EventData: json.RawMessage(`"` + says + `"`),
 		Recipients: []notify.Recipient{{Ref: entity, Channel: "email:test", Address: entity + "@example.com", Inbox: "user:" + entity}},
-	}, time.Time{})
+	})
 	if conflict := (*notify.ConflictError)(nil); err != nil && !errors.As(err, &conflict) {
 		f.t.Fatal(err)
 	}
@@ -494,7 +494,7 @@ func TestAMessageThatWasNeverRenderedGoesWithItsJob(t *testing.T) {
 		f := newForgetter(t, store, clk, belfry.Options{Retention: belfry.Retention{Messages: 30 * days}})
 		_, err := f.out.Notify(t.Context(), notify.Job{
 			Type: "welcome", PartitionKey: "1", RowKey: "1", Recipients: []notify.Recipient{{Ref: "sam", Channel: "email:test", Address: "nowhere"}},
-		}, time.Time{})
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

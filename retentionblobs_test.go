@@ -125,7 +125,7 @@ func TestAnAudienceGoesWithItsCampaign(t *testing.T) {
 		for n := range 40 {
 			many = append(many, notify.Recipient{Ref: fmt.Sprint("p", n), Channel: "email:test", Address: fmt.Sprintf("p%d@example.com", n)})
 		}
-		if _, err := f.out.Notify(ctx, notify.Job{Type: "welcome", PartitionKey: "all", RowKey: "all", Recipients: many}, time.Time{}); err != nil {
+		if _, err := f.out.Notify(ctx, notify.Job{Type: "welcome", PartitionKey: "all", RowKey: "all", Recipients: many}); err != nil {
 			t.Fatal(err)
 		}
 		f.pass(2)

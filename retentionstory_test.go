@@ -102,7 +102,7 @@ func (r *retelling) ask(w wish, says string) storage.Outcome {
 	switch w.kind {
 	case "welcome", "trial":
 		var got notify.Ensured
-		got, err = r.out.Notify(r.t.Context(), notify.Job{
+		got, err = r.out.NotifyAt(r.t.Context(), notify.Job{
 			Scope: r.scope, Type: w.kind, PartitionKey: w.id, RowKey: "job-" + w.id, EventData: json.RawMessage(`"` + says + `"`),
 			Recipients: []notify.Recipient{{Channel: "email:test", Address: w.id + "@example.com", Inbox: "user:" + w.id}},
 		}, w.due)

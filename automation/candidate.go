@@ -24,6 +24,11 @@ type Date = civil.Date
 // is wrong or the date does not exist.
 func ParseDate(s string) (Date, error) { return civil.ParseDate(s) }
 
+// DateOf is the date that t shows in its own location, t.Location(): what a date
+// column of a database gives. An instant outside the years 1 to 9999, the zero Time in
+// some zones, gives a Date that a Candidate refuses.
+func DateOf(t time.Time) Date { return civil.DateOf(t, t.Location()) }
+
 // GapPolicy says what becomes of a local time that the clocks of a zone jump
 // over. Empty means GapForward (Automation & Reminders, "Two trigger types").
 //

@@ -124,7 +124,7 @@ func (s *school) tell(person string) {
 	_, err := s.out.Notify(s.Context(), notify.Job{
 		Scope: tenant, Type: "news", PartitionKey: "news", RowKey: person, EventData: json.RawMessage(`{}`),
 		Recipients: []notify.Recipient{{Ref: person, Name: person, Channel: "email:school", Address: person + "@example.com"}},
-	}, time.Time{})
+	})
 	s.must(err)
 }
 

@@ -144,7 +144,7 @@ func TestI1_AnArtifactHasOneScheduleForEachEventType(t *testing.T) {
 func TestAMessageIsInThePartitionOfItsJob(t *testing.T) {
 	eachClinic(t, notify.Options{}, func(c *clinic) {
 		job := appointment("7")
-		_, err := c.Notify(c.Context(), job, time.Time{})
+		_, err := c.Notify(c.Context(), job)
 		c.must(err)
 		c.send(c.mailing("spring"))
 		c.drain()
@@ -179,7 +179,7 @@ func TestAnInboxIsInTheOrderOfTheOccasions(t *testing.T) {
 			c.clk.Add(time.Minute)
 			job := appointment(v.id)
 			job.SourceOn = v.on
-			_, err := c.Notify(c.Context(), job, time.Time{})
+			_, err := c.Notify(c.Context(), job)
 			c.must(err)
 			c.drain()
 			trace, err := c.Trace(c.Context(), "tenant", job.Coordinates())
@@ -314,7 +314,7 @@ func TestI17_WhatIsGivenUpIsHeld(t *testing.T) {
 		for _, name := range []string{"failing", "refusing", "visit"} {
 			job := appointment(name)
 			job.Type = name
-			_, err := c.Notify(c.Context(), job, time.Time{})
+			_, err := c.Notify(c.Context(), job)
 			c.must(err)
 			if name != "visit" {
 				campaign := c.mailing(name)

@@ -49,6 +49,14 @@ type CampaignProgress struct {
 	StartedOn, EndedOn time.Time
 }
 
+// Start makes sure of a campaign and of its schedule, in one transaction, as
+// [Notifier.NotifyAt] does of a job: on is when it begins; zero means at once.
+func (n Campaigns) Start(ctx context.Context, j MessagingJob, on time.Time) (Ensured, error) {
+	return n.begun(ctx, ScheduleForCampaign(j, on), func(tx storage.Tx) ([]Ensured, error) {
+		return ensure(ctx, n.core, tx, messagingKind, []MessagingJob{j}, (*MessagingJob).row)
+	})
+}
+
 // Progress tells how far a campaign has come, in two statements whatever its
 // size. The error wraps storage.ErrNotFound where scope has no such messaging job.
 //

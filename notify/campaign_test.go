@@ -45,10 +45,7 @@ func (h *host) plan(guid string, p notify.Payload) notify.MessagingJob {
 		Scope: "tenant", Type: "visit", GUID: guid, BusinessUnit: "north",
 		Blob: p.Blob, AudienceSize: p.Recipients,
 	}
-	if _, err := h.EnsureMessagingJob(h.t.Context(), nil, job); err != nil {
-		h.t.Fatal(err)
-	}
-	if _, err := h.EnsureNotificationScheduler(h.t.Context(), nil, notify.ScheduleForCampaign(job, time.Time{})); err != nil {
+	if _, err := h.Campaigns().Start(h.t.Context(), job, time.Time{}); err != nil {
 		h.t.Fatal(err)
 	}
 	return job
@@ -238,10 +235,10 @@ func TestARetryOfACampaignWithTheSameAudienceIsCompatibleAndWithAnotherAConflict
 			t.Fatal(err)
 		}
 		job.Blob = h.audience(crowd(6)...).Blob
-		_, err := h.EnsureMessagingJob(t.Context(), nil, job)
+		got, err := h.Campaigns().Start(t.Context(), job, time.Time{})
 		var conflict *notify.ConflictError
-		if !errors.As(err, &conflict) || conflict.Field != "ContentHash" {
-			t.Errorf("error is %v", err)
+		if !errors.As(err, &conflict) || conflict.Field != "ContentHash" || got.Outcome != storage.Conflict {
+			t.Errorf("%v, error is %v", got.Outcome, err)
 		}
 		h.drain()
 		if j := h.campaign("spring"); j.Blob != first.Blob || len(h.sent()) != 5 {

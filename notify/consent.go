@@ -14,6 +14,10 @@ import (
 type Group struct {
 	Name  string // stored with messages and preferences; required
 	Title string // what recipients read; empty: the Name
+	// OptIn has nothing of the group go to whom no [Preference] says that they want it:
+	// one of the group, or of the type, by the method or by any. A message keeps it, as
+	// its Group; a Mandatory type passes. False: who says nothing gets it.
+	OptIn bool
 }
 
 // checkGroups panics on groups that no program can mean.
@@ -25,6 +29,11 @@ func checkGroups(groups []Group) {
 		}
 		seen[g.Name] = true
 	}
+}
+
+// optIn reports whether the group is one that has to be asked for.
+func (n *core) optIn(group string) bool {
+	return group != "" && slices.ContainsFunc(n.options.Groups, func(g Group) bool { return g.Name == group && g.OptIn })
 }
 
 // checkGroup panics on a type of a group that Options.Groups does not have.
@@ -171,7 +180,7 @@ func (n Contacts) GroupChoices(ctx context.Context, token string, methods ...str
 		return err
 	})
 	for i := range out {
-		out[i].Wanted = !optedOut(known, asked[i])
+		out[i].Wanted = refused(known, asked[i], out[i].OptIn) == ""
 	}
 	return out, err
 }

@@ -49,10 +49,8 @@ func ExampleCampaigns_PutAudience() {
 		Type: "voucher", GUID: "spring-2026", BusinessUnit: "club",
 		Blob: payload.Blob, AudienceSize: payload.Recipients,
 	}
-	if _, err := out.EnsureMessagingJob(ctx, nil, job); err != nil {
-		panic(err)
-	}
-	if _, err := out.EnsureNotificationScheduler(ctx, nil, notify.ScheduleForCampaign(job, time.Time{})); err != nil {
+	_, err = out.Campaigns().Start(ctx, job, time.Time{}) // at once
+	if err != nil {
 		panic(err)
 	}
 	if err := belfry.NewPoller(store, nil, out).Drain(ctx); err != nil {
@@ -84,10 +82,7 @@ func ExampleCampaigns_Cancel() {
 		panic(err)
 	}
 	job := notify.MessagingJob{Type: "voucher", GUID: "spring-2026", Blob: payload.Blob}
-	if _, err := out.EnsureMessagingJob(ctx, nil, job); err != nil {
-		panic(err)
-	}
-	if _, err := out.EnsureNotificationScheduler(ctx, nil, notify.ScheduleForCampaign(job, time.Time{})); err != nil {
+	if _, err := out.Campaigns().Start(ctx, job, time.Time{}); err != nil {
 		panic(err)
 	}
 	poller := belfry.NewPoller(store, nil, out)
@@ -118,7 +113,7 @@ func ExampleSupport_RetryFailed() {
 		Type: "visit", PartitionKey: "visit-7", RowKey: "made",
 		Recipients: []notify.Recipient{{Ref: "17", Channel: mails.Key(), Address: "sam@example.com"}},
 	}
-	if _, err := out.Notify(ctx, job, time.Time{}); err != nil {
+	if _, err := out.Notify(ctx, job); err != nil {
 		panic(err)
 	}
 	if err := poller.Drain(ctx); err != nil {
@@ -160,7 +155,7 @@ func ExampleSupport_Cancel() {
 		Type: "visit", PartitionKey: "visit-7", RowKey: "tomorrow",
 		Recipients: []notify.Recipient{{Ref: "17", Channel: mails.Key(), Address: "sam@example.com"}},
 	}
-	asked, err := out.Notify(ctx, job, clk.Now().Add(24*time.Hour))
+	asked, err := out.NotifyAt(ctx, job, clk.Now().Add(24*time.Hour))
 	if err != nil {
 		panic(err)
 	}

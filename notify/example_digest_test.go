@@ -36,7 +36,7 @@ func ExampleDigest() {
 			EventData:  json.RawMessage(`{"By":"` + by + `","Document":"the budget"}`),
 			Recipients: []notify.Recipient{{Ref: "17", Channel: "email:print", Address: "sam@example.com"}},
 		}
-		_, err := out.Notify(ctx, last, time.Time{})
+		_, err := out.Notify(ctx, last)
 		orPanic(err)
 	}
 	poller := belfry.NewPoller(store, nil, out)

@@ -42,7 +42,7 @@ func confirm(ctx context.Context, out *notify.Notifier, booking string, c custom
 		PartitionKey: booking, RowKey: row, EntityType: "booking", Entity: booking, EventData: data,
 		Recipients: []notify.Recipient{{Ref: c.ID, Channel: "email:sendgrid", Address: c.Email, Name: c.Name}},
 	}
-	_, err = out.Notify(ctx, job, time.Time{}) // at once
+	_, err = out.Notify(ctx, job) // at once
 	return err
 }
 
@@ -126,7 +126,7 @@ func TestWhatTheShadowHasIsNotSentAgain(t *testing.T) {
 			Type: "booking-confirmed", PartitionKey: booking, RowKey: "made " + booking, EventData: json.RawMessage(booking),
 			Recipients: []notify.Recipient{{Ref: "17", Channel: channel, Address: "sam@example.com"}},
 		}
-		if _, err := out.Notify(ctx, job, time.Time{}); err != nil {
+		if _, err := out.Notify(ctx, job); err != nil {
 			t.Fatal(err)
 		}
 		if err := belfry.NewPoller(store, nil, out).Drain(ctx); err != nil {
@@ -185,7 +185,7 @@ func ExampleChannelSource() {
 			Scope: scope, Type: "incident", PartitionKey: "3", RowKey: "submitted",
 			BusinessUnit: "north", EventData: json.RawMessage("3"),
 		}
-		_, err := out.Notify(ctx, job, time.Time{})
+		_, err := out.Notify(ctx, job)
 		orPanic(err)
 	}
 	orPanic(belfry.NewPoller(store, nil, out).Drain(ctx))

@@ -29,7 +29,7 @@ func ExampleMail() {
 	})})
 	job := notify.Job{Type: "booking", PartitionKey: "7", RowKey: "made", EntityType: "booking", Entity: "7",
 		Recipients: []notify.Recipient{{Ref: "17", Channel: "email:print", Address: "sam@example.com"}}}
-	_, err := out.Notify(ctx, job, time.Time{})
+	_, err := out.Notify(ctx, job)
 	orPanic(err)
 	orPanic(belfry.NewPoller(store, nil, out).Drain(ctx))
 	// Output: sam@example.com Ann <ann@school.example> [archive@school.example] [booking-7@school.example] map[X-Booking:7]
@@ -76,7 +76,7 @@ func ExampleType_escalateAfter() {
 		{Ref: "ann", Name: "Ann", Inbox: "user:ann", Channel: "email:print", Address: "ann@example.com"},
 		{Ref: "sam", Name: "Sam", Inbox: "user:sam", Channel: "email:print", Address: "sam@example.com"},
 	}}
-	_, err := out.Notify(ctx, job, time.Time{})
+	_, err := out.Notify(ctx, job)
 	orPanic(err)
 	poller := belfry.NewPoller(store, nil, out)
 	orPanic(poller.Drain(ctx))

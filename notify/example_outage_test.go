@@ -25,7 +25,7 @@ func ExampleSupport_Outages() {
 	_, err := out.Notify(ctx, notify.Job{
 		Type: "welcome", PartitionKey: "customer", RowKey: "17",
 		Recipients: []notify.Recipient{{Ref: "17", Channel: "email:sendgrid", Address: "sam@example.com"}},
-	}, time.Time{})
+	})
 	fmt.Println(err, poller.Drain(ctx))
 	outages, err := out.Support().Outages(ctx, "")
 	for _, o := range outages {
@@ -57,7 +57,7 @@ func ExampleType_validity() {
 		}
 	}
 	for _, job := range []notify.Job{code("sam", time.Time{}), code("kim", morning.Add(time.Minute))} {
-		if _, err := out.Notify(ctx, job, time.Time{}); err != nil {
+		if _, err := out.Notify(ctx, job); err != nil {
 			panic(err)
 		}
 	}

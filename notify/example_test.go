@@ -46,7 +46,7 @@ func ExampleNotifier() {
 		Recipients: []notify.Recipient{{Ref: "17", Channel: "email:print", Address: "sam@example.com"}},
 	}
 	for range 2 {
-		ensured, err := out.Notify(ctx, job, time.Time{})
+		ensured, err := out.Notify(ctx, job)
 		if err != nil {
 			panic(err)
 		}
@@ -90,7 +90,7 @@ func ExampleFailover() {
 		job, err := out.Notify(ctx, notify.Job{
 			Type: "welcome", PartitionKey: who, RowKey: keys.AutomationRowKey("welcome " + who),
 			Recipients: []notify.Recipient{{Ref: who, Channel: "email:sendgrid", Address: who + "@example.com"}},
-		}, time.Time{})
+		})
 		orPanic(err)
 		orPanic(belfry.NewPoller(store, nil, out).Drain(ctx))
 		messages, _, err := out.Support().Messages(ctx, "", job.RowKey, storage.Page{})
@@ -149,7 +149,7 @@ func ExampleSupport_Resolve() {
 		EventData:  json.RawMessage(`{"Number":"2026-114"}`),
 		Recipients: []notify.Recipient{{Ref: "17", Channel: "email:test", Address: "sam@example.com"}},
 	}
-	if _, err := out.Notify(ctx, job, clk.Now()); err != nil {
+	if _, err := out.NotifyAt(ctx, job, clk.Now()); err != nil {
 		panic(err)
 	}
 	if err := belfry.NewPoller(store, nil, out).Drain(ctx); err != nil {
@@ -191,7 +191,7 @@ func ExampleAttach() {
 		Type: "grades", PartitionKey: "class-3b", RowKey: "2026-1",
 		Recipients: []notify.Recipient{{Ref: "17", Channel: "email:print", Address: "sam@example.com", Name: "Sam"}},
 	}
-	if _, err := out.Notify(ctx, job, time.Time{}); err != nil {
+	if _, err := out.Notify(ctx, job); err != nil {
 		panic(err)
 	}
 	fmt.Println(belfry.NewPoller(store, nil, out).Drain(ctx))

@@ -76,10 +76,11 @@ type Attempt struct {
 	Lane                        int16
 	// Group, Mandatory, Requested and Urgent are those of the [Type], as it was registered
 	// where the message was made or is here. Whatever is in the urgent lane is Urgent.
-	Group                        string
-	Mandatory, Requested, Urgent bool
-	Now                          time.Time
-	DryRun                       bool
+	// OptIn is that of the group.
+	Group                               string
+	OptIn, Mandatory, Requested, Urgent bool
+	Now                                 time.Time
+	DryRun                              bool
 }
 
 // Recipient tells people apart over all methods, as far as the host does. It fits
@@ -247,11 +248,12 @@ func (r *redirects) set(m *messageRow, address string) {
 
 func (n sender) attempt(m *messageRow) Attempt {
 	t := n.registry.lookup(m.NotificationType)
+	group := cmp.Or(m.ConsentGroup, t.Group)
 	return Attempt{
 		Scope: m.Scope, MessageID: m.MessageID, Number: m.Calls + 1,
 		NotificationType: m.NotificationType, BusinessUnit: m.BusinessUnit, Channel: m.inUse(), Method: m.Method,
 		RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, Address: m.Address, Zone: m.Zone,
-		Lane: m.Lane, Group: cmp.Or(m.ConsentGroup, t.Group), Mandatory: m.Mandatory || t.Mandatory, Requested: m.Requested || t.Requested,
+		Lane: m.Lane, Group: group, OptIn: m.OptIn || n.optIn(group), Mandatory: m.Mandatory || t.Mandatory, Requested: m.Requested || t.Requested,
 		Urgent: t.Urgent || m.Lane == storage.LaneUrgent, Now: driver.Now(n.store),
 	}
 }

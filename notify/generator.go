@@ -353,7 +353,7 @@ func (n generator) outgoing(j *jobRow, hashKey string, d delivery) (*messageRow,
 		RecipientRef: d.Recipient.Ref, RecipientHash: d.Hash, HashKey: hashKey,
 		RecipientName: d.Recipient.Name, Address: d.Recipient.Address, Zone: d.Recipient.Zone,
 		Content: d.Content, InputHash: j.InputHash, ByJob: true,
-		InDoubt: t.InDoubt, ConsentGroup: t.Group, Mandatory: t.Mandatory, Requested: t.Requested, CreatedOn: driver.Now(n.store),
+		InDoubt: t.InDoubt, ConsentGroup: t.Group, OptIn: n.optIn(t.Group), Mandatory: t.Mandatory, Requested: t.Requested, CreatedOn: driver.Now(n.store),
 	}
 	m.ValidUntil = t.validUntil(j.ValidUntil, m.CreatedOn, m.Lane)
 	status := StatusCreated

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -21,7 +22,7 @@ const MaxEventData = 4 << 10
 
 // Job is a NotificationJob: one occasion to notify somebody, in the history of
 // the entity that it is about. A caller of EnsureNotificationJob fills in the
-// fields down to ValidUntil, of which Type, PartitionKey and RowKey are required;
+// fields down to ValidUntil, of which Type and RowKey are required;
 // the others are the answer of a list and ignored. All that a caller fills in is
 // written once.
 //
@@ -32,13 +33,15 @@ type Job struct {
 	Type string
 	// Lane orders it among other work; zero leaves it to the type.
 	Lane int16
-	// PartitionKey is the entity where a person opens the history, RowKey the
-	// job in it: keys.AutomationRowKey, keys.JobRow or a
-	// keys.NotificationEvent. Both are kept as they are. A RowKey is
+	// RowKey says what makes it the same job: keys.AutomationRowKey, keys.JobRow, a
+	// keys.NotificationEvent, or a text of the host's. It is
 	// unique in its scope and not only in its partition, since messages are under it
 	// alone: two jobs with the same one and the same recipient are a conflict.
+	RowKey string
+	// PartitionKey is the entity where a person opens the history. Empty: the
+	// Entity, or the RowKey if there is none. It is part of the key: every repeat says
+	// the same.
 	PartitionKey string
-	RowKey       string
 	BusinessUnit string
 	// EntityType and Entity name the primary entity.
 	EntityType string
@@ -85,7 +88,9 @@ type Job struct {
 }
 
 // Coordinates are where the job is found.
-func (j *Job) Coordinates() Coordinates { return Coordinates{j.PartitionKey, j.RowKey} }
+func (j *Job) Coordinates() Coordinates {
+	return Coordinates{cmp.Or(j.PartitionKey, j.Entity, j.RowKey), j.RowKey}
+}
 
 // jobRow has the columns of a [Job].
 type jobRow struct {
@@ -118,9 +123,10 @@ var jobs = driver.Define[jobRow]("notification_job").Grows(driver.WithWork).
 
 // row has what a caller chooses.
 func (j *Job) row() jobRow {
+	at := j.Coordinates()
 	return jobRow{
 		tried:        tried[ofJobs]{Record: storage.Record{Scope: j.Scope, Kind: j.Type, Lane: j.Lane}},
-		PartitionKey: j.PartitionKey, RowKey: j.RowKey, BusinessUnit: j.BusinessUnit,
+		PartitionKey: at.PartitionKey, RowKey: at.RowKey, BusinessUnit: j.BusinessUnit,
 		EntityType: j.EntityType, Entity: j.Entity, EventData: j.EventData, Recipients: j.Recipients,
 		InputHash: j.InputHash, SourceKey: j.SourceKey, SourceOn: j.SourceOn, ValidUntil: j.ValidUntil,
 	}

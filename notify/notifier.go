@@ -277,18 +277,31 @@ func (n *Notifier) Passes() []work.Pass {
 	}, work.PassesOf(n.options.Catalogue)...)
 }
 
-// Notify makes sure of a job and of its schedule, in one transaction: that of a bound
+// Notify makes sure of a job that goes out at once. It is what a handler calls; see
+// [Notifier.NotifyAt].
+func (n *Notifier) Notify(ctx context.Context, job Job) (Ensured, error) {
+	return n.NotifyAt(ctx, job, time.Time{})
+}
+
+// NotifyAt makes sure of a job and of its schedule, in one transaction: that of a bound
 // copy (see WithTx), else one of its own. on is when the job is looked at; zero means
-// at once. It is what a handler calls; a job without a schedule is never looked at.
+// at once. A job without a schedule is never looked at.
 //
 // The answer is the job's. As with the Ensure methods a repeat changes nothing, the
 // first moment included, and a *[ConflictError] says that the job or its schedule
 // stands for something else; a job that does is not scheduled.
-func (n *Notifier) Notify(ctx context.Context, job Job, on time.Time) (Ensured, error) {
+func (n *Notifier) NotifyAt(ctx context.Context, job Job, on time.Time) (Ensured, error) {
+	return n.begun(ctx, ScheduleFor(job, on), func(tx storage.Tx) ([]Ensured, error) {
+		return n.EnsureNotificationJob(ctx, tx, job)
+	})
+}
+
+// begun makes sure of one artifact and of its schedule, in one transaction.
+func (n *core) begun(ctx context.Context, plan Schedule, artifact func(storage.Tx) ([]Ensured, error)) (Ensured, error) {
 	var out Ensured
 	var conflict error
 	err := n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
-		out, conflict, err = n.notifyIn(ctx, tx, job, on)
+		out, conflict, err = n.begunIn(ctx, tx, plan, artifact)
 		return err
 	})
 	if err != nil {
@@ -297,14 +310,14 @@ func (n *Notifier) Notify(ctx context.Context, job Job, on time.Time) (Ensured, 
 	return out, conflict
 }
 
-// notifyIn keeps conflicts apart from errors, since they are recorded in tx.
-func (n *Notifier) notifyIn(ctx context.Context, tx storage.Tx, job Job, on time.Time) (out Ensured, conflict, err error) {
-	made, err := n.EnsureNotificationJob(ctx, tx, job)
+// begunIn keeps conflicts apart from errors, since they are recorded in tx.
+func (n *core) begunIn(ctx context.Context, tx storage.Tx, plan Schedule, artifact func(storage.Tx) ([]Ensured, error)) (out Ensured, conflict, err error) {
+	made, err := artifact(tx)
 	if len(made) == 1 {
 		out = made[0]
 	}
 	if err == nil {
-		_, err = n.EnsureNotificationScheduler(ctx, tx, ScheduleFor(job, on))
+		_, err = ensure(ctx, n, tx, scheduleKind, []Schedule{plan}, (*Schedule).row)
 	}
 	var c *ConflictError
 	if errors.As(err, &c) {

@@ -18,7 +18,7 @@ func TestOneCallAsksForAMessage(t *testing.T) {
 		job := visit("7", person("sam"))
 		on := h.clk.Now().Add(time.Hour)
 		for i, outcome := range []storage.Outcome{storage.Created, storage.Unchanged} {
-			got, err := h.Notify(t.Context(), job, on.Add(time.Duration(i)*time.Hour))
+			got, err := h.NotifyAt(t.Context(), job, on.Add(time.Duration(i)*time.Hour))
 			if err != nil || got.Outcome != outcome || got.Coordinates != job.Coordinates() {
 				t.Fatal(got, err)
 			}
@@ -31,10 +31,29 @@ func TestOneCallAsksForAMessage(t *testing.T) {
 	})
 }
 
+// Its partition is the entity, or else the job itself; a repeat finds it.
+func TestAJobNeedsARowKeyAlone(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		bare := notify.Job{Scope: "tenant", Type: "visit", RowKey: "receipt:7", EventData: visit("7").EventData, Recipients: []notify.Recipient{person("sam")}}
+		about := bare
+		about.RowKey, about.EntityType, about.Entity = "receipt:8", "order", "8"
+		for _, outcome := range []storage.Outcome{storage.Created, storage.Unchanged} {
+			for job, partition := range map[*notify.Job]string{&bare: "receipt:7", &about: "8"} {
+				got, err := h.Notify(t.Context(), *job)
+				if err != nil || got.Outcome != outcome || got.PartitionKey != partition || got.RowKey != job.RowKey {
+					t.Error(got, err)
+				}
+			}
+			h.drain()
+		}
+		h.same("sent", 2, len(h.sent()))
+	})
+}
+
 func TestOneCallBelongsToTheHostsTransaction(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		err := h.store.InTx(t.Context(), func(tx storage.Tx) error {
-			if _, err := h.WithTx(tx).Notify(t.Context(), visit("7", person("sam")), time.Time{}); err != nil {
+			if _, err := h.WithTx(tx).Notify(t.Context(), visit("7", person("sam"))); err != nil {
 				return err
 			}
 			return errLost
@@ -55,20 +74,20 @@ func TestI3_AConflictAsksForNoSecondMessage(t *testing.T) {
 		other := visit("7", person("kim"))
 		other.BusinessUnit = "south"
 		var conflict *notify.ConflictError
-		got, err := h.Notify(t.Context(), other, time.Time{})
+		got, err := h.Notify(t.Context(), other)
 		if !errors.As(err, &conflict) || conflict.Field != "BusinessUnit" || got.Outcome != storage.Conflict {
 			t.Fatal(got, err)
 		}
 		h.drain()
 		h.same("schedules, messages, conflicts", [3]int{0, 0, 1}, [3]int{len(all(h, notify.Schedules)), len(all(h, notify.Messages)), len(all(h, notify.Conflicts))})
-		if _, err := h.Notify(t.Context(), visit("7", person("sam")), time.Time{}); err != nil {
+		if _, err := h.Notify(t.Context(), visit("7", person("sam"))); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()
 		h.status(notify.StatusSentToProvider)
 		bad := visit("8")
 		bad.Type = ""
-		if _, err := h.Notify(t.Context(), bad, time.Time{}); !errors.Is(err, notify.ErrNoType) {
+		if _, err := h.Notify(t.Context(), bad); !errors.Is(err, notify.ErrNoType) {
 			t.Error(err)
 		}
 	})

@@ -115,6 +115,7 @@ type messageRow struct {
 	InputHash        string    `db:"input_hash,fixed,plain"`
 	InDoubt          InDoubt   `db:"in_doubt,fixed,plain"`
 	ConsentGroup     string    `db:"consent_group,fixed,plain"`
+	OptIn            bool      `db:"opt_in,fixed,null"`
 	Mandatory        bool      `db:"mandatory,fixed"`
 	Requested        bool      `db:"requested,fixed"`
 	ByJob            bool      `db:"by_job,fixed,null"` // the generator made it, not the host
@@ -351,6 +352,7 @@ func fillOutgoing(n *core, now time.Time, m *messageRow) (err error) {
 	m.CreatedOn = now
 	t := n.registry.lookup(m.NotificationType)
 	m.InDoubt, m.ConsentGroup = cmp.Or(m.InDoubt, t.InDoubt), cmp.Or(m.ConsentGroup, t.Group)
+	m.OptIn = n.optIn(m.ConsentGroup)
 	m.Requested = m.Requested || t.Requested
 	m.Mandatory = m.Mandatory || m.Requested || t.Mandatory
 	m.Lane = n.registry.lane(m.NotificationType, m.Lane)

@@ -95,7 +95,7 @@ func TestAnAddressIsOneRecipientInAnySpelling(t *testing.T) {
 			both = append(both, notify.Recipient{Channel: mails.Key(), Address: address})
 		}
 		job := notify.Job{Type: "news", PartitionKey: "course", RowKey: "7", Recipients: both}
-		if _, err := out.Notify(ctx, job, time.Time{}); err != nil {
+		if _, err := out.Notify(ctx, job); err != nil {
 			t.Fatal(err)
 		}
 		if err := belfry.NewPoller(store, nil, out).Drain(ctx); err != nil {

@@ -20,7 +20,8 @@ import (
 // Preference says whether a recipient wants messages of a type, or of a group of types,
 // by a method. The most particular one that there is decides: type and method, the type
 // by any method, group and method, the group by any method, the method for all types,
-// everything. Without one messages are wanted. Mandatory types pass all of them.
+// everything. Without one messages are wanted, but for those of a [Group] with OptIn.
+// Mandatory types pass all of them.
 type Preference struct {
 	Scope        Scope
 	RecipientRef string // the host's id; required
@@ -175,8 +176,11 @@ func (g preferenceGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error)
 		return err
 	})
 	for i := range a {
-		if optedOut(known, asked[i]) { // nothing is known of what was not asked about
-			out[i] = Skip(ReasonOptedOut)
+		if a[i].Mandatory {
+			continue
+		}
+		if reason := refused(known, asked[i], a[i].OptIn); reason != "" {
+			out[i] = Skip(reason)
 		}
 	}
 	return out, err
@@ -218,13 +222,22 @@ func (n Contacts) namesOf(a *Attempt) []string {
 	return names
 }
 
-func optedOut(known map[driver.Place]*preferenceRow, asked []driver.Place) bool {
+// refused is why the preferences that were asked for, the most particular first, let
+// nothing through; empty: they do. What has to be asked for is not asked for by "all".
+func refused(known map[driver.Place]*preferenceRow, asked []driver.Place, optIn bool) string {
 	for _, at := range asked {
-		if p := known[at]; p != nil {
-			return p.OptedOut
+		switch p := known[at]; {
+		case p == nil:
+		case p.OptedOut:
+			return ReasonOptedOut
+		case !optIn || p.NotificationType != "" || p.ConsentGroup != "":
+			return ""
 		}
 	}
-	return false
+	if optIn {
+		return ReasonNoConsent
+	}
+	return ""
 }
 
 // UnsubscribeOptions have messages carry a link by which their recipient can

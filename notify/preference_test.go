@@ -5,8 +5,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
@@ -81,6 +83,75 @@ func TestStrangeNamesHaveKeysToo(t *testing.T) {
 		a, b := attemptOf("id", long, h.clk.Now()), attemptOf("id", "sam", h.clk.Now())
 		a.NotificationType = "a\x1fb"
 		h.same("answers", []string{"Skip " + notify.ReasonOptedOut, ""}, h.answersOf(h.PreferenceGate(), a, b))
+	})
+}
+
+// offers is a group that has to be asked for.
+func offers(storage.Store) *notify.Options {
+	return &notify.Options{Groups: []notify.Group{{Name: "offers", OptIn: true}, {Name: "news"}}}
+}
+
+func offer(id, recipient string) notify.OutgoingMessage {
+	return letter(id, recipient, func(m *notify.OutgoingMessage) { m.Group = "offers" })
+}
+
+// Silence is no consent, nor is a wish for everything; one click takes it back.
+func TestWhatHasToBeAskedForGoesToWhoHasAsked(t *testing.T) {
+	gated(t, offers, func(t *testing.T, h *host) {
+		h.prefers(
+			notify.Preference{Scope: "tenant", RecipientRef: "asked", Group: "offers", Method: "email"},
+			notify.Preference{Scope: "tenant", RecipientRef: "asked for the type", Type: "visit"},
+			notify.Preference{Scope: "tenant", RecipientRef: "wants everything"},
+			notify.Preference{Scope: "tenant", RecipientRef: "asked by text message", Group: "offers", Method: "sms"},
+			notify.Preference{Scope: "tenant", RecipientRef: "has left", Group: "offers", Method: "email"},
+			notify.Preference{Scope: "tenant", RecipientRef: "wants nothing", OptedOut: true},
+			notify.Preference{Scope: "another", RecipientRef: "silent", Group: "offers"},
+		)
+		h.prefers(notify.Preference{Scope: "tenant", RecipientRef: "has left", Group: "offers", Method: "email", OptedOut: true})
+		about := func(who string) notify.Attempt {
+			a := attemptOf("id", who, h.clk.Now())
+			a.NotificationType, a.Group, a.OptIn = "visit", "offers", true
+			return a
+		}
+		mandatory, news := about("silent"), about("silent")
+		mandatory.Mandatory = true
+		news.Group, news.OptIn = "news", false
+		const not, left = "Skip " + notify.ReasonNoConsent, "Skip " + notify.ReasonOptedOut
+		gates := h.AskedGates()
+		preferences := gates[slices.IndexFunc(gates, func(g notify.Gate) bool { return notify.GateName(g) == "preferences" })]
+		h.same("answers", []string{"", "", not, not, left, left, not, "", ""}, h.answersOf(preferences,
+			about("asked"), about("asked for the type"), about("wants everything"), about("asked by text message"),
+			about("has left"), about("wants nothing"), about("silent"), mandatory, news))
+	})
+}
+
+// Whoever sends it, with the groups or without.
+func TestAMessageKeepsThatItHasToBeAskedFor(t *testing.T) {
+	gated(t, offers, func(t *testing.T, h *host) {
+		h.prefers(notify.Preference{Scope: "tenant", RecipientRef: "kim", Group: "offers"})
+		h.ensure(offer("a", "sam"), offer("b", "kim"))
+		h.Register(notify.Type{Name: "offer", Group: "offers", Renderer: visitTemplate})
+		job := visit("7", person("sam"), person("kim"))
+		job.Scope, job.Type = "tenant", "offer"
+		if _, err := h.Notify(t.Context(), job); err != nil {
+			t.Fatal(err)
+		}
+		channels := notify.Extent{Everywhere: true, Channel: channelKey}
+		if err := h.Support().Pause(t.Context(), channels, time.Time{}, support); err != nil {
+			t.Fatal(err)
+		}
+		h.drain() // the messages are made, and not sent
+		h.same("sent", 0, len(h.sent()))
+		if err := h.Support().Resume(t.Context(), channels, support); err != nil {
+			t.Fatal(err)
+		}
+		knowsNone := &host{Notifier: notify.New(h.store, &notify.Options{Logger: quiet}, h.provider), store: h.store, t: t, clk: h.clk, provider: h.provider}
+		knowsNone.drain()
+		got := map[string]int{}
+		for _, m := range all(h, notify.Messages) {
+			got[m.RecipientRef+" "+m.Status+" "+m.ReasonCode]++
+		}
+		h.same("messages", map[string]int{"sam Skipped NoConsent": 2, "kim SentToProvider ": 2}, got)
 	})
 }
 

@@ -114,6 +114,9 @@ const (
 	// ReasonOptedOut: the recipient does not want this type or method. No action
 	// needed.
 	ReasonOptedOut = "OptedOut"
+	// ReasonNoConsent: the type's group has to be asked for (OptIn), and the recipient
+	// has not. No action needed; Contacts.SetPreferences notes that somebody has.
+	ReasonNoConsent = "NoConsent"
 	// ReasonRead: the recipient has read or archived the message in the inbox, so it is not
 	// sent by another way. No action needed.
 	ReasonRead = "Read"

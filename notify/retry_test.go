@@ -238,7 +238,7 @@ func TestBadInputIsRefusedWithWhatAndWhere(t *testing.T) {
 		_, errGUID := h.EnsureMessagingJob(ctx, nil, notify.MessagingJob{})
 		for want, err := range map[string]error{
 			"Type is empty":              job(func(j *notify.Job) { j.Type = "" }),
-			"part 1: is empty":           job(func(j *notify.Job) { j.PartitionKey = "" }),
+			"part 2: is empty":           job(func(j *notify.Job) { j.RowKey = "" }),
 			"EventData: unexpected end":  job(func(j *notify.Job) { j.EventData = []byte("{") }),
 			"EventData has":              job(func(j *notify.Job) { j.EventData = []byte(`"` + strings.Repeat("x", notify.MaxEventData) + `"`) }),
 			"recipient 1: the inbox":     job(func(j *notify.Job) { j.Recipients[0].Inbox = "sam" }),
@@ -288,7 +288,7 @@ func TestWhatIsCancelledInTimeIsNotSent(t *testing.T) {
 		ctx, later := t.Context(), h.clk.Now().Add(time.Hour)
 		byJob, bySchedule := visit("7", person("sam")), visit("8", person("kim"))
 		for _, j := range []notify.Job{byJob, bySchedule} {
-			if _, err := h.Notify(ctx, j, later); err != nil {
+			if _, err := h.NotifyAt(ctx, j, later); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -315,7 +315,7 @@ func TestWhatIsCancelledInTimeIsNotSent(t *testing.T) {
 			h.clk.Add(2 * time.Hour)
 			h.drain()
 			h.ensure(letter("a", "lee", func(m *notify.OutgoingMessage) { m.ScheduledOn = later }))
-			if _, err := h.Notify(ctx, byJob, later); err != nil {
+			if _, err := h.NotifyAt(ctx, byJob, later); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -93,9 +93,10 @@ func (s *scheduleRow) view() Schedule {
 //
 //spec:n-006
 func ScheduleFor(j Job, on time.Time) Schedule {
+	at := j.Coordinates()
 	return Schedule{
 		Scope: j.Scope, Type: j.Type, Lane: j.Lane,
-		ArtifactType: ArtifactNotificationJob, ArtifactPartitionKey: j.PartitionKey, ArtifactRowKey: j.RowKey,
+		ArtifactType: ArtifactNotificationJob, ArtifactPartitionKey: at.PartitionKey, ArtifactRowKey: at.RowKey,
 		BusinessUnit: j.BusinessUnit, InputHash: j.InputHash, ScheduledOn: on,
 	}
 }

@@ -144,6 +144,7 @@ var words = map[string]string{
 	"notify Paused":                "somebody has paused it",
 	"notify Suppressed":            "the address bounced, complained, unsubscribed or was suppressed",
 	"notify OptedOut":              "the recipient has opted out of it",
+	"notify NoConsent":             "the recipient has not asked for it",
 	"notify/gate FrequencyCap":     "the recipient had got as many as a cap allows",
 	"notify/gate QuietHours":       "it was quiet hours where the recipient lives",
 	"notify/gate RateLimit":        "the rate of its channel was used up",

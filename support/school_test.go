@@ -161,7 +161,7 @@ func (s *school) tell(person, address string) {
 	_, err := s.out.Notify(s.Context(), notify.Job{
 		Scope: tenant, Type: "news", PartitionKey: "news-" + person, RowKey: "news-" + person + "-" + s.clk.Now().Format("20060102150405"), EventData: json.RawMessage(`{}`),
 		Recipients: []notify.Recipient{{Ref: person, Name: "Ms " + person, Channel: "email:school", Address: address, Inbox: "user:" + person}},
-	}, time.Time{})
+	})
 	s.must(err)
 }
 

@@ -136,7 +136,7 @@ func (s *school) writing(m notify.OutgoingMessage) string {
 	s.Helper()
 	if !strings.Contains(m.Address, "@") { // a job says so of its own recipients
 		_, err := s.out.Notify(s.Context(), notify.Job{Scope: tenant, Type: "news", PartitionKey: "bad", RowKey: "bad-" + m.RecipientRef, EventData: json.RawMessage(`{}`),
-			Recipients: []notify.Recipient{{Ref: m.RecipientRef, Channel: "email:school", Address: m.Address}}}, time.Time{})
+			Recipients: []notify.Recipient{{Ref: m.RecipientRef, Channel: "email:school", Address: m.Address}}})
 		s.must(err)
 		return ""
 	}

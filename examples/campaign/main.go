@@ -20,7 +20,6 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
-	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -69,7 +68,7 @@ func file(n int) io.Reader {
 
 // plan puts the members into a payload, and ensures the campaign and its schedule.
 // To say it again changes nothing.
-func plan(ctx context.Context, store storage.Store, out *notify.Notifier, n int) (notify.MessagingJob, notify.Payload) {
+func plan(ctx context.Context, out *notify.Notifier, n int) (notify.MessagingJob, notify.Payload) {
 	members := notify.AudienceCSV(file(n), notify.CSVColumns{Ref: "id", Address: "email", Name: "name"})
 	payload, err := out.Campaigns().PutAudience(ctx, members, &notify.PayloadOptions{
 		EventData: json.RawMessage(`{"Season":"Spring"}`), Channel: "email:count", Locale: "en",
@@ -79,13 +78,8 @@ func plan(ctx context.Context, store storage.Store, out *notify.Notifier, n int)
 		Type: "voucher", GUID: "spring-2026", BusinessUnit: "club",
 		Blob: payload.Blob, AudienceSize: payload.Recipients,
 	}
-	check(store.InTx(ctx, func(tx storage.Tx) error {
-		if _, err := out.EnsureMessagingJob(ctx, tx, job); err != nil {
-			return err
-		}
-		_, err := out.EnsureNotificationScheduler(ctx, tx, notify.ScheduleForCampaign(job, time.Time{}))
-		return err
-	}))
+	_, err = out.Campaigns().Start(ctx, job, time.Time{})
+	check(err)
 	return job, payload
 }
 
@@ -103,7 +97,7 @@ func main() {
 	out.Register(notify.Type{Name: "alarm", Urgent: true, Renderer: notify.Template{Subject: "Fire in the {{.Room}}"}})
 	poller := belfry.NewPoller(store, nil, out)
 
-	job, payload := plan(ctx, store, out, *n)
+	job, payload := plan(ctx, out, *n)
 	fmt.Printf("%d members, %d of them without an address, the first in line %d\n", payload.Recipients, payload.SkippedCount, payload.Skipped[0].Line)
 	forecast, err := out.Campaigns().DryRun(ctx, job, 1)
 	check(err)
@@ -117,7 +111,7 @@ func main() {
 	_, err = out.Notify(ctx, notify.Job{
 		Type: "alarm", PartitionKey: "sauna", RowKey: "fire-1", EventData: json.RawMessage(`{"Room":"sauna"}`),
 		Recipients: []notify.Recipient{{Ref: "warden", Channel: "email:count", Address: "warden@club.example"}},
-	}, time.Time{})
+	})
 	check(err)
 	_, err = poller.PollOnce(ctx, 100)
 	check(err)
@@ -131,7 +125,7 @@ func main() {
 		all, doubled := mails.mails()
 		fmt.Printf("%s: %d made, %d skipped, %d repeated; %d mails with the alarm, %d doubled\n",
 			p.Status, p.Generated, p.Skipped, p.Repeated, all, doubled)
-		plan(ctx, store, out, *n)
+		plan(ctx, out, *n)
 	}
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"database/sql"
-	"time"
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel/sendgrid"
@@ -29,9 +28,9 @@ func (a *app) takeOrder(ctx context.Context, id, email string) error {
 			return err
 		}
 		_, err := a.out.WithTx(bound).Notify(ctx, notify.Job{
-			Type: "receipt", PartitionKey: "order:" + id, RowKey: "receipt:" + id,
+			Type: "receipt", RowKey: "receipt:" + id,
 			Recipients: []notify.Recipient{{Ref: email, Channel: "email:sendgrid", Address: email}},
-		}, time.Time{})
+		})
 		return err
 	})
 }

@@ -10,9 +10,9 @@ import (
 // enqueue is what was client.Enqueue with a TaskID: the row key says what makes it the
 // same, for good and not for as long as a lock holds.
 func (a *app) enqueue(ctx context.Context, id, person, email string, on time.Time) error {
-	_, err := a.out.Notify(ctx, notify.Job{
-		Type: "receipt", PartitionKey: "order:" + id, RowKey: "receipt:" + id,
+	_, err := a.out.NotifyAt(ctx, notify.Job{
+		Type: "receipt", RowKey: "receipt:" + id,
 		Recipients: []notify.Recipient{{Ref: person, Channel: "email:sendgrid", Address: email}},
-	}, on) // the zero time is now
+	}, on)
 	return err
 }

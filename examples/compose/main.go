@@ -124,9 +124,9 @@ func (p *program) ask(ctx context.Context, every *time.Ticker) error {
 func (p *program) want(ctx context.Context, now time.Time) error {
 	second := now.UTC().Format(time.RFC3339)
 	_, err := p.out.Notify(ctx, notify.Job{
-		Type: "tick", PartitionKey: "ticks", RowKey: "tick:" + second,
+		Type: "tick", RowKey: "tick:" + second,
 		Recipients: []notify.Recipient{{Ref: "sam", Name: second, Channel: mailKey, Address: "sam@example.com"}},
-	}, time.Time{})
+	})
 	return err
 }
 

@@ -18,7 +18,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/notify"
@@ -94,7 +93,7 @@ func main() {
 	for _, name := range []string{"the tower", "the storm", "nowhere"} {
 		job.Recipients = append(job.Recipients, notify.Recipient{Ref: name, Channel: "pigeon:loft", Address: name})
 	}
-	_, err := out.Notify(ctx, job, time.Time{})
+	_, err := out.Notify(ctx, job)
 	check(err)
 	check(belfry.NewPoller(store, nil, out).Drain(ctx))
 	for _, m := range show(ctx, out)[1:] { // the loft never took the first, and calls back about the others

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"database/sql"
-	"time"
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -16,9 +15,9 @@ func (a *app) order(ctx context.Context, id, person, address string) error {
 			return err
 		}
 		_, err := a.out.WithTx(bound).Notify(ctx, notify.Job{
-			Type: "receipt", PartitionKey: "order:" + id, RowKey: "receipt:" + id,
+			Type: "receipt", RowKey: "receipt:" + id,
 			Recipients: []notify.Recipient{{Ref: person, Channel: "email:print", Address: address}},
-		}, time.Time{})
+		})
 		return err
 	})
 }

@@ -134,7 +134,7 @@ func (s *school) ask(ctx context.Context, now time.Time) error {
 	for _, who := range []string{"ada", "cem", "dia", "eve", "fay"} {
 		job.Recipients = append(job.Recipients, recipient(who))
 	}
-	if _, err := s.out.Notify(ctx, job, time.Time{}); err != nil {
+	if _, err := s.out.Notify(ctx, job); err != nil {
 		return err
 	}
 	if _, err := s.surveys.Publish(ctx, survey.Version{SurveyID: 7, Name: "Lesson", Definition: json.RawMessage(visit)}); err != nil {

@@ -162,7 +162,7 @@ func (l *load) flow(ctx context.Context) error {
 	for i := 0; ctx.Err() == nil; i++ {
 		name := fmt.Sprint("load-", i)
 		brief, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-		_, err := l.out.Notify(brief, job("acme", newsType, wellKey, name, name), time.Time{})
+		_, err := l.out.Notify(brief, job("acme", newsType, wellKey, name, name))
 		cancel()
 		switch {
 		case err == nil:

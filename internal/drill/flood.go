@@ -33,7 +33,7 @@ func flood(ctx context.Context, g *ground) (figures []figure, err error) {
 		var waits []time.Duration
 		if err == nil {
 			waits, err = sent.waits(ctx, g.samples, func(name string) error {
-				_, err := out.Notify(ctx, job("other", newsType, wellKey, name, name), time.Time{})
+				_, err := out.Notify(ctx, job("other", newsType, wellKey, name, name))
 				return err
 			})
 		}

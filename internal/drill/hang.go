@@ -131,7 +131,7 @@ func hang(ctx context.Context, g *ground) ([]figure, error) {
 		b.waste = func(ctx context.Context, n int) error { return g.backlog(ctx, s, n, "acme", badKey) }
 		b.work = func(ctx context.Context, n int) error { return g.backlog(ctx, s, n, "other", wellKey) }
 		b.say = func(ctx context.Context, name string) error {
-			_, err := out.Notify(ctx, job("third", codeType, wellKey, name, name), time.Time{})
+			_, err := out.Notify(ctx, job("third", codeType, wellKey, name, name))
 			return err
 		}
 		return b

@@ -129,7 +129,7 @@ func (r *refusal) say(ctx context.Context, minute int) error {
 		kind, r.validity[name] = "brief", r.clk.Now().Add(10*time.Minute)
 	}
 	r.wanted++
-	_, err := r.out.Notify(ctx, job("acme", kind, wellKey, name, name), time.Time{})
+	_, err := r.out.Notify(ctx, job("acme", kind, wellKey, name, name))
 	return err
 }
 

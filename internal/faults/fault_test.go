@@ -145,5 +145,5 @@ func TestEveryInvariantHasAFault(t *testing.T) {
 	}
 }
 
-// invariants is how many there are, I-1 to the last: docs/invariants.md lists them.
+// invariants is how many there are, I-1 to the last: docs/sending.md lists them.
 const invariants = 30

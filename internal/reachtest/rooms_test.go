@@ -92,7 +92,7 @@ func (w *world) fill() {
 	ensured, err := w.work.Ensure(ctx, candidate("north"))
 	w.must(err)
 	w.reminder = ensured[0].Key
-	_, err = w.out.Notify(ctx, job("north"), time.Time{})
+	_, err = w.out.Notify(ctx, job("north"))
 	w.must(err)
 	_, err = w.out.EnsureOutgoingMessage(ctx, nil, message("north"))
 	w.must(err)
@@ -387,9 +387,10 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 				return each(third(in.Messages(ctx, storage.Page{})), third(in.Archived(ctx, storage.Page{})), third(in.Snoozed(ctx, storage.Page{})), second(in.Count(ctx)),
 					second(in.Mark(ctx, notify.MarkRead, "1")), second(in.MarkUpTo(ctx, notify.MarkRead, "1")))
 			},
-			"Notify":  func() error { return second(n.Notify(ctx, j, time.Time{})) },
-			"Preview": func() error { return second(n.Preview(ctx, j, j.Recipients[0])) },
-			"Trace":   func() error { return second(n.Trace(ctx, scope, j.Coordinates())) },
+			"Notify":   func() error { return second(n.Notify(ctx, j)) },
+			"NotifyAt": func() error { return second(n.NotifyAt(ctx, j, time.Time{})) },
+			"Preview":  func() error { return second(n.Preview(ctx, j, j.Recipients[0])) },
+			"Trace":    func() error { return second(n.Trace(ctx, scope, j.Coordinates())) },
 		}},
 		{support, map[string]func() error{
 			"Coming":         func() error { return third(support.Coming(ctx, scope, time.Time{}, time.Time{})) },
@@ -430,6 +431,7 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 				return second(campaigns.Content(ctx, scope, "spring", func(context.Context, notify.CampaignProgress) error { return nil }))
 			},
 			"DryRun":   func() error { return second(campaigns.DryRun(ctx, campaign, 1)) },
+			"Start":    func() error { return second(campaigns.Start(ctx, campaign, time.Time{})) },
 			"Pause":    func() error { return campaigns.Pause(ctx, scope, "spring", by) },
 			"Progress": func() error { return second(campaigns.Progress(ctx, scope, "spring")) },
 			"Resume":   func() error { return campaigns.Resume(ctx, scope, "spring", by) },

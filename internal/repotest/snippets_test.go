@@ -2,59 +2,116 @@ package repotest
 
 import (
 	"encoding/json"
+	"io/fs"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/belfry-go/belfry/survey/form"
 )
 
-var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
+var (
+	goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
+	// shown is the code that pages show: it is built, and most of it is run, by tests.
+	shown = regexp.MustCompile(`^examples/.*\.go$|^bench/\w+_test\.go$|(^|/)example\w*_test\.go$`)
+)
 
-// Every line of Go in the pages about automation stands in an example, so that it
-// compiles and runs.
-func TestSnippetsAboutAutomationStandInExamples(t *testing.T) {
+// Every piece of Go in every page stands in a file that is built as an example: line by
+// line, and all lines of a piece, up to a blank one, in one file. Where a page shows what
+// others' libraries need before, its block is one of "golang".
+func TestSnippetsStandInCodeThatIsBuilt(t *testing.T) {
 	t.Parallel()
-	standIn(t, []string{"docs/automation.md", "docs/settings.md"}, "automation/example*_test.go", "automation/settings/example*_test.go")
+	files := map[string]map[string]bool{}
+	var pages []string
+	walk(t, func(name string) {
+		switch {
+		case filepath.Ext(name) == ".md":
+			pages = append(pages, name)
+		case shown.MatchString(name):
+			lines := map[string]bool{}
+			for line := range strings.Lines(read(t, name)) {
+				lines[bare(line)] = true
+			}
+			files[name] = lines
+		}
+	})
+	pieces := 0
+	for _, page := range pages {
+		for _, block := range goBlock.FindAllStringSubmatch(read(t, page), -1) {
+			for _, piece := range strings.Split(block[1], "\n\n") {
+				pieces++
+				if near := nearest(files, piece); near.missing != nil {
+					t.Errorf("%s: of\n%s\n%s has not %q", page, piece, near.file, near.missing)
+				}
+			}
+		}
+	}
+	if pieces < 80 || len(files) < 50 {
+		t.Errorf("%d pieces, %d files", pieces, len(files))
+	}
 }
 
-// The same holds for the pages about notifications.
-func TestSnippetsAboutNotifyStandInExamples(t *testing.T) {
-	t.Parallel()
-	standIn(t, []string{"docs/notify.md", "docs/channels.md"}, "notify/example*_test.go", "notify/notifyhttp/example*_test.go", "notify/templates/example*_test.go",
-		"examples/custom-channel/*.go", "examples/inbox/*.go")
+type near struct {
+	file    string
+	missing []string // nil: the file has all
 }
 
-// The same holds for the page about reports.
-func TestSnippetsAboutReportsStandInExamples(t *testing.T) {
-	t.Parallel()
-	standIn(t, []string{"docs/reports.md"}, "automation/report/example*_test.go", "automation/automationhttp/example*_test.go")
+// nearest is the file that has the most lines of a piece.
+func nearest(files map[string]map[string]bool, piece string) (best near) {
+	for file, lines := range files {
+		var missing []string
+		for line := range strings.Lines(piece) {
+			if text := bare(line); text != "" && !lines[text] {
+				missing = append(missing, text)
+			}
+		}
+		if best.file == "" || len(missing) < len(best.missing) {
+			best = near{file, missing}
+		}
+	}
+	return best
 }
 
-// And for the page about surveys.
-func TestSnippetsAboutSurveysStandInExamples(t *testing.T) {
-	t.Parallel()
-	standIn(t, []string{"docs/survey.md"}, "survey/example*_test.go", "survey/surveyhttp/example*_test.go", "survey/surveytest/example*_test.go",
-		"survey/subscriber/*/example_test.go")
+// walk calls f with the name of each file of the repository, hidden ones aside.
+func walk(t *testing.T, f func(name string)) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == root {
+			return err
+		}
+		if d.IsDir() && strings.HasPrefix(d.Name(), ".") {
+			return filepath.SkipDir
+		}
+		name, err := filepath.Rel(root, path)
+		if err == nil && !d.IsDir() {
+			f(filepath.ToSlash(name))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
-// And for the page that compares: its one transaction runs among the peers.
-func TestTheTransactionBesideRiverIsOneThatRuns(t *testing.T) {
-	t.Parallel()
-	standsIn(t, 1, []string{"docs/comparing.md"}, "bench/*_test.go")
+// bare is a line of code without its indent, its comment, and what gofmt aligns.
+func bare(line string) string {
+	code, _, _ := strings.Cut(line, " // ")
+	return strings.Join(strings.Fields(code), " ")
 }
 
-// And for the page about drivers.
-func TestSnippetsAboutDriversStandInAnExample(t *testing.T) {
+// A piece is found whole or not at all, whatever its indent and its comments.
+func TestAPieceStandsInOneFile(t *testing.T) {
 	t.Parallel()
-	standIn(t, []string{"docs/drivers.md"}, "examples/transactions/*.go")
-}
-
-// And for the page for who comes from something else.
-func TestSnippetsForWhoComesFromElsewhereStandInExamples(t *testing.T) {
-	t.Parallel()
-	standIn(t, []string{"docs/coming-from.md"}, "examples/coming-from/*.go", "examples/transactions/*.go", "bench/*_test.go")
+	files := map[string]map[string]bool{"a": {"x := 1": true, "y := 2": true}, "b": {"x := 1": true, "z := 3": true}}
+	for piece, want := range map[string][]string{
+		"\tx := 1 // one\n\ty := 2\n": nil, "x := 1\ny := 2\nz := 3": {"z := 3"}, "w := 4": {"w := 4"},
+	} {
+		if got := nearest(files, piece); len(got.missing) != len(want) || want != nil && got.file == "a" && !slices.Equal(got.missing, want) {
+			t.Errorf("%q: %v", piece, got)
+		}
+	}
 }
 
 var jsonBlock = regexp.MustCompile("(?s)```json\n(.*?)```")
@@ -70,51 +127,4 @@ func TestTheDefinitionInThePageIsValid(t *testing.T) {
 	if err != nil || len(warnings) > 0 {
 		t.Error(warnings, err)
 	}
-}
-
-// standIn compares the lines of Go in pages, which have five blocks at least, with those
-// of the files.
-func standIn(t *testing.T, pages []string, patterns ...string) {
-	t.Helper()
-	standsIn(t, 5, pages, patterns...)
-}
-
-func standsIn(t *testing.T, least int, pages []string, patterns ...string) {
-	t.Helper()
-	known := map[string]bool{}
-	for _, pattern := range patterns {
-		files, err := filepath.Glob(filepath.Join(root, pattern))
-		if err != nil || len(files) == 0 {
-			t.Fatal(pattern, files, err)
-		}
-		for _, file := range files {
-			name, err := filepath.Rel(root, file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for line := range strings.Lines(read(t, name)) {
-				known[bare(line)] = true
-			}
-		}
-	}
-	var blocks [][]string
-	for _, page := range pages {
-		blocks = append(blocks, goBlock.FindAllStringSubmatch(read(t, page), -1)...)
-	}
-	if len(blocks) < least {
-		t.Errorf("%d snippets", len(blocks))
-	}
-	for _, block := range blocks {
-		for line := range strings.Lines(block[1]) {
-			if !known[bare(line)] {
-				t.Errorf("in no example: %s", line)
-			}
-		}
-	}
-}
-
-// bare is a line of code without its indent, its comment, and what gofmt aligns.
-func bare(line string) string {
-	code, _, _ := strings.Cut(line, " // ")
-	return strings.Join(strings.Fields(code), " ")
 }

@@ -33,7 +33,7 @@ func invoice(people ...string) notify.Job {
 // notify ensures a job that is due now.
 func (w *world) notify(n *notify.Notifier, job notify.Job, want storage.Outcome) {
 	w.Helper()
-	got, err := n.Notify(w.Context(), job, time.Time{})
+	got, err := n.Notify(w.Context(), job)
 	if err != nil || got.Outcome != want {
 		w.Fatal(got, err)
 	}
@@ -118,7 +118,7 @@ func TestABusyProviderGetsEachMailOnce(t *testing.T) {
 		other := invoice("sam", "eve")
 		other.Entity = "invoice 115"
 		var conflict *notify.ConflictError
-		if _, err := n.Notify(w.Context(), other, time.Time{}); !errors.As(err, &conflict) {
+		if _, err := n.Notify(w.Context(), other); !errors.As(err, &conflict) {
 			w.Error(err)
 		}
 		busy := 3

@@ -146,7 +146,7 @@ func (w *world) whileSomebodyWrites(f func()) {
 		done <- w.store.InTx(w.Context(), func(tx storage.Tx) error {
 			job := invoice("kim")
 			job.RowKey = "115"
-			if _, err := n.WithTx(tx).Notify(w.Context(), job, time.Time{}); err != nil {
+			if _, err := n.WithTx(tx).Notify(w.Context(), job); err != nil {
 				return err
 			}
 			close(begun)
@@ -210,7 +210,7 @@ func TestWhatATransactionHasWrittenIsReadInIt(t *testing.T) {
 		n, s := w.desk(w.store), w.garage(w.store, &w.provider, map[string]int{})
 		err := w.store.InTx(w.Context(), func(tx storage.Tx) error {
 			n, s := n.WithTx(tx), s.WithTx(tx)
-			if _, err := n.Notify(w.Context(), invoice("sam"), time.Time{}); err != nil {
+			if _, err := n.Notify(w.Context(), invoice("sam")); err != nil {
 				return err
 			}
 			if trace, err := n.Trace(w.Context(), "", notify.Coordinates{PartitionKey: "customer-17", RowKey: "114"}); err != nil || trace.Job == nil || len(trace.Schedules) != 1 {

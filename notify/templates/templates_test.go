@@ -161,7 +161,7 @@ func TestTemplatesAreOfATenantALocaleAndAVersion(t *testing.T) {
 func TestTheVersionIsOnTheMessage(t *testing.T) {
 	desks(t, func(t *testing.T, d *desk) {
 		d.put("tenant", setOf("one"))
-		if _, err := d.out.Notify(t.Context(), visit("tenant", "en"), time.Time{}); err != nil {
+		if _, err := d.out.Notify(t.Context(), visit("tenant", "en")); err != nil {
 			t.Fatal(err)
 		}
 		if err := belfry.NewPoller(d.store, nil, d.out).Drain(t.Context()); err != nil {

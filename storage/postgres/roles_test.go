@@ -69,7 +69,7 @@ func TestTheAuditIsAppendOnlyByRole(t *testing.T) {
 	out := sender(app)
 	poller := belfry.NewPoller(app, nil, out)
 	made, err := out.Notify(ctx, notify.Job{Type: "welcome", PartitionKey: "1", RowKey: "1", Recipients: []notify.Recipient{
-		{Ref: "sam", Channel: "email:test", Address: "sam@example.com"}}}, time.Time{})
+		{Ref: "sam", Channel: "email:test", Address: "sam@example.com"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -223,6 +223,7 @@ CREATE TABLE {outgoing_message} (
 	input_hash          text NOT NULL,
 	in_doubt            text NOT NULL, -- policy of the type
 	consent_group       text NOT NULL, -- of the type; empty: none
+	opt_in              boolean, -- of the group: it has to be asked for; NULL: it has not
 	mandatory           boolean NOT NULL, -- of the type too
 	requested           boolean NOT NULL, -- of the type too
 	by_job              boolean, -- the generator made it, and may again; NULL: the host did

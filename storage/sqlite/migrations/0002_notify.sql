@@ -209,6 +209,7 @@ CREATE TABLE {outgoing_message} (
 	input_hash          TEXT NOT NULL,
 	in_doubt            TEXT NOT NULL, -- policy of the type
 	consent_group       TEXT NOT NULL, -- of the type; empty: none
+	opt_in              INTEGER, -- of the group: it has to be asked for; NULL: it has not
 	mandatory           INTEGER NOT NULL, -- of the type too
 	requested           INTEGER NOT NULL, -- of the type too
 	by_job              INTEGER, -- the generator made it, and may again; NULL: the host did
