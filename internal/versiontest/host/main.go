@@ -152,7 +152,7 @@ func (h *host) wish(ctx context.Context, name string) error {
 	told, err := h.out.Notify(ctx, notify.Job{
 		Scope: scope, Type: subject, PartitionKey: name, RowKey: "welcome-" + name,
 		Recipients: []notify.Recipient{{Ref: name, Channel: channelKey, Address: address(name), Inbox: "user:" + name}},
-	}, time.Time{})
+	})
 	if err != nil {
 		return err
 	}
