@@ -33,7 +33,7 @@ func ExampleNew() {
 	_, err = out.Notify(ctx, notify.Job{
 		Type: "gate", PartitionKey: "flight-7", RowKey: "gate-12", EntityType: "flight", Entity: "7",
 		Recipients: []notify.Recipient{{Ref: "sam", Channel: "push:fcm", Address: "token-of-a-phone"}, {Ref: "sam", Channel: "push:fcm", Address: "token-of-a-tablet"}},
-	}, time.Time{})
+	})
 	fmt.Println(err, belfry.NewPoller(store, nil, out).Drain(ctx))
 	// Output:
 	// Your gate has changed {flight:7 3600s}
