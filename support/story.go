@@ -92,7 +92,7 @@ func (t teller) story(ctx context.Context, scope Scope, about About, p storage.P
 		return out, err
 	}
 	out.After = at.String()
-	return out, filler{t.core}.fill(ctx, scope, about.Person, out.Past)
+	return out, filler(t).fill(ctx, scope, about.Person, out.Past)
 }
 
 // first adds what only the first page has.
@@ -114,7 +114,7 @@ func (t teller) first(ctx context.Context, scope Scope, out *Story, subjects []a
 	if len(out.Next) > MaxNext {
 		out.Next, out.MoreNext = out.Next[:MaxNext], true
 	}
-	if err := (filler{t.core}).fill(ctx, scope, out.About.Person, out.Next); err != nil {
+	if err := filler(t).fill(ctx, scope, out.About.Person, out.Next); err != nil {
 		return err
 	}
 	person := out.About.Person
@@ -346,7 +346,7 @@ func (t teller) row(ctx context.Context, scope Scope, about About) ([]Entry, err
 	if len(out) == 0 {
 		return nil, storage.ErrNotFound
 	}
-	return out, filler{t.core}.fill(ctx, scope, "", out)
+	return out, filler(t).fill(ctx, scope, "", out)
 }
 
 // byKey is the reminder of that key with the messages that it led to, or the link.

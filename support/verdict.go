@@ -60,7 +60,7 @@ func (t teller) verdict(ctx context.Context, scope Scope, person, typ string) (V
 	if len(of) == 0 {
 		return v, t.absent(ctx, scope, &v)
 	}
-	if err := (filler{t.core}).fill(ctx, scope, person, of); err != nil {
+	if err := filler(t).fill(ctx, scope, person, of); err != nil {
 		return v, err
 	}
 	e := &of[0]
