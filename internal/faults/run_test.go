@@ -185,7 +185,7 @@ func (b *bench) buildAll(ctx context.Context) error {
 		var now, later []string
 		names := map[string]bool{}
 		for _, dir := range packages {
-			if name := path.Base(dir); names[name] {
+			if name := program(dir); names[name] {
 				later = append(later, dir)
 			} else {
 				now, names[name] = append(now, dir), true

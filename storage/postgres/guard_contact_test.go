@@ -23,10 +23,10 @@ func TestGuardAContactRuleIsCheapHoweverManyLinksThereAre(t *testing.T) {
 	n := sized(t, 40_000, 1_000_000)
 	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO survey_instance (version, lane, abandoned, scope, key, public_id, link_hash, customer_ref, kind, status,
 			claim_token, link_key, survey_id, survey_version, business_unit, trigger_id, triggered_by, metadata, channel, recipient_address,
-			recipient_locale, recipient_zone, unique_hash, contact_group, reminders_remaining, send_ordinal, calls, tries, doubts, in_doubt, reason_code, is_on_support_hold,
+			recipient_locale, recipient_zone, unique_hash, contact_group, reminders_remaining, send_ordinal, calls, tries, doubts, chosen, in_doubt, reason_code, is_on_support_hold,
 			last_sent_on)
 		SELECT 1, 0, false, '', g::text, g::text, md5(g::text), 'c' || g %% (%[1]d / 40), '', 'Sent', '', '', 1, 1, '', '', '', '{}', 'sms', '', '', '', '', 'service',
-			0, 0, 0, 0, 0, false, '', false, now() - g %% 5 * interval '30 days'
+			0, 0, 0, 0, 0, 'null', false, '', false, now() - g %% 5 * interval '30 days'
 		FROM generate_series(1, %[1]d) AS g`, n))
 	exec(t, s.DB(), "VACUUM (ANALYZE) survey_instance")
 	surveys := survey.New(s, &survey.Options{SurveyURL: "https://host.example/s/{token}"}, channel.Func("sms:none",

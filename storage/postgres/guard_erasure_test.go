@@ -101,11 +101,11 @@ func TestGuardTheLinksToAnAddressAreErasedByAnIndex(t *testing.T) {
 	const each = 40 // links to an address
 	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO survey_instance (version, lane, abandoned, scope, key, public_id, link_hash, customer_ref, kind, status,
 			claim_token, link_key, survey_id, survey_version, business_unit, trigger_id, triggered_by, metadata, channel, recipient_address,
-			recipient_locale, recipient_zone, recipient_hash, unique_hash, contact_group, reminders_remaining, send_ordinal, calls, tries, doubts, in_doubt, reason_code,
+			recipient_locale, recipient_zone, recipient_hash, unique_hash, contact_group, reminders_remaining, send_ordinal, calls, tries, doubts, chosen, in_doubt, reason_code,
 			is_on_support_hold)
 		SELECT 1, 0, false, 'tenant', g::text, g::text, md5(g::text), CASE WHEN g %% 2 = 0 THEN 'c' || g ELSE '' END, '', 'Sent', '', '', 1, 1, '', '', '', '{}',
 			'email:smtp', 'sam@example.com', '', '', CASE WHEN g %% (%[1]d / %[2]d) = 1 THEN '%[3]s' WHEN g %% 2 = 1 THEN md5(g::text) END, '', '',
-			0, 0, 0, 0, 0, false, '', false
+			0, 0, 0, 0, 0, 'null', false, '', false
 		FROM generate_series(1, %[1]d) AS g`, n, each, keys.RecipientHash(nil, "", "email", "sam@example.com")))
 	exec(t, s.DB(), "VACUUM (ANALYZE) survey_instance")
 	privacy := belfry.NewPoller(s, nil, survey.New(s, nil)).Privacy()

@@ -68,9 +68,9 @@ func TestGuardAListOfRunsIsCheapHoweverManyRunsThereAre(t *testing.T) {
 func responsesOf(t testing.TB, s *Store, surveyID, n int) {
 	t.Helper()
 	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO survey_response (scope, key, kind, status, version, lane, claim_token, abandoned,
-			survey_id, survey_version, trigger_id, business_unit, customer_ref, agent_id, answers_hash, idempotency_key, answers,
+			survey_id, survey_version, trigger_id, business_unit, customer_ref, agent_id, answers_hash, idempotency_key, locale, answers,
 			completed_on, submitted_on, score, handled_by, note, fact)
-		SELECT '', '%[1]d-' || g, '', '', 1, 0, '', false, %[1]d, 1, 'trigger', 'unit', g::text, '', md5(g::text), '', '{"rate":9}',
+		SELECT '', '%[1]d-' || g, '', '', 1, 0, '', false, %[1]d, 1, 'trigger', 'unit', g::text, '', md5(g::text), '', '', '{"rate":9}',
 			m.at, m.at, g %% 101, '', '', 'null'
 		FROM generate_series(0, %[2]d - 1) AS g, LATERAL (SELECT '%[3]s'::timestamptz + (g * 7919 %% %[2]d) * interval '1 minute' AS at) AS m`,
 		surveyID, n, noon.Format(time.RFC3339)))
@@ -253,8 +253,8 @@ func TestGuardHealthOfLinksFindsTheFewThatWait(t *testing.T) {
 	n := sized(t, 40_000, 1_000_000)
 	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO survey_instance (version, lane, abandoned, scope, key, public_id, link_hash, customer_ref, kind, status,
 			claim_token, link_key, survey_id, survey_version, business_unit, trigger_id, triggered_by, metadata, channel, recipient_address,
-			recipient_locale, recipient_zone, unique_hash, contact_group, reminders_remaining, send_ordinal, calls, tries, doubts, in_doubt, reason_code, is_on_support_hold)
-		SELECT 1, 0, false, '', g::text, g::text, md5(g::text), '', '', 'Sent', '', '', 1, 1, '', '', '', '{}', 'sms', '', '', '', '', '', 0, 0, 0, 0, 0, true,
+			recipient_locale, recipient_zone, unique_hash, contact_group, reminders_remaining, send_ordinal, calls, tries, doubts, chosen, in_doubt, reason_code, is_on_support_hold)
+		SELECT 1, 0, false, '', g::text, g::text, md5(g::text), '', '', 'Sent', '', '', 1, 1, '', '', '', '{}', 'sms', '', '', '', '', '', 0, 0, 0, 0, 0, 'null', true,
 			'InDoubt', g %% 1000 = 0
 		FROM generate_series(1, %d) AS g`, n))
 	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO outbox_delivery (version, lane, abandoned, dead_on, scope, key, kind, status, claim_token, event_key, topic, attempts, diagnostics, calls)
