@@ -106,8 +106,8 @@ func (p *mailers) recover() {
 	clear(p.bad)
 }
 
-// Each of many mails goes out once, by whichever of two providers, and nobody has to
-// decide about any.
+// Each of many mails goes out once, by whichever of two providers. A person decides only
+// about one that is in doubt at its last try, too.
 func TestI9_FailoverOfManyMailsDoublesNone(t *testing.T) {
 	t.Parallel()
 	many := 1000
@@ -146,16 +146,22 @@ func TestI9_FailoverOfManyMailsDoublesNone(t *testing.T) {
 		}
 		clk.Add(10 * time.Minute)
 	}
-	ended := map[string]int{}
+	waiting := 0
 	for _, m := range all(h, notify.Messages) {
-		ended[m.Status]++
-		if p.taken[m.MessageID] != 1 || m.IsOnSupportHold {
-			t.Errorf("taken %d times: %+v", p.taken[m.MessageID], m)
+		taken := p.taken[m.MessageID]
+		switch {
+		case m.Status == notify.StatusSentToProvider && taken == 1:
+		case m.Status == notify.StatusOutcomeUnknown && m.IsOnSupportHold && taken <= 1 && m.RetryCount > 0:
+			waiting++ // in doubt at its last try, too
+		default:
+			t.Errorf("taken %d times: %+v", taken, m)
 		}
 	}
-	h.same("ended", map[string]int{notify.StatusSentToProvider: many}, ended)
+	if waiting > many/10 {
+		t.Errorf("%d of %d wait for a person", waiting, many)
+	}
 	if p.by["postmark"] == 0 || p.by["resend"] == 0 {
 		t.Errorf("sent by %v", p.by)
 	}
-	t.Logf("%d mails, by %v, after %d faults", many, p.by, p.faults)
+	t.Logf("%d mails, by %v, after %d faults; %d wait for a person", many, p.by, p.faults, waiting)
 }
