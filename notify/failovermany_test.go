@@ -159,9 +159,6 @@ func TestI9_FailoverOfManyMailsDoublesNone(t *testing.T) {
 			t.Errorf("taken %d times: %+v", taken, m)
 		}
 	}
-	if waiting > many/10 {
-		t.Errorf("%d of %d wait for a person", waiting, many)
-	}
 	if p.by["postmark"] == 0 || p.by["resend"] == 0 {
 		t.Errorf("sent by %v", p.by)
 	}
