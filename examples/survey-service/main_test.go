@@ -59,10 +59,10 @@ func Example_play() {
 	//   customer-125@example.com: 200 Sent; now: every send was made; without a response it expires on 2026-06-14T05:17:34Z
 	//     2026-05-14T05:12:34Z: initial send, call 1: delivered as {id}.eml
 	//     2026-05-15T05:17:34Z: reminder 1, call 2: delivered as {id}-1.eml
-	// 14 Jun 05:17  30 days after its reminder a link expires, and answers like one that never was:
+	// 14 Jun 05:17  30 days after its reminder a link expires, and says so; one that never was says nothing:
 	//   customer-125@example.com: 200 Expired; now: nothing more
 	//     2026-05-14T05:12:34Z: initial send, call 1: delivered as {id}.eml
 	//     2026-05-15T05:17:34Z: reminder 1, call 2: delivered as {id}-1.eml
-	// 14 Jun 05:17  404, the same: true; a late answer: 404
+	// 14 Jun 05:17  410 and 404; a late answer: 410
 	// 14 Jun 05:17  2 answered, 1 expired; 1 ticket, 2 in the warehouse, 2 rows exported.
 }

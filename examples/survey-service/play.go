@@ -92,10 +92,10 @@ func play(ctx context.Context) {
 	t.pass(25*24*time.Hour, 12*time.Hour)
 	t.look(silent)
 	t.pass(24*time.Hour, time.Hour)
-	t.say("30 days after its reminder a link expires, and answers like one that never was:")
+	t.say("30 days after its reminder a link expires, and says so; one that never was says nothing:")
 	t.look(silent)
 	expired, never := t.call(t.customer, http.MethodGet, t.links[silent], ""), t.call(t.customer, http.MethodGet, "/s/no-such-link", "")
-	t.say("%.3s, the same: %t; a late answer: %.3s", expired, expired == never, t.fill(silent, "q.rate=5&q.has-a-complaint=no"))
+	t.say("%.3s and %.3s; a late answer: %.3s", expired, never, t.fill(silent, "q.rate=5&q.has-a-complaint=no"))
 
 	tally := must(t.surveys.Responses().Tally(ctx, "", surveyID))
 	tickets, stored := must(filepath.Glob(t.path("tickets/*"))), must(filepath.Glob(t.path(warehouseFolder+"/*")))
