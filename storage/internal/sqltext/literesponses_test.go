@@ -65,9 +65,9 @@ func TestSQLiteReadsAPageOfResponsesFromItsBeginning(t *testing.T) {
 	}
 	check("without statistics")
 	db.MustExec(`INSERT INTO survey_response (scope, key, kind, status, version, lane, claim_token, abandoned, survey_id, survey_version,
-			trigger_id, business_unit, customer_ref, agent_id, answers_hash, idempotency_key, answers, submitted_on, score, handled_by, note, fact)
+			trigger_id, business_unit, customer_ref, agent_id, answers_hash, idempotency_key, locale, answers, submitted_on, score, handled_by, note, fact)
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
-		SELECT 'north', i, '', '', 1, 0, '', 0, 1, 1, '', '', '', '', '', '', '{}', i, 101, '', '', 'null' FROM n`)
+		SELECT 'north', i, '', '', 1, 0, '', 0, 1, 1, '', '', '', '', '', '', '', '{}', i, 101, '', '', 'null' FROM n`)
 	db.MustExec("ANALYZE")
 	check("with statistics")
 }
