@@ -92,14 +92,14 @@ func (r *runner[R, A]) turn(ctx context.Context, launch func(*line, []*R)) (n in
 		}
 	}
 	r.setAside()
-	hot, skipped := false, false
+	hot := false
 	for _, l := range r.lines() {
 		room := r.room(l)
 		if room == 0 {
 			continue
 		}
-		if r.glanced(l) {
-			skipped = true
+		if wait := r.glanced(l); wait > 0 {
+			next = earlier(next, r.now().Add(wait))
 			continue
 		}
 		asides, flooded := len(r.asides), len(r.floods()) > 0
@@ -111,9 +111,7 @@ func (r *runner[R, A]) turn(ctx context.Context, launch func(*line, []*R)) (n in
 		if err != nil {
 			return n, next, err
 		}
-		if !due.IsZero() && (next.IsZero() || due.Before(next)) {
-			next = due
-		}
+		next = earlier(next, due)
 		n, hot = n+found, hot || l.hot
 		if len(r.asides) > asides {
 			l.hot = false // it may have to walk over what was set aside: by reading first
@@ -123,10 +121,15 @@ func (r *runner[R, A]) turn(ctx context.Context, launch func(*line, []*R)) (n in
 	}
 	r.hot.Store(hot)
 	r.flooded.Store(len(r.floods()) > 0)
-	if skipped && n == 0 {
-		next = r.now().Add(glance) // nobody has looked what waits there
-	}
 	return n, next, nil
+}
+
+// earlier is the first of two moments that there are.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // pollOnce claims what is due, whatever is set aside.

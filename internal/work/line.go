@@ -153,16 +153,17 @@ func (r *runner[R, A]) company() bool {
 // ask them in each turn took a tenth of the flood's rate.
 const glance = 50 * time.Millisecond
 
-// glanced reports whether a line need not be asked again yet: it had nothing, beside a
-// flood that is alone, or it is a flood that has room for what is urgent only.
-func (r *runner[R, A]) glanced(l *line) bool {
-	if r.company() || r.mono.Since(l.asked) >= glance {
-		return false
-	}
+// glanced is how long a line need not be asked again yet: it had nothing, beside a flood
+// that is alone, or it is a flood that has room for what is urgent only.
+func (r *runner[R, A]) glanced(l *line) time.Duration {
+	quiet := !l.hot && r.mono.Since(r.flood) < glance
 	if l.of == flood {
-		return len(l.open) < len(l.lanes)
+		quiet = len(l.open) < len(l.lanes)
 	}
-	return !l.hot && r.mono.Since(r.flood) < glance
+	if !quiet || r.company() {
+		return 0
+	}
+	return glance - r.mono.Since(l.asked)
 }
 
 // patient is the context for a line's claims: those of a flood go behind others.
