@@ -299,7 +299,7 @@ func (s *core) attemptAt(r *instanceRow, m channel.Message) notify.Attempt {
 	}
 	return notify.Attempt{
 		Scope: r.Scope, MessageID: m.ID, Reminds: reminds, Number: m.Attempt,
-		NotificationType: NotificationType, Group: s.options.Group, BusinessUnit: r.BusinessUnit, Channel: r.Channel, Method: method,
+		NotificationType: NotificationType, Group: s.options.Group, OptIn: s.options.OptIn, BusinessUnit: r.BusinessUnit, Channel: r.Channel, Method: method,
 		RecipientRef: r.CustomerRef, RecipientHash: spelling.Hash(s.hashKey(), r.CustomerRef, method, m.To),
 		Address: m.To, Zone: r.RecipientZone, Lane: r.Lane, Urgent: r.Lane == storage.LaneUrgent, Now: driver.Now(s.store),
 	}

@@ -39,8 +39,10 @@ type Options struct {
 	// 8058), and in their text; empty: they do not.
 	UnsubscribeURL string
 	// Group is what such a customer leaves, one of the notifier's Options.Groups, and by
-	// which preferences are asked; empty: surveys, all of them.
+	// which preferences are asked; empty: surveys, all of them. OptIn is that of the group:
+	// who has not asked for it is not asked.
 	Group string
+	OptIn bool
 	// LinkKey makes the tokens of links: at least 32 random bytes, the same in every
 	// process. Empty: the store makes one for each tenant and keeps it, so that
 	// whoever reads the database can make links. OldLinkKeys, and the store's, still

@@ -203,3 +203,25 @@ func TestNobodyUnsubscribesForAnother(t *testing.T) {
 		}
 	})
 }
+
+// A group that has to be asked for hears of a survey only if its customer has asked.
+func TestASurveyOfAGroupThatHasToBeAskedFor(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		t := h.t
+		h.mailing(survey.Options{Group: "feedback", OptIn: true})
+		h.publish(mailed("email:test"))
+		silent := h.tell("1", survey.Recipient{Address: "sam@host.example", CustomerRef: "cust-sam"})
+		wants := notify.Preference{RecipientRef: ann.CustomerRef, Group: "feedback", Method: "email"}
+		if err := notify.New(h.store, nil).Contacts().SetPreferences(t.Context(), wants); err != nil {
+			t.Fatal(err)
+		}
+		h.tell("2", ann)
+		h.drain()
+		if sent := h.sent(); len(sent) != 1 || !strings.EqualFold(sent[0].To, ann.Address) {
+			t.Errorf("sent %v", sent)
+		}
+		if got := h.log(silent); !slices.Equal(got, []string{"0/0 skipped NoConsent"}) {
+			t.Errorf("%q", got)
+		}
+	})
+}
