@@ -104,17 +104,21 @@ const maxHistory = 100
 
 // Deliveries reads the log of some links, by their PublicIDs: the last hundred sends of each,
 // in the order of time. It is one statement.
-func (s Support) Deliveries(ctx context.Context, scope Scope, publicIDs ...string) (map[string][]Delivery, error) {
-	var log []*deliveryRow
-	err := s.read(ctx, func(from driver.Reader) (err error) {
-		log, err = deliveries.Find(ctx, from, scope, driver.Query{
-			Where: []driver.Cond{driver.In("public_id", publicIDs)}, Desc: true, Limit: maxHistory * max(len(publicIDs), 1),
-		})
+func (s Support) Deliveries(ctx context.Context, scope Scope, publicIDs ...string) (out map[string][]Delivery, err error) {
+	err = s.read(ctx, func(from driver.Reader) (err error) {
+		out, err = deliveriesOf(ctx, from, scope, publicIDs...)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("survey: Deliveries: %w", err)
 	}
+	return out, nil
+}
+
+func deliveriesOf(ctx context.Context, from driver.Reader, scope Scope, publicIDs ...string) (map[string][]Delivery, error) {
+	log, err := deliveries.Find(ctx, from, scope, driver.Query{
+		Where: []driver.Cond{driver.In("public_id", publicIDs)}, OrderBy: "id", Desc: true, Limit: maxHistory * max(len(publicIDs), 1),
+	})
 	out := make(map[string][]Delivery, len(publicIDs))
 	for _, d := range log {
 		if of := out[d.PublicID]; len(of) < maxHistory {
@@ -124,7 +128,7 @@ func (s Support) Deliveries(ctx context.Context, scope Scope, publicIDs ...strin
 	for _, of := range out {
 		slices.Reverse(of)
 	}
-	return out, nil
+	return out, err
 }
 
 // Explain tells the story of a link and what would happen next. It asks no gate and
@@ -148,14 +152,11 @@ func (s Support) explain(ctx context.Context, from driver.Reader, scope Scope, p
 		return e, err
 	}
 	e.Instance = i.view()
-	log, err := deliveries.Find(ctx, from, scope, driver.Query{
-		Where: []driver.Cond{driver.Eq("public_id", publicID)}, OrderBy: "id", Desc: true, Limit: maxHistory,
-	})
+	log, err := deliveriesOf(ctx, from, scope, publicID)
 	if err != nil {
 		return e, err
 	}
-	slices.Reverse(log)
-	e.Deliveries = viewsOf(log)
+	e.Deliveries = log[publicID]
 	entries, err := audit.History(ctx, from, scope, instances.Name, i.Key, maxHistory)
 	if err != nil {
 		return e, err

@@ -84,18 +84,25 @@ func (t *Table[R]) FindUnder(ctx context.Context, from Reader, scope Scope, keys
 		}
 		slices.SortFunc(rows, func(a, b *R) int { return strings.Compare(t.Record(a).Key, t.Record(b).Key) })
 		rows = slices.CompactFunc(rows, func(a, b *R) bool { return t.Record(a).ID == t.Record(b).ID })
-		if q.Desc {
-			slices.Reverse(rows)
-		}
 		for _, key := range some {
-			for _, row := range rows {
-				if strings.HasPrefix(t.Record(row).Key, key+"\x1f") && len(out[key]) < q.Limit {
-					out[key] = append(out[key], row)
-				}
+			found := t.under(rows, key)
+			if q.Desc {
+				slices.Reverse(found)
 			}
+			out[key] = found[:min(len(found), q.Limit)]
 		}
 	}
 	return out, nil
+}
+
+// under copies, of rows in the order of their keys, those whose keys go on behind key.
+func (t *Table[R]) under(rows []*R, key string) []*R {
+	place := func(of string) int {
+		at, _ := slices.BinarySearchFunc(rows, of, func(r *R, of string) int { return strings.Compare(t.Record(r).Key, of) })
+		return at
+	}
+	from, to := UnderKey(key)
+	return slices.Clone(rows[place(from):place(to)])
 }
 
 // UnderKey is what keys that go on behind key lie between, both not among them: from is

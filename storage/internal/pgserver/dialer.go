@@ -6,7 +6,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/benbjohnson/clock"
 )
+
+// realClock is what the network goes by, whatever the server's clock shows.
+var realClock = clock.New()
 
 // Dialer makes the network connections of a pool, those that cancel a statement
 // included, with bounded reads and writes.
@@ -106,7 +111,7 @@ func (c *Conn) SetDeadline(t time.Time) error {
 func (c *Conn) Expire(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.expires = time.Now().Add(d)
+	c.expires = realClock.Now().Add(d)
 	if err := c.Conn.SetDeadline(c.deadline()); err != nil {
 		c.broken.Store(true) // it is closed
 	}
@@ -121,7 +126,7 @@ func (c *Conn) arm(set func(time.Time) error) error {
 func (c *Conn) deadline() time.Time {
 	var first time.Time
 	if d := time.Duration(c.bound.Load()); d > 0 {
-		first = time.Now().Add(d)
+		first = realClock.Now().Add(d)
 	}
 	for _, t := range []time.Time{c.limit, c.expires} {
 		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
