@@ -246,6 +246,8 @@ var surveyFaults = []fault{
 		Old: "== 0", New: "< 0", Test: "./survey/surveyhttp TestASurveyWithoutQuestions/memory"},
 	{Name: "survey: a zone that gates do not know is taken", In: "survey.Recipient.check",
 		Old: "err != nil && r.Zone != \"\"", New: "err != nil && r.Zone == \"Local\"", Test: "./survey TestARecipientHasAZone/memory"},
+	{Name: "survey: a group that has to be asked for is taken for wanted", In: "survey.core.attemptAt",
+		Old: "OptIn: s.options.OptIn, ", New: "", Test: "./survey TestASurveyOfAGroup/memory"},
 	{Name: "survey: an unsubscribe is noted where no gate asks", In: "notify.knownBy",
 		Old: "r.Fingerprint != n.hashKey", New: "r.Fingerprint != n.hashKey && false", Test: "./survey TestAnUnsubscribeIsNotedWhereGatesAsk/memory"},
 	{Name: "survey: who has left is not known by the address", In: "notify.OptOut",
