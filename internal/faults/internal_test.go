@@ -228,6 +228,8 @@ var internalFaults = []fault{
 		Old: "l.of == flood", New: "false", Test: "./internal/work TestAFloodGoesBehind"},
 	{Name: "work: handlers of a flood go before others", In: "work.session.baseOf",
 		Old: "at.rank == behind", New: "false", Test: "./internal/work TestAFloodGoesBehind"},
+	{Name: "work: a flood waits while somebody looks behind it", In: "work.lane.cutOff",
+		Old: "l.at = driver.Cursor{DueOn: at}", New: "_ = at", Test: "./internal/work TestAFloodDoesNotWait"},
 	{Name: "work: a flood is not noticed", In: "work.runner.flooding",
 		Old: "4*n >= limit", New: "n > limit", Test: "./internal/work TestAScopeThatFloods"},
 	{Name: "I-12 a call begins before the results before it are stored", In: "calls.Sender.give",

@@ -61,6 +61,21 @@ func (r *runner[R, A]) aside(of part, kind string, scope storage.Scope, from *li
 	}
 	r.asides = append(r.asides, l)
 	from.asked = time.Time{} // it has more, as far as anybody knows
+	for _, lane := range from.lanes {
+		lane.cutOff(r.now())
+	}
+}
+
+// cutOff has a line look from the start for what is left of it: between its cursor and
+// the present may be any number of rows of a line aside, which a look-back walks over
+// beside the turns, and a peek would keep everybody waiting for.
+func (l *lane) cutOff(now time.Time) {
+	if at := now.Add(-recent); l.at.DueOn.Before(at) {
+		l.at = driver.Cursor{DueOn: at}
+	}
+	if l.look.quick() {
+		l.look.last = time.Time{} // it is not any more, as far as anybody knows
+	}
 }
 
 // lines are all of them, the rest first.

@@ -12,12 +12,13 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// tired is a store on which whoever looks from the start of the due order has to walk
-// for nine seconds, and that tells nobody what another process wrote.
+// tired is a store on which whoever looks far, which is from the start of the due order,
+// has to walk for nine seconds, and that tells nobody what another process wrote.
 type tired struct {
 	storage.Store
 	waker *driver.Waker
 	deaf  bool // to the end of a context
+	far   func(driver.Claim) bool
 }
 
 const walk = 9 * time.Second
@@ -27,7 +28,7 @@ var errWalk = errors.New("there is much in the way")
 func (s *tired) Waker() *driver.Waker { return s.waker }
 
 func (s *tired) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	err := s.Store.InTx(ctx, func(tx storage.Tx) error { return f(tiredTx{tx, false}) })
+	err := s.Store.InTx(ctx, func(tx storage.Tx) error { return f(tiredTx{tx, s, false}) })
 	if !errors.Is(err, errWalk) {
 		return err
 	}
@@ -37,11 +38,11 @@ func (s *tired) InTx(ctx context.Context, f func(storage.Tx) error) error {
 	if err := walked(ctx); err != nil {
 		return err
 	}
-	return s.Store.InTx(ctx, func(tx storage.Tx) error { return f(tiredTx{tx, true}) })
+	return s.Store.InTx(ctx, func(tx storage.Tx) error { return f(tiredTx{tx, s, true}) })
 }
 
 func (s *tired) Next(ctx context.Context, schema *driver.Schema, c driver.Claim, horizon time.Time) (time.Time, error) {
-	if fromStart(c) {
+	if s.far(c) {
 		if err := walked(ctx); err != nil {
 			return time.Time{}, err
 		}
@@ -51,11 +52,12 @@ func (s *tired) Next(ctx context.Context, schema *driver.Schema, c driver.Claim,
 
 type tiredTx struct {
 	storage.Tx
+	of     *tired
 	rested bool
 }
 
 func (t tiredTx) Claim(ctx context.Context, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {
-	if fromStart(c) && !t.rested {
+	if t.of.far(c) && !t.rested {
 		return nil, errWalk
 	}
 	if t.rested {
@@ -84,7 +86,7 @@ func walked(ctx context.Context) error {
 
 // tire makes the store of a live bench a tired one.
 func (b *bench) tire() {
-	b.store = &tired{Store: b.store, waker: &driver.Waker{}}
+	b.store = &tired{Store: b.store, waker: &driver.Waker{}, far: fromStart}
 }
 
 // A long transaction makes look-backs slow. They go on beside what is due now.
@@ -200,5 +202,30 @@ func TestEachLaneLooksBackAtItsOwnPace(t *testing.T) {
 			t.Errorf("%s, %q", got.Status, got.Note)
 		}
 		_ = stop()
+	})
+}
+
+// A process that starts with a flood before it goes on with that, while it looks for the
+// rows of others, which may be behind all of it.
+func TestAFloodDoesNotWaitForTheLookBehindIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		b.spec.Types = func() []string { return []string{"mail"} }
+		inner, past := b.store, b.store.Clock().Now().Add(-time.Hour)
+		b.many(20_000, storage.Record{Key: "f", Scope: "flood", Kind: "mail", DueOn: past})
+		b.many(10, storage.Record{Key: "s", Scope: "small", Kind: "mail", DueOn: past.Add(time.Minute)})
+		b.store = &tired{Store: inner, waker: &driver.Waker{}, far: func(c driver.Claim) bool {
+			return len(c.ExceptKinds) > 0 && c.Lanes[0].After.DueOn.Before(past.Add(time.Minute))
+		}}
+		stop := b.run(work.Options{})
+		b.store = inner
+		pass(walk / 2)
+		synctest.Wait()
+		b.done(20_000, "of the flood", func(r *task) bool { return r.Scope == "flood" })
+		pass(walk)
+		synctest.Wait()
+		_ = stop()
+		b.done(10, "of the small scope", func(r *task) bool { return r.Scope == "small" })
 	})
 }

@@ -66,7 +66,7 @@ func TestALongLookKeepsNobodyFromWriting(t *testing.T) {
 		now := inner.Clock().Now()
 		b.insert(b.ready("old", now.Add(-time.Hour)))
 		b.many(2000, storage.Record{Key: "later", DueOn: now.Add(time.Hour)}) // so that old is not young
-		s := &alone{tired: &tired{Store: inner, waker: &driver.Waker{}}}
+		s := &alone{tired: &tired{Store: inner, waker: &driver.Waker{}, far: fromStart}}
 		b.store = s
 		stop := b.run(work.Options{})
 		b.store = inner
