@@ -36,7 +36,8 @@ test: setup ## the quick tests, in about three minutes; installs PostgreSQL and 
 .PHONY: check
 check: ## all that a change has to pass: every test on every adapter, the modules, the browser, the linter
 	@failed=; for step in fmt-check api-check lint test-all test-nocgo test-pgx test-bench test-examples test-watermill test-browser vulncheck; do \
-		echo "== make $$step"; $(MAKE) $$step || failed="$$failed $$step"; done; \
+		echo "== make $$step"; begun=$$(date +%s); $(MAKE) $$step || failed="$$failed $$step"; \
+		echo "== make $$step took $$(($$(date +%s) - begun)) s"; done; \
 	if [ -n "$$failed" ]; then echo "Failed:$$failed"; exit 1; fi
 
 # They begin first, so that none of them runs alone in the end.
