@@ -3,7 +3,9 @@ package notify
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
+	"reflect"
 	"slices"
 	"time"
 
@@ -31,22 +33,107 @@ func (n sender) callsOf(ctx context.Context, items []sending, p parcel, land fun
 		Undo:    func(m *messageRow, now time.Time) { turns[m].undo(m, now) },
 		Bar:     n.barRead,
 		Release: (*messageRow).released,
+		Gather:  func(items []sending) [][]sending { return gather(items, p) },
 		Call:    func(items []sending) { n.call(items, p) },
 		Land:    func(it sending) { land(it.Row, turns[it.Row].stops) },
 	}
 }
 
-// call is the one provider call of a claim: today for one message.
-func (n sender) call(items []sending, p parcel) {
+// batchBytes bounds the texts of one batch: with their encoding they fit in the request
+// of every provider.
+const batchBytes = 8 << 20
+
+// gather makes the calls of a group: messages that go by one channel, which takes
+// batches, go together. What has files goes alone, so does a probe, and what was tried
+// before: it may be why a batch was refused.
+func gather(items []sending, p parcel) (calls [][]sending) {
+	type batch struct{ at, bytes int }
+	open := map[channel.Channel]*batch{}
 	for _, it := range items {
-		c, m := p.channels.turns[it.Row].channel, n.messageOf(it.Row, p)
-		var receipt channel.Receipt
-		err := n.do(it, "a channel panicked", func(ctx context.Context) (err error) {
-			receipt, err = c.Send(ctx, m)
-			return err
-		})
-		n.settle(it, p, receipt, channel.Classify(err))
+		t, size := p.channels.turns[it.Row], it.Row.Content.textBytes()
+		most := t.batch(it.Row)
+		if most < 2 {
+			calls = append(calls, []sending{it})
+			continue
+		}
+		b := open[t.channel]
+		if b == nil || len(calls[b.at]) == most || b.bytes+size > batchBytes {
+			b = &batch{at: len(calls)}
+			open[t.channel], calls = b, append(calls, nil)
+		}
+		calls[b.at], b.bytes = append(calls[b.at], it), b.bytes+size
 	}
+	return calls
+}
+
+// batch is how many messages may go with this one.
+func (t *turn) batch(m *messageRow) int {
+	b, ok := t.channel.(channel.BatchSend)
+	if !ok || t.probe || m.RetryCount > 0 || len(m.Content.blobs()) > 0 || !reflect.ValueOf(t.channel).Comparable() {
+		return 1
+	}
+	return b.MaxBatch()
+}
+
+// call is one provider call.
+func (n sender) call(items []sending, p parcel) {
+	if len(items) > 1 {
+		n.callBatch(items, p)
+		return
+	}
+	it := items[0]
+	c, m := p.channels.turns[it.Row].channel, n.messageOf(it.Row, p)
+	var receipt channel.Receipt
+	err := n.do(it.Ctx, it.Row, "a channel panicked", func(ctx context.Context) (err error) {
+		receipt, err = c.Send(ctx, m)
+		return err
+	})
+	n.settle(it, p, receipt, channel.Classify(err))
+}
+
+// callBatch is one call for several messages. An error of the call is that of each
+// of them, and told of the channel once.
+func (n sender) callBatch(items []sending, p parcel) {
+	first := items[0]
+	c := p.channels.turns[first.Row].channel.(channel.BatchSend)
+	var messages []channel.Message
+	var contexts []context.Context
+	for _, it := range items {
+		messages, contexts = append(messages, n.messageOf(it.Row, p)), append(contexts, it.Ctx)
+	}
+	ctx, cancel := calls.Together(contexts)
+	defer cancel()
+	var results []channel.BatchResult
+	err := n.do(ctx, first.Row, "a channel panicked", func(ctx context.Context) (err error) {
+		results, err = c.SendBatch(ctx, messages)
+		return err
+	})
+	if err == nil && len(results) != len(items) {
+		err = channel.Unknown("results", fmt.Errorf("notify: %d results of %d messages", len(results), len(items)))
+	}
+	if e := wholly(channel.Classify(err)); e != nil {
+		spared := n.heard(ctx, first.Row, p, e)
+		for _, it := range items {
+			n.decide(it, p, channel.Receipt{}, e, spared)
+		}
+		return
+	}
+	for i, it := range items {
+		n.settle(it, p, results[i].Receipt, channel.Classify(results[i].Err))
+	}
+}
+
+// wholly is an error of a batch for each of its messages: nobody knows which of them was
+// refused for good.
+func wholly(e *channel.Error) *channel.Error {
+	if e == nil || e.Class != channel.ClassPermanent {
+		return e
+	}
+	passing := channel.Transient(e.Code, e.RetryAfter, e.Err)
+	if e.Fault == channel.FaultChannel {
+		passing = passing.Blame(e.Fault)
+	}
+	return passing
 }
 
 // refused notes what a refusal for good says of the message's own address.
@@ -60,9 +147,19 @@ func (t *turn) refused(m *messageRow, e *channel.Error) {
 // settle applies the result of a call to the message, and to what is known of its
 // channel.
 func (n sender) settle(it sending, p parcel, receipt channel.Receipt, e *channel.Error) {
+	n.decide(it, p, receipt, e, n.heard(it.Ctx, it.Row, p, e))
+}
+
+// heard tells what a call says of its channel, and reports whether the channel is out.
+func (n sender) heard(ctx context.Context, m *messageRow, p parcel, e *channel.Error) (spared bool) {
+	t := p.channels.turns[m]
+	return (e == nil || ctx.Err() == nil) && n.watch.Heard(ctx, t.at, m.CallStartedOn, answerOf(e), t.probe)
+}
+
+// decide is what comes of a message by the result of its call.
+func (n sender) decide(it sending, p parcel, receipt channel.Receipt, e *channel.Error, spared bool) {
 	m, now, t := it.Row, driver.Now(n.store), p.channels.turns[it.Row]
 	t.refused(m, e)
-	spared := (e == nil || it.Ctx.Err() == nil) && n.watch.Heard(it.Ctx, t.at, m.CallStartedOn, answerOf(e), t.probe)
 	if next := n.nextWay(t, m, e); next != nil {
 		m.goOn(now, next.name, e, n.watch.Known(t.at) != nil)
 		return
@@ -79,8 +176,8 @@ func (n sender) settle(it sending, p parcel, receipt channel.Receipt, e *channel
 }
 
 // do calls a channel about a message.
-func (n sender) do(it sending, panicked string, f func(context.Context) error) error {
-	return calls.Do(it.Ctx, n.options.CallTimeout, n.options.Logger, panicked, slog.String("channel", it.Row.inUse()), f)
+func (n sender) do(ctx context.Context, m *messageRow, panicked string, f func(context.Context) error) error {
+	return calls.Do(ctx, n.options.CallTimeout, n.options.Logger, panicked, slog.String("channel", m.inUse()), f)
 }
 
 // messageOf is what the channel gets for this call.

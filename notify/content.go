@@ -82,6 +82,9 @@ func (c Content) blobs() []storage.Ref {
 	return out
 }
 
+// textBytes is how long its texts are.
+func (c Content) textBytes() int { return len(c.Subject) + len(c.Text) + len(c.HTML) }
+
 // hashOr is the hash that a caller gives with a content, else that of the content;
 // empty where there is none.
 func (c Content) hashOr(given string) string {

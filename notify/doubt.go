@@ -181,7 +181,7 @@ func (n sender) askProvider(it sending, l channel.StatusLookup) {
 }
 
 func (n sender) lookUp(it sending, l channel.StatusLookup) (answer channel.LookupResult, err error) {
-	err = n.do(it, "a status look-up panicked", func(ctx context.Context) (err error) {
+	err = n.do(it.Ctx, it.Row, "a status look-up panicked", func(ctx context.Context) (err error) {
 		answer, err = l.Lookup(ctx, it.Row.message())
 		return err
 	})

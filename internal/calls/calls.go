@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/hush"
@@ -40,7 +42,10 @@ type Sender[R, T any] struct {
 	Bar work.Bar[R]
 	// Release gives a row back whose turn never came, since the process stops.
 	Release func(row *R, now time.Time)
-	// Call is the one call of a claim, for one item today, and settles the row of each.
+	// Gather makes the calls of items: those that go by one call have the same bounds. Nil:
+	// each has a call of its own.
+	Gather func(items []T) [][]T
+	// Call is one call, and settles the row of each of its items.
 	Call func(items []T)
 	// Land passes a row on that has its next state.
 	Land func(item T)
@@ -51,11 +56,11 @@ type Sender[R, T any] struct {
 func (s Sender[R, T]) Send(ctx context.Context, items []T) error {
 	var under sync.WaitGroup
 	defer under.Wait()
-	for left := items; len(left) > 0; {
-		var taken []T
-		if taken, left = takeSome(ctx, s.Slots, left, s.Bounds); len(taken) == 0 {
+	for left := s.gather(items); len(left) > 0; {
+		var taken [][]T
+		if taken, left = takeSome(ctx, s.Slots, left, s.bounds); len(taken) == 0 {
 			now := driver.Now(s.Store)
-			s.each(left, func(it T) { s.Release(s.Item(it).Row, now) })
+			s.each(slices.Concat(left...), func(it T) { s.Release(s.Item(it).Row, now) })
 			return nil
 		}
 		if taken = s.prepare(taken); len(taken) == 0 {
@@ -64,13 +69,14 @@ func (s Sender[R, T]) Send(ctx context.Context, items []T) error {
 		started, lost, err := s.start(ctx, taken)
 		for _, it := range lost {
 			s.done(it)
-			s.Slots.Give(s.Bounds(it))
 		}
-		for _, it := range started {
+		for _, call := range started {
 			under.Go(func() {
-				s.Call([]T{it})
-				s.done(it)
-				s.give(it)
+				s.Call(call)
+				for _, it := range call {
+					s.done(it)
+				}
+				s.give(call)
 			})
 		}
 		if err != nil {
@@ -81,38 +87,72 @@ func (s Sender[R, T]) Send(ctx context.Context, items []T) error {
 	return nil
 }
 
-// give lands a row whose call has ended. The slot is free when the result is stored, so
-// that a process that is killed leaves no more calls in doubt than a channel makes at
-// once; where somebody waits for it, that is at once.
-func (s Sender[R, T]) give(it T) {
-	bounds, item := s.Bounds(it), s.Item(it)
-	if item.Soon == nil || len(bounds) == 0 {
-		s.Land(it)
-		s.Slots.Give(bounds)
-		return
+func (s Sender[R, T]) gather(items []T) [][]T {
+	if s.Gather != nil {
+		return s.Gather(items)
 	}
-	context.AfterFunc(item.Ctx, func() { s.Slots.Give(bounds) })
-	s.Land(it)
-	if s.Slots.awaited(bounds) {
-		item.Soon()
+	return slices.Collect(slices.Chunk(items, 1))
+}
+
+// bounds are those of a call: each of its items has them.
+func (s Sender[R, T]) bounds(call []T) []Bound { return s.Bounds(call[0]) }
+
+// give lands the rows of a call that has ended. The slot is free when the last result is
+// stored, so that a process that is killed leaves no more calls in doubt than a channel
+// makes at once; where somebody waits for it, that is at once.
+func (s Sender[R, T]) give(call []T) {
+	bounds := s.bounds(call)
+	var open atomic.Int64
+	open.Store(int64(len(call)))
+	stored := func() {
+		if open.Add(-1) == 0 {
+			s.Slots.Give(bounds)
+		}
+	}
+	var soon func()
+	for _, it := range call {
+		item := s.Item(it)
+		if item.Soon == nil || len(bounds) == 0 {
+			s.Land(it)
+			stored()
+			continue
+		}
+		soon = item.Soon
+		context.AfterFunc(item.Ctx, stored)
+		s.Land(it)
+	}
+	if soon != nil && s.Slots.awaited(bounds) {
+		soon()
 	}
 }
 
 // prepare lands what is not ready.
-func (s Sender[R, T]) prepare(items []T) (ready []T) {
+func (s Sender[R, T]) prepare(calls [][]T) (ready [][]T) {
 	if s.Ready == nil {
-		return items
+		return calls
 	}
-	for _, it := range items {
-		if s.Ready(it) {
-			ready = append(ready, it)
-			continue
+	for _, call := range calls {
+		var some []T
+		for _, it := range call {
+			if s.Ready(it) {
+				some = append(some, it)
+				continue
+			}
+			s.done(it)
+			s.Land(it)
 		}
-		s.done(it)
-		s.Slots.Give(s.Bounds(it))
-		s.Land(it)
+		ready = s.unlessEmpty(ready, call, some)
 	}
 	return ready
+}
+
+// unlessEmpty adds what is left of a call, or gives its slot back.
+func (s Sender[R, T]) unlessEmpty(calls [][]T, call, left []T) [][]T {
+	if len(left) == 0 {
+		s.Slots.Give(s.bounds(call))
+		return calls
+	}
+	return append(calls, left)
 }
 
 func (s Sender[R, T]) done(it T) {
@@ -129,27 +169,59 @@ func (s Sender[R, T]) each(items []T, settle func(T)) {
 }
 
 // start commits, in one write fenced by the versions, that the calls are about to
-// begin. After a crash only these rows are in doubt. It returns those that are still
-// ours, and the others, which somebody has written since their claim.
+// begin. After a crash only these rows are in doubt. It returns the calls, of those that
+// are still ours, and the others, which somebody has written since their claim.
 //
 //spec:f-020 f-050 n-047
-func (s Sender[R, T]) start(ctx context.Context, items []T) (started, lost []T, err error) {
+func (s Sender[R, T]) start(ctx context.Context, calls [][]T) (started [][]T, lost []T, err error) {
 	now := driver.Now(s.Store)
-	rows := make([]*R, len(items))
-	for i, it := range items {
-		rows[i] = s.Item(it).Row
-		s.Begin(rows[i], now)
+	var rows []*R
+	for _, it := range slices.Concat(calls...) {
+		row := s.Item(it).Row
+		s.Begin(row, now)
+		rows = append(rows, row)
 	}
-	ours, err := work.StartIf(ctx, s.Store, s.Table, now.Add(s.Item(items[0]).Lease), rows, s.Bar)
-	for i, it := range items {
-		if err != nil || !ours[i] || s.Item(it).Ctx.Err() != nil {
-			s.Undo(rows[i], now)
-			lost = append(lost, it)
-			continue
+	ours, err := work.StartIf(ctx, s.Store, s.Table, now.Add(s.Item(calls[0][0]).Lease), rows, s.Bar)
+	i := 0
+	for _, call := range calls {
+		var some []T
+		for _, it := range call {
+			if err != nil || !ours[i] || s.Item(it).Ctx.Err() != nil {
+				s.Undo(rows[i], now)
+				lost = append(lost, it)
+			} else {
+				some = append(some, it)
+			}
+			i++
 		}
-		started = append(started, it)
+		started = s.unlessEmpty(started, call, some)
 	}
 	return started, lost, err
+}
+
+// Together is a context for one call about several items, which ends when all of theirs
+// have: nobody waits for it any more.
+func Together(all []context.Context) (context.Context, context.CancelFunc) {
+	if len(all) == 1 {
+		return context.WithCancel(all[0])
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(all[0]))
+	var open atomic.Int64
+	open.Store(int64(len(all)))
+	var stops []func() bool
+	for _, one := range all {
+		stops = append(stops, context.AfterFunc(one, func() {
+			if open.Add(-1) == 0 {
+				cancel()
+			}
+		}))
+	}
+	return ctx, func() {
+		for _, stop := range stops {
+			stop()
+		}
+		cancel()
+	}
 }
 
 // Do calls a host's code, within timeout in real time; a panic is an error, and logged

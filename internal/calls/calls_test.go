@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/belfry-go/belfry/internal/work"
 )
 
 func none(int) []Bound { return nil }
@@ -67,6 +69,51 @@ func TestWhoWaitsForASlotIsWoken(t *testing.T) {
 	if taken, left := takeSome(ended, &s, []int{8}, one); len(taken) != 0 || len(left) != 1 {
 		t.Errorf("took %v, left %v", taken, left)
 	}
+}
+
+// A call of several rows has one slot, until all of their results are stored.
+func TestTheSlotOfABatchIsFreeWithItsLastResult(t *testing.T) {
+	t.Parallel()
+	stored, store := context.WithCancel(t.Context())
+	var slots Slots
+	one := func(int) []Bound { return []Bound{{Key: "one", Most: 1}} }
+	var landed []int
+	s := Sender[int, int]{
+		Slots: &slots, Bounds: one, Land: func(n int) { landed = append(landed, n) },
+		Item: func(n int) work.Item[int] {
+			if n == 1 {
+				return work.Item[int]{} // stored when it lands
+			}
+			return work.Item[int]{Ctx: stored, Soon: func() {}}
+		},
+	}
+	if !slots.Take(s.bounds([]int{1, 2})) {
+		t.Fatal("there is no slot")
+	}
+	s.give([]int{1, 2})
+	if len(landed) != 2 || slots.Take(one(0)) {
+		t.Errorf("landed %v, and the slot is free before the second is stored", landed)
+	}
+	store()
+	if taken, _ := takeSome(t.Context(), &slots, []int{3}, one); len(taken) != 1 {
+		t.Error("the slot was not given back")
+	}
+}
+
+// A call about several ends when nobody waits for it any more.
+func TestACallForSeveralEndsWithTheLast(t *testing.T) {
+	t.Parallel()
+	first, endFirst := context.WithCancel(t.Context())
+	second, endSecond := context.WithCancel(t.Context())
+	ctx, cancel := Together([]context.Context{first, second})
+	defer cancel()
+	endFirst()
+	<-first.Done()
+	if ctx.Err() != nil {
+		t.Error("it ended with the first")
+	}
+	endSecond()
+	<-ctx.Done()
 }
 
 func TestAnswersAreOneForEachQuestion(t *testing.T) {

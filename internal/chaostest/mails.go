@@ -30,6 +30,7 @@ type mailbox struct {
 	mails   map[string]int // by provider and message id; under the provider's lock
 	repeats int            // requests under a key that Resend knew
 	asked   int            // questions to Postmark
+	batches int            // requests to Postmark with several mails
 }
 
 func newMailbox(t *testing.T) *mailbox {
@@ -37,6 +38,7 @@ func newMailbox(t *testing.T) *mailbox {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /emails", b.resend)
 	mux.HandleFunc("POST /email", b.postmark)
+	mux.HandleFunc("POST /email/batch", b.batch)
 	mux.HandleFunc("GET /messages/outbound", b.search)
 	b.Server = httptest.NewServer(mux)
 	t.Cleanup(b.Close)
@@ -56,20 +58,42 @@ func (b *mailbox) resend(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// inBody is the message id in the metadata of a mail.
-func inBody(r *http.Request) string {
-	var mail struct {
-		Metadata map[string]string
+// posted is a mail as Postmark is handed it. One without an id is made for nobody.
+type posted struct {
+	Metadata struct {
+		ID string `json:"belfry_message"`
 	}
-	_ = json.NewDecoder(r.Body).Decode(&mail) // one without an id is made for nobody
-	return mail.Metadata["belfry_message"]
 }
 
 func (b *mailbox) postmark(w http.ResponseWriter, r *http.Request) {
-	id := inBody(r)
+	var mail posted
+	_ = json.NewDecoder(r.Body).Decode(&mail)
+	id := mail.Metadata.ID
 	if b.take(r, id, func() { b.mails["postmark "+id]++ }) {
-		fmt.Fprintf(w, `{"ErrorCode":0,"Message":"OK","MessageID":"pm-%s"}`, id)
+		_ = json.NewEncoder(w).Encode(answerOf(mail))
 	}
+}
+
+// batch makes all mails of a request, or none.
+func (b *mailbox) batch(w http.ResponseWriter, r *http.Request) {
+	var mails []posted
+	_ = json.NewDecoder(r.Body).Decode(&mails)
+	var answers []map[string]any
+	for _, m := range mails {
+		answers = append(answers, answerOf(m))
+	}
+	if b.take(r, mails[0].Metadata.ID, func() {
+		b.batches++
+		for _, m := range mails {
+			b.mails["postmark "+m.Metadata.ID]++
+		}
+	}) {
+		_ = json.NewEncoder(w).Encode(answers)
+	}
+}
+
+func answerOf(m posted) map[string]any {
+	return map[string]any{"ErrorCode": 0, "Message": "OK", "MessageID": "pm-" + m.Metadata.ID}
 }
 
 // take makes a mail, unless whoever called is gone before: of half of the messages that
@@ -115,20 +139,20 @@ func (b *mailbox) search(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"TotalCount":%d,"Messages":[{"MessageID":"pm-%s","Metadata":{"belfry_message":%q}}]}`, found, id, id)
 }
 
-// mailing is a run of messages of which half go over each provider.
+// mailing is a run of messages of which a third goes over each channel.
 type mailing struct {
 	*arena
 	box      *mailbox
 	messages int
 }
 
-// Mails has mails flow over Resend and Postmark while workers are killed at random
-// moments, some of them in the middle of calls. Each is made once, and no doubt waits for
+// Mails has mails flow over Resend and Postmark, there one by one and in batches, while
+// workers are killed at random moments, some of them in the middle of calls. Each is made once, and no doubt waits for
 // a person or asks a policy: Resend knows a repeat, and Postmark finds what it has.
 func Mails(t *testing.T, d Driver) {
-	messages, kills := 2000, 16
+	messages, kills := 2100, 16
 	if testlevel.Has(t, testlevel.Full) {
-		messages, kills = 5000, 40
+		messages, kills = 5001, 40
 	}
 	box := newMailbox(t)
 	m := &mailing{&arena{t: t, driver: d, dsn: d.DSN(t), provider: box.provider, rnd: random(t)}, box, messages}
@@ -151,8 +175,8 @@ func Mails(t *testing.T, d Driver) {
 		t.Errorf("everything was sent before the last kill: the kills proved nothing")
 	}
 	doubts := m.query("SELECT kind, sum(CASE WHEN doubts > 0 THEN 1 ELSE 0 END) FROM outgoing_message GROUP BY kind")
-	t.Logf("%s: %d kills, %d messages, %d of them before the last kill, doubts %v, %d repeats known to Resend, %d questions to Postmark",
-		d.Name, m.kills, messages, flowing, doubts, box.repeats, box.asked)
+	t.Logf("%s: %d kills, %d messages, %d of them before the last kill, doubts %v, %d repeats known to Resend, %d questions to Postmark, %d batches",
+		d.Name, m.kills, messages, flowing, doubts, box.repeats, box.asked, box.batches)
 	m.check(doubts)
 }
 
@@ -179,9 +203,9 @@ func (m *mailing) write() {
 	m.on(func(ctx context.Context, h *Host) error {
 		out := notify.New(h.Store, nil)
 		registerLetter(out)
-		for _, provider := range []string{"resend", "postmark"} {
+		for _, provider := range []string{"resend", "postmark", "batches"} {
 			payload, err := out.Campaigns().PutAudience(ctx, notify.AudienceOf(func(yield func(notify.Recipient, error) bool) {
-				for i := range m.messages / 2 {
+				for i := range m.messages / 3 {
 					name := fmt.Sprintf("p%05d", i)
 					if !yield(notify.Recipient{Ref: name, Address: name + "@example.com"}, nil) {
 						return
@@ -244,8 +268,13 @@ func (m *mailing) check(doubts map[string]int) {
 	if n := m.query("SELECT 'held', count(*) FROM outgoing_message WHERE is_on_support_hold")["held"]; n != 0 {
 		m.t.Errorf("%d wait for a person", n)
 	}
-	if doubts["email:resend"] == 0 || doubts["email:postmark"] == 0 {
-		m.t.Error("no doubts: the kills proved nothing")
+	for _, channel := range []string{"email:resend", "email:postmark", "email:batches"} {
+		if doubts[channel] == 0 {
+			m.t.Errorf("no doubts of %s: the kills proved nothing", channel)
+		}
+	}
+	if m.box.batches == 0 {
+		m.t.Error("there were no batches")
 	}
 	for how, n := range m.query("SELECT resolution, count(*) FROM outgoing_message WHERE doubts > 0 GROUP BY resolution") {
 		if how != string(notify.ResolvedByLookup) && how != string(notify.ResolvedByIdempotency) {
@@ -258,7 +287,7 @@ func registerLetter(out *notify.Notifier) {
 	out.Register(notify.Type{Name: "letter", Renderer: notify.Template{Subject: "A letter", Text: "To all of you."}})
 }
 
-// mails is the host's program with two providers of mail, and no policy for doubts.
+// mails is the host's program with three channels of mail, and no policy for doubts.
 func mails(store storage.Store, provider string) (*automation.Scheduler, *notify.Notifier) {
 	first, err := resend.New("re_key", &resend.Options{From: "office@school.example", BaseURL: provider})
 	if err != nil {
@@ -268,7 +297,11 @@ func mails(store storage.Store, provider string) (*automation.Scheduler, *notify
 	if err != nil {
 		panic(err)
 	}
-	out := notify.New(store, nil, first, second)
+	third, err := postmark.New("token", &postmark.Options{Key: "email:batches", From: "office@school.example", BaseURL: provider, Batch: 20})
+	if err != nil {
+		panic(err)
+	}
+	out := notify.New(store, nil, first, second, third)
 	registerLetter(out)
 	return automation.New(store, out, nil), out
 }

@@ -41,7 +41,7 @@ func channels(t *testing.T) (all []channel.Channel) {
 		all = append(all, c)
 	}
 	add(resend.New("key", &resend.Options{From: from}))
-	add(postmark.New("token", &postmark.Options{From: from}))
+	add(postmark.New("token", &postmark.Options{From: from, Batch: 500}))
 	add(sendgrid.New("key", &sendgrid.Options{From: from}))
 	add(ses.New("eu-west-1", aws.CredentialsProviderFunc(nil), &ses.Options{From: from, ConfigurationSet: "belfry"}))
 	add(smtp.New("localhost", &smtp.Options{From: from, TLS: smtp.NoTLS}))
@@ -92,6 +92,9 @@ func channelRow(c channel.Channel) string {
 		if does {
 			sends = append(sends, []string{"attachments", "copies, threads, headers", "collapse keys, end of validity", "templates"}[what])
 		}
+	}
+	if can.Batch > 0 {
+		sends = append(sends, fmt.Sprintf("batches of %d", can.Batch))
 	}
 	reports, calls := "", ""
 	if can.Callbacks {

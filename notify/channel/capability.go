@@ -19,16 +19,18 @@ type Capabilities struct {
 	Lookup bool
 	// Idempotent is for how long it filters repeats, see [IdempotentSend].
 	Idempotent time.Duration
+	// Batch is how many messages one call may have, see [BatchSend]; zero: one.
+	Batch int
 }
 
-// Capable is a channel that declares what it can do. Of Lookup and Idempotent its other
-// methods speak.
+// Capable is a channel that declares what it can do. Of Lookup, Idempotent and Batch its
+// other methods speak.
 type Capable interface {
 	// Capabilities never change.
 	Capabilities() Capabilities
 }
 
-// CapabilitiesOf is what c declares. Lookup and Idempotent are those of its methods.
+// CapabilitiesOf is what c declares. Lookup, Idempotent and Batch are those of its methods.
 // Whoever decorates a channel hides what it does not pass on.
 func CapabilitiesOf(c Channel) Capabilities {
 	var out Capabilities
@@ -37,6 +39,9 @@ func CapabilitiesOf(c Channel) Capabilities {
 	}
 	if s, ok := c.(IdempotentSend); ok {
 		out.Idempotent = s.IdempotencyWindow()
+	}
+	if b, ok := c.(BatchSend); ok && b.MaxBatch() > 1 {
+		out.Batch = b.MaxBatch()
 	}
 	if _, ok := c.(StatusLookup); ok {
 		out.Lookup = true
@@ -60,6 +65,7 @@ func (c Capabilities) Lacks(needs Capabilities) (names []string) {
 		{"Callbacks", needs.Callbacks && !c.Callbacks},
 		{"Lookup", needs.Lookup && !c.Lookup},
 		{"Idempotent", needs.Idempotent > c.Idempotent},
+		{"Batch", needs.Batch > c.Batch},
 	} {
 		if n.lacks {
 			names = append(names, n.name)

@@ -89,6 +89,26 @@ type IdempotentSend interface {
 	IdempotencyWindow() time.Duration
 }
 
+// BatchSend is a channel whose provider takes several messages by one request and
+// answers for each. What is claimed together and has no files goes together; nobody
+// waits for more. A process that is killed leaves all messages of a call in doubt, so it
+// is for providers that end a doubt by themselves: one whose [IdempotentSend] knows
+// requests and not messages must not have it.
+type BatchSend interface {
+	// MaxBatch is how many messages one call may have; below 2 there are no batches. It
+	// never changes.
+	MaxBatch() int
+	// SendBatch is Send for at least two messages. The results have their order. An error
+	// is that of the whole call, and so of each message.
+	SendBatch(ctx context.Context, m []Message) ([]BatchResult, error)
+}
+
+// BatchResult is what became of one message of a batch: what [Channel].Send returns.
+type BatchResult struct {
+	Receipt Receipt
+	Err     error
+}
+
 // Bounded is a channel that makes only so many calls at once, whose other callers
 // wait inside Send. This process calls it no more often at a time, so that no message
 // that only waited is in doubt after a crash.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"maps"
 	"net/http"
 	"net/mail"
@@ -30,6 +29,10 @@ type Options struct {
 	// Stream is the message stream; empty means "outbound", which is for transactional
 	// mail. Campaigns go over a channel of their own with a broadcast stream.
 	Stream string
+	// Batch is how many mails one request may have, at most 500; zero means one. It is for
+	// campaigns: a process that is killed in a request leaves all of it in doubt for a
+	// quarter of an hour.
+	Batch int
 	// BaseURL is the API's address; empty means "https://api.postmarkapp.com".
 	BaseURL string
 	// Timeout bounds one Send or Lookup, in real time; zero means 30 seconds.
@@ -59,12 +62,14 @@ var (
 	_ channel.Channel      = (*Channel)(nil)
 	_ channel.StatusLookup = (*Channel)(nil)
 	_ channel.Bounded      = (*Channel)(nil)
+	_ channel.BatchSend    = (*Channel)(nil)
 )
 
 // Channel sends mails through Postmark. It is safe for several goroutines. Close it when
 // nothing sends any more.
 type Channel struct {
 	key, url, stream string
+	batch            int
 	from, replyTo    mail.Address
 	client           *rest.Client
 }
@@ -76,10 +81,11 @@ func New(token string, opts *Options) (*Channel, error) {
 	o = o.withDefaults()
 	var f rest.Faults
 	f.Secret("token", token)
-	c := &Channel{key: o.Key, stream: o.Stream, from: f.Mailbox("From", o.From), url: f.BaseURL("BaseURL", o.BaseURL)}
+	c := &Channel{key: o.Key, stream: o.Stream, batch: o.Batch, from: f.Mailbox("From", o.From), url: f.BaseURL("BaseURL", o.BaseURL)}
 	if o.ReplyTo != "" {
 		c.replyTo = f.Mailbox("ReplyTo", o.ReplyTo)
 	}
+	f.Add(o.Batch < 0 || o.Batch > maxBatch, "Batch is not from 0 to 500")
 	ro := o.client(token)
 	ro.Check(&f)
 	if err := f.Err(provider); err != nil {
@@ -114,26 +120,34 @@ func (c *Channel) Close() error {
 // Permanent. Postmark takes a mail of which some recipients are inactive, and does not
 // say in a form to rely on which.
 func (c *Channel) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
-	body, err := c.build(m)
+	content, err := c.build(m)
 	if err != nil {
 		return channel.Receipt{}, err
 	}
-	answer, err := c.client.Do(ctx, rest.Call{URL: c.url + "/email", ContentType: "application/json", Body: body})
+	answer, err := c.post(ctx, "/email", content)
 	if err != nil {
 		return channel.Receipt{}, err
 	}
-	var sent struct {
-		ErrorCode *int      `json:"ErrorCode"`
-		MessageID rest.Text `json:"MessageID"`
+	var one sent
+	_ = answer.JSON(&one) // without a code the status decides
+	return one.result(answer)
+}
+
+// sent is what Postmark answers about a mail.
+type sent struct {
+	ErrorCode *int      `json:"ErrorCode"`
+	MessageID rest.Text `json:"MessageID"`
+}
+
+// result is what an answer that has s in it says of the mail.
+func (s sent) result(a *rest.Answer) (channel.Receipt, error) {
+	if s.ErrorCode == nil {
+		return channel.Receipt{}, refusal(a, 0)
 	}
-	known := answer.JSON(&sent) == nil && sent.ErrorCode != nil
-	switch id := rest.ProviderID(string(sent.MessageID)); {
-	case answer.Status == http.StatusOK && known && *sent.ErrorCode == 0 && id != "":
+	if id := rest.ProviderID(string(s.MessageID)); a.Status == http.StatusOK && *s.ErrorCode == 0 && id != "" {
 		return channel.Receipt{ID: id}, nil
-	case known:
-		return channel.Receipt{}, refusal(answer, *sent.ErrorCode)
 	}
-	return channel.Receipt{}, refusal(answer, 0)
+	return channel.Receipt{}, refusal(a, *s.ErrorCode)
 }
 
 // The codes of Postmark's errors ("API error codes"), by what was wrong.
@@ -194,8 +208,8 @@ type (
 	}
 )
 
-// build makes the request of m, or says with a Permanent error why it cannot.
-func (c *Channel) build(m channel.Message) ([]byte, error) {
+// build makes the mail of m, or says with a Permanent error why it cannot.
+func (c *Channel) build(m channel.Message) (*email, error) {
 	if err := rest.CheckMail(provider, m); err != nil {
 		return nil, err
 	}
@@ -220,11 +234,7 @@ func (c *Channel) build(m channel.Message) ([]byte, error) {
 		}
 		e.Attachments = append(e.Attachments, file)
 	}
-	body, err := json.Marshal(e)
-	if err != nil { // texts and bytes only
-		return nil, channel.Permanent("mail", err)
-	}
-	return body, nil
+	return &e, nil
 }
 
 // spelled are mailboxes that were checked.

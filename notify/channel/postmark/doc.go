@@ -30,6 +30,12 @@
 // takes to be found is not documented, so the channel does not conclude earlier. So
 // doubts end by themselves. Keep the server's message retention on.
 //
+// # Batches
+//
+// With Options.Batch mails that are due together go by one request, and Postmark answers
+// for each. A request that is refused as a whole is told by its status and code as above,
+// and its mails go one by one the next time.
+//
 // # What is sent
 //
 // Text and HTML, attachments and inline pictures (all together 10 MB as base64, which

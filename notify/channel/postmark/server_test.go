@@ -56,30 +56,61 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) {
 		fault(w, http.StatusUnsupportedMediaType, 0, "unsupported")
 	case at == "GET /messages/outbound":
 		s.search(w, r)
-	case at == "POST /email" && s.send(w, body) && (s.then == nil || !s.then(w, r)):
-		_, _ = fmt.Fprintf(w, `{"To":"sam@canary.example","SubmittedAt":"2026-03-01T08:00:00Z","MessageID":"b7bc2f4a-%d","ErrorCode":0,"Message":"OK"}`, len(s.sent()))
-	case at != "POST /email":
+	case at == "POST /email":
+		var m email
+		if json.Unmarshal(body, &m) != nil {
+			fault(w, http.StatusUnprocessableEntity, 402, "Invalid JSON")
+		} else if code, text := s.send(m); code != 0 {
+			fault(w, http.StatusUnprocessableEntity, code, text)
+		} else if s.then == nil || !s.then(w, r) {
+			_ = json.NewEncoder(w).Encode(accepted(text))
+		}
+	case at == "POST /email/batch":
+		s.sendBatch(w, r, body)
+	default:
 		w.WriteHeader(http.StatusNotFound)
 	}
 }
 
-// send accepts a mail, or answers with its fault.
-func (s *server) send(w http.ResponseWriter, body []byte) bool {
-	var m email
+// send accepts a mail and gives its id, or the code and the text of its fault.
+func (s *server) send(m email) (code int, text string) {
 	switch {
-	case json.Unmarshal(body, &m) != nil:
-		fault(w, http.StatusUnprocessableEntity, 402, "Invalid JSON")
 	case m.From == "" || m.Text+m.HTML == "" || !strings.Contains(m.To, "@"):
-		fault(w, http.StatusUnprocessableEntity, 300, "Invalid email request: "+m.To)
+		return 300, "Invalid email request: " + m.To
+	case strings.Contains(m.To, "inactive@"):
+		return 406, "You tried to send to recipients that have been marked as inactive: " + m.To
 	case m.MessageStream != "outbound" && m.MessageStream != "broadcast":
-		fault(w, http.StatusUnprocessableEntity, 1235, "The 'MessageStream' provided does not exist on this server.")
-	default:
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.mails = append(s.mails, m)
-		return true
+		return 1235, "The 'MessageStream' provided does not exist on this server."
 	}
-	return false
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mails = append(s.mails, m)
+	return 0, fmt.Sprintf("b7bc2f4a-%d", len(s.mails))
+}
+
+func accepted(id string) map[string]any {
+	return map[string]any{"To": "sam@canary.example", "SubmittedAt": "2026-03-01T08:00:00Z", "MessageID": id, "ErrorCode": 0, "Message": "OK"}
+}
+
+// sendBatch answers for each mail.
+func (s *server) sendBatch(w http.ResponseWriter, r *http.Request, body []byte) {
+	var mails []email
+	if json.Unmarshal(body, &mails) != nil || len(mails) > 500 {
+		fault(w, http.StatusUnprocessableEntity, 402, "Invalid JSON")
+		return
+	}
+	answers := []map[string]any{}
+	for _, m := range mails {
+		code, text := s.send(m)
+		one := accepted(text)
+		if code != 0 {
+			one = map[string]any{"ErrorCode": code, "Message": text}
+		}
+		answers = append(answers, one)
+	}
+	if s.then == nil || !s.then(w, r) {
+		_ = json.NewEncoder(w).Encode(answers)
+	}
 }
 
 func (s *server) search(w http.ResponseWriter, r *http.Request) {
