@@ -50,6 +50,7 @@ func TestRRules(t *testing.T) {
 		"FREQ=DAILY;BYHOUR=12,8,12;BYMINUTE=0,30;COUNT=3": {"2026-03-02T12:00", "2026-03-02T12:30", "2026-03-03T08:00"}, // those that are twice count once
 		"FREQ=HOURLY;INTERVAL=8":                          {"2026-03-02T09:00", "2026-03-02T17:00", "2026-03-03T01:00"},
 		"FREQ=HOURLY;INTERVAL=5":                          {"2026-03-02T09:00", "2026-03-02T14:00", "2026-03-02T19:00"},
+		"FREQ=HOURLY;INTERVAL=12;BYDAY=TU;COUNT=2":        {"2026-03-03T09:00", "2026-03-03T21:00"},
 		"FREQ=MINUTELY;INTERVAL=30;BYDAY=TU":              {"2026-03-03T00:00", "2026-03-03T00:30", "2026-03-03T01:00"},
 	} {
 		if diff := cmp.Diff(want, times(t, text, 3)); diff != "" {
