@@ -48,16 +48,15 @@ func (r *runner[R, A]) find(ctx context.Context, l *line, n int, forced bool, pa
 		if err != nil || next.IsZero() || next.After(r.now()) {
 			return found, next, err
 		}
-		r.skip(l, now, next)
 	}
 	if late := r.looking(l, func(lane *lane) bool { return lane.look.overdue() }); len(late) > 0 && !forced {
 		if err := find(r.lookBack(ctx, l, late, max(n/4, 1), forced)); err != nil {
 			return found, next, err
 		}
 	}
-	now, fromStart, asides := r.now(), l.lanes.furthest() == driver.Cursor{}, len(r.asides)
-	if err := find(r.forward(ctx, l, n-found, forced)); err != nil || len(r.asides) > asides {
-		return found, time.Time{}, err // the next turn looks for what else there is, by reading first
+	now, fromStart := r.now(), l.lanes.furthest() == driver.Cursor{}
+	if err := find(r.forward(ctx, l, n-found, forced)); err != nil {
+		return found, next, err
 	}
 	l.hot = found >= enough(n, forced)
 	if !l.hot && !fromStart {
@@ -148,22 +147,6 @@ func (r *runner[R, A]) pollOnce(ctx context.Context, n int) (rows []*R, err erro
 func (r *runner[R, A]) ended(l *line, at time.Time) {
 	if (l.of == theRest || l.of == oneKind) && len(r.asides) > 0 {
 		l.passed(at)
-	}
-}
-
-// skip moves the cursors of a line to the first row that a peek has seen, past the rows
-// of lines aside: nothing before it could be claimed.
-func (r *runner[R, A]) skip(l *line, now, first time.Time) {
-	if l.of != theRest && l.of != oneKind || len(r.asides) == 0 {
-		return
-	}
-	if at := now.Add(-seen); at.Before(first) {
-		first = at
-	}
-	for _, lane := range l.open {
-		if lane.at.DueOn.Before(first) {
-			lane.at = driver.Cursor{DueOn: first}
-		}
 	}
 }
 

@@ -3,6 +3,7 @@ package work_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -216,9 +217,14 @@ func TestAFloodDoesNotWaitForTheLookBehindIt(t *testing.T) {
 		b.many(20_000, storage.Record{Key: "f", Scope: "flood", Kind: "mail", DueOn: past})
 		b.many(10, storage.Record{Key: "s", Scope: "small", Kind: "mail", DueOn: past.Add(time.Minute)})
 		b.store = &tired{Store: inner, waker: &driver.Waker{}, far: func(c driver.Claim) bool {
-			return len(c.ExceptKinds) > 0 && c.Lanes[0].After.DueOn.Before(past.Add(time.Minute))
+			behind := func(l driver.LaneClaim) bool { return l.After.DueOn.Before(past.Add(time.Minute)) }
+			return c.NewerThan == 0 && len(c.ExceptKinds) > 0 && slices.ContainsFunc(c.Lanes, behind)
 		}}
-		stop := b.run(work.Options{})
+		b.handle = func(context.Context, work.Item[task]) error {
+			pass(time.Millisecond)
+			return nil
+		}
+		stop := b.run(work.Options{Lanes: map[int16]int{storage.LaneNormal: 1}}) // so that the first claim is full
 		b.store = inner
 		pass(walk / 2)
 		synctest.Wait()
