@@ -3,6 +3,7 @@ package repotest
 import (
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/channel/apns"
 	"github.com/belfry-go/belfry/notify/channel/dialog360"
 	"github.com/belfry-go/belfry/notify/channel/fcm"
 	"github.com/belfry-go/belfry/notify/channel/file"
@@ -51,6 +53,7 @@ func channels(t *testing.T) (all []channel.Channel) {
 	add(infobip.NewWhatsApp("https://x.api.infobip.com", "key", &infobip.Options{From: number}))
 	add(dialog360.New("key", nil))
 	add(fcm.New(serviceAccount(t), nil))
+	add(apns.New("com.example.school", apns.Credentials{Certificate: new(tls.Certificate)}, nil))
 	add(slack.New("xoxb-token", nil))
 	add(telegram.New("123456:"+strings.Repeat("a", 35), nil))
 	add(webhook.New(&webhook.Options{Secrets: []string{"MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}}))
