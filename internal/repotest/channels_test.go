@@ -31,6 +31,7 @@ import (
 	"github.com/belfry-go/belfry/notify/channel/telegram"
 	"github.com/belfry-go/belfry/notify/channel/twilio"
 	"github.com/belfry-go/belfry/notify/channel/webhook"
+	"github.com/belfry-go/belfry/notify/channel/webpush"
 )
 
 // channels are all that there are, with the settings that they cannot do without.
@@ -54,6 +55,7 @@ func channels(t *testing.T) (all []channel.Channel) {
 	add(dialog360.New("key", nil))
 	add(fcm.New(serviceAccount(t), nil))
 	add(apns.New("com.example.school", apns.Credentials{Certificate: new(tls.Certificate)}, nil))
+	add(webpush.New("q1dXpw3UpT5VOmu_cf_v6ih07Aems3njxI-JWgLcM94", "mailto:"+from, nil))
 	add(slack.New("xoxb-token", nil))
 	add(telegram.New("123456:"+strings.Repeat("a", 35), nil))
 	add(webhook.New(&webhook.Options{Secrets: []string{"MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}}))
