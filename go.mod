@@ -4,7 +4,6 @@ go 1.26.0
 
 require (
 	github.com/adhocore/gronx v1.20.4
-	github.com/aws/aws-sdk-go-v2 v1.48.0
 	github.com/benbjohnson/clock v1.3.5
 	github.com/google/go-cmp v0.7.0
 	github.com/jmoiron/sqlx v1.4.0
@@ -27,7 +26,6 @@ require (
 )
 
 require (
-	github.com/aws/smithy-go v1.28.9 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect

@@ -7,7 +7,7 @@ version=${1:-}
 [[ $version =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9a-z.]+)?$ ]] || { echo "usage: scripts/release.sh v0.1.0" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 grep -q "^## \[${version#v}\]" CHANGELOG.md || { echo "CHANGELOG.md has no entry for ${version#v}." >&2; exit 1; }
-modules=(storage/pgx survey/subscriber/watermill)
+modules=(notify/channel/ses storage/pgx survey/subscriber/watermill)
 for module in "${modules[@]}"; do
 	(cd "$module" && go mod edit -require="github.com/belfry-go/belfry@$version" && go build ./...)
 done

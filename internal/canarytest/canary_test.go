@@ -22,7 +22,9 @@ import (
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/channel/apns"
 	"github.com/belfry-go/belfry/notify/channel/dialog360"
+	"github.com/belfry-go/belfry/notify/channel/fcm"
 	"github.com/belfry-go/belfry/notify/channel/infobip"
 	"github.com/belfry-go/belfry/notify/channel/postmark"
 	"github.com/belfry-go/belfry/notify/channel/resend"
@@ -33,6 +35,7 @@ import (
 	"github.com/belfry-go/belfry/notify/channel/telegram"
 	"github.com/belfry-go/belfry/notify/channel/twilio"
 	"github.com/belfry-go/belfry/notify/channel/webhook"
+	"github.com/belfry-go/belfry/notify/channel/webpush"
 	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/notify/notifyhttp"
 	"github.com/belfry-go/belfry/storage"
@@ -129,6 +132,7 @@ func (s *story) channels() []channel.Channel {
 	add(webhook.New(&webhook.Options{Secrets: []string{base64.StdEncoding.EncodeToString([]byte(secret))}, Trusted: []string{"127.0.0.1"}}))
 	add(smtp.New(newPostOffice(s.t), &smtp.Options{From: "office@school.example", TLS: smtp.NoTLS}))
 	add(slogchannel.New(s.ears.logger(), nil), nil)
+	s.pushes(add)
 	asked, err := infobip.NewWhatsApp(base, secret, &infobip.Options{From: "+4915112345678"}) // is asked about its doubts
 	if err != nil {
 		s.t.Fatal(err)
@@ -148,6 +152,8 @@ func (s *story) destinations() map[string]string {
 		"whatsapp:dialog360": "+" + phoneDigits, "whatsapp:infobip": "+" + phoneDigits,
 		"chat:slack": "C" + phoneDigits, "chat:telegram": phoneDigits,
 		"webhook:standard": s.unkind.URL + "/zinnober?token=zinnober", "push:panics": "zinnober-device", "push:fails": "zinnober-device",
+		"push:fcm": "zinnober-device", "push:apns": strings.Repeat(phoneDigits, 2) + phoneDigits[:6],
+		"push:webpush": `{"endpoint":"` + s.unkind.URL + `/zinnober-push","keys":{"p256dh":"BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4","auth":"` + browserAuth + `"}}`,
 	}
 }
 
@@ -280,6 +286,12 @@ func (s *story) refuse() {
 	_, err = smtp.New("localhost", &smtp.Options{From: "office@school.example", Username: "zinnober", Password: secret + "\n", TLS: smtp.NoTLS})
 	s.ears.failed(err)
 	_, err = webhook.New(&webhook.Options{Secrets: []string{"whsec_" + secret}})
+	s.ears.failed(err)
+	_, err = fcm.New([]byte(`{"private_key":"`+secret+`"}`), &fcm.Options{BaseURL: "ftp://zinnober"})
+	s.ears.failed(err)
+	_, err = apns.New("zinnober topic", apns.Credentials{Key: []byte(secret), KeyID: "zinnober"}, &apns.Options{BaseURL: "ftp://zinnober"})
+	s.ears.failed(err)
+	_, err = webpush.New(secret, bad, nil)
 	s.ears.failed(err)
 	for name, make := range map[string]func() (channel.Webhook, error){
 		"sendgrid": func() (channel.Webhook, error) {

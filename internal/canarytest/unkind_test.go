@@ -17,6 +17,7 @@ import (
 // its answers what it was told.
 type unkind struct {
 	*httptest.Server
+	apple *httptest.Server // the same, over HTTP/2
 	mu    sync.Mutex
 	asked map[string]int // by path
 	told  atomic.Int64   // requests with a canary
@@ -26,6 +27,10 @@ func newUnkind(t *testing.T) *unkind {
 	u := &unkind{asked: map[string]int{}}
 	u.Server = httptest.NewServer(http.HandlerFunc(u.serve))
 	t.Cleanup(u.Close)
+	u.apple = httptest.NewUnstartedServer(http.HandlerFunc(u.serve))
+	u.apple.EnableHTTP2 = true
+	u.apple.StartTLS()
+	t.Cleanup(u.apple.Close)
 	return u
 }
 
@@ -38,6 +43,9 @@ func (u *unkind) serve(w http.ResponseWriter, r *http.Request) {
 		u.told.Add(1)
 	}
 	echo := fmt.Sprintf(`{"errors":[{"message":%q}],"message":%q,"code":21211,"error":{"code":131000,"message":%q}}`, body, body, r.Header)
+	if r.URL.Path == "/token" {
+		echo = `{"access_token":"zinnober-access-token","expires_in":3599}`
+	}
 	code := u.next(r.URL.Path)
 	if code == 0 {
 		panic(http.ErrAbortHandler) // the connection is cut

@@ -24,6 +24,27 @@ import (
 // root is the folder of the module.
 const root = "../.."
 
+// nested are the folders of modules of their own that have faults, too.
+var nested = []string{"notify/channel/ses"}
+
+// home is where a package of that folder is built, and its name there.
+func home(dir string) (folder, name string) {
+	if dir = path.Clean(dir); slices.Contains(nested, dir) {
+		return filepath.Join(root, filepath.FromSlash(dir)), "."
+	}
+	return root, "./" + dir
+}
+
+// homes are folders of packages by where they are built.
+func homes(dirs []string) map[string][]string {
+	out := map[string][]string{}
+	for _, dir := range dirs {
+		folder, name := home(dir)
+		out[folder] = append(out[folder], name)
+	}
+	return out
+}
+
 // module is the source of the module, as far as faults and their tests ask for it.
 type module struct {
 	dirs []string // that hold Go, below root, with slashes
@@ -65,8 +86,8 @@ func theModule(t *testing.T) *module {
 	return m
 }
 
-// readModule lists the folders of the module, but not of those within it. It opens
-// each of them, so that go test runs this package again whenever a file changed.
+// readModule lists the folders of the module, and of those within it that have faults. It
+// opens each of them, so that go test runs this package again whenever a file changed.
 var readModule = sync.OnceValues(func() (*module, error) {
 	m := &module{packages: map[string]map[string][]function{}, tests: map[string][]string{}}
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
@@ -78,7 +99,8 @@ var readModule = sync.OnceValues(func() (*module, error) {
 			return err
 		}
 		base := filepath.Base(below)
-		if below != "." && (strings.HasPrefix(base, ".") || base == "testdata" || exists(filepath.Join(name, "go.mod"))) {
+		other := exists(filepath.Join(name, "go.mod")) && !slices.Contains(nested, filepath.ToSlash(below))
+		if below != "." && (strings.HasPrefix(base, ".") || base == "testdata" || other) {
 			return filepath.SkipDir
 		}
 		if files, err := filepath.Glob(filepath.Join(name, "*.go")); err != nil || len(files) == 0 {

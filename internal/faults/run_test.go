@@ -208,8 +208,10 @@ func (b *bench) buildRound(ctx context.Context, list string, packages []string) 
 		"test", "-c", "-vet=off", "-overlay=" + list, "-o=" + out + string(filepath.Separator),
 		"-gcflags=github.com/belfry-go/belfry/...=-N -l -dwarf=false", "-ldflags=-s -w", // quicker to build
 	}
-	if output, err := b.time(&b.build, exec.CommandContext(ctx, "go", append(args, packages...)...), root); err != nil {
-		return fmt.Errorf("building with all faults: %w\n%s", err, output)
+	for folder, names := range homes(packages) {
+		if output, err := b.time(&b.build, exec.CommandContext(ctx, "go", append(args[:len(args):len(args)], names...)...), folder); err != nil {
+			return fmt.Errorf("building with all faults: %w\n%s", err, output)
+		}
 	}
 	for _, dir := range packages {
 		if err := os.Rename(filepath.Join(out, program(dir)), b.program(dir)); err != nil {

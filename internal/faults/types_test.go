@@ -85,20 +85,29 @@ func typeProblems(m *module, faults []fault) (problems []error, err error) {
 
 // list asks for packages and all that they import, by their paths.
 func list(dirs []string) (map[string]listed, error) {
-	cmd := exec.Command("go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,CgoFiles"}, dirs...)...)
+	all := map[string]listed{}
+	for folder, names := range homes(dirs) {
+		if err := listIn(folder, names, all); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func listIn(folder string, names []string, all map[string]listed) error {
+	cmd := exec.Command("go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,CgoFiles"}, names...)...)
 	var errs bytes.Buffer
-	cmd.Dir, cmd.Stderr = root, &errs
+	cmd.Dir, cmd.Stderr = folder, &errs
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("go list: %w\n%s", err, errs.String())
+		return fmt.Errorf("go list: %w\n%s", err, errs.String())
 	}
-	all := map[string]listed{}
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
 		var one listed
 		if err := d.Decode(&one); errors.Is(err, io.EOF) {
-			return all, nil
+			return nil
 		} else if err != nil {
-			return nil, err
+			return err
 		}
 		all[one.ImportPath] = one
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/channel/internal/sendtest"
 )
 
 // TestLostAnswerIsFound: a mail whose answer was lost is found by our id, and only it.
@@ -64,20 +65,20 @@ func TestSearchThatSaysNothingDecidesNothing(t *testing.T) {
 		return fmt.Sprintf(`{"TotalCount":%d,"Messages":[{"MessageID":"x","Subject":"canary","Metadata":%s}]}`, total, metadata)
 	}
 	for name, c := range map[string]struct {
-		script func(http.ResponseWriter, *http.Request) bool
+		answer http.HandlerFunc
 		want   string
 	}{
-		"other messages":   {writes(200, found(1, `{"belfry_message":"other"}`)), errOtherMessages.Error()},
-		"no metadata":      {writes(200, found(1, `null`)), errOtherMessages.Error()},
-		"a count alone":    {writes(200, `{"TotalCount":3}`), errOtherMessages.Error()},
-		"no count":         {writes(200, `{}`), "channel: Unknown send error 200 no-count: postmark: answer 200 no-count"},
-		"no JSON":          {writes(200, "canary"), "postmark: answer 200 is not the JSON that is documented"},
+		"other messages":   {sendtest.Says(200, found(1, `{"belfry_message":"other"}`)), errOtherMessages.Error()},
+		"no metadata":      {sendtest.Says(200, found(1, `null`)), errOtherMessages.Error()},
+		"a count alone":    {sendtest.Says(200, `{"TotalCount":3}`), errOtherMessages.Error()},
+		"no count":         {sendtest.Says(200, `{}`), "channel: Unknown send error 200 no-count: postmark: answer 200 no-count"},
+		"no JSON":          {sendtest.Says(200, "canary"), "postmark: answer 200 is not the JSON that is documented"},
 		"wrong token":      {says(401, 10, "canary"), "channel: Transient send error 401 10: postmark: answer 401 10"},
-		"fails":            {writes(500, "canary"), "channel: Unknown send error 500: postmark: answer 500"},
+		"fails":            {sendtest.Says(500, "canary"), "channel: Unknown send error 500: postmark: answer 500"},
 		"a parameter":      {says(422, 300, "canary"), "channel: Permanent send error 422 300: postmark: answer 422 300"},
-		"no such endpoint": {writes(404, ""), "channel: Transient send error 404: postmark: answer 404"},
+		"no such endpoint": {sendtest.Says(404, ""), "channel: Transient send error 404: postmark: answer 404"},
 	} {
-		s := serve(t, c.script)
+		s := serve(t, answering(c.answer))
 		s.date = now.Add(time.Hour)
 		got, err := open(t, s, Options{}).Lookup(t.Context(), letter())
 		if diff := cmp.Diff(c.want, fmt.Sprint(err)); diff != "" || got != (channel.LookupResult{}) {

@@ -2,7 +2,6 @@ package postmark
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/channel/internal/sendtest"
 )
 
 func TestMailArrivesAsItWasGiven(t *testing.T) {
@@ -71,9 +71,7 @@ func TestEveryPartMayBeMissing(t *testing.T) {
 
 func TestMessageThatMakesNoMailIsRefusedUnsent(t *testing.T) {
 	t.Parallel()
-	s := serve(t, nil)
-	c := open(t, s, Options{})
-	for name, change := range map[string]func(*channel.Message){
+	sendtest.Unsent(t, opened, letter, map[string]func(*channel.Message){
 		"address":    func(m *channel.Message) { m.To = "sam@canary.example, kim@canary.example" },
 		"id":         func(m *channel.Message) { m.ID = "A\n" },
 		"empty":      func(m *channel.Message) { m.Subject, m.Text = "", "" },
@@ -82,110 +80,50 @@ func TestMessageThatMakesNoMailIsRefusedUnsent(t *testing.T) {
 		"header 1":   func(m *channel.Message) { m.Subject = "Hello\r\nBcc: canary@canary.example" },
 		"header 2":   func(m *channel.Message) { m.Name = "Sam\nBcc: canary@canary.example" },
 		"header 3":   func(m *channel.Message) { m.Mail.Headers = map[string]string{"X-PM-Tag": "canary"} },
-	} {
-		m := letter()
-		change(&m)
-		err := refuse(t, c, m)
-		code, _, _ := strings.Cut(name, " ")
-		if err.Class != channel.ClassPermanent || err.Code != code || strings.Contains(err.Error(), "canary") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if s.asked() != 0 {
-		t.Errorf("%d requests", s.asked())
-	}
+	})
 }
 
-// outcome is what a Send error comes to.
-type outcome struct {
-	Class      channel.Class
-	Code       string
-	Fault      channel.Fault
-	Suppress   channel.SuppressionReason
-	RetryAfter time.Duration
-}
-
-// says is the script that answers with a status, headers ("Name: value") and a
-// documented body.
-func says(status, code int, message string, headers ...string) func(http.ResponseWriter, *http.Request) bool {
-	return func(w http.ResponseWriter, _ *http.Request) bool {
-		for _, h := range headers {
-			name, value, _ := strings.Cut(h, ": ")
-			w.Header().Set(name, value)
-		}
-		fault(w, status, code, message)
-		return true
-	}
-}
-
-// writes is the script that answers with a status and any body.
-func writes(status int, body string) func(http.ResponseWriter, *http.Request) bool {
-	return func(w http.ResponseWriter, _ *http.Request) bool {
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body)
-		return true
-	}
+// says answers with the documented body of an error.
+func says(status, code int, message string, headers ...string) http.HandlerFunc {
+	return sendtest.Says(status, fmt.Sprintf(`{"ErrorCode":%d,"Message":%q}`, code, message), headers...)
 }
 
 func TestAnswersHaveTheirClass(t *testing.T) {
 	t.Parallel()
 	const permanent, transient, unknown = channel.ClassPermanent, channel.ClassTransient, channel.ClassUnknown
 	const ofChannel, ofMail = channel.FaultChannel, channel.FaultMessage
-	for name, c := range map[string]struct {
-		script func(http.ResponseWriter, *http.Request) bool
-		want   outcome
-	}{
-		"wrong token":        {says(401, 10, "no"), outcome{transient, "401 10", ofChannel, "", 0}},
-		"maintenance":        {says(422, 100, "no"), outcome{transient, "422 100", ofChannel, "", 0}},
-		"invalid request":    {says(422, 300, "Invalid 'To' address: 'sam@canary.example'."), outcome{permanent, "422 300", "", "", 0}},
-		"no signature":       {says(422, 400, "no"), outcome{transient, "422 400", ofChannel, "", 0}},
-		"not confirmed":      {says(422, 401, "no"), outcome{transient, "422 401", ofChannel, "", 0}},
-		"invalid JSON":       {says(422, 402, "no"), outcome{permanent, "422 402", ofMail, "", 0}},
-		"incompatible JSON":  {says(422, 403, "no"), outcome{permanent, "422 403", ofMail, "", 0}},
-		"out of credits":     {says(422, 405, "no"), outcome{transient, "422 405", ofChannel, "", 0}},
-		"inactive recipient": {says(422, 406, "Found inactive addresses: sam@canary.example."), outcome{permanent, "422 406", channel.FaultAddress, channel.HardBounce, 0}},
-		"forbidden file":     {says(422, 411, "no"), outcome{permanent, "422 411", ofMail, "", 0}},
-		"pending account":    {says(422, 412, "no"), outcome{transient, "422 412", ofChannel, "", 0}},
-		"account may not":    {says(422, 413, "no"), outcome{transient, "422 413", ofChannel, "", 0}},
-		"rate":               {says(422, 429, "no"), outcome{transient, "422 429", ofChannel, "", 0}},
-		"no such stream":     {says(422, 1235, "no"), outcome{transient, "422 1235", ofChannel, "", 0}},
-		"another code":       {says(422, 777, "no"), outcome{permanent, "422 777", "", "", 0}},
-		"too large":          {writes(413, ""), outcome{permanent, "413", "", "", 0}},
-		"no such address":    {writes(404, "<html>"), outcome{transient, "404", ofChannel, "", 0}},
-		"too many":           {says(429, 429, "no", "Retry-After: 7"), outcome{transient, "429 429", ofChannel, "", 7 * time.Second}},
-		"too many, no body":  {writes(429, ""), outcome{transient, "429", ofChannel, "", 0}},
-		"fails":              {says(500, 0, "no"), outcome{unknown, "500", "", "", 0}},
-		"fails with a code":  {says(500, 406, "no"), outcome{unknown, "500 406", "", "", 0}},
-		"gateway fails":      {writes(502, "<html>canary"), outcome{unknown, "502", "", "", 0}},
-		"planned outage":     {says(503, 100, "no", "Retry-After: 120"), outcome{transient, "503 100", ofChannel, "", 2 * time.Minute}},
-		"moved":              {writes(308, ""), outcome{transient, "308", ofChannel, "", 0}},
-		"no id":              {writes(200, `{"ErrorCode":0,"Message":"OK"}`), outcome{unknown, "200", "", "", 0}},
-		"no code":            {writes(200, `{"MessageID":"x"}`), outcome{unknown, "200", "", "", 0}},
-		"no JSON":            {writes(200, "sam@canary.example"), outcome{unknown, "200", "", "", 0}},
-		"a code all the same": {writes(200, `{"ErrorCode":406,"MessageID":"x","Message":"canary"}`),
-			outcome{permanent, "200 406", channel.FaultAddress, channel.HardBounce, 0}},
-		"drops the request": {func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }, outcome{unknown, "no answer", "", "", 0}},
-		"breaks off": {func(w http.ResponseWriter, _ *http.Request) bool {
-			w.Header().Set("Content-Length", "100")
-			w.WriteHeader(http.StatusOK)
-			return true
-		}, outcome{unknown, "no whole answer", "", "", 0}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := serve(t, c.script)
-			err := refuse(t, open(t, s, Options{}), letter())
-			if diff := cmp.Diff(c.want, outcome{err.Class, err.Code, err.Fault, err.Suppress, err.RetryAfter}); diff != "" {
-				t.Errorf("%v: %s", err, diff)
-			}
-			if strings.Contains(err.Error(), "canary") || strings.Contains(err.Error(), token) {
-				t.Error("personal data in the error:", err)
-			}
-			if s.asked() != 1 {
-				t.Errorf("%d requests", s.asked())
-			}
-		})
-	}
+	sendtest.Answers(t, opened, letter(), map[string]sendtest.Case{
+		"wrong token":         sendtest.To(transient, "401 10", ofChannel, says(401, 10, "no")),
+		"maintenance":         sendtest.To(transient, "422 100", ofChannel, says(422, 100, "no")),
+		"invalid request":     sendtest.To(permanent, "422 300", "", says(422, 300, "Invalid 'To' address: 'sam@canary.example'.")),
+		"no signature":        sendtest.To(transient, "422 400", ofChannel, says(422, 400, "no")),
+		"not confirmed":       sendtest.To(transient, "422 401", ofChannel, says(422, 401, "no")),
+		"invalid JSON":        sendtest.To(permanent, "422 402", ofMail, says(422, 402, "no")),
+		"incompatible JSON":   sendtest.To(permanent, "422 403", ofMail, says(422, 403, "no")),
+		"out of credits":      sendtest.To(transient, "422 405", ofChannel, says(422, 405, "no")),
+		"inactive recipient":  sendtest.To(permanent, "422 406", channel.FaultAddress, says(422, 406, "Found inactive addresses: sam@canary.example.")).Suppresses(channel.HardBounce),
+		"forbidden file":      sendtest.To(permanent, "422 411", ofMail, says(422, 411, "no")),
+		"pending account":     sendtest.To(transient, "422 412", ofChannel, says(422, 412, "no")),
+		"account may not":     sendtest.To(transient, "422 413", ofChannel, says(422, 413, "no")),
+		"rate":                sendtest.To(transient, "422 429", ofChannel, says(422, 429, "no")),
+		"no such stream":      sendtest.To(transient, "422 1235", ofChannel, says(422, 1235, "no")),
+		"another code":        sendtest.To(permanent, "422 777", "", says(422, 777, "no")),
+		"too large":           sendtest.To(permanent, "413", "", sendtest.Says(413, "")),
+		"no such address":     sendtest.To(transient, "404", ofChannel, sendtest.Says(404, "<html>")),
+		"too many":            sendtest.To(transient, "429 429", ofChannel, says(429, 429, "no", "Retry-After: 7")).After(7 * time.Second),
+		"too many, no body":   sendtest.To(transient, "429", ofChannel, sendtest.Says(429, "")),
+		"fails":               sendtest.To(unknown, "500", "", says(500, 0, "no")),
+		"fails with a code":   sendtest.To(unknown, "500 406", "", says(500, 406, "no")),
+		"gateway fails":       sendtest.To(unknown, "502", "", sendtest.Says(502, "<html>canary")),
+		"planned outage":      sendtest.To(transient, "503 100", ofChannel, says(503, 100, "no", "Retry-After: 120")).After(2 * time.Minute),
+		"moved":               sendtest.To(transient, "308", ofChannel, sendtest.Says(308, "")),
+		"no id":               sendtest.To(unknown, "200", "", sendtest.Says(200, `{"ErrorCode":0,"Message":"OK"}`)),
+		"no code":             sendtest.To(unknown, "200", "", sendtest.Says(200, `{"MessageID":"x"}`)),
+		"no JSON":             sendtest.To(unknown, "200", "", sendtest.Says(200, "sam@canary.example")),
+		"a code all the same": sendtest.To(permanent, "200 406", channel.FaultAddress, sendtest.Says(200, `{"ErrorCode":406,"MessageID":"x","Message":"canary"}`)).Suppresses(channel.HardBounce),
+		"drops the request":   sendtest.To(unknown, "no answer", "", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }),
+		"breaks off":          sendtest.To(unknown, "no whole answer", "", sendtest.Says(200, "", "Content-Length: 100")),
+	})
 }
 
 func TestI30_SendReturnsAfterItsTimeout(t *testing.T) {
@@ -206,14 +144,9 @@ func TestI30_SendReturnsAfterItsTimeout(t *testing.T) {
 func TestNewListsEveryFault(t *testing.T) {
 	t.Parallel()
 	_, err := New("canary key", &Options{From: "x", ReplyTo: "y", BaseURL: "http://api.example", Timeout: -time.Second, MaxConns: -1})
-	for _, want := range []string{"token", "From", "ReplyTo", "BaseURL", "Timeout", "MaxConns"} {
-		if !strings.Contains(fmt.Sprint(err), want) {
-			t.Errorf("%v says nothing about %s", err, want)
-		}
-	}
-	if _, missing := New("", nil); missing == nil || strings.Contains(fmt.Sprint(err, missing), "canary") {
-		t.Error("the error holds the token, or there is none:", err, missing)
-	}
+	sendtest.Faults(t, err, "token", "From", "ReplyTo", "BaseURL", "Timeout", "MaxConns")
+	_, err = New("", nil)
+	sendtest.Faults(t, err, "token is required")
 }
 
 func TestPrintedChannelShowsNoToken(t *testing.T) {

@@ -29,7 +29,7 @@ type server struct {
 	mails    []email
 }
 
-const token = "3f9c6b1e-test-token"
+const token = "3f9c6b1e-canary-token"
 
 func serve(t *testing.T, before func(http.ResponseWriter, *http.Request) bool) *server {
 	t.Helper()
@@ -164,6 +164,19 @@ func open(t *testing.T, s *server, o Options) *Channel {
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	return c
+}
+
+// answering is the script that answers so, whatever comes.
+func answering(answer http.HandlerFunc) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		answer(w, r)
+		return true
+	}
+}
+
+func opened(t *testing.T, answer http.HandlerFunc) (channel.Channel, func() int) {
+	s := serve(t, answering(answer))
+	return open(t, s, Options{}), s.asked
 }
 
 // refuse expects m to be refused, and returns how.

@@ -2,7 +2,6 @@ package resend
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/channel/internal/sendtest"
 )
 
 func TestMailArrivesAsItWasGiven(t *testing.T) {
@@ -102,9 +102,7 @@ func TestI10_ARepeatIsTheSameMail(t *testing.T) {
 
 func TestMessageThatMakesNoMailIsRefusedUnsent(t *testing.T) {
 	t.Parallel()
-	s := serve(t, nil)
-	c := open(t, s, Options{})
-	for name, change := range map[string]func(*channel.Message){
+	sendtest.Unsent(t, opened, message, map[string]func(*channel.Message){
 		"address":    func(m *channel.Message) { m.To = "Sam <sam@canary.example>" },
 		"id":         func(m *channel.Message) { m.ID = "A\n" },
 		"subject":    func(m *channel.Message) { m.Subject = "" },
@@ -114,18 +112,7 @@ func TestMessageThatMakesNoMailIsRefusedUnsent(t *testing.T) {
 		"header 2":   func(m *channel.Message) { m.Name = "Sam\nBcc: canary@canary.example" },
 		"header 3":   func(m *channel.Message) { m.UnsubscribeURL = "https://a.b/\r\nBcc: canary@canary.example" },
 		"header 4":   func(m *channel.Message) { m.Mail.Headers = map[string]string{"X-SMTPAPI": "canary"} },
-	} {
-		m := message()
-		change(&m)
-		err := refuse(t, c, m)
-		code, _, _ := strings.Cut(name, " ")
-		if err.Class != channel.ClassPermanent || err.Code != code || strings.Contains(err.Error(), "canary") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if requests, _ := s.seen(); requests != 0 {
-		t.Errorf("%d requests", requests)
-	}
+	})
 }
 
 func TestLargestAttachmentsAreSent(t *testing.T) {
@@ -137,93 +124,46 @@ func TestLargestAttachmentsAreSent(t *testing.T) {
 	}
 }
 
-// outcome is what a Send error comes to.
-type outcome struct {
-	Class      channel.Class
-	Code       string
-	Fault      channel.Fault
-	RetryAfter time.Duration
-}
-
-// says is the script that answers with a status, headers ("Name: value") and a
-// documented body.
-func says(status int, name, message string, headers ...string) func(http.ResponseWriter, *http.Request) bool {
-	return func(w http.ResponseWriter, _ *http.Request) bool {
-		for _, h := range headers {
-			name, value, _ := strings.Cut(h, ": ")
-			w.Header().Set(name, value)
-		}
-		fault(w, status, name, message)
-		return true
-	}
-}
-
-// writes is the script that answers with a status and any body.
-func writes(status int, body string) func(http.ResponseWriter, *http.Request) bool {
-	return func(w http.ResponseWriter, _ *http.Request) bool {
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body)
-		return true
-	}
+// says answers with the documented body of an error.
+func says(status int, name, message string, headers ...string) http.HandlerFunc {
+	return sendtest.Says(status, fmt.Sprintf(`{"statusCode":%d,"name":%q,"message":%q}`, status, name, message), headers...)
 }
 
 func TestAnswersHaveTheirClass(t *testing.T) {
 	t.Parallel()
 	const permanent, transient, unknown = channel.ClassPermanent, channel.ClassTransient, channel.ClassUnknown
 	const ofChannel, ofMail = channel.FaultChannel, channel.FaultMessage
-	for name, c := range map[string]struct {
-		script func(http.ResponseWriter, *http.Request) bool
-		want   outcome
-	}{
-		"bad key of a message":  {says(400, "invalid_idempotency_key", "no"), outcome{permanent, "400 invalid_idempotency_key", ofMail, 0}},
-		"bad field":             {says(400, "validation_error", "sam@canary.example"), outcome{permanent, "400 validation_error", "", 0}},
-		"bad field, unclear":    {says(422, "validation_error", "Invalid `to` field: sam@canary.example"), outcome{permanent, "422 validation_error", "", 0}},
-		"no API key":            {says(401, "missing_api_key", "no"), outcome{transient, "401 missing_api_key", ofChannel, 0}},
-		"restricted API key":    {says(401, "restricted_api_key", "no"), outcome{transient, "401 restricted_api_key", ofChannel, 0}},
-		"wrong API key":         {says(403, "invalid_api_key", "no"), outcome{transient, "403 invalid_api_key", ofChannel, 0}},
-		"domain not verified":   {says(403, "validation_error", "The canary.example domain is not verified."), outcome{transient, "403 validation_error", ofChannel, 0}},
-		"no such endpoint":      {says(404, "not_found", "no"), outcome{transient, "404 not_found", ofChannel, 0}},
-		"another method":        {says(405, "method_not_allowed", "no"), outcome{transient, "405 method_not_allowed", ofChannel, 0}},
-		"a request before":      {says(409, "concurrent_idempotent_requests", "no"), outcome{unknown, "409 concurrent_idempotent_requests", "", 0}},
-		"other parts before":    {says(409, "invalid_idempotent_request", "no"), outcome{unknown, "409 invalid_idempotent_request", "", 0}},
-		"bad attachment":        {says(422, "invalid_attachment", "no"), outcome{permanent, "422 invalid_attachment", ofMail, 0}},
-		"missing field":         {says(422, "missing_required_field", "no"), outcome{permanent, "422 missing_required_field", ofMail, 0}},
-		"bad sender":            {says(422, "invalid_from_address", "no"), outcome{transient, "422 invalid_from_address", ofChannel, 0}},
-		"too many":              {says(429, "rate_limit_exceeded", "no", "Retry-After: 7", "RateLimit-Reset: 1"), outcome{transient, "429 rate_limit_exceeded", ofChannel, 7 * time.Second}},
-		"too many, reset":       {says(429, "rate_limit_exceeded", "no", "RateLimit-Reset: 2"), outcome{transient, "429 rate_limit_exceeded", ofChannel, 2 * time.Second}},
-		"too many, reset never": {says(429, "rate_limit_exceeded", "no", "RateLimit-Reset: 99999999"), outcome{transient, "429 rate_limit_exceeded", ofChannel, 0}},
-		"quota of the day":      {says(429, "daily_quota_exceeded", "no"), outcome{transient, "429 daily_quota_exceeded", ofChannel, 0}},
-		"quota of the month":    {says(429, "monthly_quota_exceeded", "no"), outcome{transient, "429 monthly_quota_exceeded", ofChannel, 0}},
-		"security":              {says(451, "security_error", "no"), outcome{permanent, "451 security_error", "", 0}},
-		"fails":                 {says(500, "application_error", "no"), outcome{unknown, "500 application_error", "", 0}},
-		"gateway fails":         {writes(502, "<html>canary"), outcome{unknown, "502", "", 0}},
-		"not available":         {writes(503, ""), outcome{unknown, "503", "", 0}},
-		"moved":                 {says(308, "", "", "Location: /emails"), outcome{transient, "308", ofChannel, 0}},
-		"no id":                 {writes(200, `{"object":"email"}`), outcome{unknown, "200 no-id", "", 0}},
-		"no JSON":               {writes(200, "sam@canary.example"), outcome{unknown, "200 no-id", "", 0}},
-		"an address as a name":  {says(400, "sam@canary.example", "no"), outcome{permanent, "400", "", 0}},
-		"drops the request":     {func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }, outcome{unknown, "no answer", "", 0}},
-		"breaks off": {func(w http.ResponseWriter, _ *http.Request) bool {
-			w.Header().Set("Content-Length", "100")
-			w.WriteHeader(http.StatusOK)
-			return true
-		}, outcome{unknown, "no whole answer", "", 0}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := serve(t, c.script)
-			err := refuse(t, open(t, s, Options{}), message())
-			if diff := cmp.Diff(c.want, outcome{err.Class, err.Code, err.Fault, err.RetryAfter}); diff != "" {
-				t.Errorf("%v: %s", err, diff)
-			}
-			if strings.Contains(err.Error(), "canary") || strings.Contains(err.Error(), apiKey) {
-				t.Error("personal data in the error:", err)
-			}
-			if requests, _ := s.seen(); requests != 1 {
-				t.Errorf("%d requests", requests)
-			}
-		})
-	}
+	sendtest.Answers(t, opened, message(), map[string]sendtest.Case{
+		"bad key of a message":  sendtest.To(permanent, "400 invalid_idempotency_key", ofMail, says(400, "invalid_idempotency_key", "no")),
+		"bad field":             sendtest.To(permanent, "400 validation_error", "", says(400, "validation_error", "sam@canary.example")),
+		"bad field, unclear":    sendtest.To(permanent, "422 validation_error", "", says(422, "validation_error", "Invalid `to` field: sam@canary.example")),
+		"no API key":            sendtest.To(transient, "401 missing_api_key", ofChannel, says(401, "missing_api_key", "no")),
+		"restricted API key":    sendtest.To(transient, "401 restricted_api_key", ofChannel, says(401, "restricted_api_key", "no")),
+		"wrong API key":         sendtest.To(transient, "403 invalid_api_key", ofChannel, says(403, "invalid_api_key", "no")),
+		"domain not verified":   sendtest.To(transient, "403 validation_error", ofChannel, says(403, "validation_error", "The canary.example domain is not verified.")),
+		"no such endpoint":      sendtest.To(transient, "404 not_found", ofChannel, says(404, "not_found", "no")),
+		"another method":        sendtest.To(transient, "405 method_not_allowed", ofChannel, says(405, "method_not_allowed", "no")),
+		"a request before":      sendtest.To(unknown, "409 concurrent_idempotent_requests", "", says(409, "concurrent_idempotent_requests", "no")),
+		"other parts before":    sendtest.To(unknown, "409 invalid_idempotent_request", "", says(409, "invalid_idempotent_request", "no")),
+		"bad attachment":        sendtest.To(permanent, "422 invalid_attachment", ofMail, says(422, "invalid_attachment", "no")),
+		"missing field":         sendtest.To(permanent, "422 missing_required_field", ofMail, says(422, "missing_required_field", "no")),
+		"bad sender":            sendtest.To(transient, "422 invalid_from_address", ofChannel, says(422, "invalid_from_address", "no")),
+		"too many":              sendtest.To(transient, "429 rate_limit_exceeded", ofChannel, says(429, "rate_limit_exceeded", "no", "Retry-After: 7", "RateLimit-Reset: 1")).After(7 * time.Second),
+		"too many, reset":       sendtest.To(transient, "429 rate_limit_exceeded", ofChannel, says(429, "rate_limit_exceeded", "no", "RateLimit-Reset: 2")).After(2 * time.Second),
+		"too many, reset never": sendtest.To(transient, "429 rate_limit_exceeded", ofChannel, says(429, "rate_limit_exceeded", "no", "RateLimit-Reset: 99999999")),
+		"quota of the day":      sendtest.To(transient, "429 daily_quota_exceeded", ofChannel, says(429, "daily_quota_exceeded", "no")),
+		"quota of the month":    sendtest.To(transient, "429 monthly_quota_exceeded", ofChannel, says(429, "monthly_quota_exceeded", "no")),
+		"security":              sendtest.To(permanent, "451 security_error", "", says(451, "security_error", "no")),
+		"fails":                 sendtest.To(unknown, "500 application_error", "", says(500, "application_error", "no")),
+		"gateway fails":         sendtest.To(unknown, "502", "", sendtest.Says(502, "<html>canary")),
+		"not available":         sendtest.To(unknown, "503", "", sendtest.Says(503, "")),
+		"moved":                 sendtest.To(transient, "308", ofChannel, says(308, "", "", "Location: /emails")),
+		"no id":                 sendtest.To(unknown, "200 no-id", "", sendtest.Says(200, `{"object":"email"}`)),
+		"no JSON":               sendtest.To(unknown, "200 no-id", "", sendtest.Says(200, "sam@canary.example")),
+		"an address as a name":  sendtest.To(permanent, "400", "", says(400, "sam@canary.example", "no")),
+		"drops the request":     sendtest.To(unknown, "no answer", "", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }),
+		"breaks off":            sendtest.To(unknown, "no whole answer", "", sendtest.Says(200, "", "Content-Length: 100")),
+	})
 }
 
 func TestI30_SendReturnsAfterItsTimeout(t *testing.T) {
@@ -240,14 +180,9 @@ func TestI30_SendReturnsAfterItsTimeout(t *testing.T) {
 func TestNewListsEveryFault(t *testing.T) {
 	t.Parallel()
 	_, err := New("canary key", &Options{From: "x", ReplyTo: "y", BaseURL: "http://api.example", Timeout: -time.Second, MaxConns: -1})
-	for _, want := range []string{"apiKey", "From", "ReplyTo", "BaseURL", "Timeout", "MaxConns"} {
-		if !strings.Contains(fmt.Sprint(err), want) {
-			t.Errorf("%v says nothing about %s", err, want)
-		}
-	}
-	if _, missing := New("", nil); missing == nil || strings.Contains(fmt.Sprint(err, missing), "canary") {
-		t.Error("the error holds the key, or there is none:", err, missing)
-	}
+	sendtest.Faults(t, err, "apiKey", "From", "ReplyTo", "BaseURL", "Timeout", "MaxConns")
+	_, err = New("", nil)
+	sendtest.Faults(t, err, "apiKey is required")
 }
 
 func TestPrintedChannelShowsNoKey(t *testing.T) {

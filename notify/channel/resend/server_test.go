@@ -29,7 +29,7 @@ type server struct {
 	answers  map[string]string // by key: the body that was sent, and the id
 }
 
-const apiKey = "re_test-key"
+const apiKey = "re_canary-key"
 
 func serve(t *testing.T, before func(http.ResponseWriter, *http.Request) bool) *server {
 	t.Helper()
@@ -126,6 +126,19 @@ func open(t *testing.T, s *server, o Options) *Channel {
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	return c
+}
+
+// answering is the script that answers so, whatever comes.
+func answering(answer http.HandlerFunc) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		answer(w, r)
+		return true
+	}
+}
+
+func opened(t *testing.T, answer http.HandlerFunc) (channel.Channel, func() int) {
+	s := serve(t, answering(answer))
+	return open(t, s, Options{}), func() int { n, _ := s.seen(); return n }
 }
 
 // refuse expects m to be refused, and returns how.

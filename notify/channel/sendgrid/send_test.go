@@ -1,8 +1,8 @@
 package sendgrid
 
 import (
+	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/channel/internal/sendtest"
 )
 
 //spec:f-008
@@ -74,9 +75,7 @@ func TestEveryPartMayBeMissingButTheSubject(t *testing.T) {
 
 func TestMessageThatMakesNoMailIsRefusedUnsent(t *testing.T) {
 	t.Parallel()
-	s := serve(t, nil)
-	c := open(t, s, Options{})
-	for name, change := range map[string]func(*channel.Message){
+	sendtest.Unsent(t, opened, message, map[string]func(*channel.Message){
 		"address":    func(m *channel.Message) { m.To = "Sam <sam@canary.example>" },
 		"id":         func(m *channel.Message) { m.ID = "A\n" },
 		"subject":    func(m *channel.Message) { m.Subject = "" },
@@ -93,18 +92,7 @@ func TestMessageThatMakesNoMailIsRefusedUnsent(t *testing.T) {
 		"header 6": func(m *channel.Message) {
 			m.Attachments = []channel.Attachment{{Name: "a\r\nb: canary", Data: []byte("a")}}
 		},
-	} {
-		m := message()
-		change(&m)
-		err := refuse(t, c, m)
-		code, _, _ := strings.Cut(name, " ")
-		if err.Class != channel.ClassPermanent || err.Code != code || strings.Contains(err.Error(), "canary") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if requests, _ := s.seen(); requests != 0 {
-		t.Errorf("%d requests", requests)
-	}
+	})
 }
 
 func TestLargestAttachmentsAreSent(t *testing.T) {
@@ -141,69 +129,40 @@ func TestMissingMessageIDIsNoFault(t *testing.T) {
 	}
 }
 
-// outcome is what a Send error comes to.
-type outcome struct {
-	Class      channel.Class
-	Code       string
-	RetryAfter time.Duration
-}
-
-// says is the script that answers with a status, headers ("Name: value") and a
-// documented body.
-func says(status int, field, message string, headers ...string) func(http.ResponseWriter, *http.Request) bool {
-	return func(w http.ResponseWriter, _ *http.Request) bool {
-		for _, h := range headers {
-			name, value, _ := strings.Cut(h, ": ")
-			w.Header().Set(name, value)
-		}
-		fault(w, status, field, message)
-		return true
+// says answers with the documented body of an error.
+func says(status int, field, message string, headers ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		text, _ := json.Marshal(problem(field, message))
+		sendtest.Says(status, string(text), headers...)(w, r)
 	}
 }
 
 func TestAnswersHaveTheirClass(t *testing.T) {
 	t.Parallel()
 	date := "Date: " + now.Format(http.TimeFormat)
-	for name, c := range map[string]struct {
-		script func(http.ResponseWriter, *http.Request) bool
-		want   outcome
-	}{
-		"bad address":      {says(400, "personalizations.0.to.0.email", "Does not contain a valid address: sam@canary.example."), outcome{channel.ClassPermanent, "400 personalizations.0.to.0.email", 0}},
-		"no field":         {says(400, "", "Bad Request"), outcome{channel.ClassPermanent, "400", 0}},
-		"address as field": {says(400, "sam@canary.example", "no"), outcome{channel.ClassPermanent, "400", 0}},
-		"no sender":        {says(403, "from", "The from address does not match a verified Sender Identity."), outcome{channel.ClassTransient, "403 from", 0}},
-		"no credits":       {says(401, "", "Maximum credits exceeded"), outcome{channel.ClassTransient, "401", 0}},
-		"too large":        {says(413, "", "The JSON payload you have included in your request is too large."), outcome{channel.ClassPermanent, "413", 0}},
-		"too many":         {says(429, "", "too many requests", date, "X-RateLimit-Reset: 1772352060"), outcome{channel.ClassTransient, "429", time.Minute}},
-		"too many, asked":  {says(429, "", "too many requests", date, "Retry-After: 7", "X-RateLimit-Reset: 1772352060"), outcome{channel.ClassTransient, "429", 7 * time.Second}},
-		"reset in a year":  {says(429, "", "too many requests", date, "X-RateLimit-Reset: 1803888000"), outcome{channel.ClassTransient, "429", 0}},
-		"reset is over":    {says(429, "", "too many requests", date, "X-RateLimit-Reset: 1"), outcome{channel.ClassTransient, "429", 0}},
-		"fails":            {says(500, "", "Internal server error"), outcome{channel.ClassUnknown, "500", 0}},
-		"gateway fails":    {says(502, "", "Bad Gateway"), outcome{channel.ClassUnknown, "502", 0}},
-		"not available":    {says(503, "", "Service unavailable", "Retry-After: 120"), outcome{channel.ClassTransient, "503", 2 * time.Minute}},
-		"sandbox":          {says(200, "", ""), outcome{channel.ClassUnknown, "200", 0}},
-		"moved":            {says(308, "", "", "Location: /v3/mail/send"), outcome{channel.ClassTransient, "308", 0}},
-		"no JSON": {func(w http.ResponseWriter, _ *http.Request) bool {
-			w.WriteHeader(400)
-			_, _ = io.WriteString(w, "<html>sam@canary.example")
-			return true
-		}, outcome{channel.ClassPermanent, "400", 0}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := serve(t, c.script)
-			err := refuse(t, open(t, s, Options{}), message())
-			if diff := cmp.Diff(c.want, outcome{err.Class, err.Code, err.RetryAfter}); diff != "" {
-				t.Errorf("%v: %s", err, diff)
-			}
-			if strings.Contains(err.Error(), "canary") || strings.Contains(err.Error(), apiKey) {
-				t.Error("personal data in the error:", err)
-			}
-			if requests, _ := s.seen(); requests != 1 {
-				t.Errorf("%d requests", requests)
-			}
-		})
-	}
+	const permanent, transient, unknown = channel.ClassPermanent, channel.ClassTransient, channel.ClassUnknown
+	const ofChannel = channel.FaultChannel
+	sendtest.Answers(t, opened, message(), map[string]sendtest.Case{
+		"bad address":      sendtest.To(permanent, "400 personalizations.0.to.0.email", channel.FaultAddress, says(400, "personalizations.0.to.0.email", "Does not contain a valid address: sam@canary.example.")).Suppresses(channel.HardBounce),
+		"no field":         sendtest.To(permanent, "400", "", says(400, "", "Bad Request")),
+		"address as field": sendtest.To(permanent, "400", "", says(400, "sam@canary.example", "no")),
+		"no sender":        sendtest.To(transient, "403 from", ofChannel, says(403, "from", "The from address does not match a verified Sender Identity.")),
+		"no credits":       sendtest.To(transient, "401", ofChannel, says(401, "", "Maximum credits exceeded")),
+		"too large":        sendtest.To(permanent, "413", "", says(413, "", "The JSON payload you have included in your request is too large.")),
+		"too many":         sendtest.To(transient, "429", ofChannel, says(429, "", "too many requests", date, "X-RateLimit-Reset: 1772352060")).After(time.Minute),
+		"too many, asked":  sendtest.To(transient, "429", ofChannel, says(429, "", "too many requests", date, "Retry-After: 7", "X-RateLimit-Reset: 1772352060")).After(7 * time.Second),
+		"reset in a year":  sendtest.To(transient, "429", ofChannel, says(429, "", "too many requests", date, "X-RateLimit-Reset: 1803888000")),
+		"reset is over":    sendtest.To(transient, "429", ofChannel, says(429, "", "too many requests", date, "X-RateLimit-Reset: 1")),
+		"fails":            sendtest.To(unknown, "500", "", says(500, "", "Internal server error")),
+		"gateway fails":    sendtest.To(unknown, "502", "", says(502, "", "Bad Gateway")),
+		"not available":    sendtest.To(transient, "503", ofChannel, says(503, "", "Service unavailable", "Retry-After: 120")).After(2 * time.Minute),
+		"sandbox":          sendtest.To(unknown, "200", "", says(200, "", "")),
+		"moved":            sendtest.To(transient, "308", ofChannel, says(308, "", "", "Location: /v3/mail/send")),
+		"no JSON":          sendtest.To(permanent, "400", "", sendtest.Says(400, "<html>sam@canary.example")),
+		"bad name":         sendtest.To(permanent, "400 personalizations.0.to.0.name", channel.FaultAddress, says(400, "personalizations.0.to.0.name", "no")),
+		"bad subject":      sendtest.To(permanent, "400 subject", "", says(400, "subject", "no")),
+		"bad sender":       sendtest.To(permanent, "400 from.email", "", says(400, "from.email", "no")),
+	})
 }
 
 func TestI30_SendReturnsAfterItsTimeout(t *testing.T) {
@@ -220,17 +179,9 @@ func TestI30_SendReturnsAfterItsTimeout(t *testing.T) {
 func TestNewListsEveryFault(t *testing.T) {
 	t.Parallel()
 	_, err := New("canary key", &Options{From: "x", ReplyTo: "y", BaseURL: "http://api.example", Timeout: -time.Second, MaxConns: -1})
-	for _, want := range []string{"apiKey", "From", "ReplyTo", "BaseURL", "Timeout", "MaxConns"} {
-		if !strings.Contains(fmt.Sprint(err), want) {
-			t.Errorf("%v says nothing about %s", err, want)
-		}
-	}
-	if strings.Contains(fmt.Sprint(err), "canary") {
-		t.Error("the error holds the key:", err)
-	}
-	if _, err := New("", nil); err == nil || !strings.Contains(err.Error(), "apiKey is required; From") {
-		t.Error(err)
-	}
+	sendtest.Faults(t, err, "apiKey", "From", "ReplyTo", "BaseURL", "Timeout", "MaxConns")
+	_, err = New("", nil)
+	sendtest.Faults(t, err, "apiKey is required; From")
 }
 
 func TestKeyMayBeChosen(t *testing.T) {
@@ -253,41 +204,5 @@ func TestPrintedChannelShowsNoKey(t *testing.T) {
 		if text := fmt.Sprintf(verb, c); strings.Contains(text, "canary") {
 			t.Error(verb, text)
 		}
-	}
-}
-
-func TestAnswersBlameTheChannelOrTheAddress(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		script func(http.ResponseWriter, *http.Request) bool
-		want   channel.Fault
-	}{
-		"bad address":   {says(400, "personalizations.0.to.0.email", "no"), channel.FaultAddress},
-		"bad subject":   {says(400, "subject", "no"), ""},
-		"wrong key":     {says(401, "", "no"), channel.FaultChannel},
-		"too many":      {says(429, "", "no"), channel.FaultChannel},
-		"not available": {says(503, "", "no"), channel.FaultChannel},
-		"fails":         {says(500, "", "no"), ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if err := refuse(t, open(t, serve(t, c.script), Options{}), message()); err.Fault != c.want {
-				t.Errorf("%v blames %q, want %q", err, err.Fault, c.want)
-			}
-		})
-	}
-}
-
-func TestAnswersSuppressWhatIsNoAddress(t *testing.T) {
-	t.Parallel()
-	for field, want := range map[string]channel.SuppressionReason{
-		"personalizations.0.to.0.email": channel.HardBounce, "personalizations.0.to.0.name": "", "subject": "", "from.email": "",
-	} {
-		t.Run(field, func(t *testing.T) {
-			t.Parallel()
-			if err := refuse(t, open(t, serve(t, says(400, field, "no")), Options{}), message()); err.Suppress != want {
-				t.Errorf("%v suppresses for %q, want %q", err, err.Suppress, want)
-			}
-		})
 	}
 }

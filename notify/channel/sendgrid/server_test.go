@@ -34,7 +34,7 @@ type server struct {
 	mails    []mailRequest
 }
 
-const apiKey = "SG.test-key"
+const apiKey = "SG.canary-key"
 
 func serve(t *testing.T, script func(http.ResponseWriter, *http.Request) bool) *server {
 	t.Helper()
@@ -84,13 +84,17 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) {
 
 // fault answers with the documented body of an error.
 func fault(w http.ResponseWriter, status int, field, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(problem(field, message))
+}
+
+func problem(field, message string) map[string]any {
 	e := map[string]any{"message": message, "field": nil, "help": nil}
 	if field != "" {
 		e["field"] = field
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"errors": []any{e}})
+	return map[string]any{"errors": []any{e}}
 }
 
 // reserved are headers that a request must not hold.
@@ -174,6 +178,19 @@ func open(t *testing.T, s *server, o Options) *Channel {
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	return c
+}
+
+// answering is the script that answers so, whatever comes.
+func answering(answer http.HandlerFunc) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		answer(w, r)
+		return true
+	}
+}
+
+func opened(t *testing.T, answer http.HandlerFunc) (channel.Channel, func() int) {
+	s := serve(t, answering(answer))
+	return open(t, s, Options{}), func() int { n, _ := s.seen(); return n }
 }
 
 // refuse expects m to be refused, and returns how.

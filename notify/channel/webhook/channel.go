@@ -149,7 +149,7 @@ func (c *Channel) Send(ctx context.Context, m channel.Message) (channel.Receipt,
 	}
 	answer, err := c.client.Do(ctx, rest.Call{URL: m.To, Header: keys.Header(m.ID, m.On, body), ContentType: "application/json", Body: body, StatusOnly: true})
 	if err != nil {
-		return channel.Receipt{}, unanswered(err)
+		return channel.Receipt{}, rest.OfReceiver("webhook", err)
 	}
 	return channel.Receipt{}, outcome(answer)
 }
@@ -168,20 +168,6 @@ func outcome(a *rest.Answer) error {
 		return a.Permanent("").Blame(channel.FaultAddress)
 	}
 	return a.Refusal("").Blame(channel.FaultAddress)
-}
-
-// unanswered keeps the class of an error, and of its cause only the kind: names
-// and addresses of receivers stand in it. Each receiver is a server of its own, so
-// none speaks for the channel; a call that we ended ourselves speaks for nobody.
-func unanswered(err error) error {
-	e, cause, fault := channel.Classify(err), safedial.Cause(err), channel.FaultAddress
-	switch {
-	case errors.Is(err, safedial.ErrForbidden):
-		return channel.Permanent(cause, safedial.ErrForbidden).Blame(fault)
-	case errors.Is(err, context.Canceled):
-		fault = ""
-	}
-	return &channel.Error{Class: e.Class, Fault: fault, Code: cmp.Or(cause, e.Code), Err: errors.New("webhook: no connection or no answer")}
 }
 
 // check refuses what cannot be sent, without a connection.

@@ -43,27 +43,52 @@ type Call struct {
 func (c *Client) Do(ctx context.Context, call Call) (*Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	var got atomic.Pointer[conn]
-	request, err := c.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(info httptrace.GotConnInfo) {
-			cn := under(info.Conn)
-			cn.begin()
-			got.Store(cn)
-		},
-	}), call)
-	if err != nil {
+	if c.shared {
+		select {
+		case c.turns <- struct{}{}:
+			defer func() { <-c.turns }()
+		case <-ctx.Done():
+			return nil, unconnected(c.fail("nothing was sent: %w", safe(ctx.Err())))
+		}
+	}
+	on := new(atomic.Pointer[conn])
+	request, err := c.request(tracing(ctx, on), call)
+	if err != nil || c.shared && request.Body == nil {
 		return nil, channel.Permanent("request", c.fail("call that makes no request"))
 	}
+	content := &body{ReadCloser: request.Body}
+	if c.shared {
+		request.Body = content
+	}
 	response, err := c.transport.RoundTrip(request)
-	switch cn := got.Load(); {
+	switch {
 	case err == nil && call.StatusOnly:
 		return c.drop(response), nil
 	case err == nil:
 		return c.read(response)
-	case cn == nil || cn.seal():
+	case c.unsent(on.Load(), content):
 		return nil, unconnected(c.fail("nothing was sent: %w", safe(err)))
 	}
 	return nil, channel.Unknown("no answer", c.fail("no answer: %w", safe(err)))
+}
+
+// tracing notes the connection that a call gets.
+func tracing(ctx context.Context, on *atomic.Pointer[conn]) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) {
+			cn := under(info.Conn)
+			cn.begin()
+			on.Store(cn)
+		},
+	})
+}
+
+// unsent reports whether nothing of a call that has failed was written, nor will be.
+func (c *Client) unsent(on *conn, content *body) bool {
+	if c.shared {
+		return content.seal()
+	}
+	return on == nil || on.seal()
 }
 
 // unconnected blames the channel, unless we ended the attempt ourselves.

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/safedial"
@@ -28,6 +27,9 @@ type Options struct {
 	// MaxConns bounds the connections to one host, and so the calls at work;
 	// others wait for their turn within their Timeout. Zero means 10.
 	MaxConns int
+	// HTTP2 speaks it and not HTTP/1.1: calls share connections, and MaxConns bounds the
+	// calls. Each needs a Body.
+	HTTP2 bool
 	// Proxy is an HTTP proxy; nil means none, whatever the environment says.
 	Proxy *url.URL
 	// TLS is cloned; nil means the system's roots and TLS 1.2 or later.
@@ -109,16 +111,19 @@ type Client struct {
 	authorize func(http.Header)
 	timeout   time.Duration
 	transport *http.Transport
+	shared    bool          // several calls are on one connection
+	turns     chan struct{} // of as many calls as are at work at once
 }
 
 // NewClient returns a client by options that Check finds no fault with.
 func NewClient(o Options) *Client {
 	o = o.withDefaults()
-	return &Client{provider: o.Provider, authorize: o.Authorize, timeout: o.Timeout, transport: newTransport(o)}
+	return &Client{provider: o.Provider, authorize: o.Authorize, timeout: o.Timeout, transport: newTransport(o),
+		shared: o.HTTP2, turns: make(chan struct{}, o.MaxConns)}
 }
 
 // MaxCalls is how many calls are at work at once; others wait.
-func (c *Client) MaxCalls() int { return c.transport.MaxConnsPerHost }
+func (c *Client) MaxCalls() int { return cap(c.turns) }
 
 // Close ends the idle connections. Calls at work finish.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
@@ -128,61 +133,23 @@ func (c *Client) fail(format string, args ...any) error {
 	return fmt.Errorf(c.provider+": "+format, args...)
 }
 
+// A silent connection of HTTP/2 is asked whether it is alive, and closed if it is not:
+// within the Timeout that is usual, so that not every later call runs into it.
+const (
+	silence  = 10 * time.Second
+	patience = 5 * time.Second
+)
+
 func newTransport(o Options) *http.Transport {
 	t := safedial.Transport(o.dial, o.TLS, o.Timeout, o.MaxConns)
+	if o.HTTP2 {
+		t.Protocols.SetHTTP1(false)
+		t.Protocols.SetHTTP2(true)
+		t.HTTP2 = &http.HTTP2Config{SendPingTimeout: silence, PingTimeout: patience}
+		t.MaxConnsPerHost = 0 // calls are counted, and a connection has many
+	}
 	if o.Proxy != nil {
 		t.Proxy = http.ProxyURL(o.Proxy)
 	}
 	return t
-}
-
-var errSealed = errors.New("rest: call has ended")
-
-// The states of a conn in a call.
-const (
-	untouched int32 = iota // nothing of the call was written
-	written                // perhaps something was
-	sealed                 // nothing was, and nothing will be
-)
-
-// conn knows whether anything of a call was written to it. HTTP/1.1 has one call
-// on a connection at a time.
-type conn struct {
-	net.Conn
-	state atomic.Int32
-}
-
-func (o Options) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	raw, err := o.Dial(ctx, network, addr)
-	if err != nil {
-		return nil, err
-	}
-	return &conn{Conn: raw}, nil
-}
-
-// begin starts the next call on the connection.
-func (c *conn) begin() { c.state.Store(untouched) }
-
-// Write counts as written whatever becomes of it, since it may have been in part.
-func (c *conn) Write(p []byte) (int, error) {
-	if !c.state.CompareAndSwap(untouched, written) && c.state.Load() == sealed {
-		return 0, errSealed
-	}
-	return c.Conn.Write(p)
-}
-
-// seal reports whether nothing of the call was written, and then sees to it that
-// nothing will be.
-func (c *conn) seal() bool { return c.state.CompareAndSwap(untouched, sealed) }
-
-// under finds the conn below TLS, of which there are two layers behind an https
-// proxy.
-func under(raw net.Conn) *conn {
-	for {
-		encrypted, ok := raw.(*tls.Conn)
-		if !ok {
-			return raw.(*conn) // dial made it
-		}
-		raw = encrypted.NetConn()
-	}
 }
