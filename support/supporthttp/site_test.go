@@ -374,6 +374,10 @@ func TestAnActionIsRehearsedThenDoneThenTold(t *testing.T) {
 	if !strings.Contains(body, "by <bdi>kim</bdi>: <bdi>Ms Jones called</bdi>") {
 		t.Error("the story does not tell who did it: ", body)
 	}
+	_, body = o.ask(h, "GET", "/list?of=audit", "")
+	if !strings.Contains(body, `<p class="facts">by <bdi>kim</bdi>: <bdi>Ms Jones called</bdi></p>`) {
+		t.Error("the audit does not tell who did it, and why: ", body)
+	}
 	for _, back := range []string{"https://evil.example/", "//evil.example", "javascript:alert(1)", "story%"} {
 		form.Set("back", back)
 		if _, body := o.ask(h, "POST", "/act", form.Encode()); strings.Contains(body, "evil") || strings.Contains(body, "javascript:") {
