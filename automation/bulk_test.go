@@ -161,7 +161,7 @@ func TestABulkGoesOnPageByPage(t *testing.T) {
 	})
 }
 
-func TestABulkOfAnySizeTakesFiveStatements(t *testing.T) {
+func TestABulkOfAnySizeTakesSixStatements(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		spy, calls := storetest.Counting(w.store)
 		w = newWorld(w.t, spy, w.clk, nil)
@@ -170,7 +170,8 @@ func TestABulkOfAnySizeTakesFiveStatements(t *testing.T) {
 		if report := w.bulk(automation.ActionHold, automation.Selection{Setting: "certificate"}, false); report.Changed != 300 {
 			w.t.Errorf("%d", report.Changed)
 		}
-		want := []string{"select automation_scheduler", "update automation_scheduler", "insert audit_person", "insert audit_entry"}
+		want := []string{"select automation_scheduler", "update automation_scheduler",
+			"insert audit_person", "insert audit_person", "insert audit_entry"} // who, the words, the entries
 		used := slices.DeleteFunc(calls.Verbs(), func(v string) bool { return v == "get audit_person" }) // as the last Ensure went
 		if diff := cmp.Diff(want, used); diff != "" {
 			w.t.Error(diff)

@@ -2,13 +2,16 @@ package audit_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -61,6 +64,35 @@ func TestAShortHistoryIsTheEndOfIt(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// Whoever reads what was done last reads who did it and why, of rows that they do not name.
+func TestTheListOfWhatWasDoneSaysWhoAndWhy(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
+		ctx := t.Context()
+		again, other, program := entry("a", 3, "Release"), entry("b", 2, "Cancel"), entry("c", 4, "TryFailed")
+		again.Reason, other.Actor, program.Actor, program.Reason, program.ByProgram = "another call", "kim", "due pass", "HandlerFailed", true
+		var told []string
+		err := store.InTx(ctx, func(tx storage.Tx) error {
+			if err := audit.Write(ctx, tx, entry("a", 2, "Hold")); err != nil {
+				return err
+			}
+			if err := audit.Write(ctx, tx, again, other, program); err != nil {
+				return err
+			}
+			newest, _, err := audit.Newest(ctx, tx, "north", storage.Page{})
+			for _, e := range newest {
+				told = append(told, e.Action+" "+e.Actor+": "+e.Reason)
+			}
+			return err
+		})
+		slices.Sort(told) // those of one call have no order
+		want := []string{"Cancel kim: a call", "Hold sam: a call", "Release sam: another call", "TryFailed due pass: HandlerFailed"}
+		if diff := cmp.Diff(want, told); err != nil || diff != "" {
+			t.Errorf("%v: %s", err, diff)
+		}
+	})
 }
 
 // A row was deleted and made again: its versions begin anew, its story goes on.

@@ -18,7 +18,8 @@ import (
 // is never due, claimed or written again. Its Kind says which it is.
 type Personal struct {
 	storage.Record
-	// Pseudonym is what entries call a row or an actor: random, and told nowhere else.
+	// Pseudonym is what entries call a row or an actor: random, and told nowhere else. The
+	// words of an entry have its key.
 	Pseudonym string `db:"pseudonym,fixed,null,plain"`
 	// Text is the name of an actor, or the words of one. A row is named by its key.
 	Text string    `db:"text,fixed,null,content"`
@@ -56,61 +57,66 @@ func actorKey(name string) string { return kindActor + "\x1f" + name }
 // hide gives entries the pseudonyms of their rows and actors, and puts what tells of
 // people where it can be erased.
 func hide(ctx context.Context, tx storage.Tx, entries []*Entry) error {
-	var want []*Personal
-	at := map[driver.Place]int{}
-	for _, e := range entries {
-		for _, p := range e.personal() {
-			if place := People.PlaceOf(p); !has(at, place) {
-				at[place] = len(want)
-				want = append(want, p)
-			}
-		}
-	}
-	for _, p := range want {
-		if p.Kind == kindWords {
-			continue
-		}
-		var err error
-		if p.Pseudonym, err = pseudonym(tx.Store()); err != nil {
-			return err
-		}
-	}
-	got, err := People.Ensure(ctx, tx, asItIs, want...)
+	known, err := pseudonyms(ctx, tx, entries)
 	if err != nil {
 		return err
 	}
-	of := func(p *Personal) string { return got[at[People.PlaceOf(p)]].Row.Pseudonym }
+	var words []*Personal
 	for _, e := range entries {
-		p := e.personal()
-		e.Key = fmt.Sprintf("%s\x1f%019d", of(p[0]), e.SubjectVersion)
+		e.Key = fmt.Sprintf("%s\x1f%019d", known[e.row()], e.SubjectVersion)
 		if e.ByProgram {
 			e.Program, e.Code = e.Actor, e.Reason
-		} else {
-			e.Person = of(p[1])
+			continue
 		}
+		e.Person = known[e.actor()]
+		words = append(words, &Personal{Record: e.record(kindWords, e.wordsKey()), Pseudonym: e.Key, Text: e.Reason, On: e.On})
 	}
-	return nil
+	if len(words) > 0 {
+		_, err = People.Insert(ctx, tx, words...)
+	}
+	return err
 }
 
-func has(at map[driver.Place]int, place driver.Place) bool {
-	_, ok := at[place]
-	return ok
+// pseudonyms are those of the rows and actors of entries, by where they are kept. New
+// ones get one.
+func pseudonyms(ctx context.Context, tx storage.Tx, entries []*Entry) (map[driver.Place]string, error) {
+	var want []*Personal
+	known := map[driver.Place]string{}
+	add := func(p *Personal) (err error) {
+		if _, has := known[People.PlaceOf(p)]; has {
+			return nil
+		}
+		known[People.PlaceOf(p)] = ""
+		want = append(want, p)
+		p.Pseudonym, err = pseudonym(tx.Store())
+		return err
+	}
+	for _, e := range entries {
+		err := add(&Personal{Record: e.record(kindRow, e.rowKey()), On: e.On})
+		if err == nil && !e.ByProgram {
+			err = add(&Personal{Record: e.record(kindActor, actorKey(e.Actor)), Text: e.Actor, On: e.On})
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	got, err := People.Ensure(ctx, tx, asItIs, want...)
+	for _, one := range got {
+		known[People.PlaceOf(one.Row)] = one.Row.Pseudonym
+	}
+	return known, err
 }
+
+func (e *Entry) record(kind, key string) storage.Record {
+	return storage.Record{Scope: e.Scope, Key: key, Kind: kind}
+}
+
+func (e *Entry) row() driver.Place { return driver.Place{Scope: e.Scope, Key: e.rowKey()} }
+
+func (e *Entry) actor() driver.Place { return driver.Place{Scope: e.Scope, Key: actorKey(e.Actor)} }
 
 // asItIs leaves who is known as they are.
 func asItIs(*Personal, *Personal) (storage.Outcome, bool) { return storage.Unchanged, false }
-
-// personal is what an entry tells of people: its row, then, of a person's, who and why.
-func (e *Entry) personal() []*Personal {
-	one := func(kind, key, text string) *Personal {
-		return &Personal{Record: storage.Record{Scope: e.Scope, Key: key, Kind: kind}, Text: text, On: e.On}
-	}
-	row := one(kindRow, e.rowKey(), "")
-	if e.ByProgram {
-		return []*Personal{row}
-	}
-	return []*Personal{row, one(kindActor, actorKey(e.Actor), e.Actor), one(kindWords, e.wordsKey(), e.Reason)}
-}
 
 // pseudonym is a new one, of 22 characters.
 func pseudonym(store driver.Store) (string, error) {
@@ -121,38 +127,30 @@ func pseudonym(store driver.Store) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(random), nil
 }
 
-// show fills in what entries do not have themselves: whose row it was is known.
+// show fills in what entries do not have themselves: who did it, and in what words.
 func show(ctx context.Context, from driver.Reader, scope storage.Scope, entries []*Entry) error {
-	var actors []string
-	var words []driver.Place
+	var hidden []string
 	for _, e := range entries {
 		if e.Person == "" {
 			e.ByProgram, e.Actor, e.Reason = true, e.Program, e.Code
 			continue
 		}
-		actors, words = append(actors, e.Person), append(words, driver.Place{Scope: scope, Key: e.wordsKey()})
+		hidden = append(hidden, e.Person, e.Key)
 	}
-	if len(actors) == 0 {
+	if len(hidden) == 0 {
 		return nil
 	}
-	named, err := People.Find(ctx, from, scope, driver.Query{
-		Where:   []driver.Cond{driver.In("pseudonym", actors), driver.NotNull("pseudonym"), driver.NotNull("text")},
-		Columns: []string{"pseudonym", "text"}, Limit: len(actors), Unordered: true,
+	told, err := People.Find(ctx, from, scope, driver.Query{
+		Where:   []driver.Cond{driver.In("pseudonym", hidden), driver.NotNull("pseudonym"), driver.NotNull("text")},
+		Columns: []string{"pseudonym", "text"}, Limit: len(hidden), Unordered: true,
 	})
-	if err != nil {
-		return err
+	texts := map[string]string{}
+	for _, p := range told {
+		texts[p.Pseudonym] = p.Text
 	}
-	names := map[string]string{}
-	for _, p := range named {
-		names[p.Pseudonym] = p.Text
-	}
-	said, err := People.GetMany(ctx, from, words, "text")
 	for _, e := range entries {
 		if e.Person != "" {
-			e.Actor = names[e.Person]
-			if p := said[driver.Place{Scope: scope, Key: e.wordsKey()}]; p != nil {
-				e.Reason = p.Text
-			}
+			e.Actor, e.Reason = texts[e.Person], texts[e.Key]
 		}
 	}
 	return err

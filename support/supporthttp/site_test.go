@@ -375,7 +375,7 @@ func TestAnActionIsRehearsedThenDoneThenTold(t *testing.T) {
 		t.Error("the story does not tell who did it: ", body)
 	}
 	_, body = o.ask(h, "GET", "/list?of=audit", "")
-	if !strings.Contains(body, `<p class="facts">by <bdi>kim</bdi>: <bdi>Ms Jones called</bdi></p>`) {
+	if !strings.Contains(body, `<p class="facts">by <bdi>kim</bdi>: <bdi>Ms Jones called</bdi></p>`) || strings.Contains(body, "arrived") {
 		t.Error("the audit does not tell who did it, and why: ", body)
 	}
 	for _, back := range []string{"https://evil.example/", "//evil.example", "javascript:alert(1)", "story%"} {

@@ -17,7 +17,7 @@ import (
 var files embed.FS
 
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"when": when, "stamp": stamp, "words": words, "shown": shown, "listed": listed, "weekday": weekday, "clock": clock, "effects": effects, "list": func(all ...any) []any { return all },
+	"when": when, "stamp": stamp, "words": words, "badge": badge, "shown": shown, "listed": listed, "weekday": weekday, "clock": clock, "effects": effects, "list": func(all ...any) []any { return all },
 }).ParseFS(files, "page/*.html"))
 
 var styleSheet, _ = files.ReadFile("page/style.css") // it is embedded
@@ -163,6 +163,14 @@ func words(o support.Outcome) string {
 		return "failed"
 	}
 	return "needs you"
+}
+
+// badge is the outcome of a row, for people: what goes to nobody does not arrive.
+func badge(k support.Kind, o support.Outcome) string {
+	if o == support.Reached && (k == support.KindAudit || k == support.KindReplan || k == support.KindErasure) {
+		return "done"
+	}
+	return words(o)
 }
 
 // effects are what an action does, for people: one line for each thing that would happen,
