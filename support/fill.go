@@ -73,7 +73,52 @@ func (f filler) fill(ctx context.Context, scope Scope, person string, page []Ent
 		}
 		slices.SortStableFunc(e.Steps, func(a, b Step) int { return a.On.Compare(b.On) })
 	}
+	return f.paused(ctx, scope, page)
+}
+
+// paused says of what is under way, and for no other reason waits, that somebody has
+// paused it: a pause changes no row.
+func (f filler) paused(ctx context.Context, scope Scope, page []Entry) error {
+	for _, of := range []struct {
+		kind    Kind
+		extents func(context.Context, Scope) ([]notify.Extent, error)
+	}{{KindMessage, f.pausedMessages}, {KindReminder, f.pausedReminders}} {
+		waits := func(e Entry) bool { return e.Kind == of.kind && e.Outcome == UnderWay && e.Reason == "" }
+		if !slices.ContainsFunc(page, waits) {
+			continue
+		}
+		all, err := of.extents(ctx, scope)
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			e := &page[i]
+			covers := func(x notify.Extent) bool {
+				return (x.Type == "" || x.Type == e.Type) && (x.Channel == "" || x.Channel == e.Channel)
+			}
+			if waits(*e) && slices.ContainsFunc(all, covers) {
+				e.Reason, e.Package = notify.ReasonPaused, "notify"
+				e.settle()
+			}
+		}
+	}
 	return nil
+}
+
+func (f filler) pausedMessages(ctx context.Context, scope Scope) (out []notify.Extent, err error) {
+	all, err := f.o.Notify.Support().Pauses(ctx, scope)
+	for _, p := range all {
+		out = append(out, p.Extent)
+	}
+	return out, err
+}
+
+func (f filler) pausedReminders(ctx context.Context, scope Scope) (out []notify.Extent, err error) {
+	all, err := f.o.Automation.Support().Pauses(ctx, scope)
+	for _, p := range all {
+		out = append(out, notify.Extent{Type: p.Type})
+	}
+	return out, err
 }
 
 // audited adds who did what, beside the usual way.

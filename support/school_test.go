@@ -21,6 +21,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
 	"github.com/belfry-go/belfry/survey"
@@ -46,10 +47,11 @@ type school struct {
 	desk      *support.Desk
 	poller    *belfry.Poller
 
-	noAddress, gone, off, others map[string]bool // people, and settings
-	answers                      map[string]error
-	sends                        int
-	bi                           error // what the subscriber of surveys answers
+	noAddress, gone, old, off, others map[string]bool // people, and settings
+	answers                           map[string]error
+	fails                             map[string]error // of whoever is asked for recipients, or for a text; errPanic is a panic
+	sends                             int
+	bi                                error // what the subscriber of surveys answers
 }
 
 // schools runs a test on every adapter.
@@ -60,17 +62,22 @@ func schools(t *testing.T, test func(*school)) {
 }
 
 func newSchool(t *testing.T, store storage.Store, clk *clock.Mock) *school {
-	s := &school{T: t, clk: clk, store: store, noAddress: map[string]bool{}, gone: map[string]bool{}, off: map[string]bool{}, others: map[string]bool{}, answers: map[string]error{}}
+	s := &school{T: t, clk: clk, store: store, noAddress: map[string]bool{}, gone: map[string]bool{}, old: map[string]bool{}, off: map[string]bool{}, others: map[string]bool{}, answers: map[string]error{}, fails: map[string]error{}}
 	mail := channel.Func("email:school", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		s.sends++
 		return channel.Receipt{ID: "p-" + m.ID}, s.answers[m.To]
 	})
-	s.out = notify.New(store, &notify.Options{Logger: quiet}, mail)
-	s.out.Register(notify.Type{Name: "news", InDoubt: notify.Hold, Renderer: notify.RendererFunc(func(_ context.Context, j notify.Job, r notify.Recipient) (notify.Content, error) {
-		if r.Ref == "unreadable" {
-			return notify.Content{}, errors.New("no text")
-		}
-		return notify.Content{Subject: "News for " + r.Name, Text: "Hello"}, nil
+	text := channel.Func("sms:school", func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, nil })
+	s.out = notify.New(store, &notify.Options{Logger: quiet, Groups: []notify.Group{{Name: "offers", OptIn: true}}, Gates: gate.New(store, &gate.Options{
+		Guard: &gate.Guard{Allow: []string{"@example.com", "+353851234567"}}, Caps: []gate.Cap{{Limit: 1, Per: 24 * time.Hour, Types: []string{"capped"}, Skip: true}},
+		Window: &gate.Window{From: "12:00", To: "13:00", Zone: "UTC", Methods: []string{"sms"}},
+	})}, mail, text)
+	s.register(notify.Type{Name: "news", InDoubt: notify.Hold})
+	s.register(notify.Type{Name: "capped"})
+	s.register(notify.Type{Name: "paused"})
+	s.register(notify.Type{Name: "offer", Group: "offers"})
+	s.register(notify.Type{Name: "asked again", Revalidator: notify.RevalidatorFunc(func(context.Context, notify.Job) (notify.Verdict, error) {
+		return notify.Verdict{}, errors.New("nobody answers")
 	})})
 	s.reminders = automation.New(store, s.out, &automation.Options{Logger: quiet, Settings: s})
 	s.reminders.Register(automation.ReminderType{
@@ -79,10 +86,15 @@ func newSchool(t *testing.T, store storage.Store, clk *clock.Mock) *school {
 			if s.gone[d.Source.ID] {
 				return automation.NoLongerValid(automation.SourceNoLongerValid), nil
 			}
+			if s.old[d.Source.ID] {
+				return automation.NoLongerValid(automation.SentByOldJob), nil
+			}
 			return automation.StillValid(), nil
 		}),
 		Recipients: automation.RecipientFunc(func(_ context.Context, d automation.Due) ([]notify.Recipient, error) {
 			switch who := d.Source.ID; {
+			case s.fails[who] != nil:
+				return nil, s.failure(who)
 			case s.noAddress[who]:
 				return nil, nil
 			case s.others[who]:
@@ -91,6 +103,13 @@ func newSchool(t *testing.T, store storage.Store, clk *clock.Mock) *school {
 				return []notify.Recipient{{Ref: who, Name: "Ms " + who, Channel: "email:school", Address: who + "@example.com"}}, nil
 			}
 		}),
+	})
+	s.reminders.Register(automation.ReminderType{
+		Name: "left out", SendAt: "09:00", Zone: "UTC", Template: notify.Template{Subject: "It expires"},
+		Recipients: automation.RecipientFunc(func(_ context.Context, d automation.Due) ([]notify.Recipient, error) {
+			return []notify.Recipient{{Ref: d.Source.ID, Channel: "email:school", Address: address(d.Source.ID)}}, nil
+		}),
+		Policy: automation.DeliveryPolicyFunc(func(context.Context, automation.Due, []notify.Recipient) ([]notify.Recipient, error) { return nil, nil }),
 	})
 	s.surveys = survey.New(store, &survey.Options{SurveyURL: "https://school.example/s/{token}", Logger: quiet}, mail)
 	s.surveys.Subscribe(survey.SubscriberFunc("bi", func(context.Context, survey.ResponseCompleted) error {
@@ -114,6 +133,27 @@ func newSchool(t *testing.T, store storage.Store, clk *clock.Mock) *school {
 		},
 	})
 	return s
+}
+
+// errPanic says that the school's code panics about somebody.
+var errPanic = errors.New("panic")
+
+func (s *school) failure(person string) error {
+	if errors.Is(s.fails[person], errPanic) {
+		panic(person)
+	}
+	return s.fails[person]
+}
+
+// register adds a type with the school's text.
+func (s *school) register(t notify.Type) {
+	t.Renderer = notify.RendererFunc(func(_ context.Context, _ notify.Job, r notify.Recipient) (notify.Content, error) {
+		if err := s.failure(r.Ref); err != nil || r.Ref == "unreadable" {
+			return notify.Content{}, errors.Join(err, errors.New("no text"))
+		}
+		return notify.Content{Subject: "News for " + r.Name, Text: "Hello"}, nil
+	})
+	s.out.Register(t)
 }
 
 func employee(id string) automation.Source { return automation.Source{Type: "employee", ID: id} }
@@ -143,16 +183,20 @@ var due = time.Date(2026, 4, 17, 9, 0, 0, 0, time.UTC)
 // remind asks for a reminder seven days before 24 April.
 func (s *school) remind(person string, change func(*automation.Candidate)) string {
 	s.Helper()
-	c := automation.Candidate{
-		Scope: tenant, Type: "certificate", Source: employee(person), Person: person,
-		TargetDate: automation.Date{Year: 2026, Month: 4, Day: 24}, DaysBefore: 7,
-	}
+	c := wish(person)
 	if change != nil {
 		change(&c)
 	}
 	got, err := s.reminders.Ensure(s.Context(), c)
 	s.must(err)
 	return got[0].Key
+}
+
+func wish(person string) automation.Candidate {
+	return automation.Candidate{
+		Scope: tenant, Type: "certificate", Source: employee(person), Person: person,
+		TargetDate: automation.Date{Year: 2026, Month: 4, Day: 24}, DaysBefore: 7,
+	}
 }
 
 // tell asks for a message of type news.

@@ -226,6 +226,10 @@ func (t teller) absent(ctx context.Context, scope Scope, v *Verdict) error {
 			nearest = a
 		}
 	}
+	if nearest.Cause == automation.CauseNoSuchType { // it is no reminder's, or of another program
+		v.Text, v.ToDo = fmt.Sprintf("never got %q: no message of it was made for them", v.Type), "A job that could not make its messages is found by its key, or among what needs you."
+		return nil
+	}
 	if nearest.Cause != "" {
 		v.Text += ": " + nearest.Cause.Words()
 		v.Reason = string(nearest.Cause)

@@ -1,7 +1,9 @@
 package support_test
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,10 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/support"
+	"github.com/belfry-go/belfry/survey"
 )
 
 // cause is something that happens to a person, and what the verdict has to say of it.
@@ -124,6 +128,95 @@ var causes = map[string]cause{
 			s.answers[address(p)] = channel.Permanent("550", nil)
 			s.ask(p)
 		}},
+	"its source asks for it no more": {typ: "certificate", outcome: support.Withheld, reason: "Superseded", says: "its source no longer asked for it on 17 April 2026, 09:00 UTC (Superseded)",
+		before: func(s *school, p string) {
+			s.remind(p, nil)
+			_, err := s.reminders.Clear(s.Context(), automation.About{Scope: tenant, Type: "certificate", Source: employee(p)})
+			s.must(err)
+		}},
+	"the school's policy left them out": {typ: "left out", outcome: support.Withheld, reason: "SkippedByPolicy", says: "the host's delivery policy left nobody over",
+		before: func(s *school, p string) { s.remind(p, func(c *automation.Candidate) { c.Type = "left out" }) }},
+	"they were asked lately": {typ: "survey 8", outcome: support.Withheld, reason: "AskedLately", says: "the customer had been asked something else not long before",
+		before: func(*school, string) {},
+		after: func(s *school, p string) {
+			for i := range 2 {
+				s.askAgain(p, i)
+				s.drainOnce()
+			}
+		}},
+	"the old scheduler sent it": {typ: "certificate", outcome: support.Withheld, reason: "SentByOldJob", says: "the scheduler before this one had sent it",
+		before: func(s *school, p string) { s.old[p] = true; s.remind(p, nil) }},
+	"the school's code fails": {typ: "certificate", outcome: support.UnderWay, reason: "HandlerFailed", says: "it is under way, and waits: the host's program failed (HandlerFailed)",
+		before: func(s *school, p string) { s.fails[p] = errors.New("nobody answers"); s.remind(p, nil) }},
+	"the school's code panics": {typ: "certificate", outcome: support.UnderWay, reason: "HandlerPanicked", says: "it is under way, and waits: the host's program broke down (HandlerPanicked)",
+		before: func(s *school, p string) { s.fails[p] = errPanic; s.remind(p, nil) }},
+	"the school's code fails for good": {typ: "certificate", outcome: support.NeedsYou, reason: "PermanentFailure", says: "it waits for a person: the host's program refused it for good (PermanentFailure)",
+		before: func(s *school, p string) {
+			s.fails[p] = automation.Permanent(errors.New("no such form"))
+			s.remind(p, nil)
+		}},
+	"two wishes under one key": {typ: "certificate", outcome: support.NeedsYou, reason: "InputConflict", says: "it waits for a person: it was asked for twice with different contents (InputConflict)",
+		before: func(s *school, p string) {
+			s.remind(p, nil)
+			other := wish(p)
+			other.Identity = map[string]string{"form": "b"}
+			if _, err := s.reminders.Ensure(s.Context(), other); err == nil {
+				s.Error("another input is no conflict")
+			}
+		}},
+	"the provider gave no code": {typ: "news", outcome: support.Failed, reason: "Refused", says: "(Refused)",
+		before: func(s *school, p string) {
+			s.answers[address(p)] = channel.Permanent("", nil)
+			s.write(p, address(p))
+		}},
+	"there is no text": {typ: "news", says: `never got "news": no message of it was made for them`,
+		before: func(s *school, p string) { s.fails[p] = errors.New("no template"); s.tell(p, address(p)) }},
+	"it is paused": {typ: "paused", outcome: support.UnderWay, reason: "Paused", says: "it is under way, and waits: ",
+		before: func(s *school, p string) {
+			if !s.off["paused"] {
+				s.off["paused"] = true
+				s.must(s.out.Support().Pause(s.Context(), notify.Extent{Scope: tenant, Type: "paused"}, time.Time{}, by))
+			}
+			s.writing(notify.OutgoingMessage{NotificationType: "paused", RecipientRef: p, Address: address(p), PartitionKey: "paused-" + p})
+		}},
+	"nobody was asked": {typ: "offer", outcome: support.Withheld, reason: "NoConsent", says: "(NoConsent)",
+		before: func(s *school, p string) {
+			s.writing(notify.OutgoingMessage{NotificationType: "offer", RecipientRef: p, Address: address(p), PartitionKey: "offer-" + p})
+		}},
+	"the environment sends to few": {typ: "news", outcome: support.Withheld, reason: "NotAllowed", says: "the recipient may get nothing in this environment",
+		before: func(s *school, p string) { s.write(p, p+"@elsewhere.example") }},
+	"there was another": {typ: "capped", outcome: support.Withheld, reason: "FrequencyCap", says: "(FrequencyCap)",
+		before: func(*school, string) {},
+		after: func(s *school, p string) {
+			for i := range 2 {
+				s.writing(notify.OutgoingMessage{NotificationType: "capped", RecipientRef: p, Address: address(p), PartitionKey: fmt.Sprint("capped-", i, p)})
+				s.drainOnce()
+			}
+		}},
+	"it is quiet hours": {typ: "news", outcome: support.UnderWay, reason: "QuietHours", says: "(QuietHours)",
+		before: func(s *school, p string) {
+			s.writing(notify.OutgoingMessage{Channel: "sms:school", RecipientRef: p, Address: "+353851234567", PartitionKey: "sms-" + p, ScheduledOn: due})
+		}},
+	"they were erased": {typ: "certificate", reason: "ProviderGaveNone", says: "nobody has asked for it", // nothing says who they were
+		before: func(s *school, p string) {
+			s.remind(p, nil)
+			_, err := s.poller.Privacy().Erase(s.Context(), tenant, belfry.Person{Ref: p}, belfry.By(by))
+			s.must(err)
+		}},
+	"the sends were stopped": {typ: "survey 7", outcome: support.Withheld, reason: "StoppedBySupport", says: "a person stopped its sends",
+		before: func(s *school, p string) { s.must(s.surveys.Support().Cancel(s.Context(), tenant, s.ask(p), by)) }},
+}
+
+// askAgain makes a link of survey 8, which asks nobody twice in 90 days.
+func (s *school) askAgain(person string, n int) {
+	s.Helper()
+	definition := strings.NewReplacer(`"schedule":`, `"contact": {"notAskedWithin": "90d"}, "schedule":`, `"recipient.address"]`, `"recipient.address", "candidate.visit"]`).Replace(visit)
+	_, err := s.surveys.Publish(s.Context(), survey.Version{Scope: tenant, SurveyID: 8, Name: "Visit", Definition: json.RawMessage(definition)})
+	s.must(err)
+	_, err = s.surveys.Ingest(s.Context(), survey.Batch{Scope: tenant, EventKind: "visit-closed", Items: []survey.Item{{
+		Payload: json.RawMessage(fmt.Sprintf(`{"visit": %d}`, n)), Recipient: survey.Recipient{Address: address(person), CustomerRef: person},
+	}}})
+	s.must(err)
 }
 
 // write asks for one message without a job.
@@ -134,15 +227,19 @@ func (s *school) write(person, to string) string {
 
 func (s *school) writing(m notify.OutgoingMessage) string {
 	s.Helper()
-	if !strings.Contains(m.Address, "@") { // a job says so of its own recipients
+	if m.Channel == "" && !strings.Contains(m.Address, "@") { // a job says so of its own recipients
 		_, err := s.out.Notify(s.Context(), notify.Job{Scope: tenant, Type: "news", PartitionKey: "bad", RowKey: "bad-" + m.RecipientRef, EventData: json.RawMessage(`{}`),
 			Recipients: []notify.Recipient{{Ref: m.RecipientRef, Channel: "email:school", Address: m.Address}}})
 		s.must(err)
 		return ""
 	}
-	m.Scope, m.Channel, m.NotificationType, m.Content = tenant, "email:school", "news", notify.Content{Subject: "News"}
+	m.Scope, m.Channel, m.NotificationType = tenant, cmp.Or(m.Channel, "email:school"), cmp.Or(m.NotificationType, "news")
+	m.Content.Subject, m.Content.Text = cmp.Or(m.Content.Subject, "News"), "Hello"
 	got, err := s.out.EnsureOutgoingMessage(s.Context(), nil, m)
 	s.must(err)
+	if got[0].MessageID == "" {
+		return ""
+	}
 	rows, err := s.out.Support().MessagesByID(s.Context(), tenant, got[0].MessageID)
 	s.must(err)
 	return rows[0].Key
@@ -232,6 +329,54 @@ func TestEveryReasonCodeIsSaidInWords(t *testing.T) {
 		of, code, _ := strings.Cut(word, " ")
 		if strings.HasPrefix(support.Meaning(of, code), "A code of the host") {
 			t.Errorf("%s is no code", word)
+		}
+	}
+}
+
+// withoutCase are the codes that no cause of TestAVerdictIsRight has, by why.
+var withoutCase = map[string][]string{
+	"its row is found by its key, not by a person": {
+		"notify NoRecipients", "notify NoDestination", "notify RenderFailed", "notify ArtifactMissing", "notify Conflict", "notify NoSubscribers",
+		"notify NotSeeded", "notify Disabled", "notify PayloadIncompatible", "notify PayloadMissing", "notify HashKeyChanged", "notify EmptyDigest",
+		"automation/report SubscriptionInactive", "automation/report ReportEmpty",
+	},
+	"nobody knows the person any more":  {"automation PersonErased", "notify Erased"},
+	"of dry runs":                       {"notify Exists"},
+	"of the move from an old scheduler": {"automation Shadow", "automation OwnershipConflict", "automation DeliveryConflict"},
+	"of a process, a store or a deployment that fails": {
+		"automation LeaseExpired", "automation Undecodable", "automation Unserved", "notify LeaseLost", "notify PassFailed", "notify GateFailed", "notify NoChannel",
+		"notify AttachmentMissing", "notify Quarantine", "notify Unserved", "notify ChannelIncapable", "notify RevalidationFailed",
+		"survey LinkFailed", "survey VersionUnreadable", "survey GateFailed", "survey PassFailed", "survey LeaseLost", "survey NoChannel",
+		"survey RenderFailed", "survey ContentRefused",
+	},
+	"no cause yet": {
+		"automation TooLate", "automation InputChanged", "automation ThresholdNoLongerMet", "automation Overtaken", "automation RetriesExhausted",
+		"notify RetriesExhausted", "notify InDoubt", "notify Absent", "notify IdempotencyWindowOver", "notify CampaignCancelled", "notify Read", "notify Snoozed",
+		"notify/gate RateLimit", "survey AskedAtOnce", "survey NotSampled", "survey ExpiresAfter", "survey TooLate", "survey InDoubt", "survey Absent", "survey BadAddress", "survey Refused",
+	},
+}
+
+func TestEveryReasonCodeHasACauseOrAReasonForNone(t *testing.T) {
+	t.Parallel()
+	met, left, known := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, c := range causes {
+		met[c.reason] = true
+	}
+	for _, codes := range withoutCase {
+		for _, code := range codes {
+			left[code] = true
+		}
+	}
+	for _, c := range support.Codes() {
+		name := c.Package + " " + c.Code
+		if !met[c.Code] && !left[name] {
+			t.Errorf("%s has no cause, and nobody says why", name)
+		}
+		known[name] = true
+	}
+	for code := range left {
+		if !known[code] {
+			t.Errorf("%s is no code", code)
 		}
 	}
 }

@@ -2,6 +2,8 @@ package faults
 
 // supportFaults are faults in what a support desk is told, and in who is told.
 var supportFaults = []fault{
+	{Name: "support: nobody says that a message is paused", In: "support.filler.paused",
+		Old: "waits(*e) && slices.ContainsFunc(all, covers)", New: "slices.ContainsFunc(all, covers) && i < 0", Test: "./support TestAVerdictIsRight/memory"},
 	{Name: "cli: what changes something is done without a yes", In: "cli.call.order",
 		Old: "DryRun: !c.flags.yes", New: "DryRun: false", Test: "./cli TestNothingIsDoneWithoutAYes/memory"},
 	{Name: "cli: nobody is asked who acts and why", In: "cli.flags.by",
