@@ -1,0 +1,62 @@
+package survey_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/survey"
+)
+
+// A desk hears of an unhappy response with the next poll, and of a happy one never.
+func ExampleService_Alert() {
+	d := newDemo()
+	s := survey.New(d.store, nil)
+	s.Subscribe(s.Alert(survey.AlertOptions{
+		Channel: channel.Func("email:desk", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
+			fmt.Println(m.To, "-", m.Subject)
+			return channel.Receipt{ID: "d-1"}, nil
+		}),
+		To: "desk@host.example", Most: 25, URL: "https://desk.example/worklist/{surveyId}/{publicId}",
+	}))
+	must(s.Publish(d.ctx, survey.Version{SurveyID: 4523, Name: "CSI-GR", IntegrationID: "csi-gr", Definition: json.RawMessage(csiGR)}))
+	for _, said := range []string{
+		`{"rate": 3, "has-a-complaint": "yes", "complaint": "It was late."}`,
+		`{"rate": 10, "has-a-complaint": "no"}`,
+	} {
+		visit := closed()
+		visit.Items[0].Payload = json.RawMessage(fmt.Sprintf(`{"wip": "%d", "dealerId": "1", "jobType": "GR"}`, len(said)))
+		id := must(s.Ingest(d.ctx, visit)).Items[0].Instances[0].PublicID
+		must(s.Complete(d.ctx, "", id, survey.Response{Answers: json.RawMessage(said)}))
+	}
+	mustSend(belfry.NewPoller(d.store, nil, s).Drain(d.ctx))
+	// Output:
+	// desk@host.example - CSI-GR: score 22 out of 100
+}
+
+// A rating that was clicked in the message counts apart until the form is sent.
+func ExampleService_Choose() {
+	ctx, s := context.Background(), published()
+	id := must(s.Ingest(ctx, closed())).Items[0].Instances[0].PublicID
+	token := path.Base(must(s.Link(ctx, "", id)))
+	show := func() {
+		var said []string
+		g := must(s.Results().Get(ctx, "", survey.ResultQuery{SurveyID: 4523})).Groups[0]
+		for _, q := range g.Chosen {
+			said = append(said, fmt.Sprint(q.ID, " ", q.Counts))
+		}
+		fmt.Printf("%d responses, %d chosen: %s\n", g.Responses, len(said), strings.Join(said, ", "))
+	}
+	mustSend(s.Choose(ctx, token, json.RawMessage(`{"rate": 3}`)))
+	mustSend(s.Choose(ctx, token, json.RawMessage(`{"rate": 9}`))) // the last one stands
+	show()
+	must(s.Submit(ctx, token, survey.Response{Answers: json.RawMessage(`{"rate": 9, "has-a-complaint": "no"}`)}))
+	show()
+	// Output:
+	// 0 responses, 1 chosen: rate [{9 1}]
+	// 1 responses, 0 chosen:
+}
