@@ -9,14 +9,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
-	"unicode"
 	"unicode/utf8"
-
-	"github.com/belfry-go/belfry/internal/filter"
-	"github.com/belfry-go/belfry/keys"
 )
 
 // Answers are answers that were found right, in their one spelling: a text with
@@ -229,141 +223,6 @@ func excerpt(s string) string {
 		s = s[:most]
 	}
 	return strings.ToValidUTF8(s, "")
-}
-
-// mostText is the most characters that an answer may have.
-const mostText = 4000
-
-// read gives the one spelling of an answer: nil where there is none, which null, an
-// empty text and an empty list say too, as an HTML form does. A form has texts
-// only, so a number may come as one, and a list of one option as that option.
-func (q *Question) read(raw json.RawMessage) (any, *AnswerFault) {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 || string(raw) == "null" {
-		return nil, nil
-	}
-	if q.Type == MultipleQuestion {
-		return q.readList(raw)
-	}
-	var text string
-	switch {
-	case raw[0] == '"':
-		if err := json.Unmarshal(raw, &text); err != nil {
-			return nil, q.fault(FaultType, "is no text")
-		}
-	case q.Type == NumberQuestion || q.Type.Rates():
-		text = string(raw)
-	default:
-		return nil, q.fault(FaultType, "is not answered by a text")
-	}
-	if strings.TrimSpace(text) == "" {
-		return nil, nil
-	}
-	return q.readText(text)
-}
-
-func (q *Question) readText(text string) (any, *AnswerFault) {
-	switch q.Type {
-	case TextQuestion, LongTextQuestion:
-		return q.readWords(text)
-	case NumberQuestion, RatingQuestion, NPSQuestion:
-		return q.readNumber(text)
-	case YesNoQuestion:
-		if text != "yes" && text != "no" {
-			return nil, q.fault(FaultOption, `is neither "yes" nor "no"`)
-		}
-	case ChoiceQuestion:
-		if !q.offers(text) {
-			return nil, q.fault(FaultOption, "is not one of the options")
-		}
-	case DateQuestion:
-		if _, err := time.Parse(time.DateOnly, text); err != nil {
-			return nil, q.fault(FaultType, "is no date such as 2006-01-02")
-		}
-	default:
-		return nil, q.fault(FaultType, "has a type that cannot be answered")
-	}
-	return text, nil
-}
-
-// readWords takes the line ends of a form, which are CR LF, for those of JSON.
-func (q *Question) readWords(text string) (any, *AnswerFault) {
-	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
-	foreign := func(r rune) bool {
-		return unicode.IsControl(r) && r != '\t' && (r != '\n' || q.Type == TextQuestion)
-	}
-	if strings.ContainsFunc(text, foreign) {
-		return nil, q.fault(FaultCharacter, "holds a control character")
-	}
-	if most := cmp.Or(q.MaxLength, mostText); utf8.RuneCountInString(text) > most {
-		return nil, q.fault(FaultLength, fmt.Sprintf("has more than %d characters", most))
-	}
-	return text, nil
-}
-
-func (q *Question) offers(value string) bool {
-	return slices.ContainsFunc(q.Options, func(c Choice) bool { return c.Value == value })
-}
-
-// readList puts the options in the order of the question.
-func (q *Question) readList(raw json.RawMessage) (any, *AnswerFault) {
-	var chosen []string
-	if raw[0] == '"' {
-		raw = slices.Concat([]byte("["), raw, []byte("]"))
-	}
-	if err := json.Unmarshal(raw, &chosen); err != nil {
-		return nil, q.fault(FaultType, "is not answered by a list of texts")
-	}
-	chosen = slices.DeleteFunc(chosen, func(v string) bool { return v == "" })
-	if len(chosen) == 0 {
-		return nil, nil
-	}
-	for i, v := range chosen {
-		if !q.offers(v) {
-			return nil, q.fault(FaultOption, "holds what is not one of the options")
-		}
-		if slices.Contains(chosen[:i], v) {
-			return nil, q.fault(FaultTwice, "holds an option twice")
-		}
-	}
-	var list []any
-	alone := false
-	for _, c := range q.Options {
-		if slices.Contains(chosen, c.Value) {
-			list = append(list, c.Value)
-			alone = alone || c.Exclusive
-		}
-	}
-	if alone && len(list) > 1 {
-		return nil, q.fault(FaultExclusive, "holds an exclusive option beside others")
-	}
-	return list, q.within(strconv.Itoa(len(list)), " options")
-}
-
-func (q *Question) readNumber(text string) (any, *AnswerFault) {
-	canonical, err := keys.Decimal(strings.TrimSpace(text))
-	if err != nil {
-		return nil, q.fault(FaultType, "is no decimal number")
-	}
-	if q.Type.Rates() && strings.Contains(canonical, ".") {
-		return nil, q.fault(FaultType, "is no whole number")
-	}
-	if fault := q.within(canonical, ""); fault != nil {
-		return nil, fault
-	}
-	return Number(canonical), nil
-}
-
-// within compares decimals, never floats. A bound that is not there does not bind.
-func (q *Question) within(number, of string) *AnswerFault {
-	least, most := q.limits()
-	if n, ok := filter.CompareNumbers(number, least); ok && n < 0 {
-		return q.fault(FaultMin, fmt.Sprintf("is less than %s%s", least, of))
-	}
-	if n, ok := filter.CompareNumbers(number, most); ok && n > 0 {
-		return q.fault(FaultMax, fmt.Sprintf("is more than %s%s", most, of))
-	}
-	return nil
 }
 
 // Asked lists, in the order of the form, the questions that are asked of whoever
