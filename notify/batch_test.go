@@ -154,6 +154,25 @@ func TestABatchThatIsRefusedGoesOneByOneNextTime(t *testing.T) {
 	})
 }
 
+// Whoever refuses a batch is there: calls without an answer are counted anew.
+func TestARefusedBatchIsAnAnswer(t *testing.T) {
+	inBatches(t, func(t *testing.T, h *host, b *batches) {
+		for i := range 31 {
+			b.fail = func([]string) error { return channel.Unknown("cut", nil) }
+			if i == 15 {
+				b.fail = func([]string) error { return channel.Permanent("422", nil) }
+			}
+			h.ensure(letter(fmt.Sprint("a", i), fmt.Sprint("r", i)), letter(fmt.Sprint("b", i), fmt.Sprint("s", i)))
+			h.drain()
+		}
+		h.ensure(letter("last", "kim"))
+		h.drain()
+		if got := h.texts(); len(b.made) != 31 || got["last"] != 1 {
+			t.Errorf("%d batches, sent: %v", len(b.made), got)
+		}
+	})
+}
+
 // Results of another number say nothing of anybody.
 func TestResultsThatDoNotFitLeaveABatchInDoubt(t *testing.T) {
 	gated(t, func(storage.Store) *notify.Options { return &notify.Options{} }, func(t *testing.T, h *host) {

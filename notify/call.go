@@ -111,10 +111,10 @@ func (n sender) callBatch(items []sending, p parcel) {
 	if err == nil && len(results) != len(items) {
 		err = channel.Unknown("results", fmt.Errorf("notify: %d results of %d messages", len(results), len(items)))
 	}
-	if e := wholly(channel.Classify(err)); e != nil {
+	if e := channel.Classify(err); e != nil {
 		spared := n.heard(ctx, first.Row, p, e)
 		for _, it := range items {
-			n.decide(it, p, channel.Receipt{}, e, spared)
+			n.decide(it, p, channel.Receipt{}, wholly(e), spared)
 		}
 		return
 	}
@@ -126,7 +126,7 @@ func (n sender) callBatch(items []sending, p parcel) {
 // wholly is an error of a batch for each of its messages: nobody knows which of them was
 // refused for good.
 func wholly(e *channel.Error) *channel.Error {
-	if e == nil || e.Class != channel.ClassPermanent {
+	if e.Class != channel.ClassPermanent {
 		return e
 	}
 	passing := channel.Transient(e.Code, e.RetryAfter, e.Err)

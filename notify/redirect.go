@@ -18,7 +18,8 @@ import (
 // link that would unsubscribe the recipient. Rows, gates and inboxes know the recipient as ever; what
 // becomes of the mail suppresses nobody.
 //
-// Keys, capabilities, look-ups, idempotency and bounds are those of c. It panics on a channel of
+// Keys, capabilities, look-ups, idempotency and bounds are those of c; mails go one by
+// one. It panics on a channel of
 // another method than "email", on a chain (redirect its channels), and on an address
 // that is none. Where only some recipients are allowed, see package gate's Guard.
 func Redirect(to string, c channel.Channel) channel.Channel {

@@ -70,12 +70,23 @@ func (answering) Lookup(_ context.Context, m channel.Message) (channel.LookupRes
 	return channel.LookupResult{Receipt: channel.Receipt{ID: m.To}}, nil
 }
 
+// inPairs takes two messages by one call.
+type inPairs struct{ answering }
+
+func (inPairs) MaxBatch() int { return 2 }
+func (inPairs) SendBatch(context.Context, []channel.Message) ([]channel.BatchResult, error) {
+	return nil, nil
+}
+
 func TestARedirectedChannelCanDoWhatItCould(t *testing.T) {
 	t.Parallel()
 	plain := channel.Func("email:plain", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		return channel.Receipt{ID: m.Subject}, channel.Permanent("550", nil).Suppressing(channel.HardBounce)
 	})
 	able, bare := notify.Redirect("qa@school.example", answering{plain}), notify.Redirect("qa@school.example", plain)
+	if can := channel.CapabilitiesOf(notify.Redirect("qa@school.example", inPairs{answering{plain}})); can.Batch != 0 || !can.Mail {
+		t.Errorf("it declares %+v", can)
+	}
 	found, err := able.(channel.StatusLookup).Lookup(t.Context(), channel.Message{To: "sam@example.com"})
 	if err != nil || found.Receipt.ID != "qa@school.example" {
 		t.Error(found, err)

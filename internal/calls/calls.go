@@ -199,12 +199,9 @@ func (s Sender[R, T]) start(ctx context.Context, calls [][]T) (started [][]T, lo
 	return started, lost, err
 }
 
-// Together is a context for one call about several items, which ends when all of theirs
+// Together is a context for one call about items with these contexts, which ends when all of theirs
 // have: nobody waits for it any more.
 func Together(all []context.Context) (context.Context, context.CancelFunc) {
-	if len(all) == 1 {
-		return context.WithCancel(all[0])
-	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(all[0]))
 	var open atomic.Int64
 	open.Store(int64(len(all)))

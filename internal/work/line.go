@@ -66,15 +66,12 @@ func (r *runner[R, A]) aside(of part, kind string, scope storage.Scope, from *li
 	}
 }
 
-// cutOff has a line look from the start for what is left of it: between its cursor and
-// the present may be any number of rows of a line aside, which a look-back walks over
-// beside the turns, and a peek would keep everybody waiting for.
+// cutOff has a line that is behind look from the start for what is left of it, at once,
+// and go on at the present. Between the two may be any number of rows of a line aside,
+// over which a look-back walks beside the turns; a peek would keep everybody waiting.
 func (l *lane) cutOff(now time.Time) {
 	if at := now.Add(-recent); l.at.DueOn.Before(at) {
-		l.at = driver.Cursor{DueOn: at}
-	}
-	if l.look.quick() {
-		l.look.last = time.Time{} // it is not any more, as far as anybody knows
+		l.at, l.look.last = driver.Cursor{DueOn: at}, time.Time{}
 	}
 }
 

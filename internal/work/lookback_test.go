@@ -235,3 +235,25 @@ func TestAFloodDoesNotWaitForTheLookBehindIt(t *testing.T) {
 		b.done(10, "of the small scope", func(r *task) bool { return r.Scope == "small" })
 	})
 }
+
+// Where looks are slow, who is behind a flood waits for one, and not for when the next
+// would come by its pace.
+func TestOthersBehindAFloodAreLookedForAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		b.spec.Types = func() []string { return []string{"mail"} }
+		inner, past := b.store, b.store.Clock().Now().Add(-time.Hour)
+		b.many(20_000, storage.Record{Key: "f", Scope: "flood", Kind: "mail", DueOn: past})
+		b.many(10, storage.Record{Key: "s", Scope: "small", Kind: "mail", DueOn: past.Add(time.Minute)})
+		b.many(2000, storage.Record{Key: "later", Kind: "mail", DueOn: inner.Clock().Now().Add(time.Hour)}) // so that none is young
+		b.tire()
+		stop := b.run(work.Options{Lanes: map[int16]int{storage.LaneNormal: 1}})
+		b.store = inner
+		pass(3 * walk)
+		synctest.Wait()
+		_ = stop()
+		b.done(20_000, "of the flood", func(r *task) bool { return r.Scope == "flood" })
+		b.done(10, "of the small scope", func(r *task) bool { return r.Scope == "small" })
+	})
+}

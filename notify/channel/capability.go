@@ -40,6 +40,7 @@ func CapabilitiesOf(c Channel) Capabilities {
 	if s, ok := c.(IdempotentSend); ok {
 		out.Idempotent = s.IdempotencyWindow()
 	}
+	out.Batch = 0 // who decorates a channel may pass on what it declares alone
 	if b, ok := c.(BatchSend); ok && b.MaxBatch() > 1 {
 		out.Batch = b.MaxBatch()
 	}
