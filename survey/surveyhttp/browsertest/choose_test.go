@@ -57,7 +57,7 @@ func TestARatingIsClickedInAMail(t *testing.T) {
 				if got := s.noted(t); len(got) != 1 || got[0] != (survey.ValueCount{Value: "4", N: 1}) {
 					t.Errorf("noted: %v", got)
 				}
-				do(c.ctx, t, chromedp.Click(`form[action*=responses] button`), chromedp.WaitVisible(`[role=status]`))
+				do(c.ctx, t, chromedp.Click(`form[action*=responses] button`), chromedp.WaitVisible(`body[data-sent]`))
 				if got := s.noted(t); len(got) != 0 {
 					t.Errorf("after the form was sent: %v", got)
 				}
