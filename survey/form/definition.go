@@ -142,6 +142,7 @@ func readDefinition(text json.RawMessage) (Definition, strictjson.Faults) {
 	c.words("title", d.Title, maxLine, "")
 	c.words("intro", d.Intro, maxProse, lineBreaks)
 	c.words("thanks", d.Thanks, maxProse, lineBreaks)
+	d.Questions = withOthers(d.Questions)
 	c.endings(&d)
 	c.questions(d.Questions)
 	c.triggers(&d)

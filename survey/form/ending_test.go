@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,11 +34,14 @@ func placesOf(t *testing.T, definition string) string {
 func TestWhatAFormMaySay(t *testing.T) {
 	t.Parallel()
 	for definition, want := range map[string]string{
-		asked(`{"id": "a", "type": "nps", "low": "no", "high": {"en": "yes", "de": "ja"}}`):                                                                  "",
-		asked(`{"id": "a", "type": "nps", "min": 1}`):                                                                                                        "questions[0].min",
-		asked(`{"id": "a", "type": "text", "low": "no"}`):                                                                                                    "questions[0].low",
-		asked(`{"id": "a", "type": "multiple", "options": [{"value": "x"}, {"value": "y", "exclusive": true}]}`):                                             "",
-		asked(`{"id": "a", "type": "choice", "options": [{"value": "x", "exclusive": true}]}`):                                                               "questions[0].options[0].exclusive",
+		asked(`{"id": "a", "type": "nps", "low": "no", "high": {"en": "yes", "de": "ja"}}`):                      "",
+		asked(`{"id": "a", "type": "nps", "min": 1}`):                                                            "questions[0].min",
+		asked(`{"id": "a", "type": "text", "low": "no"}`):                                                        "questions[0].low",
+		asked(`{"id": "a", "type": "multiple", "options": [{"value": "x"}, {"value": "y", "exclusive": true}]}`): "",
+		asked(`{"id": "a", "type": "choice", "options": [{"value": "x", "exclusive": true}]}`):                   "questions[0].options[0].exclusive",
+		asked(`{"id": "a", "type": "choice", "options": [{"value": "x"}, {"value": "y", "other": true}]}, {"id": "b", "type": "text", "when": {"questionId": "a.other", "op": "exists"}}`): "",
+		asked(`{"id": "a", "type": "choice", "options": [{"value": "x", "other": true}, {"value": "y", "other": true}]}, {"id": "b", "type": "text", "min": 1}`):                           "questions[0].options[1].other questions[1].min",
+		asked(`{"id": "a", "type": "text", "other": true}`):                                                                                                  "questions[0].other",
 		asked(`{"id": "a", "type": "text", "prefill": "candidate.name"}`):                                                                                    "",
 		asked(`{"id": "a", "type": "text", "prefill": "recipient.address"}`):                                                                                 "questions[0].prefill",
 		asked(`{"id": "a", "type": "multiple", "options": [{"value": "x"}], "prefill": "candidate.name"}`):                                                   "questions[0].prefill",
@@ -75,6 +79,49 @@ func TestWhatAnNPSAndAnExclusiveOptionTake(t *testing.T) {
 		}
 	}
 }
+
+// Who chooses what is "other" may say what it is, and nobody else; the authors may write
+// that question themselves, and what a definition was read into reads as the same.
+func TestAnOptionThatIsOtherAsksForAText(t *testing.T) {
+	t.Parallel()
+	const choose = `{"id": "a", "type": "multiple", "options": [{"value": "x"}, {"value": "y", "label": {"en": "Something else", "de": "Anderes"}, "other": true}]}`
+	d, faults := form.Parse(json.RawMessage(asked(choose + `, {"id": "b", "type": "choice", "options": [{"value": "z", "other": true}]}, {"id": "b.other", "type": "longText", "label": "Mine"}`)))
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	if got := d.Label("a.other", "de") + d.Label("b.other", "de"); got != "AnderesMine" || len(d.Questions) != 4 {
+		t.Errorf("%d questions, %q", len(d.Questions), got)
+	}
+	for answers, want := range map[string]string{
+		`{"a": ["x", "y"], "a.other": "rain"}`:    `{"a":["x","y"],"a.other":"rain"}`,
+		`{"a": ["x"], "a.other": "rain"}`:         `{"a":["x"]}`,
+		`{"a": ["y"]}`:                            `{"a":["y"]}`,
+		`{"a": ["y"], "a.other": "` + long + `"}`: `survey: the answers cannot be taken: "a.other" has more than 500 characters`,
+		`{"b": "z", "b.other": "rain\nand more"}`: `{"b":"z","b.other":"rain\nand more"}`,
+	} {
+		got, err := d.Accept(json.RawMessage(answers))
+		if err != nil {
+			got = &form.Answers{JSON: json.RawMessage(err.Error())}
+		}
+		if string(got.JSON) != want {
+			t.Errorf("%.60s: %s, want %s", answers, got.JSON, want)
+		}
+	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, faults := form.Parse(text); len(faults) > 0 || len(again.Questions) != 4 {
+		t.Errorf("read again: %v", faults)
+	}
+	// Places are those of what was written.
+	warnings, err := form.Validate(json.RawMessage(asked(choose + `, {"id": "b", "type": "text", "when": {"questionId": "a", "op": "contains", "value": "n"}}`)))
+	if err != nil || !slices.ContainsFunc(warnings, func(f form.Fault) bool { return f.Path == "questions[1].when.value" }) {
+		t.Errorf("%v, %v", warnings, err)
+	}
+}
+
+var long = strings.Repeat("l", 501)
 
 // The first ending that the answers match is shown, numbers compared as numbers.
 func TestAnEndingIsChosenByTheAnswers(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"github.com/belfry-go/belfry/internal/filter"
 	"github.com/belfry-go/belfry/internal/strictjson"
 	"github.com/belfry-go/belfry/keys"
+	"iter"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -37,6 +39,9 @@ type Question struct {
 	// When hides the question unless the answers so far match. An answer to a
 	// hidden question is dropped.
 	When *Filter `json:"when,omitempty"`
+
+	// Added says that the authors did not write it: an option asks for it, see [Choice].
+	Added bool `json:"-"`
 }
 
 // QuestionType says what an answer looks like.
@@ -69,6 +74,63 @@ type Choice struct {
 	Label Text   `json:"label,omitzero"` // empty: the value
 	// Exclusive, of a multiple choice, is chosen alone, such as "none of these".
 	Exclusive bool `json:"exclusive,omitempty"`
+	// Other asks for a text when the option is chosen: [Parse] adds a question behind this
+	// one, not required, with the id {question}.other and the label of the option. One that
+	// the authors wrote under that id takes its place. One option of a question may be it.
+	Other bool `json:"other,omitempty"`
+}
+
+// mostOther is the most characters that the text beside an option may have.
+const mostOther = 500
+
+// other asks what somebody means who has chosen the option that is [Choice.Other]; nil:
+// there is none.
+func (q *Question) other() *Question {
+	i := slices.IndexFunc(q.Options, func(c Choice) bool { return c.Other })
+	if i < 0 {
+		return nil
+	}
+	op, o := filter.Equal, q.Options[i]
+	if q.Type == MultipleQuestion {
+		op = filter.Contains
+	}
+	label := o.Label
+	if len(label) == 0 {
+		label = Text{"": o.Value}
+	}
+	return &Question{
+		ID: q.ID + ".other", Type: TextQuestion, Label: label, MaxLength: mostOther,
+		When: &Filter{QuestionID: q.ID, Op: op, Value: o.Value}, Added: true,
+	}
+}
+
+// withOthers adds the questions for what else somebody means.
+func withOthers(written []Question) []Question {
+	var out []Question
+	for i := range written {
+		out = append(out, written[i])
+		other := written[i].other()
+		if other != nil && !slices.ContainsFunc(written, func(q Question) bool { return q.ID == other.ID }) {
+			out = append(out, *other)
+		}
+	}
+	return out
+}
+
+// placed are the questions that the authors wrote, each with its place in the JSON.
+func placed(questions []Question) iter.Seq2[string, *Question] {
+	return func(yield func(string, *Question) bool) {
+		n := 0
+		for i := range questions {
+			if questions[i].Added {
+				continue
+			}
+			if !yield(strictjson.Element("questions", n), &questions[i]) {
+				return
+			}
+			n++
+		}
+	}
 }
 
 // limits are the least and the most that a number, a rating, and the count of options
@@ -164,10 +226,10 @@ var settingsOf = map[QuestionType]settings{
 }
 
 func (c *checker) questions(questions []Question) {
-	c.length("questions", len(questions), maxQuestions)
 	ids := c.once()
-	for i := range questions {
-		q, at := &questions[i], strictjson.Element("questions", i)
+	n := 0
+	for at, q := range placed(questions) {
+		n++
 		c.id(strictjson.Member(at, "id"), q.ID)
 		c.filter(strictjson.Member(at, "when"), q.When, func(id string) string {
 			if _, asked := ids.first[id]; !asked {
@@ -177,7 +239,11 @@ func (c *checker) questions(questions []Question) {
 		})
 		ids.say(strictjson.Member(at, "id"), q.ID)
 		c.question(at, q)
+		if other := q.other(); other != nil && slices.ContainsFunc(questions, func(q Question) bool { return q.Added && q.ID == other.ID }) {
+			ids.say(strictjson.Member(at, "options"), other.ID)
+		}
 	}
+	c.length("questions", n, maxQuestions)
 	if most := (&Definition{Questions: questions}).MostAnswers(); most > MaxAnswers {
 		c.add("questions", "may be answered by %d bytes of JSON, more than %d: give texts a maxLength", most, MaxAnswers)
 	}
@@ -238,6 +304,7 @@ func (c *checker) options(path string, q *Question, wanted bool) {
 	}
 	c.length(path, len(q.Options), maxOptions)
 	values := c.once()
+	other := false
 	for i, o := range q.Options {
 		at := strictjson.Element(path, i)
 		c.line(strictjson.Member(at, "value"), o.Value, maxName)
@@ -246,6 +313,10 @@ func (c *checker) options(path string, q *Question, wanted bool) {
 		if o.Exclusive && q.Type != MultipleQuestion {
 			c.add(strictjson.Member(at, "exclusive"), "is for multiple only")
 		}
+		if o.Other && other {
+			c.add(strictjson.Member(at, "other"), "is said of an option before this one")
+		}
+		other = other || o.Other
 	}
 }
 

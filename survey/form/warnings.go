@@ -13,8 +13,8 @@ import (
 // Warnings are what is allowed in a definition and probably not meant.
 func (d *Definition) Warnings() []Fault {
 	var f strictjson.Faults
-	for i, q := range d.Questions {
-		d.neverTrue(strictjson.Member(strictjson.Element("questions", i), "when"), q.When, &f)
+	for at, q := range placed(d.Questions) {
+		d.neverTrue(strictjson.Member(at, "when"), q.When, &f)
 	}
 	enabled := false
 	recipes := map[string]string{} // path of a trigger by its kind of event and recipe
