@@ -139,7 +139,7 @@ func TestI9_FailoverOfManyMailsDoublesNone(t *testing.T) {
 		}
 		h.ensure(some...)
 	}
-	for range 200 {
+	for range 400 { // of ten minutes: longer than a mail is tried
 		h.drain()
 		if p.random.IntN(4) == 0 {
 			p.recover()
