@@ -116,9 +116,8 @@ func (t *try) open() bool { return t.err == nil && t.stop == "" && !t.done && !t
 
 // each calls f for every try under way; its error or panic fails that try only.
 func (b *batch) each(f func(t *try) error) {
-	for _, t := range b.open() {
-		t.err = work.Guard(func() error { return f(t) })
-	}
+	open := b.open()
+	work.GuardEach(len(open), func(i int) error { return f(open[i]) }, func(i int, err error) { open[i].err = err })
 }
 
 // settle changes the row into its next state and gives what has to exist beside.

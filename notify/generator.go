@@ -58,22 +58,22 @@ func (n generator) generateAll(ctx context.Context, items []work.Item[jobRow], l
 	if err != nil {
 		return err
 	}
-	for _, it := range items {
-		var out generated
-		before := it.Row.Frozen.Blob
+	var out, none generated
+	work.GuardEach(len(items), func(i int) (err error) {
+		it := items[i]
 		others, cut := it.Row.withoutErased(gone, subscribed[it.Row.question()].Subscribers)
-		err := work.Guard(func() (err error) {
-			out, err = n.generate(it.Ctx, it.Row, others)
-			return err
-		})
-		if err != nil {
-			out = generated{}
-			n.generateFailed(it, err)
+		none = generated{before: it.Row.Frozen.Blob, cut: cut}
+		if out, err = n.generate(it.Ctx, it.Row, others); err == nil {
+			out.before, out.cut = none.before, none.cut
 		}
-		out.before = before
-		out.cut = cut
-		land(it.Row, out)
-	}
+		return err
+	}, func(i int, err error) {
+		if err != nil {
+			out = none
+			n.generateFailed(items[i], err)
+		}
+		land(items[i].Row, out)
+	})
 	return nil
 }
 

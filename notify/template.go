@@ -166,9 +166,10 @@ func execute(ctx context.Context, t *render.Template, data any, limit int) (stri
 	return text, nil
 }
 
-// rendered is what a renderer makes for one recipient, if a channel may send it.
+// rendered is what a renderer makes for one recipient, if a channel may send it. Its
+// callers have a guard around it.
 func (n *core) rendered(ctx context.Context, renderer Renderer, j Job, r Recipient) (c Content, err error) {
-	err = work.Guard(func() (err error) {
+	err = work.Recovered(func() (err error) {
 		c, err = renderer.Render(ctx, j, r)
 		return err
 	})

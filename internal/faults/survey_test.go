@@ -5,7 +5,7 @@ var surveyFaults = []fault{
 	{Name: "form: what stands alone stands beside others", In: "survey/form.Question.readList",
 		Old: "alone && len(list) > 1", New: "false", Test: "./survey/form TestWhatAnNPSAndAnExclusiveOptionTake"},
 	{Name: "form: what is other asks whoever chose anything", In: "survey/form.Question.other",
-		Old: "Op: op, Value: o.Value", New: "Op: filter.NotEqual, Value: o.Value", Test: "./survey/form TestAnOptionThatIsOtherAsksForAText"},
+		Old: "op = filter.Contains", New: "op = filter.NotEqual", Test: "./survey/form TestAnOptionThatIsOtherAsksForAText"},
 	{Name: "form: an ending is the first that there is", In: "survey/form.Definition.Ending",
 		Old: "e.When.Match(values)", New: "len(values) > 0", Test: "./survey/form TestAnEndingIsChosenByTheAnswers"},
 	{Name: "form: a link of an ending runs a script", In: "survey/form.checker.endings",

@@ -176,9 +176,11 @@ func (r *runner[R, A]) peek(ctx context.Context, l *line, everywhere lanes) (nex
 	c.Now, c.Expired = now, r.expired()
 	next, err = r.store.Next(ctx, &r.spec.Table.Schema, c, now.Add(r.o.Interval))
 	r.heard(err)
+	to := r.mono.Now()
+	l.peeked = to.Sub(from)
 	for _, lane := range everywhere {
 		lane.look.hinted = false
-		lane.look.measured(from, r.mono.Now())
+		lane.look.measured(from, to)
 	}
 	return next, err
 }

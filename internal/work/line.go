@@ -23,7 +23,8 @@ type line struct {
 	young newcomers
 	hot   bool // the last claim was full, so the next one needs no peek
 
-	asked time.Time // when, for the last time
+	asked  time.Time     // when, for the last time
+	peeked time.Duration // how long the last peek took
 }
 
 // part says which rows are of a line.
@@ -161,21 +162,29 @@ func (r *runner[R, A]) company() bool {
 	return !r.others.IsZero() && r.mono.Since(r.others) < time.Second
 }
 
-// glance is how long others wait at most while a flood has rows and they had none: to
-// ask them in each turn took a tenth of the flood's rate.
-const glance = 50 * time.Millisecond
+// glance is how long others wait while a flood has rows and they had none: to ask them in
+// each turn took a tenth of the flood's rate. Where a peek takes long, since it walks over
+// what the flood has that is young, they wait for twenty times as long as one, at most for
+// longGlance.
+const (
+	glance     = 50 * time.Millisecond
+	longGlance = 250 * time.Millisecond
+)
+
+// rest is how long a line that had nothing is not asked again beside a flood.
+func (l *line) rest() time.Duration { return max(glance, min(20*l.peeked, longGlance)) }
 
 // glanced is how long a line need not be asked again yet: it had nothing, beside a flood
 // that is alone, or it is a flood that has room for what is urgent only.
 func (r *runner[R, A]) glanced(l *line) time.Duration {
-	quiet := !l.hot && r.mono.Since(r.flood) < glance
+	quiet := !l.hot && r.mono.Since(r.flood) < l.rest()
 	if l.of == flood {
 		quiet = len(l.open) < len(l.lanes)
 	}
 	if !quiet || r.company() {
 		return 0
 	}
-	return glance - r.mono.Since(l.asked)
+	return l.rest() - r.mono.Since(l.asked)
 }
 
 // patient is the context for a line's claims: those of a flood go behind others.

@@ -241,48 +241,65 @@ func TestAFloodGoesBehindOthers(t *testing.T) {
 type peeked struct {
 	storage.Store
 	peeks atomic.Int64
+	takes time.Duration
 }
 
 func (s *peeked) Next(ctx context.Context, schema *driver.Schema, c driver.Claim, until time.Time) (time.Time, error) {
 	s.peeks.Add(1)
+	pass(s.takes)
 	return s.Store.Next(ctx, schema, c, until)
 }
 
-// A flood that is alone pays little for others: they are looked for now and then, and
-// what is found waits no longer than that.
+// A flood that is alone pays little for others, whatever a look for them takes: they are
+// looked for now and then, and what is found waits no longer than that.
 func TestAFloodAloneLooksForOthersNowAndThen(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		b := newLive(t)
-		b.spec.Types = func() []string { return []string{"mail"} }
-		clk := b.store.Clock()
-		b.many(200_000, storage.Record{Key: "f", Scope: "flood", Kind: "mail", DueOn: clk.Now().Add(-time.Hour)})
-		var began time.Time
-		b.handle = func(_ context.Context, it work.Item[task]) error {
-			if it.Row.Scope == "small" {
-				began = clk.Now()
-			}
-			return nil
+	for name, tt := range map[string]struct {
+		takes time.Duration // a peek
+		most  int64         // peeks a second
+		waits time.Duration
+	}{
+		"quickly":  {0, 25, 80 * time.Millisecond},
+		"slowly":   {8 * time.Millisecond, 8, 200 * time.Millisecond},
+		"too slow": {100 * time.Millisecond, 6, 400 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { looksForOthers(t, tt.takes, tt.most, tt.waits) })
+		})
+	}
+}
+
+func looksForOthers(t *testing.T, takes time.Duration, most int64, waits time.Duration) {
+	b := newLive(t)
+	b.spec.Types = func() []string { return []string{"mail"} }
+	clk := b.store.Clock()
+	b.many(200_000, storage.Record{Key: "f", Scope: "flood", Kind: "mail", DueOn: clk.Now().Add(-time.Hour)})
+	var began time.Time
+	b.handle = func(_ context.Context, it work.Item[task]) error {
+		if it.Row.Scope == "small" {
+			began = clk.Now()
 		}
-		inner := b.store
-		s := &peeked{Store: delayed{inner, 10 * time.Millisecond}}
-		b.store = s
-		stop := b.run(work.Options{})
-		b.store = inner
-		pass(time.Second)
-		synctest.Wait()
-		if n := s.peeks.Load(); n == 0 || n > 25 {
-			t.Errorf("%d peeks in a second, want about 20", n)
-		}
-		small := b.ready("small", clk.Now())
-		small.Scope, small.Kind = "small", "mail"
-		b.insert(small)
-		said := clk.Now()
-		pass(time.Second)
-		synctest.Wait()
-		if took := began.Sub(said); began.IsZero() || took > 80*time.Millisecond {
-			t.Errorf("handled after %v", took)
-		}
-		_ = stop()
-	})
+		return nil
+	}
+	inner := b.store
+	s := &peeked{Store: delayed{inner, 10 * time.Millisecond}, takes: takes}
+	b.store = s
+	stop := b.run(work.Options{})
+	b.store = inner
+	pass(time.Second)
+	synctest.Wait()
+	if n := s.peeks.Load(); n == 0 || n > most {
+		t.Errorf("%d peeks in a second, want at most %d", n, most)
+	}
+	small := b.ready("small", clk.Now())
+	small.Scope, small.Kind = "small", "mail"
+	b.insert(small)
+	said := clk.Now()
+	pass(time.Second)
+	synctest.Wait()
+	if took := began.Sub(said); began.IsZero() || took > waits {
+		t.Errorf("handled after %v, want %v", took, waits)
+	}
+	_ = stop()
 }

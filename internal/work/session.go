@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -290,39 +289,4 @@ func (r *runner[R, A]) board(ctx context.Context, group []*R) []*flight {
 		flights[i] = r.flights.add(ctx, rec, mono.Add(rec.LeaseExpiresOn.Sub(now)))
 	}
 	return flights
-}
-
-// PanicError is a panic in a host's code, turned into a failure of its row.
-type PanicError struct {
-	Value any
-	Stack []byte
-}
-
-func (e *PanicError) Error() string { return fmt.Sprintf("panic: %T", e.Value) }
-
-// errGoexit is the value of the PanicError of a host's code that ended its goroutine.
-var errGoexit = errors.New("work: runtime.Goexit was called")
-
-// Guard calls f and turns a panic into a [*PanicError], and runtime.Goexit too, which a
-// test's Fatal calls: f has a goroutine of its own, so that not ours ends. The value of
-// the panic is not part of the error's text, since it may hold personal data.
-func Guard(f func() error) error {
-	done := make(chan error, 1)
-	go func() {
-		var err error
-		returned := false
-		defer func() {
-			if !returned {
-				var value any = errGoexit
-				if v := recover(); v != nil {
-					value = v
-				}
-				err = &PanicError{Value: value, Stack: debug.Stack()}
-			}
-			done <- err
-		}()
-		err = f()
-		returned = true
-	}()
-	return <-done
 }
