@@ -24,7 +24,7 @@ type About struct {
 	Address notify.Destination
 	// Entity is what reminders are about.
 	Entity automation.Source
-	// Key is that of a reminder, or the PublicID of a survey's link.
+	// Key is that of a reminder, the GUID of a campaign, or the PublicID of a survey's link.
 	Key string
 	// MessageID is ours, ProviderID the provider's.
 	MessageID, ProviderID string
@@ -145,6 +145,13 @@ func (f finder) byID(ctx context.Context, scope Scope, text string) (hits []Hit,
 		for _, m := range messages {
 			hits = append(hits, Hit{About: About{MessageID: m.MessageID}, What: "a message: " + m.NotificationType + " by " + m.Channel})
 		}
+		c, err := f.campaign(ctx, scope, text)
+		if err != nil {
+			return nil, err
+		}
+		if c != nil {
+			hits = append(hits, Hit{About: About{Key: text}, What: "a campaign: " + c.Type})
+		}
 	}
 	if f.o.Survey != nil {
 		i, _, err := f.o.Survey.Support().Instance(ctx, scope, text)
@@ -156,6 +163,19 @@ func (f finder) byID(ctx context.Context, scope Scope, text string) (hits []Hit,
 		}
 	}
 	return hits, nil
+}
+
+// campaign is how far a campaign has come; nil: there is none.
+func (c *core) campaign(ctx context.Context, scope Scope, guid string) (*notify.CampaignProgress, error) {
+	p, err := c.o.Notify.Campaigns().Progress(ctx, scope, guid)
+	var value *storage.ValueError
+	switch {
+	case errors.Is(err, storage.ErrNotFound), errors.As(err, &value): // it names none
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return &p, nil
 }
 
 // byRef finds a person of whom there is anything.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -87,6 +88,8 @@ type Entry struct {
 	More     bool
 	// Steps are what happened to it, in the order of time.
 	Steps []Step
+	// Campaign is how far it has come, of a campaign that was asked for alone.
+	Campaign *notify.CampaignProgress
 
 	schedule *automation.Schedule // of a reminder
 	link     *survey.Instance     // of a link

@@ -231,6 +231,15 @@ func campaignEntry(j *notify.MessagingJob) Entry {
 	return e
 }
 
+// progressEntry is a campaign that was asked for alone.
+func progressEntry(p *notify.CampaignProgress) Entry {
+	j := notify.MessagingJob{Type: p.Type, Key: p.GUID, Status: p.Status, CreatedOn: p.StartedOn, SupportHold: p.SupportHold}
+	j.ReasonCode = p.Reason
+	e := campaignEntry(&j)
+	e.Campaign = p
+	return e
+}
+
 // tried is the outcome of what leads to messages.
 func (e *Entry) tried(h notify.SupportHold, status, done string) {
 	switch {

@@ -349,7 +349,8 @@ func (t teller) row(ctx context.Context, scope Scope, about About) ([]Entry, err
 	return out, filler(t).fill(ctx, scope, "", out)
 }
 
-// byKey is the reminder of that key with the messages that it led to, or the link.
+// byKey is the reminder of that key with the messages that it led to, the campaign, or the
+// link.
 func (t teller) byKey(ctx context.Context, scope Scope, key string) (out []Entry, err error) {
 	if t.o.Automation != nil {
 		e, err := t.o.Automation.Explain(ctx, scope, key)
@@ -367,6 +368,15 @@ func (t teller) byKey(ctx context.Context, scope Scope, key string) (out []Entry
 				out = append(out, messageEntry(&messages[i]))
 			}
 			return out, err
+		}
+	}
+	if t.o.Notify != nil {
+		p, err := t.campaign(ctx, scope, key)
+		if err != nil {
+			return nil, err
+		}
+		if p != nil {
+			return []Entry{progressEntry(p)}, nil
 		}
 	}
 	if t.o.Survey != nil {

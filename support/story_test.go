@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
 )
@@ -243,6 +244,45 @@ func TestASearchTakesAnything(t *testing.T) {
 			if _, err := s.desk.Search(s.Context(), tenant, text, false); err == nil {
 				s.Errorf("%.20q is no error", text)
 			}
+		}
+	})
+}
+
+// A campaign is found by its GUID, on its page with how far it has come, and is in the list.
+func TestACampaignTellsHowFarItHasCome(t *testing.T) {
+	schools(t, func(s *school) {
+		s.register(notify.Type{Name: "spring"})
+		members := func(yield func(notify.Recipient, error) bool) {
+			for i := range 9 {
+				who := fmt.Sprint("member", i)
+				if !yield(notify.Recipient{Ref: who, Address: address(who)}, nil) {
+					return
+				}
+			}
+		}
+		payload, err := s.out.Campaigns().PutAudience(s.Context(), notify.AudienceOf(members), &notify.PayloadOptions{Channel: "email:school"})
+		s.must(err)
+		_, err = s.out.Campaigns().Start(s.Context(), notify.MessagingJob{Scope: tenant, Type: "spring", GUID: "spring-2026", Blob: payload.Blob, AudienceSize: payload.Recipients}, time.Time{})
+		s.must(err)
+		s.answers[address("member3")] = channel.Permanent("550", nil)
+		s.drain()
+		hits, err := s.desk.Search(s.Context(), tenant, "spring-2026", false)
+		s.must(err)
+		if len(hits) != 1 || hits[0].What != "a campaign: spring" {
+			s.Fatalf("found %+v", hits)
+		}
+		story, err := s.desk.Story(s.Context(), tenant, hits[0].About, storage.Page{})
+		s.must(err)
+		p := story.Past[0].Campaign
+		if len(story.Past) != 1 || story.Past[0].Outcome != support.Sent || p == nil || p.Recipients != 9 || p.Done != 9 || p.Messages[notify.StatusSentToProvider] != 8 || p.Messages[notify.StatusFailedFinal] != 1 {
+			s.Errorf("%+v, %+v", story.Past, p)
+		}
+		if _, err := s.desk.Story(s.Context(), "south", hits[0].About, storage.Page{}); !errors.Is(err, storage.ErrNotFound) {
+			s.Errorf("the south: %v", err)
+		}
+		all, _, err := s.desk.List(s.Context(), tenant, support.Campaigns, storage.Page{})
+		if err != nil || len(all) != 1 || all[0].Key != "spring-2026" {
+			s.Errorf("%+v, %v", all, err)
 		}
 	})
 }

@@ -56,10 +56,10 @@ func ExamplePreviews() {
 	out := notify.New(memory.New(nil), nil)
 	out.Register(notify.Type{Name: "visit", Renderer: templates.Set{Default: "en", Locales: map[string]notify.Template{
 		"en": {Subject: "Your visit on {{.On}}"}, "de": {Subject: "Ihr Besuch am {{.On}}"}}}})
-	h := notifyhttp.Previews(out, notifyhttp.PreviewsOptions{Development: true, Samples: []notifyhttp.Sample{
+	h := notifyhttp.Previews(out, notifyhttp.PreviewsOptions{Development: true, Locales: []string{"en", "de"}, Samples: []notifyhttp.Sample{
 		{Job: notify.Job{Type: "visit", EventData: json.RawMessage(`{"On":"1 May"}`)}, Recipient: notify.Recipient{Name: "Sam"}}}})
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest("GET", "/1?locale=de", nil))
+	h.ServeHTTP(w, httptest.NewRequest("GET", "/1?locale=de", nil)) // the page of /1 leads there
 	fmt.Println(w.Code, strings.Contains(w.Body.String(), "Ihr Besuch am 1 May"))
 	// Output: 200 true
 }

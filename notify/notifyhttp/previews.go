@@ -27,6 +27,8 @@ type PreviewsOptions struct {
 	// machine, never beside it.
 	Development bool
 	Samples     []Sample
+	// Locales are the languages that each sample leads to.
+	Locales []string
 	// Templates has the versions that ?version= shows; nil: there are none.
 	Templates *templates.Table
 }
@@ -86,6 +88,8 @@ var errNoVersions = errors.New("no versions of templates are shown here")
 // preview is what the page shows.
 type preview struct {
 	Samples []Sample // of the list
+	Locales []string
+	Locale  string // that was asked for
 	Sample  Sample
 	Frame   string // where its HTML is, relative to its page
 	Content notify.Content
@@ -102,7 +106,9 @@ func (s previews) one(w http.ResponseWriter, r *http.Request, c Caller) {
 		http.NotFound(w, r)
 		return
 	}
-	p := preview{Sample: *sample, Frame: r.PathValue("sample") + "/html", Content: content}
+	p := preview{
+		Sample: *sample, Locales: s.o.Locales, Locale: sample.Recipient.Locale, Frame: r.PathValue("sample") + "/html", Content: content,
+	}
 	if err != nil {
 		p.Refused = err.Error()
 	}

@@ -160,8 +160,11 @@ func (s *site) list(c *call) {
 }
 
 // listed is the name of a list, for people.
-func listed(l support.List) string {
-	text := strings.ReplaceAll(string(l), "-", " ")
+func listed(l support.List) string { return title(string(l)) }
+
+// title is a name of ours or of a host's page, for people.
+func title(name string) string {
+	text := strings.ReplaceAll(name, "-", " ")
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 

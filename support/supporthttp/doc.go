@@ -15,6 +15,7 @@ import (
 	"crypto/rand"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
 
 	"github.com/belfry-go/belfry/storage"
@@ -51,12 +52,17 @@ type Options struct {
 	Key []byte
 	// Note is shown on top of every page, such as "production".
 	Note string
+	// Pages are handlers of other packages, or the host's own, such as results of surveys
+	// and previews of templates: "results" is found at results/, and in the navigation. Each
+	// gets its paths from there on, has headers of its own, and asks itself who is calling;
+	// who may not read is not let through to it.
+	Pages map[string]http.Handler
 	// Logger gets what failed on our side, without keys; default slog.Default().
 	Logger *slog.Logger
 }
 
-// New serves the desk. It panics without a desk, without Authorise, and on a Key of another
-// length than 32 bytes.
+// New serves the desk. It panics without a desk, without Authorise, on a Key of another
+// length than 32 bytes, and on a name in Pages that is no part of a path.
 func New(d *support.Desk, o Options) http.Handler {
 	if d == nil || o.Authorise == nil {
 		panic("supporthttp: New needs a desk and Authorise")
@@ -64,6 +70,11 @@ func New(d *support.Desk, o Options) http.Handler {
 	if len(o.Key) == 0 {
 		o.Key = make([]byte, 32)
 		_, _ = rand.Read(o.Key) // never fails
+	}
+	for name := range o.Pages {
+		if name == "" || url.PathEscape(name) != name {
+			panic("supporthttp: no name of a page: " + name)
+		}
 	}
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	s := &site{desk: d, o: o, seal: newSealer(o.Key)}

@@ -102,6 +102,7 @@ func (s *site) handler() http.Handler {
 	routes := s.routes()
 	return httpapi.Guarded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		page, inJSON := place(r.URL.Path)
+		other, rest := s.otherPage(r.URL.Path)
 		c := &call{w: w, r: r, json: inJSON, s: s}
 		c.headers()
 		caller, err := s.o.Authorise(r)
@@ -114,6 +115,10 @@ func (s *site) handler() http.Handler {
 			mount, _, _ := strings.Cut(r.RequestURI, "?")
 			w.Header().Set("Location", path.Base(mount)+"/")
 			w.WriteHeader(http.StatusPermanentRedirect)
+			return
+		}
+		if other != nil && caller.Read {
+			c.forward(other, rest)
 			return
 		}
 		var allowed []string
@@ -137,6 +142,28 @@ func (s *site) handler() http.Handler {
 			c.fail(http.StatusNotFound, nothing)
 		}
 	}), "not from another site")
+}
+
+// otherPage is the handler of another package that a path leads to, and its path there.
+// Whatever is before its name is where the host has mounted the console.
+func (s *site) otherPage(full string) (h http.Handler, rest string) {
+	parts := strings.Split(full, "/")
+	for i := len(parts) - 2; i >= 0; i-- {
+		if h = s.o.Pages[parts[i]]; h != nil {
+			return h, "/" + strings.Join(parts[i+1:], "/")
+		}
+	}
+	return nil, ""
+}
+
+// forward lets another handler answer, with headers of its own.
+func (c *call) forward(h http.Handler, path string) {
+	for name := range c.w.Header() {
+		c.w.Header().Del(name)
+	}
+	r := c.r.Clone(c.r.Context())
+	r.URL.Path, r.URL.RawPath = path, ""
+	h.ServeHTTP(c.w, r)
 }
 
 // place is which route a path means.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"slices"
@@ -405,4 +406,43 @@ func TestThereIsNoSiteWithoutAnAuthoriser(t *testing.T) {
 			f()
 		}()
 	}
+}
+
+// Pages of others are found under their names at any mount, are in the navigation, and let
+// nobody in who may not read.
+func TestPagesOfOthersAreFoundByTheirNames(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	other := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "%s %s %q", r.URL.Path, r.URL.RawQuery, w.Header().Get("Content-Security-Policy"))
+	})
+	for _, c := range []struct {
+		caller supporthttp.Caller
+		path   string
+		status int
+		says   string
+	}{
+		{supporthttp.Caller{Read: true}, "/support/previews/1/html?locale=ar", http.StatusOK, `/1/html locale=ar ""`},
+		{supporthttp.Caller{Read: true}, "/previews/a/support/previews/", http.StatusOK, `/  ""`},
+		{supporthttp.Caller{Read: true}, "/support/", http.StatusOK, `<a href="previews/">Previews</a>`},
+		{supporthttp.Caller{Read: true}, "/support/previews", http.StatusNotFound, ""},
+		{supporthttp.Caller{Act: support.Actions()}, "/support/previews/", http.StatusForbidden, ""},
+	} {
+		h := supporthttp.New(o.desk, supporthttp.Options{
+			Authorise: func(*http.Request) (supporthttp.Caller, error) { return c.caller, nil }, Pages: map[string]http.Handler{"previews": other},
+		})
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, c.path, nil))
+		if w.Code != c.status || !strings.Contains(w.Body.String(), c.says) {
+			t.Errorf("%s: %d %.300s", c.path, w.Code, w.Body)
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a name that is no part of a path was taken")
+		}
+	}()
+	supporthttp.New(o.desk, supporthttp.Options{
+		Authorise: func(*http.Request) (supporthttp.Caller, error) { return everything, nil }, Pages: map[string]http.Handler{"a/b": other},
+	})
 }

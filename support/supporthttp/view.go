@@ -5,8 +5,10 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +19,7 @@ import (
 var files embed.FS
 
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"when": when, "stamp": stamp, "words": words, "badge": badge, "shown": shown, "listed": listed, "weekday": weekday, "clock": clock, "effects": effects, "list": func(all ...any) []any { return all },
+	"when": when, "stamp": stamp, "words": words, "badge": badge, "shown": shown, "listed": listed, "weekday": weekday, "clock": clock, "effects": effects, "title": title, "span": span, "bar": bar, "list": func(all ...any) []any { return all },
 }).ParseFS(files, "page/*.html"))
 
 var styleSheet, _ = files.ReadFile("page/style.css") // it is embedded
@@ -52,6 +54,7 @@ type view struct {
 	// Request names the order that is about to be confirmed, so that it is done once.
 	Request string
 	Lists   []support.List
+	Pages   []string // of others
 	Days    calendar
 	List    support.List
 	Picked  []string // targets as a form hands them back
@@ -59,7 +62,7 @@ type view struct {
 
 // show answers with a page.
 func (c *call) show(status int, v view) {
-	v.Lists = support.Lists()
+	v.Lists, v.Pages = support.Lists(), slices.Sorted(maps.Keys(c.s.o.Pages))
 	v.Note, v.Caller, v.Scope = c.s.o.Note, c.caller, string(c.scope)
 	if c.scope != c.caller.Scope {
 		v.Tenant = string(c.scope)
@@ -109,7 +112,7 @@ func (v view) Of(a about) string {
 // Row is the link to the story of a row.
 func (v view) Row(e entry) string {
 	switch e.Kind {
-	case support.KindReminder, support.KindLink:
+	case support.KindReminder, support.KindLink, support.KindCampaign:
 		return v.Link("story", "key", e.Key)
 	case support.KindMessage:
 		return v.Link("story", "message", e.MessageID)
@@ -145,6 +148,29 @@ func weekday(t time.Time) string { return t.UTC().Format("Monday, 2 January") }
 func clock(t time.Time) string { return t.UTC().Format("15:04") }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// span is how long something takes, for people.
+func span(seconds int) string { return (time.Duration(seconds) * time.Second).String() }
+
+// bar is how wide the bar of a number is, in hundredths of the widest; what is there is
+// seen.
+func bar(n, most int) int {
+	if n == 0 {
+		return 0
+	}
+	return max(100*n/max(most, 1), 1)
+}
+
+// Most is the greatest number of what is due, and of a day of the calendar.
+func (v view) Most() (most int) {
+	for _, w := range v.Due {
+		most = max(most, w.Rows)
+	}
+	for _, d := range v.Days.Days {
+		most = max(most, d.Total())
+	}
+	return most
+}
 
 // words are an outcome for people.
 func words(o support.Outcome) string {

@@ -1,9 +1,12 @@
 package supporthttp
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/support"
 )
 
@@ -59,6 +62,34 @@ type entry struct {
 	Messages   []message        `json:"messages,omitempty"`
 	More       bool             `json:"moreMessages,omitempty"`
 	Steps      []step           `json:"steps,omitempty"`
+	Campaign   *campaign        `json:"campaign,omitempty"` // of one that is asked for alone
+}
+
+// campaign is how far one has come: of so many recipients, with messages by their status.
+type campaign struct {
+	Recipients  int     `json:"recipients"`
+	Done        int     `json:"done"`
+	Skipped     int     `json:"skipped"`
+	Repeated    int     `json:"repeated"`
+	LeftSeconds int     `json:"leftSeconds,omitempty"`
+	Messages    []state `json:"messages"`
+	Sampled     bool    `json:"sampled,omitempty"` // those are a sample of 10,000
+}
+
+type state struct {
+	Status string `json:"status"`
+	Rows   int    `json:"rows"`
+}
+
+func campaignOf(p *notify.CampaignProgress) *campaign {
+	if p == nil {
+		return nil
+	}
+	out := &campaign{p.Recipients, p.Done, p.Skipped, p.Repeated, int(p.Left / time.Second), []state{}, p.Sampled}
+	for _, status := range slices.Sorted(maps.Keys(p.Messages)) {
+		out.Messages = append(out.Messages, state{status, p.Messages[status]})
+	}
+	return out
 }
 
 // message is one that a reminder led to.
@@ -89,6 +120,7 @@ func (c *call) entryOf(e support.Entry) entry {
 		EntityType: e.Entity.Type, Entity: c.handle(e.Entity.ID),
 		Address: c.hide(e.Address), Name: c.hide(e.Name), Subject: c.hide(e.Subject), Text: c.hide(e.Text), HTML: c.hide(e.HTML), Detail: c.hide(e.Detail), More: e.More,
 	}
+	out.Campaign = campaignOf(e.Campaign)
 	for _, m := range e.Messages {
 		out.Messages = append(out.Messages, message{m.MessageID, m.Channel, m.Outcome, m.Status, m.Reason, m.On.UTC(), c.handle(m.Person)})
 	}
@@ -211,6 +243,14 @@ type calendar struct {
 type day struct {
 	On   time.Time `json:"on"`
 	Rows []coming  `json:"rows"`
+}
+
+// Total is how much goes out on it.
+func (d day) Total() (n int) {
+	for _, c := range d.Rows {
+		n += c.Rows
+	}
+	return n
 }
 
 type coming struct {
