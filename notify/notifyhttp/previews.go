@@ -90,6 +90,7 @@ type preview struct {
 	Samples []Sample // of the list
 	Locales []string
 	Locale  string // that was asked for
+	Version string // likewise
 	Sample  Sample
 	Frame   string // where its HTML is, relative to its page
 	Content notify.Content
@@ -107,7 +108,7 @@ func (s previews) one(w http.ResponseWriter, r *http.Request, c Caller) {
 		return
 	}
 	p := preview{
-		Sample: *sample, Locales: s.o.Locales, Locale: sample.Recipient.Locale, Frame: r.PathValue("sample") + "/html", Content: content,
+		Sample: *sample, Locales: s.o.Locales, Locale: sample.Recipient.Locale, Version: r.URL.Query().Get("version"), Frame: r.PathValue("sample") + "/html", Content: content,
 	}
 	if err != nil {
 		p.Refused = err.Error()

@@ -43,14 +43,15 @@ func put(t *testing.T, table *templates.Table, scope notify.Scope, subject strin
 
 func TestAPreviewShowsEachLocaleAndVersion(t *testing.T) {
 	t.Parallel()
-	table, get := previewing(t, notifyhttp.PreviewsOptions{Development: true})
+	table, get := previewing(t, notifyhttp.PreviewsOptions{Development: true, Locales: []string{"en", "de"}})
 	if _, page, _ := get("/1", ""); !strings.Contains(page, `role="alert"`) {
 		t.Error("no templates:", page)
 	}
 	put(t, table, "sample", "First")
 	put(t, table, "sample", "Second {{.Missing}}")
 	for path, want := range map[string]string{
-		"/": `<a href="1">visit</a>`, "/1": `role="alert"`, "/1?version=1": "<dd dir=\"auto\">First</dd>", "/1?locale=de-AT&version=1": "Wagen Sam", "/1?version=7": `role="alert"`,
+		"/": `<a href="1">visit</a>`, "/1": `role="alert"`, "/1?version=1": "<dd lang=\"en\" dir=\"auto\">First</dd>", "/1?locale=de-AT&version=1": "Wagen Sam", "/1?version=7": `role="alert"`,
+		"/1?locale=de&version=1": `<a href="?locale=de&amp;version=1" lang="de" aria-current="true">de</a>`, "/1?version=2": `<a href="?locale=en&amp;version=2" lang="en">en</a>`,
 	} {
 		status, page, header := get(path, "")
 		if status != 200 || !strings.Contains(page, want) || strings.Contains(page, "<script>") || !strings.HasPrefix(header.Get("Content-Security-Policy"), "default-src 'none'") {
