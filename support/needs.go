@@ -208,7 +208,8 @@ func rowsOf(table string) string {
 	if name := map[string]string{
 		"automation_scheduler": "reminders", "outgoing_message": "messages", "notification_job": "jobs", "notification_scheduler": "schedules of jobs",
 		"messaging_job": "campaigns", "survey_instance": "survey links", "outbox_delivery": "events", "delivery_event": "callbacks",
-		"automation_reconciliation": "reconciliations",
+		"automation_reconciliation": "reconciliations", "reminder_setting": "reminder settings", "notification_setting": "notification settings",
+		"business_unit": "business units",
 	}[table]; name != "" {
 		return name
 	}

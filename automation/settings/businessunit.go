@@ -160,7 +160,7 @@ func (s *Settings) SaveBusinessUnit(ctx context.Context, want BusinessUnit) (Bus
 		if err != nil {
 			return err
 		}
-		row, err := put(ctx, tx, units, stored, want.row(driver.Now(tx.Store())), want.Version)
+		row, err := put(ctx, s, tx, units, stored, want.row(driver.Now(tx.Store())), want.Version)
 		if err != nil {
 			return err
 		}

@@ -116,7 +116,7 @@ func (s *Settings) SaveNotification(ctx context.Context, want NotificationSettin
 	}
 	var saved NotificationSetting
 	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
-		saved, err = saveNotification(ctx, tx, want, faults{slices.Clone(f.Faults)})
+		saved, err = s.saveNotification(ctx, tx, want, faults{slices.Clone(f.Faults)})
 		return err
 	})
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *Settings) SaveNotification(ctx context.Context, want NotificationSettin
 	return saved, nil
 }
 
-func saveNotification(ctx context.Context, tx storage.Tx, want NotificationSetting, f faults) (NotificationSetting, error) {
+func (s *Settings) saveNotification(ctx context.Context, tx storage.Tx, want NotificationSetting, f faults) (NotificationSetting, error) {
 	if err := f.unit(ctx, tx, want.Scope, want.BusinessUnit); err != nil {
 		return NotificationSetting{}, err
 	}
@@ -137,7 +137,7 @@ func saveNotification(ctx context.Context, tx storage.Tx, want NotificationSetti
 	if err != nil {
 		return NotificationSetting{}, err
 	}
-	if row, err = put(ctx, tx, notifications, stored, row, want.Version); err != nil {
+	if row, err = put(ctx, s, tx, notifications, stored, row, want.Version); err != nil {
 		return NotificationSetting{}, err
 	}
 	return row.setting(), nil

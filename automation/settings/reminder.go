@@ -247,7 +247,7 @@ func (s *Settings) saveReminder(ctx context.Context, tx storage.Tx, want Reminde
 	if err := f.err("reminder setting", want.ID); err != nil {
 		return ReminderSetting{}, err
 	}
-	row, err := put(ctx, tx, reminders, stored, want.row(driver.Now(tx.Store())), want.Version)
+	row, err := put(ctx, s, tx, reminders, stored, want.row(driver.Now(tx.Store())), want.Version)
 	if err != nil {
 		return ReminderSetting{}, err
 	}

@@ -3,6 +3,7 @@ package settings_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,8 +13,10 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/settings"
+	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // full uses every field.
@@ -308,4 +311,40 @@ func TestACadenceIsOneRuleBetweenTwoDays(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", c, err, want)
 		}
 	}
+}
+
+// Who changes a setting is found by whoever asks later; who changes nothing is not, and
+// neither is a save that did not say.
+func TestWhoSavedIsInTheAudit(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.office()
+		kim := w.settings.As(automation.By{Actor: "kim", Reason: "the new term"})
+		for range 2 { // the second changes nothing
+			if _, err := kim.SaveReminder(w.ctx, full(nil)); err != nil {
+				w.Fatal(err)
+			}
+			if _, err := kim.SaveNotification(w.ctx, settings.NotificationSetting{Scope: "north", Type: "welcome", Enabled: true}); err != nil {
+				w.Fatal(err)
+			}
+			if _, err := kim.SaveBusinessUnit(w.ctx, settings.BusinessUnit{Scope: "north", ID: "garage", Zone: "Europe/Dublin"}); err != nil {
+				w.Fatal(err)
+			}
+		}
+		if _, err := w.settings.As(automation.By{Actor: "kim"}).SaveBusinessUnit(w.ctx, settings.BusinessUnit{Scope: "north", ID: "attic", Zone: "Europe/Dublin"}); err == nil {
+			w.Error("a save without a reason was taken")
+		}
+		var told []string
+		err := w.store.View(w.ctx, func(from driver.Reader) error {
+			all, _, err := audit.Newest(w.ctx, from, "north", storage.Page{Limit: 10})
+			for _, e := range all {
+				told = append(told, strings.Join([]string{e.Action, e.Subject, e.Actor, e.Reason}, " "))
+			}
+			return err
+		})
+		slices.Sort(told)
+		want := []string{"Save business_unit kim the new term", "Save notification_setting kim the new term", "Save reminder_setting kim the new term"}
+		if diff := cmp.Diff(want, told); diff != "" || err != nil {
+			w.Error(err, diff)
+		}
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -21,6 +22,7 @@ type Settings struct {
 	tx     storage.Tx // set in a bound copy
 	opts   Options
 	marked *[]automation.Replan // what a Change has marked; nil outside of one
+	by     automation.By        // set in a copy of As
 }
 
 var (
@@ -57,6 +59,15 @@ func (s *Settings) WithTx(tx storage.Tx) *Settings {
 	bound := *s
 	bound.tx = tx
 	return &bound
+}
+
+// As returns a copy of s whose saves are in the audit: who saves, and why. What is stored
+// already as it is wanted is not written, and not in the audit. A by that the audit cannot
+// hold is an error of the save.
+func (s *Settings) As(by automation.By) *Settings {
+	theirs := *s
+	theirs.by = by
+	return &theirs
 }
 
 // inTx runs f in the bound transaction, in the one inside which a scheduler of
@@ -243,11 +254,28 @@ type sayer[R any] interface {
 // put returns the row that is stored then: stored, if it says what is wanted, and
 // else want, which is inserted where nothing is stored, and otherwise written over
 // stored, if that is what the caller read.
-func put[R any, P sayer[R]](ctx context.Context, tx storage.Tx, t *driver.Table[R], stored, want *R, version int64) (*R, error) {
+func put[R any, P sayer[R]](ctx context.Context, s *Settings, tx storage.Tx, t *driver.Table[R], stored, want *R, version int64) (*R, error) {
 	if stored != nil && P(stored).says(want) {
 		return stored, nil
 	}
-	return want, write(ctx, tx, t, stored, want, version)
+	if err := write(ctx, tx, t, stored, want, version); err != nil {
+		return nil, err
+	}
+	return want, s.audited(ctx, tx, t.Name, t.Record(want))
+}
+
+// audited writes who saved a row, if that was said.
+func (s *Settings) audited(ctx context.Context, tx storage.Tx, table string, row *storage.Record) error {
+	if s.by == (automation.By{}) {
+		return nil
+	}
+	if err := s.by.Check(); err != nil {
+		return err
+	}
+	return audit.Write(ctx, tx, &audit.Entry{
+		Record: storage.Record{Scope: row.Scope}, Subject: table, SubjectKey: row.Key, SubjectID: row.ID, SubjectVersion: row.Version,
+		Action: "Save", Actor: s.by.Actor, Reason: s.by.Reason, On: driver.Now(tx.Store()),
+	})
 }
 
 func write[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], stored, want *R, version int64) error {
