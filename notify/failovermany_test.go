@@ -107,7 +107,7 @@ func (p *mailers) recover() {
 }
 
 // Each of many mails goes out once, by whichever of two providers. A person sees to those
-// alone that are in doubt, or lost, at their last try, too.
+// alone that are in doubt, lost or refused at their last try, too.
 func TestI9_FailoverOfManyMailsDoublesNone(t *testing.T) {
 	t.Parallel()
 	many := 1000
@@ -155,6 +155,8 @@ func TestI9_FailoverOfManyMailsDoublesNone(t *testing.T) {
 			waiting++ // in doubt at its last try, too
 		case m.Status == notify.StatusFailedFinal && m.ReasonCode == notify.ReasonAbsent && taken == 0:
 			waiting++ // lost by the provider at its last try, too
+		case m.Status == notify.StatusRetryReady && m.HoldReason == notify.HoldRetries && taken == 0:
+			waiting++ // refused by whoever was asked, for as long as a mail is tried
 		default:
 			t.Errorf("taken %d times: %+v", taken, m)
 		}

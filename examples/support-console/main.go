@@ -26,10 +26,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/notifyhttp"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/sqlite"
 	"github.com/belfry-go/belfry/support"
 	"github.com/belfry-go/belfry/support/supporthttp"
+	"github.com/belfry-go/belfry/survey/surveyhttp"
 )
 
 func main() {
@@ -53,12 +56,25 @@ func main() {
 
 // demonstration lets everybody in, and says so on every page. A real program asks who is
 // calling: see [supporthttp.Options].
-func demonstration(blind bool) supporthttp.Options {
+func (s *school) demonstration(blind bool) supporthttp.Options {
 	return supporthttp.Options{
-		Note: "a demonstration: everybody may everything",
+		Note: "a demonstration: everybody may everything", Pages: s.pages(),
 		Authorise: func(*http.Request) (supporthttp.Caller, error) {
 			return supporthttp.Caller{Actor: "demonstration", Read: true, Act: support.Actions(), Personal: !blind}, nil
 		},
+	}
+}
+
+// pages are the previews of what the school writes, and what its surveys say.
+func (s *school) pages() map[string]http.Handler {
+	sam := notify.Recipient{Ref: "sam", Name: "Sam"}
+	return map[string]http.Handler{
+		"previews": notifyhttp.Previews(s.out, notifyhttp.PreviewsOptions{
+			Authorise: func(*http.Request) (notifyhttp.Caller, error) { return notifyhttp.Caller{}, nil },
+			Samples:   []notifyhttp.Sample{{Job: notify.Job{Type: "timetable"}, Recipient: sam}, {Job: notify.Job{Type: "holidays"}, Recipient: sam}},
+			Locales:   []string{"en", "ar"},
+		}),
+		"results": surveyhttp.Results(s.surveys, func(*http.Request) (surveyhttp.Caller, error) { return surveyhttp.Caller{Results: true}, nil }, nil),
 	}
 }
 
@@ -93,7 +109,7 @@ func serve(ctx context.Context, addr, dir string, blind bool, w io.Writer) error
 		return err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/support/", supporthttp.New(s.desk, demonstration(blind)))
+	mux.Handle("/support/", supporthttp.New(s.desk, s.demonstration(blind)))
 	mux.Handle("/{$}", http.RedirectHandler("/support/", http.StatusFound))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 20 * time.Second}
 	fmt.Fprintf(w, "Open http://%s/support/ and look for ada, ben, cem, dia, eve or fay. Press Ctrl-C to end.\n", listener.Addr())

@@ -72,7 +72,7 @@ func play(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	defer s.store.Close()
-	server := httptest.NewServer(http.StripPrefix("/support", supporthttp.New(s.desk, demonstration(false))))
+	server := httptest.NewServer(http.StripPrefix("/support", supporthttp.New(s.desk, s.demonstration(false))))
 	defer server.Close()
 	d := desk{ctx, server.URL + "/support/", w}
 	return errors.Join(d.verdicts(), d.waiting(), d.friday())

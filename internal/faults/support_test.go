@@ -4,8 +4,8 @@ package faults
 var supportFaults = []fault{
 	{Name: "support: a page of others is for whoever may act", In: "support/supporthttp.site.handler",
 		Old: "other != nil && caller.Read", New: "other != nil", Test: "./support/supporthttp TestPagesOfOthers"},
-	{Name: "support: a campaign is told of to other tenants", In: "support.core.campaign",
-		Old: "errors.Is(err, storage.ErrNotFound), ", New: "", Test: "./support TestACampaignTells/memory"},
+	{Name: "support: what is no campaign cannot be looked for", In: "support.core.campaign",
+		Old: "errors.Is(err, storage.ErrNotFound), ", New: "", Test: "./support TestASearchTakesAnything/memory"},
 	{Name: "support: nobody says that a message is paused", In: "support.filler.paused",
 		Old: "waits(*e) && slices.ContainsFunc(all, covers)", New: "slices.ContainsFunc(all, covers) && i < 0", Test: "./support TestAVerdictIsRight/memory"},
 	{Name: "cli: what changes something is done without a yes", In: "cli.call.order",

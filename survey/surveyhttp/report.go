@@ -102,7 +102,7 @@ var resultTemplate = template.Must(template.New("page.html").Funcs(template.Func
 	"hasNPS": func(q questionReport) bool { _, ok := q.NPS(); return ok }, "hasMean": func(q questionReport) bool { _, ok := q.Mean(); return ok },
 	"hasCSAT": func(q questionReport) bool { _, ok := q.CSAT(); return ok },
 	"height":  func(bars []bar) int { return len(bars)*barStep + 4 }, "add": func(a, b int) int { return a + b },
-}).ParseFS(assets, "page/results/page.html"))
+}).ParseFS(assets, "page/results/*.html"))
 
 var shippedResultStyle = template.CSS(asset("page/results/page.css"))
 

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,6 +32,7 @@ type ResultOptions struct {
 
 // Results shows what customers said to whom the host lets in by [Caller].Results:
 //
+//	GET /                           the surveys, by their numbers
 //	GET /{survey}                   a page
 //	GET /{survey}/results.csv       the same counts; also results.json
 //	GET /{survey}/responses.csv     the responses, for [Caller].Responses; also
@@ -61,6 +63,7 @@ func Results(s *survey.Service, who Authorise, opts *ResultOptions) http.Handler
 	sees := func(c Caller) bool { return c.Results }
 	reads := func(c Caller) bool { return c.Results && c.Responses }
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", httpapi.Known(who, sees, h.list))
 	mux.HandleFunc("GET /{survey}", httpapi.Known(who, sees, h.about(h.page)))
 	mux.HandleFunc("GET /{survey}/results.csv", httpapi.Known(who, sees, h.about(h.csv)))
 	mux.HandleFunc("GET /{survey}/results.json", httpapi.Known(who, sees, h.about(h.json)))
@@ -91,6 +94,32 @@ func (h *results) guarded(next http.Handler) http.Handler {
 		head.Set("X-Robots-Tag", "noindex, nofollow")
 		next.ServeHTTP(w, r)
 	})
+}
+
+// surveyList is the page that leads to those of surveys.
+type surveyList struct {
+	Surveys []survey.Survey
+	Next    string // the place of the next page
+	Style   template.CSS
+}
+
+// list leads to the surveys of the caller's units, and those of no unit.
+func (h *results) list(w http.ResponseWriter, r *http.Request, c Caller) {
+	list, next, err := h.s.Surveys(r.Context(), c.Scope, storage.Page{After: r.URL.Query().Get("after")})
+	switch {
+	case errors.Is(err, storage.ErrPage):
+		httpapi.Fail(w, http.StatusBadRequest, "after is no place in this list")
+		return
+	case err == nil:
+		list = slices.DeleteFunc(list, func(s survey.Survey) bool {
+			return c.BusinessUnits != nil && s.BusinessUnit != "" && !slices.Contains(c.BusinessUnits, s.BusinessUnit)
+		})
+		err = h.render(w, r, "list.html", surveyList{list, next, h.style})
+	}
+	if err != nil {
+		httpapi.LogFailure(r, h.logger, "surveys could not be listed", err)
+		httpapi.Fail(w, http.StatusServiceUnavailable, "try again")
+	}
 }
 
 // asked is a request that could be read, about a survey that there is.
@@ -295,8 +324,13 @@ func (h *results) page(w http.ResponseWriter, r *http.Request, a *asked) error {
 	if err != nil {
 		return err
 	}
+	return h.render(w, r, "page.html", p)
+}
+
+// render writes a page, whole or not at all.
+func (h *results) render(w http.ResponseWriter, r *http.Request, name string, data any) error {
 	var out bytes.Buffer
-	if err := resultTemplate.Execute(&out, p); err != nil {
+	if err := resultTemplate.ExecuteTemplate(&out, name, data); err != nil {
 		hush.Error(r.Context(), h.logger, "belfry: the page of results failed", slog.Any("error", err))
 		return err
 	}

@@ -145,11 +145,17 @@ func TestResultsAreForWhomTheHostLetsIn(t *testing.T) {
 		{"nobody", "/4523", 401}, {"program", "/4523", 403}, {"reader", "/4523/responses.csv", 403}, {"reader", "/4523/responses.jsonl", 403},
 		{"other", "/4523", 404}, {"other", "/4523/results.json", 404}, {"reader", "/4524", 404}, {"reader", "/0", 400}, {"reader", "/x", 400},
 		{"reader", "/4523?since=tomorrow", 400}, {"reader", "/4523?step=hour", 400}, {"reader", "/4523?since=2026-05-14&until=2026-05-01", 400},
-		{"reader", "/4523?until=2026-13-01", 400}, {"reader", "/", 404}, {"reader", "/4523/else", 404}, {"reader", "/4523?by=%00", 400},
+		{"reader", "/4523?until=2026-13-01", 400}, {"program", "/", 403}, {"reader", "/?after=%00", 400}, {"reader", "/4523/else", 404}, {"reader", "/4523?by=%00", 400},
 	} {
 		got := see(t, site, c.who, c.path)
 		if got.Status != c.status || got.Header.Get("Content-Type") != "application/problem+json" || got.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s %s: %d %s, want %d\n%s", c.who, c.path, got.Status, got.Header.Get("Content-Type"), c.status, got.Body)
+		}
+	}
+	for who, want := range map[string]bool{"reader": true, "lead": true, "other": false} {
+		got := see(t, site, who, "/")
+		if has := strings.Contains(got.Body, `<a href="4523">`); got.Status != 200 || has != want {
+			t.Errorf("%s lists %d %s", who, got.Status, got.Body)
 		}
 	}
 	if got := call(t, site, "POST", "/4523", "", "Authorization", "Bearer lead"); got.Status != 405 && got.Status != 404 {
