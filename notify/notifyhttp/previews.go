@@ -95,6 +95,7 @@ type preview struct {
 	Frame   string // where its HTML is, relative to its page
 	Content notify.Content
 	Refused string // why there is no content
+	Style   template.CSS
 }
 
 func (s previews) list(w http.ResponseWriter, _ *http.Request, _ Caller) {
@@ -163,13 +164,14 @@ func (s previews) render(r *http.Request, c Caller) (*Sample, notify.Content, er
 }
 
 func (s previews) show(w http.ResponseWriter, p preview) {
+	p.Style = preferenceStyle
 	var out bytes.Buffer
 	if err := previewsPage.Execute(&out, p); err != nil {
 		http.Error(w, "the page cannot be shown", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	w.Header().Set("Content-Security-Policy", preferencePolicy+"; frame-src 'self'")
 	_, _ = out.WriteTo(w) // the client is gone
 }
 
