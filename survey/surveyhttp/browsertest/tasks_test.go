@@ -129,11 +129,15 @@ var tasks = map[string]struct {
 	},
 	"release a hold": {
 		steps: []step{{`.need.Hold a[href^="needs"]`, ""}, {`button[value=Release]`, ""}, reason, {".primary", ""}}, says: "done for 2 of 2",
-		done: func(o *office) error { return nobody(o.reminders.Support().Held(o.Context(), "", automation.HeldBySupport, storage.Page{})) },
+		done: func(o *office) error {
+			return nobody(o.reminders.Support().Held(o.Context(), "", automation.HeldBySupport, storage.Page{}))
+		},
 	},
 	"settle a doubt by evidence": {
 		steps: []step{{`.need.Doubt a[href^="needs"]`, ""}, {`button[value="Resolve Sent"]`, ""}, {"#evidence", "250 2.0.0 queued as 4711"}, reason, {".primary", ""}}, says: "done for 1 of 1",
-		done: func(o *office) error { return nobody(o.out.Support().Held(o.Context(), "", notify.HoldInDoubt, storage.Page{})) },
+		done: func(o *office) error {
+			return nobody(o.out.Support().Held(o.Context(), "", notify.HoldInDoubt, storage.Page{}))
+		},
 	},
 	"stop tomorrow's mail to Sam": {
 		steps: []step{{"#q", "sam"}, {"form.search button", ""}, {`.entry.Planned button[value=Cancel]`, ""}, reason, {".primary", ""}}, says: "done for 1 of 1",
