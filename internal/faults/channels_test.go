@@ -2,6 +2,10 @@ package faults
 
 // channelFaults are faults in the channels, which talk to providers.
 var channelFaults = []fault{
+	{Name: "postmark: an answer to fewer mails is one to all", In: "notify/channel/postmark.answers",
+		Old: "len(all) != mails", New: "len(all) > mails", Test: "./notify/channel/postmark TestContract/batch:_too_few_answers"},
+	{Name: "postmark: a batch that got no answer was not sent", In: "notify/channel/postmark.Channel.SendBatch",
+		Old: "if err != nil {\n\t\treturn nil, err\n\t}\n\tall", New: "if err != nil {\n\t\treturn nil, channel.Transient(\"cut\", 0, err)\n\t}\n\tall", Test: "./notify/channel/postmark TestContract/batch:_cut_after_the_request"},
 	{Name: "I-9 a dead connection makes a second request", In: "rest.Client.request",
 		Old:  "len(call.Body) > 0",
 		New:  "request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(call.Body)), nil }; len(call.Body) > 0",

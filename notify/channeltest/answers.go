@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,7 +22,7 @@ type check struct {
 
 var cases []check
 
-func init() { cases = append(append(append(cases, answers...), connections...), contents...) }
+func init() { cases = slices.Concat(answers, connections, contents, batches) }
 
 // accepted is what trial.is calls a message that was accepted.
 const accepted channel.Class = "accepted"

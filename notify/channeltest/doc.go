@@ -16,6 +16,13 @@
 //		})
 //	}
 //
+// A channel that is a [channel.BatchSend] has a [Batch] in its harness, and subtests for
+// what can happen to several messages at once.
+//
+// The suite speaks HTTP. What it asks of a call, the tests of channel/smtp ask of a mail
+// server: refusals, waits, silence, cuts before and after the final dot, answers that are
+// none, certificates, large mails and any letters.
+//
 // What a provider does not know is declared in Harness.Without, with the reason; what
 // is neither declared nor there is a failure. Run it under the race detector too.
 package channeltest

@@ -53,6 +53,9 @@ type Harness struct {
 	// Throttle asks to come back after Wait.
 	Throttle http.HandlerFunc
 
+	// Batch is for a channel that is a [channel.BatchSend]; nil: it is none.
+	Batch *Batch
+
 	// StatusAlone says that a status of 2xx accepts, whatever the body of the answer:
 	// zero means that an answer must be read to its end.
 	StatusAlone bool
@@ -72,6 +75,9 @@ func Run(t *testing.T, h Harness) {
 			t.Parallel()
 			if why, ok := h.Without[c.name]; ok {
 				t.Skip(why)
+			}
+			if h.Batch == nil && isBatch(c.name) {
+				t.Skip("the channel has no batches")
 			}
 			c.run(newTrial(t, h))
 		})

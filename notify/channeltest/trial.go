@@ -45,7 +45,16 @@ func newTrial(t *testing.T, h Harness) *trial {
 func (tr *trial) open(at Provider) {
 	tr.t.Helper()
 	tr.at = at
-	tr.channel = tr.h.Open(tr.t, at)
+	tr.opened(tr.h.Open)
+	if b, ok := tr.channel.(channel.BatchSend); ok && b.MaxBatch() > 1 && tr.h.Batch == nil {
+		tr.t.Error("channeltest: the channel takes batches: Harness needs Batch")
+	}
+}
+
+// opened replaces the channel.
+func (tr *trial) opened(open func(*testing.T, Provider) channel.Channel) {
+	tr.t.Helper()
+	tr.channel = open(tr.t, tr.at)
 	if c, ok := tr.channel.(io.Closer); ok {
 		tr.t.Cleanup(func() { _ = c.Close() })
 	}
@@ -151,6 +160,7 @@ type server struct {
 	mu         sync.Mutex
 	script     http.HandlerFunc // nil: Accept
 	deliveries []delivery
+	delivering int // requests
 }
 
 func newServer(t *testing.T, h Harness) *server {
@@ -178,17 +188,40 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // half a request delivers nothing
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	text, delivers := s.h.Read(r, body)
+	texts := s.read(r, body)
 	script := s.h.Accept
 	s.mu.Lock()
-	if delivers {
-		s.deliveries = append(s.deliveries, delivery{text, r.Header.Clone()})
+	if len(texts) > 0 {
+		s.delivering++
+		for _, text := range texts {
+			s.deliveries = append(s.deliveries, delivery{text, r.Header.Clone()})
+		}
 		if s.script != nil {
 			script = s.script
 		}
 	}
 	s.mu.Unlock()
 	script(w, r)
+}
+
+// read is what the recipients of a request would read; none: it could deliver nothing.
+func (s *server) read(r *http.Request, body []byte) []string {
+	if s.h.Batch != nil {
+		if texts := s.h.Batch.Read(r, body); len(texts) > 0 {
+			return texts
+		}
+	}
+	if text, delivers := s.h.Read(r, body); delivers {
+		return []string{text}
+	}
+	return nil
+}
+
+// calls is how many requests could deliver, whatever they had.
+func (s *server) calls() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.delivering
 }
 
 func (s *server) seen() []delivery {

@@ -47,6 +47,8 @@ func TestServerGetsWhatTheMessageSays(t *testing.T) {
 		"end of data": "before\r\n.\r\nMAIL FROM:<eve@example.com>\r\n",
 		"long line":   strings.Repeat("long ", 2000) + strings.Repeat("x", 5000) + "\r\n",
 		"unicode":     "Grüße, 李小龙 ✓\r\n",
+		"both ways":   "مرحبا سام، שלום 👩🏽‍🎓 \u202bתעודה\u202c 📅 Ünïcode\r\n",
+		"five MB":     strings.Repeat(strings.Repeat("ten bytes ", 7)+"\r\n", 5<<20/72),
 		"no end":      "no line break at the end",
 	} {
 		t.Run(name, func(t *testing.T) {
