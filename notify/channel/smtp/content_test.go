@@ -53,7 +53,7 @@ func TestServerGetsWhatTheMessageSays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := serve(t, &server{})
+			s := serve(t, &server{roomy: true})
 			m := message()
 			m.Name, m.Subject, m.Text = "Zoë Ó Briain", "Prüfung läuft ab – ✓", text
 			send(t, open(t, s.addr, nil), m)

@@ -38,6 +38,7 @@ func at(step, answer string) script {
 
 // server speaks SMTP, but for what its script says.
 type server struct {
+	roomy    bool // takes large mails at once
 	addr     string
 	script   script
 	offers   []string
@@ -90,7 +91,9 @@ func (s *server) accept() {
 		if err != nil {
 			return
 		}
-		_ = c.(*net.TCPConn).SetReadBuffer(4096) // see tooMuch
+		if !s.roomy {
+			_ = c.(*net.TCPConn).SetReadBuffer(4096) // see tooMuch
+		}
 		s.mu.Lock()
 		s.conns++
 		s.open[c] = true
