@@ -68,10 +68,12 @@ func newSchool(t *testing.T, store storage.Store, clk *clock.Mock) *school {
 		return channel.Receipt{ID: "p-" + m.ID}, s.answers[m.To]
 	})
 	text := channel.Func("sms:school", func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, nil })
+	push := channel.Func("push:school", func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, nil })
 	s.out = notify.New(store, &notify.Options{Logger: quiet, Groups: []notify.Group{{Name: "offers", OptIn: true}}, Gates: gate.New(store, &gate.Options{
 		Guard: &gate.Guard{Allow: []string{"@example.com", "+353851234567"}}, Caps: []gate.Cap{{Limit: 1, Per: 24 * time.Hour, Types: []string{"capped"}, Skip: true}},
+		Rates:  []gate.Rate{{Channel: "push:school", Limit: 1, Per: time.Hour}},
 		Window: &gate.Window{From: "12:00", To: "13:00", Zone: "UTC", Methods: []string{"sms"}},
-	})}, mail, text)
+	})}, mail, text, push)
 	s.register(notify.Type{Name: "news", InDoubt: notify.Hold})
 	s.register(notify.Type{Name: "capped"})
 	s.register(notify.Type{Name: "paused"})
@@ -110,6 +112,10 @@ func newSchool(t *testing.T, store storage.Store, clk *clock.Mock) *school {
 			return []notify.Recipient{{Ref: d.Source.ID, Channel: "email:school", Address: address(d.Source.ID)}}, nil
 		}),
 		Policy: automation.DeliveryPolicyFunc(func(context.Context, automation.Due, []notify.Recipient) ([]notify.Recipient, error) { return nil, nil }),
+	})
+	s.reminders.Register(automation.ReminderType{
+		Name: "punctual", SendAt: "08:00", Zone: "UTC", Template: notify.Template{Subject: "It expires"}, Lateness: automation.Lateness{Window: 30 * time.Minute},
+		Recipients: automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) { return nil, nil }),
 	})
 	s.surveys = survey.New(store, &survey.Options{SurveyURL: "https://school.example/s/{token}", Logger: quiet}, mail)
 	s.surveys.Subscribe(survey.SubscriberFunc("bi", func(context.Context, survey.ResponseCompleted) error {

@@ -203,6 +203,26 @@ var causes = map[string]cause{
 			_, err := s.poller.Privacy().Erase(s.Context(), tenant, belfry.Person{Ref: p}, belfry.By(by))
 			s.must(err)
 		}},
+	"nobody was at work when it was due": {typ: "punctual", outcome: support.Withheld, reason: "TooLate", says: "it was later than its type allows",
+		before: func(s *school, p string) { s.remind(p, func(c *automation.Candidate) { c.Type = "punctual" }) }},
+	"a link has no address": {typ: "survey 9", outcome: support.Withheld, reason: "BadAddress", says: "the address is not one that can be delivered to",
+		before: func(s *school, p string) { s.askBy(9, "address", "", p, "nowhere-"+p, 0) }},
+	"a link was refused without a code": {typ: "survey 7", outcome: support.Failed, reason: "Refused", says: "(Refused)",
+		before: func(s *school, p string) {
+			s.answers[address(p)] = channel.Permanent("", nil)
+			s.ask(p)
+		}},
+	"others are asked": {typ: "survey 10", outcome: support.Withheld, reason: "NotSampled", says: "its event is not in the share that is asked about",
+		before: func(s *school, p string) {
+			for n := 0; s.askBy(10, "share", `"contact": {"sample": 1},`, p, address(p), n) != survey.StatusSkipped; n++ { // one of a hundred is asked
+			}
+		}},
+	"too many at once": {typ: "news", outcome: support.UnderWay, reason: "RateLimit", says: "(RateLimit)",
+		before: func(s *school, p string) {
+			for i := range 2 { // one an hour
+				s.writing(notify.OutgoingMessage{Channel: "push:school", RecipientRef: p, Address: "device-" + address(p), PartitionKey: fmt.Sprint("push-", i, p), ScheduledOn: due})
+			}
+		}},
 	"the sends were stopped": {typ: "survey 7", outcome: support.Withheld, reason: "StoppedBySupport", says: "a person stopped its sends",
 		before: func(s *school, p string) { s.must(s.surveys.Support().Cancel(s.Context(), tenant, s.ask(p), by)) }},
 }
@@ -217,6 +237,21 @@ func (s *school) askAgain(person string, n int) {
 		Payload: json.RawMessage(fmt.Sprintf(`{"visit": %d}`, n)), Recipient: survey.Recipient{Address: address(person), CustomerRef: person},
 	}}})
 	s.must(err)
+}
+
+// askBy makes a link of a survey of its own kind of event, and says what became of it.
+func (s *school) askBy(id int64, kind, contact, person, to string, n int) string {
+	s.Helper()
+	definition := strings.NewReplacer("visit-closed", kind, `"schedule":`, contact+`"schedule":`, `"recipient.address"]`, `"recipient.address", "candidate.visit"]`).Replace(visit)
+	_, err := s.surveys.Publish(s.Context(), survey.Version{Scope: tenant, SurveyID: id, Name: "Visit", Definition: json.RawMessage(definition)})
+	s.must(err)
+	got, err := s.surveys.Ingest(s.Context(), survey.Batch{Scope: tenant, EventKind: kind, Items: []survey.Item{{
+		Payload: json.RawMessage(fmt.Sprintf(`{"visit": %d}`, n)), Recipient: survey.Recipient{Address: to, CustomerRef: person},
+	}}})
+	s.must(err)
+	i, _, err := s.surveys.Support().Instance(s.Context(), tenant, got.Items[0].Instances[0].PublicID)
+	s.must(err)
+	return i.Status
 }
 
 // write asks for one message without a job.
@@ -350,9 +385,9 @@ var withoutCase = map[string][]string{
 		"survey RenderFailed", "survey ContentRefused",
 	},
 	"no cause yet": {
-		"automation TooLate", "automation InputChanged", "automation ThresholdNoLongerMet", "automation Overtaken", "automation RetriesExhausted",
+		"automation InputChanged", "automation ThresholdNoLongerMet", "automation Overtaken", "automation RetriesExhausted",
 		"notify RetriesExhausted", "notify InDoubt", "notify Absent", "notify IdempotencyWindowOver", "notify CampaignCancelled", "notify Read", "notify Snoozed",
-		"notify/gate RateLimit", "survey AskedAtOnce", "survey NotSampled", "survey ExpiresAfter", "survey TooLate", "survey InDoubt", "survey Absent", "survey BadAddress", "survey Refused",
+		"survey AskedAtOnce", "survey ExpiresAfter", "survey TooLate", "survey InDoubt", "survey Absent",
 	},
 }
 
