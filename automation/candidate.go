@@ -147,9 +147,9 @@ type Candidate struct {
 	// earlier the reminder falls; negative: later.
 	TargetDate Date
 	DaysBefore int
-	// At is the instant of the event itself, such as the start of a lesson, in whole
-	// seconds, and Before how long earlier the reminder falls; negative: later. They
-	// stand instead of TargetDate, DaysBefore and SendAt. Hours are real ones, which
+	// At is the instant of the event itself, such as the start of a lesson, of which a
+	// fraction of a second is dropped, and Before how long earlier the reminder falls, in
+	// whole seconds; negative: later. They stand instead of TargetDate, DaysBefore and SendAt. Hours are real ones, which
 	// no change of clocks shortens; Zone is for texts, and UTC where nobody names one.
 	// An At that moves is another occasion, and [Scheduler.Set] or an event ends the old one.
 	At     time.Time

@@ -34,6 +34,7 @@ func (s planner) planInstant(ctx context.Context, c Candidate, t ReminderType, p
 		return field, errInstant
 	}
 	c = c.reminder(t)
+	c.At = c.At.Truncate(time.Second)
 	key, err := keys.Instant{
 		Setting: c.Setting, SourceType: c.Source.Type, Source: c.Source.ID, TriggerKey: c.TriggerKey, Start: c.At, Before: c.Before,
 	}.Key()

@@ -192,9 +192,8 @@ func TestWhatIsRefusedBesideAnInstant(t *testing.T) {
 		"At  ":   func(c *automation.Candidate) { c.Type, c.AutomationType = "", "backup" },
 		"Before": func(c *automation.Candidate) { c.At = time.Date(1, 1, 1, 1, 0, 0, 0, time.UTC) },
 		"Zone":   func(c *automation.Candidate) { c.Zone = "Nowhere/Land" },
-		"":       func(c *automation.Candidate) { c.At = c.At.Add(1) },
-		" ":      func(c *automation.Candidate) { c.Before += time.Millisecond },
-		"  ":     func(c *automation.Candidate) { c.At = time.Time{} },
+		"":       func(c *automation.Candidate) { c.Before += time.Millisecond },
+		" ":      func(c *automation.Candidate) { c.At = time.Time{} },
 	} {
 		t.Run(field, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
@@ -208,6 +207,19 @@ func TestWhatIsRefusedBesideAnInstant(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An instant of the clock, whose fraction no key has, is that of its second.
+func TestAnInstantHasNoFraction(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(nil))
+		for i, want := range []storage.Outcome{storage.Created, storage.Unchanged} {
+			got := w.ensure(ofSeven(automation.Candidate{At: lesson.Add(time.Duration(i+1) * 300 * time.Millisecond), Before: 2 * time.Hour}))[0]
+			if got.Outcome != want || got.Key != instantKey(lesson, "2h") || !got.ScheduledOn.Equal(lesson.Add(-2*time.Hour)) {
+				w.t.Errorf("%+v", got)
+			}
+		}
+	})
 }
 
 // Support and its questions know an instant as they know a date.
