@@ -103,7 +103,7 @@ func crowded(b *testing.B, open func(testing.TB, clock.Clock) storage.Store, row
 		must(b, err)
 	}
 	must(b, belfry.NewPoller(store, &belfry.Options{Logger: quiet}, out, reminders).Drain(b.Context()))
-	multiply(b, store.(interface{ DB() *sql.DB }).DB(), rows/made)
+	multiply(b, store.(interface{ DB() *sql.DB }).DB(), made, rows)
 	clk.Add(time.Hour)
 	desk := support.New(support.Options{Store: store, Automation: reminders, Notify: out})
 	return supporthttp.New(desk, supporthttp.Options{Logger: quiet, Authorise: func(*http.Request) (supporthttp.Caller, error) { return everyTenantless, nil }})
@@ -130,15 +130,15 @@ func columnsOf(b *testing.B, db *sql.DB, table string) []*sql.ColumnType {
 	return columns
 }
 
-// multiply writes the rows of the tables that messages and reminders are in so many times in
-// all, under other names.
-func multiply(b *testing.B, db *sql.DB, times int) {
+// multiply writes the rows of the tables that messages and reminders are in, of which there
+// are so many of each, until there are rows of each, under other names.
+func multiply(b *testing.B, db *sql.DB, made, rows int) {
 	b.Helper()
 	for _, table := range []string{"notification_job", "notification_scheduler", "outgoing_message", "user_message", "automation_scheduler"} {
 		columns := columnsOf(b, db, table)
 		_, err := db.ExecContext(b.Context(), "CREATE TABLE pattern_"+table+" AS SELECT * FROM "+table)
 		must(b, err)
-		for n := 1; n < times; n++ {
+		for n := 1; n < rows/made; n++ {
 			var names, values []string
 			for _, c := range columns {
 				name, kind := `"`+c.Name()+`"`, strings.ToUpper(c.DatabaseTypeName())
@@ -159,6 +159,11 @@ func multiply(b *testing.B, db *sql.DB, times int) {
 		}
 		_, err = db.ExecContext(b.Context(), "DROP TABLE pattern_"+table)
 		must(b, err)
+		var there int
+		must(b, db.QueryRowContext(b.Context(), "SELECT count(*) FROM "+table).Scan(&there))
+		if there != rows {
+			b.Fatalf("%d rows of %s, want %d", there, table, rows)
+		}
 	}
 	_, err := db.ExecContext(b.Context(), "ANALYZE")
 	must(b, err)
