@@ -36,7 +36,7 @@ func (c *Column) ValueIn(fields Fields) (any, error) {
 	case Bytes:
 		return append([]byte{}, c.In(fields).Bytes()...), nil // NULL needs the tag, never a nil slice
 	case JSON:
-		b, err := json.Marshal(c.In(fields).Addr().Interface()) // by its address: a copy would be made of it
+		b, err := json.Marshal(c.In(fields).Interface())
 		if err != nil {
 			return nil, &ValueError{Table: c.table, Column: c.Name, Problem: err.Error()}
 		}
@@ -123,15 +123,10 @@ func (c *Column) size(fields Fields) (int, error) {
 	return 0, nil
 }
 
-// check refuses what no adapter could store faithfully. Fixed JSON of a row that is stored
-// was looked at when it came: to encode it for each change took a twentieth of a message's
-// way.
-func (s *Schema) check(r Row, stored bool) error {
+// check refuses what no adapter could store faithfully.
+func (s *Schema) check(r Row) error {
 	size, fields := 0, FieldsOf(r)
 	for i := range s.Columns {
-		if c := &s.Columns[i]; stored && c.Fixed && c.Type == JSON {
-			continue
-		}
 		n, err := s.Columns[i].size(fields)
 		if err != nil {
 			return err

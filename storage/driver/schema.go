@@ -130,8 +130,7 @@ type Schema struct {
 	Columns           []Column
 	// New returns a pointer to a zero row.
 	New func() Row
-	// MaxRow bounds the bytes of text, JSON and bytes in a row, but for fixed JSON of one
-	// that is written again; zero is no bound.
+	// MaxRow bounds the bytes of text, JSON and bytes in a row; zero is no bound.
 	MaxRow int
 	// Fingerprint is the column by which a [Recognizer] tells rows; empty: none.
 	Fingerprint string

@@ -41,7 +41,7 @@ func (t *Table[R]) Insert(ctx context.Context, tx Tx, rows ...*R) ([]bool, error
 
 func (t *Table[R]) checkAll(rows []Row) error {
 	for _, r := range rows {
-		if err := t.check(r, false); err != nil {
+		if err := t.check(r); err != nil {
 			return err
 		}
 	}
@@ -110,10 +110,8 @@ func (t *Table[R]) save(ctx context.Context, tx Tx, s *Schema, rows []*R) error 
 		return nil
 	}
 	all := t.rows(rows)
-	for _, r := range all {
-		if err := s.check(r, true); err != nil {
-			return err
-		}
+	if err := t.checkAll(all); err != nil {
+		return err
 	}
 	stale, err := tx.Update(ctx, s, all)
 	if err != nil {
