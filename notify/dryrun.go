@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/belfry-go/belfry/internal/calls"
+	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -193,7 +194,11 @@ func (n Campaigns) DryRun(ctx context.Context, j MessagingJob, samples int) (f C
 		if err != nil {
 			return f, err
 		}
-		a, err := m.addressee(ctx, r)
+		var a addressee
+		err = work.Guard(func() (err error) {
+			a, err = m.addressee(ctx, r)
+			return err
+		})
 		if err != nil {
 			return f, err
 		}
@@ -263,5 +268,9 @@ func (n *Notifier) Preview(ctx context.Context, j Job, r Recipient) (c Content, 
 	if renderer == nil {
 		return c, fmt.Errorf("notify: type %q has no renderer here", j.Type)
 	}
-	return n.rendered(ctx, renderer, j, r)
+	err = work.Guard(func() (err error) {
+		c, err = n.rendered(ctx, renderer, j, r)
+		return err
+	})
+	return c, err
 }

@@ -58,18 +58,20 @@ func (n generator) generateAll(ctx context.Context, items []work.Item[jobRow], l
 	if err != nil {
 		return err
 	}
-	var out, none generated
-	work.GuardEach(len(items), func(i int) (err error) {
+	var out generated
+	work.GuardEach(len(items), func(i int) error {
 		it := items[i]
+		out = generated{before: it.Row.Frozen.Blob}
 		others, cut := it.Row.withoutErased(gone, subscribed[it.Row.question()].Subscribers)
-		none = generated{before: it.Row.Frozen.Blob, cut: cut}
-		if out, err = n.generate(it.Ctx, it.Row, others); err == nil {
-			out.before, out.cut = none.before, none.cut
+		out.cut = cut
+		made, err := n.generate(it.Ctx, it.Row, others)
+		if err == nil {
+			made.before, made.cut = out.before, cut
+			out = made
 		}
 		return err
 	}, func(i int, err error) {
 		if err != nil {
-			out = none
 			n.generateFailed(items[i], err)
 		}
 		land(items[i].Row, out)

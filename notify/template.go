@@ -167,7 +167,7 @@ func execute(ctx context.Context, t *render.Template, data any, limit int) (stri
 }
 
 // rendered is what a renderer makes for one recipient, if a channel may send it. Its
-// callers have a guard around it.
+// callers have a [work.Guard] around it.
 func (n *core) rendered(ctx context.Context, renderer Renderer, j Job, r Recipient) (c Content, err error) {
 	err = work.Recovered(func() (err error) {
 		c, err = renderer.Render(ctx, j, r)

@@ -22,7 +22,7 @@ type Settings struct {
 	tx     storage.Tx // set in a bound copy
 	opts   Options
 	marked *[]automation.Replan // what a Change has marked; nil outside of one
-	by     automation.By        // set in a copy of As
+	by     *automation.By       // set in a copy of As
 }
 
 var (
@@ -66,7 +66,7 @@ func (s *Settings) WithTx(tx storage.Tx) *Settings {
 // hold is an error of the save.
 func (s *Settings) As(by automation.By) *Settings {
 	theirs := *s
-	theirs.by = by
+	theirs.by = &by
 	return &theirs
 }
 
@@ -266,7 +266,7 @@ func put[R any, P sayer[R]](ctx context.Context, s *Settings, tx storage.Tx, t *
 
 // audited writes who saved a row, if that was said.
 func (s *Settings) audited(ctx context.Context, tx storage.Tx, table string, row *storage.Record) error {
-	if s.by == (automation.By{}) {
+	if s.by == nil {
 		return nil
 	}
 	if err := s.by.Check(); err != nil {

@@ -3,7 +3,7 @@ package faults
 // automationFaults are faults in reminders, their settings and reports. Memory shows them.
 var automationFaults = []fault{
 	{Name: "settings: nobody learns who saved", In: "automation/settings.Settings.audited",
-		Old: "s.by == (automation.By{})", New: "s != nil", Test: "./automation/settings TestWhoSavedIsInTheAudit/memory"},
+		Old: "s.by == nil", New: "s != nil", Test: "./automation/settings TestWhoSavedIsInTheAudit/memory"},
 	{Name: "stories: what went out is sent again", In: "automation.decideAt",
 		Old: "stored.Status == StatusCompleted", New: "false", Test: "./automation TestOpenRowsAreWhatIsWantedNow/memory/first"},
 	{Name: "stories: what is said late is heard", In: "automation.beginEvent",

@@ -2,6 +2,8 @@ package faults
 
 // notifyFaults are faults in messages, campaigns and the gates before them.
 var notifyFaults = []fault{
+	{Name: "preview: a renderer ends its host's goroutine", In: "notify.Notifier.Preview",
+		Old: "work.Guard(", New: "work.Recovered(", Test: "./notify TestARendererThatEndsItsGoroutine"},
 	{Name: "I-1 a recipient who is in two chunks gets two messages", In: "notify.chunkMaker.addressee",
 		Old:  `rows.PartitionKey = ""`,
 		New:  `rows.PartitionKey = ""; d.Hash = m.n.recipientHash(d.Hash, "", m.view.Key+string(rune('a'+m.asked)))`,

@@ -3,7 +3,7 @@ package faults
 // supportFaults are faults in what a support desk is told, and in who is told.
 var supportFaults = []fault{
 	{Name: "support: a page of others is for whoever may act", In: "support/supporthttp.site.handler",
-		Old: "other != nil && caller.Read", New: "other != nil", Test: "./support/supporthttp TestPagesOfOthers"},
+		Old: "err == nil && caller.Read", New: "err == nil", Test: "./support/supporthttp TestPagesOfOthers"},
 	{Name: "support: what is no campaign cannot be looked for", In: "support.core.campaign",
 		Old: "errors.Is(err, storage.ErrNotFound), ", New: "", Test: "./support TestASearchTakesAnything/memory"},
 	{Name: "support: nobody says that a message is paused", In: "support.filler.paused",

@@ -2,6 +2,8 @@ package faults
 
 // surveyFaults are faults in surveys, their responses and subscribers.
 var surveyFaults = []fault{
+	{Name: "surveyhttp: a list has the surveys of other units", In: "survey/surveyhttp.results.list",
+		Old: "c.BusinessUnits != nil", New: "false", Test: "./survey/surveyhttp TestResultsAreForWhom"},
 	{Name: "form: what stands alone stands beside others", In: "survey/form.Question.readList",
 		Old: "alone && len(list) > 1", New: "false", Test: "./survey/form TestWhatAnNPSAndAnExclusiveOptionTake"},
 	{Name: "form: what is other asks whoever chose anything", In: "survey/form.Question.other",

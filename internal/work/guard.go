@@ -23,9 +23,16 @@ var errGoexit = errors.New("work: runtime.Goexit was called")
 func Guard(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
-		err := error(&PanicError{Value: errGoexit})
-		defer func() { done <- err }()
+		var err error
+		returned := false
+		defer func() {
+			if !returned {
+				err = &PanicError{Value: errGoexit, Stack: debug.Stack()}
+			}
+			done <- err
+		}()
 		err = Recovered(f)
+		returned = true
 	}()
 	return <-done
 }

@@ -33,6 +33,9 @@ func TestGuardEachKeepsEachToItself(t *testing.T) {
 		switch {
 		case errors.As(err, &p):
 			told = append(told, "panic")
+			if !strings.Contains(string(p.Stack), "TestGuardEachKeepsEachToItself") {
+				t.Errorf("%d: nobody learns where: %s", i, p.Stack)
+			}
 			if strings.Contains(err.Error(), "secret") {
 				t.Error(err)
 			}

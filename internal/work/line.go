@@ -171,20 +171,26 @@ const (
 	longGlance = 250 * time.Millisecond
 )
 
-// rest is how long a line that had nothing is not asked again beside a flood.
-func (l *line) rest() time.Duration { return max(glance, min(20*l.peeked, longGlance)) }
+// pause is how long a line that had nothing is not asked again beside a flood, and a flood
+// for what is urgent.
+func (l *line) pause() time.Duration {
+	if l.of == flood {
+		return glance
+	}
+	return max(glance, min(20*l.peeked, longGlance))
+}
 
 // glanced is how long a line need not be asked again yet: it had nothing, beside a flood
 // that is alone, or it is a flood that has room for what is urgent only.
 func (r *runner[R, A]) glanced(l *line) time.Duration {
-	quiet := !l.hot && r.mono.Since(r.flood) < l.rest()
+	quiet := !l.hot && r.mono.Since(r.flood) < l.pause()
 	if l.of == flood {
 		quiet = len(l.open) < len(l.lanes)
 	}
 	if !quiet || r.company() {
 		return 0
 	}
-	return l.rest() - r.mono.Since(l.asked)
+	return l.pause() - r.mono.Since(l.asked)
 }
 
 // patient is the context for a line's claims: those of a flood go behind others.

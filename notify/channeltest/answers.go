@@ -69,23 +69,11 @@ var answers = []check{
 		}
 	}},
 	{"malformed answer", func(tr *trial) {
-		tr.unreadable(func(w http.ResponseWriter, _ *http.Request) {
-			_, _ = io.WriteString(w, "<html>Log in to the hotel, "+canary)
-		})
+		tr.unreadable(hotel)
 	}},
 	{"empty answer", func(tr *trial) { tr.unreadable(func(http.ResponseWriter, *http.Request) {}) }},
 	{"answer cut short", func(tr *trial) {
-		tr.unreadable(func(w http.ResponseWriter, r *http.Request) {
-			whole := httptest.NewRecorder()
-			tr.h.Accept(whole, r)
-			maps.Copy(w.Header(), whole.Header())
-			body := whole.Body.Bytes()
-			w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
-			w.WriteHeader(whole.Code)
-			_, _ = w.Write(body[:len(body)/2])
-			flush(w)
-			panic(http.ErrAbortHandler)
-		})
+		tr.unreadable(half(tr.h.Accept))
 	}},
 	{"endless answer", func(tr *trial) {
 		tr.unreadable(func(w http.ResponseWriter, r *http.Request) {
@@ -110,6 +98,26 @@ var answers = []check{
 			tr.t.Errorf("the message was posted to another host: %v", all)
 		}
 	}},
+}
+
+// hotel answers in the provider's place.
+func hotel(w http.ResponseWriter, _ *http.Request) {
+	_, _ = io.WriteString(w, "<html>Log in to the hotel, "+canary)
+}
+
+// half breaks off in the middle of an answer.
+func half(answer http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		whole := httptest.NewRecorder()
+		answer(whole, r)
+		maps.Copy(w.Header(), whole.Header())
+		body := whole.Body.Bytes()
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
+		w.WriteHeader(whole.Code)
+		_, _ = w.Write(body[:len(body)/2])
+		flush(w)
+		panic(http.ErrAbortHandler)
+	}
 }
 
 // answered sends one message to a provider that answers so.

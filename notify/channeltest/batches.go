@@ -2,10 +2,7 @@ package channeltest
 
 import (
 	"context"
-	"io"
-	"maps"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -56,23 +53,8 @@ var batches = []check{
 		}
 	}},
 	{"batch: too few answers", func(tr *trial) { tr.batch(tr.h.Batch.Answer(several-1, -1), channel.ClassUnknown) }},
-	{"batch: malformed answer", func(tr *trial) {
-		tr.batch(func(w http.ResponseWriter, _ *http.Request) {
-			_, _ = io.WriteString(w, "<html>Log in to the hotel, "+canary)
-		}, channel.ClassUnknown)
-	}},
-	{"batch: answer cut short", func(tr *trial) {
-		tr.batch(func(w http.ResponseWriter, r *http.Request) {
-			whole := httptest.NewRecorder()
-			tr.h.Batch.Answer(several, -1)(whole, r)
-			maps.Copy(w.Header(), whole.Header())
-			w.Header().Del("Content-Length")
-			w.WriteHeader(whole.Code)
-			_, _ = w.Write(whole.Body.Bytes()[:whole.Body.Len()/2])
-			flush(w)
-			panic(http.ErrAbortHandler)
-		}, channel.ClassUnknown)
-	}},
+	{"batch: malformed answer", func(tr *trial) { tr.batch(hotel, channel.ClassUnknown) }},
+	{"batch: answer cut short", func(tr *trial) { tr.batch(half(tr.h.Batch.Answer(several, -1)), channel.ClassUnknown) }},
 	{"batch: cut after the request", func(tr *trial) {
 		tr.batch(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, channel.ClassUnknown)
 	}},

@@ -4,7 +4,7 @@
 //
 //	mux.Handle("/support/", supporthttp.New(desk, supporthttp.Options{Authorise: who}))
 //
-// The console has /, /search, /story, /needs, /list, /act and /reasons. The API is under
+// The console has /, /search, /story, /needs, /list, /calendar, /act and /reasons, and under /pages/ what [Options].Pages has. The API is under
 // /api/v1/, and /openapi.json says what it takes and gives. Nothing changes by GET. A refusal of the API is a problem as in RFC 9457. Without the
 // right to see personal data all of it is left out in the server, and keys are sealed:
 // they lead to their rows, and say nothing.
@@ -53,7 +53,7 @@ type Options struct {
 	// Note is shown on top of every page, such as "production".
 	Note string
 	// Pages are handlers of other packages, or the host's own, such as results of surveys
-	// and previews of templates: "results" is found at results/, and in the navigation. Each
+	// and previews of templates: "results" is found at pages/results/, and in the navigation. Each
 	// gets its paths from there on, has headers of its own, and asks itself who is calling;
 	// who may not read is not let through to it.
 	Pages map[string]http.Handler

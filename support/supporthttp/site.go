@@ -102,10 +102,13 @@ func (s *site) handler() http.Handler {
 	routes := s.routes()
 	return httpapi.Guarded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		page, inJSON := place(r.URL.Path)
-		other, rest := s.otherPage(r.URL.Path)
 		c := &call{w: w, r: r, json: inJSON, s: s}
-		c.headers()
 		caller, err := s.o.Authorise(r)
+		if other, rest := s.otherPage(r.URL.Path); other != nil && err == nil && caller.Read {
+			http.StripPrefix(strings.TrimSuffix(r.URL.Path, rest), other).ServeHTTP(w, r)
+			return
+		}
+		c.headers()
 		if err != nil {
 			c.fail(http.StatusUnauthorized, "not signed in")
 			return
@@ -115,10 +118,6 @@ func (s *site) handler() http.Handler {
 			mount, _, _ := strings.Cut(r.RequestURI, "?")
 			w.Header().Set("Location", path.Base(mount)+"/")
 			w.WriteHeader(http.StatusPermanentRedirect)
-			return
-		}
-		if other != nil && caller.Read {
-			c.forward(other, rest)
 			return
 		}
 		var allowed []string
@@ -145,25 +144,15 @@ func (s *site) handler() http.Handler {
 }
 
 // otherPage is the handler of another package that a path leads to, and its path there.
-// Whatever is before its name is where the host has mounted the console.
+// Whatever is before "pages" is where the host has mounted the console.
 func (s *site) otherPage(full string) (h http.Handler, rest string) {
 	parts := strings.Split(full, "/")
-	for i := len(parts) - 2; i >= 0; i-- {
-		if h = s.o.Pages[parts[i]]; h != nil {
-			return h, "/" + strings.Join(parts[i+1:], "/")
+	for i := len(parts) - 3; i >= 0; i-- {
+		if h = s.o.Pages[parts[i+1]]; h != nil && parts[i] == "pages" {
+			return h, "/" + strings.Join(parts[i+2:], "/")
 		}
 	}
 	return nil, ""
-}
-
-// forward lets another handler answer, with headers of its own.
-func (c *call) forward(h http.Handler, path string) {
-	for name := range c.w.Header() {
-		c.w.Header().Del(name)
-	}
-	r := c.r.Clone(c.r.Context())
-	r.URL.Path, r.URL.RawPath = path, ""
-	h.ServeHTTP(c.w, r)
 }
 
 // place is which route a path means.

@@ -3,13 +3,14 @@ package form
 import (
 	"cmp"
 	"encoding/json"
-	"github.com/belfry-go/belfry/internal/filter"
-	"github.com/belfry-go/belfry/internal/strictjson"
-	"github.com/belfry-go/belfry/keys"
 	"iter"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/belfry-go/belfry/internal/filter"
+	"github.com/belfry-go/belfry/internal/strictjson"
+	"github.com/belfry-go/belfry/keys"
 )
 
 // Question is one question of a form: enough to draw it and to validate its answer.
@@ -240,6 +241,7 @@ func (c *checker) questions(questions []Question) {
 		ids.say(strictjson.Member(at, "id"), q.ID)
 		c.question(at, q)
 		if other := q.other(); other != nil && slices.ContainsFunc(questions, func(q Question) bool { return q.Added && q.ID == other.ID }) {
+			c.id(strictjson.Member(at, "options"), other.ID)
 			ids.say(strictjson.Member(at, "options"), other.ID)
 		}
 	}

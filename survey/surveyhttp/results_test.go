@@ -152,7 +152,15 @@ func TestResultsAreForWhomTheHostLetsIn(t *testing.T) {
 			t.Errorf("%s %s: %d %s, want %d\n%s", c.who, c.path, got.Status, got.Header.Get("Content-Type"), c.status, got.Body)
 		}
 	}
-	for who, want := range map[string]bool{"reader": true, "lead": true, "other": false} {
+	if _, err := h.survey.Publish(h.Context(), survey.Version{Scope: "tenant", SurveyID: 4600, Name: "Galway", BusinessUnit: "galway", Definition: json.RawMessage(csiGR)}); err != nil {
+		t.Fatal(err)
+	}
+	for who, want := range map[string]bool{"reader": true, "lead": true, "cork": false, "other": false} {
+		if got := see(t, site, who, "/"); strings.Contains(got.Body, "Galway") != want {
+			t.Errorf("%s: %s", who, got.Body)
+		}
+	}
+	for who, want := range map[string]bool{"reader": true, "lead": true, "cork": true, "other": false} {
 		got := see(t, site, who, "/")
 		if has := strings.Contains(got.Body, `<a href="4523">`); got.Status != 200 || has != want {
 			t.Errorf("%s lists %d %s", who, got.Status, got.Body)
