@@ -241,7 +241,7 @@ var internalFaults = []fault{
 	{Name: "health: who has returned is stuck for ever", In: "work.overdue.remove",
 		Old: "delete(o.groups, g)", New: "", Test: ". TestHealthNamesWho"},
 	{Name: "work: who ends his goroutine ends ours", In: "work.Guard",
-		Old: "if !returned {", New: "if false {", Test: "./internal/work TestRowsThatDidNotLand"},
+		Old: "if !returned {", New: "if !returned && err != nil {", Test: "./internal/work TestRowsThatDidNotLand"},
 	{Name: "work: who ends his goroutine is told of to nobody", In: "work.GuardEach",
 		Old: "if i < n {", New: "if i < 0 {", Test: "./internal/work TestGuardEach"},
 	{Name: "work: a slow glance at others is one in each turn", In: "work.line.pause",
