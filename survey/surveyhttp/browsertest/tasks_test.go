@@ -45,10 +45,10 @@ func newOffice(t *testing.T) *office {
 	clk.Set(time.Date(2026, 4, 17, 8, 0, 0, 0, time.UTC))
 	store := memory.New(&memory.Options{Clock: clk})
 	mail := channel.Func("email:test", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
-		switch who, _, _ := strings.Cut(m.To, "@"); {
-		case who == "ada":
+		switch who, _, _ := strings.Cut(m.To, "@"); who {
+		case "ada":
 			return channel.Receipt{}, channel.Unknown("timeout", nil)
-		case who == "lee":
+		case "lee":
 			return channel.Receipt{}, channel.Permanent("550", errors.New("mailbox is full"))
 		}
 		return channel.Receipt{ID: "p-" + m.ID}, nil
