@@ -52,6 +52,7 @@ test-full: setup ## all tests at full length, for the night and before a release
 	BELFRY_TEST=full $(GO) test -count 1 -timeout 60m ./...
 	cd bench && BELFRY_TEST=full $(GO) test -count 1 -timeout 30m ./hostpool
 	cd storage/pgx && BELFRY_TEST=full $(GO) test -count 1 -timeout 60m ./...
+	cd notify/channel/ses && BELFRY_TEST=full $(GO) test -count 1 -timeout 30m ./...
 	CGO_ENABLED=0 BELFRY_TEST=full $(GO) test -count 1 -timeout 60m -run '/sqlite' ./internal/chaostest
 
 .PHONY: race
@@ -98,7 +99,7 @@ test-versions: setup ## every claimed version of PostgreSQL, by lib/pq and by pg
 	scripts/test-versions.sh
 
 .PHONY: test-ses
-test-ses: ## all tests of the channel to Amazon SES
+test-ses: setup ## all tests of the channel to Amazon SES
 	cd notify/channel/ses && $(GO) vet ./... && BELFRY_TEST=all $(GO) test -timeout 10m ./...
 
 .PHONY: test-watermill

@@ -17,13 +17,15 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/postmark"
 	"github.com/belfry-go/belfry/notify/channel/resend"
 	"github.com/belfry-go/belfry/storage"
 )
 
-// mailbox is what two providers have made mails of, each by its documented rules: Resend
-// takes a key once, and Postmark takes everything and can be asked.
+// mailbox is what providers have made mails of, each by its documented rules: Resend takes
+// a key once, Postmark takes everything and can be asked, and SES takes everything and
+// reports it, where a configuration set says so.
 type mailbox struct {
 	*provider
 	ahead   atomic.Int64   // how far its clock is ahead, which is that of the workers
@@ -31,15 +33,17 @@ type mailbox struct {
 	repeats int            // requests under a key that Resend knew
 	asked   int            // questions to Postmark
 	batches int            // requests to Postmark with several mails
+	reports []channel.StatusEvent
 }
 
 func newMailbox(t *testing.T) *mailbox {
-	b := &mailbox{provider: &provider{arrived: make(chan struct{}, 1<<16)}, mails: map[string]int{}}
+	b := &mailbox{provider: &provider{arrived: make(chan struct{}, 1<<16), cut: map[string]bool{}}, mails: map[string]int{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /emails", b.resend)
 	mux.HandleFunc("POST /email", b.postmark)
 	mux.HandleFunc("POST /email/batch", b.batch)
 	mux.HandleFunc("GET /messages/outbound", b.search)
+	mux.HandleFunc("POST /v2/email/outbound-emails", b.ses)
 	b.Server = httptest.NewServer(mux)
 	t.Cleanup(b.Close)
 	return b
@@ -106,7 +110,13 @@ func (b *mailbox) take(r *http.Request, id string, accept func()) (answer bool) 
 	b.mu.Lock()
 	accept()
 	b.mu.Unlock()
-	return b.waited(r)
+	answer = b.waited(r)
+	if !answer {
+		b.mu.Lock()
+		b.cut[id] = true
+		b.mu.Unlock()
+	}
+	return answer
 }
 
 // waited waits while the provider is mute, and reports whether the caller did so too.
@@ -139,45 +149,64 @@ func (b *mailbox) search(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"TotalCount":%d,"Messages":[{"MessageID":"pm-%s","Metadata":{"belfry_message":%q}}]}`, found, id, id)
 }
 
-// mailing is a run of messages of which a third goes over each channel.
+// mailing is a run of messages of which each channel gets as many.
 type mailing struct {
 	*arena
 	box      *mailbox
+	channels []string
 	messages int
+}
+
+// newMailing is one of about so many messages, or of 5,000 in a full run, and as many kills.
+func newMailing(t *testing.T, d Driver, messages, kills int) *mailing {
+	if testlevel.Has(t, testlevel.Full) {
+		messages, kills = 5001, 40
+	}
+	box := newMailbox(t)
+	m := &mailing{arena: &arena{t: t, driver: d, dsn: d.DSN(t), provider: box.provider, rnd: random(t), minKills: kills}, box: box}
+	for _, c := range d.mails(box.URL) {
+		m.channels = append(m.channels, c.Key())
+	}
+	m.messages = messages - messages%len(m.channels)
+	return m
 }
 
 // Mails has mails flow over Resend and Postmark, there one by one and in batches, while
 // workers are killed at random moments, some of them in the middle of calls. Each is made once, and no doubt waits for
 // a person or asks a policy: Resend knows a repeat, and Postmark finds what it has.
 func Mails(t *testing.T, d Driver) {
-	messages, kills := 2100, 16
-	if testlevel.Has(t, testlevel.Full) {
-		messages, kills = 5001, 40
-	}
-	box := newMailbox(t)
-	m := &mailing{&arena{t: t, driver: d, dsn: d.DSN(t), provider: box.provider, rnd: random(t)}, box, messages}
+	m := newMailing(t, d, 2100, 16)
+	flowing := m.flow(func() {})
+	doubts := m.query("SELECT kind, sum(CASE WHEN doubts > 0 THEN 1 ELSE 0 END) FROM outgoing_message GROUP BY kind")
+	t.Logf("%s: %d kills, %d messages, %d of them before the last kill, doubts %v, %d repeats known to Resend, %d questions to Postmark, %d batches",
+		d.Name, m.kills, m.messages, flowing, doubts, m.box.repeats, m.box.asked, m.box.batches)
+	m.check(doubts)
+}
+
+// flow kills workers until it has killed enough, has the rest sent, and calls report after
+// each step. It returns how many mails were made before the last kill.
+func (m *mailing) flow(report func()) (before int) {
 	m.write()
-	for m.kills < kills {
+	for m.kills < m.minKills {
 		m.round()
+		report()
 		m.passes()
 	}
-	flowing := m.made()
+	before = m.made()
 	for range 40 {
 		if err := m.start("mailsdrain").Wait(); err != nil {
-			t.Fatal(err)
+			m.t.Fatal(err)
 		}
+		report()
 		if m.query("SELECT 'open', count(*) FROM outgoing_message WHERE due_on IS NOT NULL")["open"] == 0 {
 			break
 		}
 		m.passes()
 	}
-	if flowing >= messages {
-		t.Errorf("everything was sent before the last kill: the kills proved nothing")
+	if before >= m.messages {
+		m.t.Errorf("everything was sent before the last kill: the kills proved nothing")
 	}
-	doubts := m.query("SELECT kind, sum(CASE WHEN doubts > 0 THEN 1 ELSE 0 END) FROM outgoing_message GROUP BY kind")
-	t.Logf("%s: %d kills, %d messages, %d of them before the last kill, doubts %v, %d repeats known to Resend, %d questions to Postmark, %d batches",
-		d.Name, m.kills, messages, flowing, doubts, box.repeats, box.asked, box.batches)
-	m.check(doubts)
+	return before
 }
 
 // between is the time from one pair of kills to the next: longer than a lease and than
@@ -203,19 +232,19 @@ func (m *mailing) write() {
 	m.on(func(ctx context.Context, h *Host) error {
 		out := notify.New(h.Store, nil)
 		registerLetter(out)
-		for _, provider := range []string{"resend", "postmark", "batches"} {
+		for _, channel := range m.channels {
 			payload, err := out.Campaigns().PutAudience(ctx, notify.AudienceOf(func(yield func(notify.Recipient, error) bool) {
-				for i := range m.messages / 3 {
+				for i := range m.messages / len(m.channels) {
 					name := fmt.Sprintf("p%05d", i)
 					if !yield(notify.Recipient{Ref: name, Address: name + "@example.com"}, nil) {
 						return
 					}
 				}
-			}), &notify.PayloadOptions{Channel: "email:" + provider})
+			}), &notify.PayloadOptions{Channel: channel})
 			if err != nil {
 				return err
 			}
-			job := notify.MessagingJob{Type: "letter", GUID: provider, Blob: payload.Blob, AudienceSize: payload.Recipients}
+			job := notify.MessagingJob{Type: "letter", GUID: channel, Blob: payload.Blob, AudienceSize: payload.Recipients}
 			if _, err := out.EnsureMessagingJob(ctx, nil, job); err != nil {
 				return err
 			}
@@ -268,7 +297,7 @@ func (m *mailing) check(doubts map[string]int) {
 	if n := m.query("SELECT 'held', count(*) FROM outgoing_message WHERE is_on_support_hold")["held"]; n != 0 {
 		m.t.Errorf("%d wait for a person", n)
 	}
-	for _, channel := range []string{"email:resend", "email:postmark", "email:batches"} {
+	for _, channel := range m.channels {
 		if doubts[channel] == 0 {
 			m.t.Errorf("no doubts of %s: the kills proved nothing", channel)
 		}
@@ -287,8 +316,18 @@ func registerLetter(out *notify.Notifier) {
 	out.Register(notify.Type{Name: "letter", Renderer: notify.Template{Subject: "A letter", Text: "To all of you."}})
 }
 
-// mails is the host's program with three channels of mail, and no policy for doubts.
-func mails(store storage.Store, provider string) (*automation.Scheduler, *notify.Notifier) {
+// mails is the host's program with channels of mail, and no policy for doubts.
+func mails(store storage.Store, channels []channel.Channel) (*automation.Scheduler, *notify.Notifier) {
+	out := notify.New(store, nil, channels...)
+	registerLetter(out)
+	return automation.New(store, out, nil), out
+}
+
+// mails are the channels of a driver, or those that end their doubts by themselves.
+func (d Driver) mails(provider string) []channel.Channel {
+	if d.Channels != nil {
+		return d.Channels(provider)
+	}
 	first, err := resend.New("re_key", &resend.Options{From: "office@school.example", BaseURL: provider})
 	if err != nil {
 		panic(err)
@@ -301,7 +340,5 @@ func mails(store storage.Store, provider string) (*automation.Scheduler, *notify
 	if err != nil {
 		panic(err)
 	}
-	out := notify.New(store, nil, first, second, third)
-	registerLetter(out)
-	return automation.New(store, out, nil), out
+	return []channel.Channel{first, second, third}
 }

@@ -89,7 +89,9 @@ func work(d Driver) (err error) {
 		program = post
 	}
 	if strings.HasPrefix(role, "mails") {
-		program = mails
+		program = func(store storage.Store, provider string) (*automation.Scheduler, *notify.Notifier) {
+			return mails(store, d.mails(provider))
+		}
 	}
 	if strings.HasPrefix(role, "digest") {
 		program = digests
