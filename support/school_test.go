@@ -47,11 +47,12 @@ type school struct {
 	desk      *support.Desk
 	poller    *belfry.Poller
 
-	noAddress, gone, old, off, others map[string]bool // people, and settings
-	answers                           map[string]error
-	fails                             map[string]error // of whoever is asked for recipients, or for a text; errPanic is a panic
-	sends                             int
-	bi                                error // what the subscriber of surveys answers
+	noAddress, gone, old, off, others, moved map[string]bool // people, and settings
+	lost                                     map[string]bool // addresses of which the fax knows that it never had them
+	answers                                  map[string]error
+	fails                                    map[string]error // of whoever is asked for recipients, or for a text; errPanic is a panic
+	sends                                    int
+	bi                                       error // what the subscriber of surveys answers
 }
 
 // schools runs a test on every adapter.
@@ -62,23 +63,25 @@ func schools(t *testing.T, test func(*school)) {
 }
 
 func newSchool(t *testing.T, store storage.Store, clk *clock.Mock) *school {
-	s := &school{T: t, clk: clk, store: store, noAddress: map[string]bool{}, gone: map[string]bool{}, old: map[string]bool{}, off: map[string]bool{}, others: map[string]bool{}, answers: map[string]error{}, fails: map[string]error{}}
+	s := &school{T: t, clk: clk, store: store, noAddress: map[string]bool{}, gone: map[string]bool{}, old: map[string]bool{}, off: map[string]bool{}, others: map[string]bool{}, moved: map[string]bool{}, lost: map[string]bool{}, answers: map[string]error{}, fails: map[string]error{}}
 	mail := channel.Func("email:school", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		s.sends++
 		return channel.Receipt{ID: "p-" + m.ID}, s.answers[m.To]
 	})
 	text := channel.Func("sms:school", func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, nil })
 	push := channel.Func("push:school", func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, nil })
+	fax := faxes{channel.Func("fax:school", mail.Send), s}
 	s.out = notify.New(store, &notify.Options{Logger: quiet, Groups: []notify.Group{{Name: "offers", OptIn: true}}, Gates: gate.New(store, &gate.Options{
 		Guard: &gate.Guard{Allow: []string{"@example.com", "+353851234567"}}, Caps: []gate.Cap{{Limit: 1, Per: 24 * time.Hour, Types: []string{"capped"}, Skip: true}},
 		Rates:  []gate.Rate{{Channel: "push:school", Limit: 1, Per: time.Hour}},
 		Window: &gate.Window{From: "12:00", To: "13:00", Zone: "UTC", Methods: []string{"sms"}},
-	})}, mail, text, push)
+	})}, mail, text, push, fax)
 	s.register(notify.Type{Name: "news", InDoubt: notify.Hold})
 	s.register(notify.Type{Name: "capped"})
 	s.register(notify.Type{Name: "paused"})
+	s.register(notify.Type{Name: "patient", EscalateAfter: 15 * time.Minute, Validity: 60 * 24 * time.Hour})
 	s.register(notify.Type{Name: "offer", Group: "offers"})
-	s.register(notify.Type{Name: "asked again", Revalidator: notify.RevalidatorFunc(func(context.Context, notify.Job) (notify.Verdict, error) {
+	s.register(notify.Type{Name: "asked again", Validity: 60 * 24 * time.Hour, Revalidator: notify.RevalidatorFunc(func(context.Context, notify.Job) (notify.Verdict, error) {
 		return notify.Verdict{}, errors.New("nobody answers")
 	})})
 	s.reminders = automation.New(store, s.out, &automation.Options{Logger: quiet, Settings: s})
@@ -90,6 +93,9 @@ func newSchool(t *testing.T, store storage.Store, clk *clock.Mock) *school {
 			}
 			if s.old[d.Source.ID] {
 				return automation.NoLongerValid(automation.SentByOldJob), nil
+			}
+			if s.moved[d.Source.ID] {
+				return automation.AsksFor(0, later(d.Source.ID)), nil
 			}
 			return automation.StillValid(), nil
 		}),
@@ -117,7 +123,11 @@ func newSchool(t *testing.T, store storage.Store, clk *clock.Mock) *school {
 		Name: "punctual", SendAt: "08:00", Zone: "UTC", Template: notify.Template{Subject: "It expires"}, Lateness: automation.Lateness{Window: 30 * time.Minute},
 		Recipients: automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) { return nil, nil }),
 	})
-	s.surveys = survey.New(store, &survey.Options{SurveyURL: "https://school.example/s/{token}", Logger: quiet}, mail)
+	s.reminders.Register(automation.ReminderType{
+		Name: "crowded", SendAt: "09:00", Zone: "UTC", Template: notify.Template{Subject: "It is full"},
+		Recipients: automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) { return nil, nil }),
+	})
+	s.surveys = survey.New(store, &survey.Options{SurveyURL: "https://school.example/s/{token}", Logger: quiet}, mail, fax)
 	s.surveys.Subscribe(survey.SubscriberFunc("bi", func(context.Context, survey.ResponseCompleted) error {
 		return s.bi
 	}))
@@ -205,11 +215,36 @@ func wish(person string) automation.Candidate {
 	}
 }
 
+// later is what somebody's source asks for whose date has moved.
+func later(person string) automation.Candidate {
+	c := wish(person)
+	c.TargetDate.Month++
+	return c
+}
+
+// faxes can be asked, and have no answer but of what they never had.
+type faxes struct {
+	channel.Channel
+	s *school
+}
+
+func (f faxes) Lookup(_ context.Context, m channel.Message) (channel.LookupResult, error) {
+	if f.s.lost[m.To] {
+		return channel.LookupResult{Status: channel.LookupAbsent}, nil
+	}
+	return channel.LookupResult{}, nil
+}
+
 // tell asks for a message of type news.
 func (s *school) tell(person, address string) {
 	s.Helper()
+	s.telling("news", person, address)
+}
+
+func (s *school) telling(typ, person, address string) {
+	s.Helper()
 	_, err := s.out.Notify(s.Context(), notify.Job{
-		Scope: tenant, Type: "news", PartitionKey: "news-" + person, RowKey: "news-" + person + "-" + s.clk.Now().Format("20060102150405"), EventData: json.RawMessage(`{}`),
+		Scope: tenant, Type: typ, PartitionKey: typ + "-" + person, RowKey: typ + "-" + person + "-" + s.clk.Now().Format("20060102150405"), EventData: json.RawMessage(`{}`),
 		Recipients: []notify.Recipient{{Ref: person, Name: "Ms " + person, Channel: "email:school", Address: address, Inbox: "user:" + person}},
 	})
 	s.must(err)

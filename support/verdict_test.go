@@ -173,10 +173,7 @@ var causes = map[string]cause{
 		before: func(s *school, p string) { s.fails[p] = errors.New("no template"); s.tell(p, address(p)) }},
 	"it is paused": {typ: "paused", outcome: support.UnderWay, reason: "Paused", says: "it is under way, and waits: ",
 		before: func(s *school, p string) {
-			if !s.off["paused"] {
-				s.off["paused"] = true
-				s.must(s.out.Support().Pause(s.Context(), notify.Extent{Scope: tenant, Type: "paused"}, time.Time{}, by))
-			}
+			s.paused()
 			s.writing(notify.OutgoingMessage{NotificationType: "paused", RecipientRef: p, Address: address(p), PartitionKey: "paused-" + p})
 		}},
 	"nobody was asked": {typ: "offer", outcome: support.Withheld, reason: "NoConsent", says: "(NoConsent)",
@@ -206,7 +203,7 @@ var causes = map[string]cause{
 	"nobody was at work when it was due": {typ: "punctual", outcome: support.Withheld, reason: "TooLate", says: "it was later than its type allows",
 		before: func(s *school, p string) { s.remind(p, func(c *automation.Candidate) { c.Type = "punctual" }) }},
 	"a link has no address": {typ: "survey 9", outcome: support.Withheld, reason: "BadAddress", says: "the address is not one that can be delivered to",
-		before: func(s *school, p string) { s.askBy(9, "address", "", p, "nowhere-"+p, 0) }},
+		before: func(s *school, p string) { s.askBy(9, "address", p, "nowhere-"+p, 0) }},
 	"a link was refused without a code": {typ: "survey 7", outcome: support.Failed, reason: "Refused", says: "(Refused)",
 		before: func(s *school, p string) {
 			s.answers[address(p)] = channel.Permanent("", nil)
@@ -214,7 +211,7 @@ var causes = map[string]cause{
 		}},
 	"others are asked": {typ: "survey 10", outcome: support.Withheld, reason: "NotSampled", says: "its event is not in the share that is asked about",
 		before: func(s *school, p string) {
-			for n := 0; s.askBy(10, "share", `"contact": {"sample": 1},`, p, address(p), n) != survey.StatusSkipped; n++ { // one of a hundred is asked
+			for n := 0; s.askBy(10, "share", p, address(p), n, `"schedule":`, `"contact": {"sample": 1}, "schedule":`) != survey.StatusSkipped; n++ { // one of a hundred is asked
 			}
 		}},
 	"too many at once": {typ: "news", outcome: support.UnderWay, reason: "RateLimit", says: "(RateLimit)",
@@ -223,8 +220,118 @@ var causes = map[string]cause{
 				s.writing(notify.OutgoingMessage{Channel: "push:school", RecipientRef: p, Address: "device-" + address(p), PartitionKey: fmt.Sprint("push-", i, p), ScheduledOn: due})
 			}
 		}},
+	"it asks for another date": {typ: "certificate", outcome: support.Withheld, reason: "InputChanged", says: "something else was asked for in its place",
+		before: func(s *school, p string) { s.moved[p] = true; s.remind(p, nil) }},
+	"the reading fell": {typ: "crowded", outcome: support.Withheld, reason: "ThresholdNoLongerMet", says: "the reading no longer met its line",
+		before: func(s *school, p string) {
+			for _, reading := range []string{"95", "10"} {
+				s.remind(p, func(c *automation.Candidate) {
+					*c = automation.Candidate{Scope: tenant, Type: "crowded", Source: c.Source, Person: p, Threshold: &automation.Threshold{Metric: "occupancy", Value: "90", Reading: reading}}
+				})
+			}
+		}},
+	"the school's code failed to the end": {typ: "certificate", outcome: support.NeedsYou, reason: "RetriesExhausted", says: "it waits for a person: the last try failed (RetriesExhausted)",
+		before: func(s *school, p string) {
+			s.fails[p] = errors.New("nobody answers")
+			s.remind(p, func(c *automation.Candidate) { c.DaysBefore = 53 }) // on 2 March
+		}},
+	"nobody could say whether it is wanted": {typ: "asked again", outcome: support.NeedsYou, reason: "RevalidationFailed", says: "it waits for a person: nobody could tell whether it is still wanted (RevalidationFailed)",
+		before: func(s *school, p string) {
+			s.answers[address(p)] = channel.Transient("451", 0, nil)
+			s.telling("asked again", p, address(p))
+		}},
+	"the provider is asked": {typ: "news", outcome: support.UnderWay, reason: "InDoubt", says: "may have got",
+		before: func(*school, string) {},
+		after: func(s *school, p string) {
+			s.answers["fax-"+address(p)] = channel.Unknown("", nil)
+			s.writing(notify.OutgoingMessage{Channel: "fax:school", RecipientRef: p, Address: "fax-" + address(p), PartitionKey: "fax-" + p})
+			s.drainOnce()
+		}},
+	"the provider never had it": {typ: "news", outcome: support.UnderWay, reason: "Absent", says: "it is under way",
+		before: func(*school, string) {},
+		after: func(s *school, p string) {
+			s.answers["fax-"+address(p)] = channel.Unknown("", nil)
+			s.lost["fax-"+address(p)] = true
+			s.writing(notify.OutgoingMessage{Channel: "fax:school", RecipientRef: p, Address: "fax-" + address(p), PartitionKey: "fax-" + p})
+			s.drainOnce()
+		}},
+	"its campaign was called off": {typ: "paused", outcome: support.Withheld, reason: "CampaignCancelled", says: "(CampaignCancelled)",
+		before: func(s *school, p string) {
+			s.paused()
+			payload, err := s.out.Campaigns().PutAudience(s.Context(), notify.AudienceOf(func(yield func(notify.Recipient, error) bool) {
+				yield(notify.Recipient{Ref: p, Channel: "email:school", Address: address(p)}, nil)
+			}), nil)
+			s.must(err)
+			_, err = s.out.Campaigns().Start(s.Context(), notify.MessagingJob{Scope: tenant, Type: "paused", GUID: p, Blob: payload.Blob, AudienceSize: payload.Recipients}, time.Time{})
+			s.must(err)
+		},
+		after: func(s *school, p string) {
+			s.must(s.out.Campaigns().Cancel(s.Context(), tenant, p, by))
+			s.drainOnce()
+		}},
+	"they had read it": {typ: "patient", outcome: support.Withheld, reason: "Read", says: "the recipient had read it in the inbox",
+		before: func(s *school, p string) {
+			s.telling("patient", p, address(p))
+			s.drainOnce()
+			_, err := s.inbox(p).MarkUpTo(s.Context(), notify.MarkRead, s.inInbox(p))
+			s.must(err)
+		}},
+	"they put it off": {typ: "patient", outcome: support.UnderWay, reason: "Snoozed", says: "the recipient has put it off in the inbox",
+		before: func(s *school, p string) {
+			s.telling("patient", p, address(p))
+			s.drainOnce()
+			_, err := s.inbox(p).Snooze(s.Context(), due.Add(24*time.Hour), s.inInbox(p))
+			s.must(err)
+		}},
+	"two links at once": {typ: "survey 8", outcome: support.UnderWay, reason: "AskedAtOnce", says: "(AskedAtOnce)",
+		before: func(*school, string) {},
+		after: func(s *school, p string) {
+			for i := range 2 {
+				s.askAgain(p, i)
+			}
+			s.drainOnce()
+		}},
+	"nobody was at work when a link was due": {typ: "survey 12", outcome: support.Withheld, reason: "TooLate", says: "(TooLate)",
+		before: func(s *school, p string) {
+			s.askBy(12, "late", p, address(p), 0, `"initialDelay": "0d"`, `"initialDelay": "20d"`, `"schedule":`, `"expiryGrace": "1d", "schedule":`)
+		}},
+	"nobody knows of a link": {typ: "survey 7", outcome: support.NeedsYou, reason: "InDoubt", says: "(InDoubt)",
+		before: func(s *school, p string) {
+			s.answers[address(p)] = channel.Unknown("", nil)
+			s.ask(p)
+		}},
+	"the provider never had a link": {typ: "survey 13", outcome: support.UnderWay, reason: "Absent", says: "(Absent)",
+		before: func(*school, string) {},
+		after: func(s *school, p string) {
+			s.answers[address(p)] = channel.Unknown("", nil)
+			s.lost[address(p)] = true
+			s.askBy(13, "faxed", p, address(p), 0, "email:school", "fax:school")
+			s.drainOnce()
+		}},
 	"the sends were stopped": {typ: "survey 7", outcome: support.Withheld, reason: "StoppedBySupport", says: "a person stopped its sends",
 		before: func(s *school, p string) { s.must(s.surveys.Support().Cancel(s.Context(), tenant, s.ask(p), by)) }},
+}
+
+// paused pauses a type.
+func (s *school) paused() {
+	s.Helper()
+	if !s.off["paused"] {
+		s.off["paused"] = true
+		s.must(s.out.Support().Pause(s.Context(), notify.Extent{Scope: tenant, Type: "paused"}, time.Time{}, by))
+	}
+}
+
+func (s *school) inbox(person string) notify.Inbox { return s.out.Inbox(tenant, "user:"+person) }
+
+// inInbox is the row key of what is in somebody's inbox.
+func (s *school) inInbox(person string) string {
+	s.Helper()
+	rows, _, err := s.inbox(person).Messages(s.Context(), first)
+	s.must(err)
+	if len(rows) != 1 {
+		s.Fatal(person, rows)
+	}
+	return rows[0].RowKey
 }
 
 // askAgain makes a link of survey 8, which asks nobody twice in 90 days.
@@ -239,10 +346,12 @@ func (s *school) askAgain(person string, n int) {
 	s.must(err)
 }
 
-// askBy makes a link of a survey of its own kind of event, and says what became of it.
-func (s *school) askBy(id int64, kind, contact, person, to string, n int) string {
+// askBy makes a link of a survey of its own kind of event, whose definition is edited by
+// pairs of old and new texts, and says what became of it.
+func (s *school) askBy(id int64, kind, person, to string, n int, edit ...string) string {
 	s.Helper()
-	definition := strings.NewReplacer("visit-closed", kind, `"schedule":`, contact+`"schedule":`, `"recipient.address"]`, `"recipient.address", "candidate.visit"]`).Replace(visit)
+	edit = append(edit, "visit-closed", kind, `"recipient.address"]`, `"recipient.address", "candidate.visit"]`)
+	definition := strings.NewReplacer(edit...).Replace(visit)
 	_, err := s.surveys.Publish(s.Context(), survey.Version{Scope: tenant, SurveyID: id, Name: "Visit", Definition: json.RawMessage(definition)})
 	s.must(err)
 	got, err := s.surveys.Ingest(s.Context(), survey.Batch{Scope: tenant, EventKind: kind, Items: []survey.Item{{
@@ -324,6 +433,10 @@ func TestAVerdictIsRight(t *testing.T) {
 		for i, name := range of {
 			causes[name].before(s, fmt.Sprint("p", i))
 		}
+		for range 10 {
+			s.clk.Add(24 * time.Hour)
+			s.drain()
+		}
 		s.at(due)
 		s.clk.Add(time.Minute)
 		for i, name := range of {
@@ -380,15 +493,13 @@ var withoutCase = map[string][]string{
 	"of the move from an old scheduler": {"automation Shadow", "automation OwnershipConflict", "automation DeliveryConflict"},
 	"of a process, a store or a deployment that fails": {
 		"automation LeaseExpired", "automation Undecodable", "automation Unserved", "notify LeaseLost", "notify PassFailed", "notify GateFailed", "notify NoChannel",
-		"notify AttachmentMissing", "notify Quarantine", "notify Unserved", "notify ChannelIncapable", "notify RevalidationFailed",
+		"notify AttachmentMissing", "notify Quarantine", "notify Unserved", "notify ChannelIncapable",
 		"survey LinkFailed", "survey VersionUnreadable", "survey GateFailed", "survey PassFailed", "survey LeaseLost", "survey NoChannel",
 		"survey RenderFailed", "survey ContentRefused",
 	},
-	"no cause yet": {
-		"automation InputChanged", "automation ThresholdNoLongerMet", "automation Overtaken", "automation RetriesExhausted",
-		"notify RetriesExhausted", "notify InDoubt", "notify Absent", "notify IdempotencyWindowOver", "notify CampaignCancelled", "notify Read", "notify Snoozed",
-		"survey AskedAtOnce", "survey ExpiresAfter", "survey TooLate", "survey InDoubt", "survey Absent",
-	},
+	"the verdict is of the one that went instead":         {"automation Overtaken"},
+	"its link was sent, which is the verdict":             {"survey ExpiresAfter"},
+	"a person or a policy decides, and then it is theirs": {"notify IdempotencyWindowOver"},
 }
 
 func TestEveryReasonCodeHasACauseOrAReasonForNone(t *testing.T) {
