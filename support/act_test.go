@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
@@ -119,6 +120,35 @@ func TestActionsAreDoneOnceAndADryRunDoesNothing(t *testing.T) {
 		steps := whats(story.Next[0].Steps)
 		if diff := cmp.Diff([]string{"Hold", "Release", "Cancel: Pending to Cancelled"}, steps); diff != "" {
 			s.Error("the audit: ", diff)
+		}
+	})
+}
+
+// The list of what was done says to which row, by whom and why; of whom nobody is to know
+// any more, it says what.
+func TestTheAuditNamesRowsAndWhoActed(t *testing.T) {
+	schools(t, func(s *school) {
+		key := s.remind("sam", nil)
+		s.must(s.reminders.Support().Hold(s.Context(), tenant, key, by))
+		last := func() support.Entry {
+			rows, _, err := s.desk.List(s.Context(), tenant, support.Audit, storage.Page{})
+			s.must(err)
+			for _, e := range rows {
+				if strings.HasPrefix(e.What, "Hold, of ") {
+					return e
+				}
+			}
+			s.Fatalf("%+v", rows)
+			return support.Entry{}
+		}
+		if e := last(); e.Key != key || e.Steps[0].Actor != by.Actor || e.Steps[0].Detail != by.Reason {
+			s.Errorf("%+v", e)
+		}
+		_, err := s.poller.Privacy().Erase(s.Context(), tenant, belfry.Person{Ref: "sam"}, belfry.By(by))
+		s.must(err)
+		s.drain()
+		if e := last(); e.Key != "" || e.Steps[0].Detail != "" {
+			s.Errorf("after the erasure: %+v", e)
 		}
 	})
 }

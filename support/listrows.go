@@ -93,7 +93,7 @@ func erasureEntry(r *erase.Wish) Entry {
 
 // auditEntry is an entry of the audit.
 func auditEntry(a *audit.Entry) Entry {
-	e := Entry{On: a.On, Kind: KindAudit, Outcome: Reached, Type: a.Subject, Status: a.To, What: fmt.Sprintf("%s, of %s", a.Action, rowsOf(a.Subject))}
+	e := Entry{On: a.On, Kind: KindAudit, Outcome: Reached, Type: a.Subject, Status: a.To, Key: a.SubjectKey, What: fmt.Sprintf("%s, of %s", a.Action, rowsOf(a.Subject))}
 	if a.From != a.To && a.From != "" {
 		e.What += ": " + a.From + " to " + a.To
 	}

@@ -146,7 +146,7 @@ func Histories(ctx context.Context, from driver.Reader, scope storage.Scope, of 
 // does little costs no more than one that does much.
 const window = 5000
 
-// Newest lists what was done in a scope, the last first, without the keys of rows, and says
+// Newest lists what was done in a scope, the last first, and says
 // where the next page begins; empty after the last. There may be a next page where this one
 // is short, or empty.
 func Newest(ctx context.Context, from driver.Reader, scope storage.Scope, p storage.Page) (out []Entry, next string, err error) {
@@ -174,7 +174,7 @@ func Newest(ctx context.Context, from driver.Reader, scope storage.Scope, p stor
 	if floor > 1 {
 		next = driver.Position{ID: floor}.String()
 	}
-	if err := show(ctx, from, scope, rows); err != nil {
+	if err := errors.Join(show(ctx, from, scope, rows), name(ctx, from, scope, rows)); err != nil {
 		return nil, "", err
 	}
 	for _, r := range rows {

@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -156,6 +158,29 @@ func show(ctx context.Context, from driver.Reader, scope storage.Scope, entries 
 	return err
 }
 
+// name fills in to which rows entries belong, of which only the pseudonym is known. Rows
+// that were erased stay without a name.
+func name(ctx context.Context, from driver.Reader, scope storage.Scope, entries []*Entry) error {
+	of := map[string][]*Entry{}
+	for _, e := range entries {
+		row, _, _ := strings.Cut(e.Key, "\x1f")
+		of[row] = append(of[row], e)
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	named, err := People.Find(ctx, from, scope, driver.Query{
+		Where:   []driver.Cond{driver.In("pseudonym", slices.Collect(maps.Keys(of))), driver.NotNull("pseudonym")},
+		Columns: []string{"key", "pseudonym"}, Limit: len(of), Unordered: true,
+	})
+	for _, p := range named {
+		for _, e := range of[p.Pseudonym] {
+			e.SubjectKey, e.SubjectID = p.subjectKey(), p.subjectID()
+		}
+	}
+	return err
+}
+
 // erasePage is how many rows Forget deletes at most, with what else a transaction does
 // less than 1,000.
 const erasePage = 400
@@ -227,6 +252,16 @@ func Orphans(ctx context.Context, from driver.Reader, rows []*Personal) ([]bool,
 		out[i] = !left[n]
 	}
 	return out, nil
+}
+
+// subjectKey is the key of the row that a key names.
+func (p *Personal) subjectKey() string {
+	parts := strings.SplitN(p.Key, "\x1f", 4) // the kind, the table, the length of the key, the key and the ID
+	n, err := strconv.Atoi(parts[min(2, len(parts)-1)])
+	if err != nil || len(parts) < 4 || n > len(parts[3]) {
+		return ""
+	}
+	return parts[3][:n]
 }
 
 // subjectID is the ID of the row that a key names, from the end of the key.

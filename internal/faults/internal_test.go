@@ -39,6 +39,8 @@ var internalFaults = []fault{
 		Old: "known[e.row()], e.SubjectVersion", New: "e.SubjectKey, e.SubjectVersion", Test: "./internal/audit TestAnEntryHoldsNothingPersonal/memory"},
 	{Name: "audit: the list of what was done does not say why", In: "audit.hide",
 		Old: "Pseudonym: e.Key, ", New: "", Test: "./internal/audit TestTheListOfWhatWasDone/memory"},
+	{Name: "audit: the list does not say to which row", In: "internal/audit.Newest",
+		Old: "show(ctx, from, scope, rows), name(ctx, from, scope, rows)", New: "show(ctx, from, scope, rows)", Test: "./support TestTheAuditNamesRowsAndWhoActed/memory"},
 	{Name: "audit: the words about who was erased stay", In: "audit.Forget",
 		Old: "Where: driver.Under(at.Key)", New: "Where: append(driver.Under(at.Key), driver.Eq(\"kind\", kindRow))",
 		Test: "./internal/audit TestErasureLeavesTheEntries/memory"},

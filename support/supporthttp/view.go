@@ -111,10 +111,11 @@ func (v view) Of(a about) string {
 
 // Row is the link to the story of a row.
 func (v view) Row(e entry) string {
-	switch e.Kind {
-	case support.KindReminder, support.KindLink, support.KindCampaign:
+	switch {
+	case e.Kind == support.KindReminder, e.Kind == support.KindLink, e.Kind == support.KindCampaign,
+		e.Kind == support.KindAudit && e.Key != "" && e.Type == "automation_scheduler":
 		return v.Link("story", "key", e.Key)
-	case support.KindMessage:
+	case e.Kind == support.KindMessage:
 		return v.Link("story", "message", e.MessageID)
 	}
 	return ""

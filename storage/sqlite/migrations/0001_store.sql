@@ -262,7 +262,7 @@ CREATE TABLE {audit_person} (
 CREATE INDEX {index:audit_person_due} ON {audit_person} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- Who an actor is.
-CREATE INDEX {index:audit_person_pseudonym} ON {audit_person} (scope, pseudonym) WHERE pseudonym IS NOT NULL AND text IS NOT NULL;
+CREATE INDEX {index:audit_person_pseudonym} ON {audit_person} (scope, pseudonym) WHERE pseudonym IS NOT NULL;
 
 -- Events on their way to subscribers outside.
 
