@@ -116,7 +116,7 @@ func (r Rule) Treats(column string) string {
 // How says what becomes of rows, for the page of lifecycles.
 func (r Rule) How() string { return r.how }
 
-func (s Spec[R]) how() string {
+func (s *Spec[R]) how() string {
 	var says []string
 	switch {
 	case s.Stay:
@@ -156,7 +156,7 @@ func Of[R any](s Spec[R]) Rule {
 
 // ways are those of the table, and that to the rows which the last sweep had to leave: what
 // had led to them may be erased.
-func (s Spec[R]) ways(of Subject) []Way[R] {
+func (s *Spec[R]) ways(of Subject) []Way[R] {
 	all := s.Ways(of)
 	if ids := of.again[s.Table.Name]; len(ids) > 0 {
 		all = append(all, By(s.Table, of.Scope, driver.In("id", ids)))
@@ -183,7 +183,7 @@ type applied struct {
 }
 
 // plan looks at the next rows of a way.
-func (s Spec[R]) plan(ctx context.Context, store storage.Store, of Subject, at At, way int, after int64) (Step, error) {
+func (s *Spec[R]) plan(ctx context.Context, store storage.Store, of Subject, at At, way int, after int64) (Step, error) {
 	var rows []*R
 	step := Step{found: map[int64]Verdict{}}
 	err := store.View(ctx, func(from driver.Reader) (err error) {
@@ -250,7 +250,7 @@ func (w *written[R]) add(f Fate, at driver.Place, table string, r *R) {
 
 // apply writes copies, for the transaction may run again. Rows that somebody wrote since
 // are lost to this look.
-func (s Spec[R]) apply(ctx context.Context, tx storage.Tx, scope storage.Scope, w written[R]) (out applied, err error) {
+func (s *Spec[R]) apply(ctx context.Context, tx storage.Tx, scope storage.Scope, w written[R]) (out applied, err error) {
 	if out.first, err = s.forgetDeeds(ctx, tx, scope, w); err != nil || out.first {
 		return out, err
 	}
@@ -295,7 +295,7 @@ func (s Spec[R]) apply(ctx context.Context, tx storage.Tx, scope storage.Scope, 
 
 // forgetDeeds takes what people did to rows out of the audit, and reports whether there
 // was anything: it fills a transaction of its own.
-func (s Spec[R]) forgetDeeds(ctx context.Context, tx storage.Tx, scope storage.Scope, w written[R]) (some bool, err error) {
+func (s *Spec[R]) forgetDeeds(ctx context.Context, tx storage.Tx, scope storage.Scope, w written[R]) (some bool, err error) {
 	if !s.Audited {
 		return false, nil
 	}
@@ -310,7 +310,7 @@ func (s Spec[R]) forgetDeeds(ctx context.Context, tx storage.Tx, scope storage.S
 	return audit.Forget(ctx, tx, scope, s.Table.Name, keys...)
 }
 
-func (s Spec[R]) places(some ...[]*R) (out []driver.Place) {
+func (s *Spec[R]) places(some ...[]*R) (out []driver.Place) {
 	for _, r := range slices.Concat(some...) {
 		out = append(out, s.Table.PlaceOf(r))
 	}
@@ -335,7 +335,7 @@ func tolerant[R any](rows []*R, write func([]*R) error) (missed map[int]bool, er
 }
 
 // shown reads the next rows of a way, with what is the person's.
-func (s Spec[R]) shown(ctx context.Context, store storage.Store, of Subject, way int, after int64) (out []driver.Row, next int64, err error) {
+func (s *Spec[R]) shown(ctx context.Context, store storage.Store, of Subject, way int, after int64) (out []driver.Row, next int64, err error) {
 	var rows []*R
 	err = store.View(ctx, func(from driver.Reader) (err error) {
 		rows, next, err = s.ways(of)[way](ctx, from, after)

@@ -171,10 +171,10 @@ var storageFaults = []fault{
 		Old: "!t.isOf(img, c.ExceptNames)", New: "(true || !t.isOf(img, c.ExceptNames))",
 		Test: "./notify TestAPauseKeepsBackWhat/a_type_everywhere/memory"},
 	{Name: "storage: an Ensure reads row by row", In: "driver.ensuring.load",
-		Old: "return e.GetMany(ctx, e.tx, places, columns...)",
+		Old: "return e.table.GetMany(ctx, e.tx, places, columns...)",
 		New: `found := map[Place]*R{}
 			for _, p := range places {
-				one, err := e.GetMany(ctx, e.tx, []Place{p}, columns...)
+				one, err := e.table.GetMany(ctx, e.tx, []Place{p}, columns...)
 				if err != nil {
 					return nil, err
 				}
@@ -185,9 +185,9 @@ var storageFaults = []fault{
 	{Name: "storage: rows are decided on before they are checked", In: "driver.ensuring.decideOn",
 		Old: "if err := e.checked(); err != nil { return nil, nil, err }", New: "", Test: "./storage/driver TestEnsureOfABadRow"},
 	{Name: "storage: untouched rows are asked for in every batch", In: "driver.ensuring.recognize",
-		Old: "e.strangers.Store(aloof)", New: "e.strangers.Store(0)", Test: "./storage/driver TestAfterStrangers"},
+		Old: "e.table.strangers.Store(aloof)", New: "e.table.strangers.Store(0)", Test: "./storage/driver TestAfterStrangers"},
 	{Name: "storage: rows of several scopes are asked about in one", In: "driver.ensuring.recognizable",
-		Old: "e.Record(first).Scope != e.Record(last).Scope", New: `e.Record(first).Scope == "\x00" && last != nil`,
+		Old: "e.table.Record(first).Scope != e.table.Record(last).Scope", New: `e.table.Record(first).Scope == "\x00" && last != nil`,
 		Test: "./storage/driver TestEnsureAsksAboutManyRowsOfOneScope"},
 	{Name: "storage: a fingerprint is of the moment before it is stored", In: "driver.Column.appendTo",
 		Old: "Time(*c.Instant(fields)).UnixMicro()", New: "c.Instant(fields).UnixNano()",

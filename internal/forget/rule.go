@@ -161,7 +161,7 @@ func (s Step) write(ctx context.Context, tx storage.Tx) (Counts, error) {
 }
 
 // plan looks at the next rows behind an id. A dry one archives nothing.
-func (s Spec[R]) plan(ctx context.Context, store storage.Store, at At, after int64, dry bool) (Step, error) {
+func (s *Spec[R]) plan(ctx context.Context, store storage.Store, at At, after int64, dry bool) (Step, error) {
 	var step Step
 	var shrink, gone []*R
 	var owned map[driver.Place]storage.Owned
@@ -214,7 +214,7 @@ func (s Spec[R]) plan(ctx context.Context, store storage.Store, at At, after int
 	return step, nil
 }
 
-func (s Spec[R]) judge(ctx context.Context, from driver.Reader, at At, rows []*R) ([]Verdict, error) {
+func (s *Spec[R]) judge(ctx context.Context, from driver.Reader, at At, rows []*R) ([]Verdict, error) {
 	if s.Judge != nil {
 		return s.Judge(ctx, from, at, rows)
 	}
@@ -226,7 +226,7 @@ func (s Spec[R]) judge(ctx context.Context, from driver.Reader, at At, rows []*R
 }
 
 // owned are the blobs of those rows that are to be forgotten.
-func (s Spec[R]) owned(ctx context.Context, from driver.Reader, rows []*R, verdicts []Verdict) (map[driver.Place]storage.Owned, error) {
+func (s *Spec[R]) owned(ctx context.Context, from driver.Reader, rows []*R, verdicts []Verdict) (map[driver.Place]storage.Owned, error) {
 	var places []driver.Place
 	for i, r := range rows {
 		if verdicts[i] == Shrink || verdicts[i] == Delete {
@@ -238,7 +238,7 @@ func (s Spec[R]) owned(ctx context.Context, from driver.Reader, rows []*R, verdi
 
 // page reads the old rows of the next ids, and where to go on: along the primary key,
 // since an index over ended rows would cost every settling more than a daily walk.
-func (s Spec[R]) page(ctx context.Context, from driver.Reader, at At, after int64) (rows []*R, next int64, err error) {
+func (s *Spec[R]) page(ctx context.Context, from driver.Reader, at At, after int64) (rows []*R, next int64, err error) {
 	first, err := s.Table.Everywhere().Find(ctx, from, driver.Query{Where: []driver.Cond{driver.Greater("id", after)}, Limit: 1})
 	if err != nil || len(first) == 0 || s.Created(first[0]).After(at.Before) {
 		return nil, 0, err
@@ -255,7 +255,7 @@ func (s Spec[R]) page(ctx context.Context, from driver.Reader, at At, after int6
 
 // apply shrinks and deletes copies, for the transaction may run again, and releases what
 // they own.
-func (s Spec[R]) apply(ctx context.Context, tx storage.Tx, shrink, gone []*R, owned map[driver.Place]storage.Owned) (done Counts, err error) {
+func (s *Spec[R]) apply(ctx context.Context, tx storage.Tx, shrink, gone []*R, owned map[driver.Place]storage.Owned) (done Counts, err error) {
 	stubs, err := written(shrink, func(rows []*R) error { return s.shrink(ctx, tx, rows) })
 	if err != nil {
 		return Counts{}, err
@@ -273,7 +273,7 @@ func (s Spec[R]) apply(ctx context.Context, tx storage.Tx, shrink, gone []*R, ow
 	return Counts{len(stubs), len(deleted)}, driver.Release(ctx, tx, released...)
 }
 
-func (s Spec[R]) shrink(ctx context.Context, tx storage.Tx, rows []*R) error {
+func (s *Spec[R]) shrink(ctx context.Context, tx storage.Tx, rows []*R) error {
 	for _, r := range rows {
 		if s.Trim != nil {
 			s.Trim(r)

@@ -30,7 +30,7 @@ type class struct {
 }
 
 // flights are the rows claimed and not yet settled.
-type flights[R any] struct {
+type flights struct {
 	mu      sync.Mutex
 	rows    map[int64]*flight
 	classes map[class]int
@@ -38,11 +38,11 @@ type flights[R any] struct {
 	freed   chan struct{}             // receives after rows were removed
 }
 
-func newFlights[R any]() *flights[R] {
-	return &flights[R]{rows: map[int64]*flight{}, classes: map[class]int{}, scoped: map[driver.ScopedKind]int{}, freed: make(chan struct{}, 1)}
+func newFlights() *flights {
+	return &flights{rows: map[int64]*flight{}, classes: map[class]int{}, scoped: map[driver.ScopedKind]int{}, freed: make(chan struct{}, 1)}
 }
 
-func (f *flights[R]) add(ctx context.Context, rec *storage.Record, expires time.Time) *flight {
+func (f *flights) add(ctx context.Context, rec *storage.Record, expires time.Time) *flight {
 	fl := &flight{
 		id: rec.ID, token: rec.ClaimToken, expires: expires,
 		class: class{rec.Kind, rec.Lane == storage.LaneUrgent}, scope: rec.Scope,
@@ -61,7 +61,7 @@ func (f *flights[R]) add(ctx context.Context, rec *storage.Record, expires time.
 	return fl
 }
 
-func (f *flights[R]) drop(fl *flight) {
+func (f *flights) drop(fl *flight) {
 	fl.cancel(nil)
 	delete(f.rows, fl.id)
 	less(f.classes, fl.class)
@@ -81,7 +81,7 @@ func less[K comparable](counts map[K]int, of K) {
 }
 
 // kinds are those with so many rows, urgent ones or others.
-func (f *flights[R]) kinds(enough func(rows int) bool) (kinds []string) {
+func (f *flights) kinds(enough func(rows int) bool) (kinds []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for of, n := range f.classes {
@@ -93,21 +93,21 @@ func (f *flights[R]) kinds(enough func(rows int) bool) (kinds []string) {
 }
 
 // ofKind counts the rows of a kind that share the room of a lane.
-func (f *flights[R]) ofKind(kind string, lane int16) int {
+func (f *flights) ofKind(kind string, lane int16) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.classes[class{kind, lane == storage.LaneUrgent}]
 }
 
 // ofScope counts the rows of a kind in one scope that are not urgent.
-func (f *flights[R]) ofScope(scope storage.Scope, kind string) int {
+func (f *flights) ofScope(scope storage.Scope, kind string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.scoped[driver.ScopedKind{Scope: scope, Kind: kind}]
 }
 
 // remove forgets a flight, unless the row is in a newer one by now.
-func (f *flights[R]) remove(rec *storage.Record) {
+func (f *flights) remove(rec *storage.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if fl := f.rows[rec.ID]; fl != nil && fl.token == rec.ClaimToken {
@@ -119,14 +119,14 @@ func (f *flights[R]) remove(rec *storage.Record) {
 	}
 }
 
-func (f *flights[R]) len() int {
+func (f *flights) len() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.rows)
 }
 
 // all are those that are to be renewed.
-func (f *flights[R]) all() []*flight {
+func (f *flights) all() []*flight {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	all := make([]*flight, 0, len(f.rows))
@@ -139,7 +139,7 @@ func (f *flights[R]) all() []*flight {
 }
 
 // giveUp ends flights whose rows are renewed no more.
-func (f *flights[R]) giveUp(late []*flight) {
+func (f *flights) giveUp(late []*flight) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, fl := range late {
@@ -150,7 +150,7 @@ func (f *flights[R]) giveUp(late []*flight) {
 
 // renewed notes a new expiry, or ends a flight whose lease is lost, and tells
 // whether it did; one that was settled meanwhile has no lease to lose.
-func (f *flights[R]) renewed(fl *flight, lost bool, expires time.Time) (ended bool) {
+func (f *flights) renewed(fl *flight, lost bool, expires time.Time) (ended bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if lost {
@@ -163,7 +163,7 @@ func (f *flights[R]) renewed(fl *flight, lost bool, expires time.Time) (ended bo
 
 // expire ends the flights that nobody could renew in time: their leases may be
 // in other hands by now.
-func (f *flights[R]) expire(now time.Time) {
+func (f *flights) expire(now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, fl := range f.rows {

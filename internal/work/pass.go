@@ -42,7 +42,7 @@ func (p *pass[R, A]) Runner(o Options) Runner {
 	o = o.withDefaults()
 	r := &runner[R, A]{
 		store: p.store, spec: p.spec, o: o, mono: realClock,
-		flights: newFlights[R](), tel: newTelemetry(p.spec.Name, o), pulse: newPulse(p.spec.Name),
+		flights: newFlights(), tel: newTelemetry(p.spec.Name, o), pulse: newPulse(p.spec.Name),
 		looks: map[*line]*look[R]{}, looked: make(chan struct{}, 1),
 	}
 	r.all, r.rest = r.newLine(everything), r.newLine(theRest)
@@ -73,7 +73,7 @@ type runner[R, A any] struct {
 
 	outage    outage
 	pulse     *pulse
-	flights   *flights[R]
+	flights   *flights
 	overdue   overdue
 	scratches sync.Pool // of *copies[R]
 }

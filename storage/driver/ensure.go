@@ -50,7 +50,7 @@ func (t *Table[R]) Ensure(ctx context.Context, tx Tx, decide Decide[R], want ...
 	if err := t.checkNames(rows); err != nil {
 		return nil, err
 	}
-	e := ensuring[R]{Table: t, tx: tx, decide: decide, want: want, out: make([]Ensured[R], len(want))}
+	e := ensuring[R]{table: t, tx: tx, decide: decide, want: want, out: make([]Ensured[R], len(want))}
 	e.checked = beside(len(rows), func() error { return t.prepare(rows) })
 	err := e.run(ctx)
 	if refused := e.checked(); refused != nil { // wait for it, since it reads what is the caller's
@@ -70,7 +70,7 @@ func (t *Table[R]) prepare(rows []Row) error {
 
 // ensuring is one call of Ensure.
 type ensuring[R any] struct {
-	*Table[R]
+	table  *Table[R]
 	tx     Tx
 	decide Decide[R]
 	want   []*R
@@ -100,7 +100,7 @@ func (e *ensuring[R]) run(ctx context.Context) error {
 			misses++
 		}
 		if misses == patience {
-			return fmt.Errorf("storage: %s: %d rows kept changing under Ensure: %w", e.Name, len(rest), ErrBusy)
+			return fmt.Errorf("storage: %s: %d rows kept changing under Ensure: %w", e.table.Name, len(rest), ErrBusy)
 		}
 		open = rest
 	}
@@ -111,7 +111,7 @@ func (e *ensuring[R]) run(ctx context.Context) error {
 // take their locks in one order.
 func (e *ensuring[R]) sort(open []int) {
 	slices.SortStableFunc(open, func(a, b int) int {
-		ra, rb := e.Record(e.want[a]), e.Record(e.want[b])
+		ra, rb := e.table.Record(e.want[a]), e.table.Record(e.want[b])
 		return cmp.Or(cmp.Compare(ra.Scope, rb.Scope), cmp.Compare(ra.Key, rb.Key))
 	})
 }
@@ -120,12 +120,12 @@ func (e *ensuring[R]) sort(open []int) {
 // keys, rows that vanished between the statements, lost swaps.
 func (e *ensuring[R]) once(ctx context.Context, open []int) ([]int, error) {
 	round, rest := e.distinct(open)
-	if e.insertFirst.Load() {
+	if e.table.insertFirst.Load() {
 		taken, err := e.insert(ctx, round)
 		if err != nil {
 			return nil, err
 		}
-		e.insertFirst.Store(2*len(taken) <= len(round))
+		e.table.insertFirst.Store(2*len(taken) <= len(round))
 		missed, err := e.decideStored(ctx, taken)
 		return append(rest, missed...), err
 	}
@@ -137,7 +137,7 @@ func (e *ensuring[R]) once(ctx context.Context, open []int) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.insertFirst.Store(2*len(missing) >= len(round))
+	e.table.insertFirst.Store(2*len(missing) >= len(round))
 	taken, err := e.insert(ctx, missing)
 	return append(rest, taken...), err
 }
@@ -153,9 +153,9 @@ func (e *ensuring[R]) insert(ctx context.Context, round []int) (taken []int, err
 	}
 	batch := make([]Row, len(round))
 	for i, n := range round {
-		batch[i] = e.row(e.want[n])
+		batch[i] = e.table.row(e.want[n])
 	}
-	inserted, err := e.tx.Insert(ctx, &e.Schema, batch)
+	inserted, err := e.tx.Insert(ctx, &e.table.Schema, batch)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func (e *ensuring[R]) insert(ctx context.Context, round []int) (taken []int, err
 
 func (e *ensuring[R]) distinct(open []int) (round, rest []int) {
 	for i, n := range open {
-		if i > 0 && e.PlaceOf(e.want[n]) == e.PlaceOf(e.want[open[i-1]]) {
+		if i > 0 && e.table.PlaceOf(e.want[n]) == e.table.PlaceOf(e.want[open[i-1]]) {
 			rest = append(rest, n)
 		} else {
 			round = append(round, n)
@@ -184,8 +184,8 @@ func (e *ensuring[R]) distinct(open []int) (round, rest []int) {
 // them, saves those, and returns the indices that it did not settle. Rows are
 // read whole only to be written.
 func (e *ensuring[R]) decideStored(ctx context.Context, taken []int) ([]int, error) {
-	found, again, err := e.decideOn(ctx, e.deciding, taken)
-	if err == nil && e.deciding != nil {
+	found, again, err := e.decideOn(ctx, e.table.deciding, taken)
+	if err == nil && e.table.deciding != nil {
 		var gone []int
 		found, gone, err = e.decideOn(ctx, nil, found)
 		again = append(again, gone...)
@@ -197,7 +197,7 @@ func (e *ensuring[R]) decideStored(ctx context.Context, taken []int) ([]int, err
 	for i, n := range found {
 		save[i] = e.out[n].Row
 	}
-	err = e.Save(ctx, e.tx, save...)
+	err = e.table.Save(ctx, e.tx, save...)
 	if stale := (*StaleError)(nil); errors.As(err, &stale) {
 		for _, i := range stale.Rows {
 			again = append(again, found[i])
@@ -222,7 +222,7 @@ func (e *ensuring[R]) decideOn(ctx context.Context, columns []string, taken []in
 		return nil, nil, err
 	}
 	for _, n := range taken {
-		row, ok := stored[e.PlaceOf(e.want[n])]
+		row, ok := stored[e.table.PlaceOf(e.want[n])]
 		if !ok {
 			gone = append(gone, n)
 			continue
@@ -240,9 +240,9 @@ func (e *ensuring[R]) decideOn(ctx context.Context, columns []string, taken []in
 func (e *ensuring[R]) load(ctx context.Context, columns []string, taken []int) (map[Place]*R, error) {
 	places := make([]Place, len(taken))
 	for i, n := range taken {
-		places[i] = e.PlaceOf(e.want[n])
+		places[i] = e.table.PlaceOf(e.want[n])
 	}
-	return e.GetMany(ctx, e.tx, places, columns...)
+	return e.table.GetMany(ctx, e.tx, places, columns...)
 }
 
 // aloof is how many batches in a row recognize nothing after one of which less
@@ -258,9 +258,9 @@ func (e *ensuring[R]) recognize(ctx context.Context, round []int) ([]int, error)
 	}
 	keys := make([]string, len(round))
 	for i, n := range round {
-		keys[i] = e.Record(e.want[n]).Key
+		keys[i] = e.table.Record(e.want[n]).Key
 	}
-	prints, err := tx.Untouched(ctx, &e.Schema, e.Record(e.want[round[0]]).Scope, keys)
+	prints, err := tx.Untouched(ctx, &e.table.Schema, e.table.Record(e.want[round[0]]).Scope, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +269,7 @@ func (e *ensuring[R]) recognize(ctx context.Context, round []int) ([]int, error)
 	}
 	rest := e.decideUnread(round, prints)
 	if 2*len(rest) > len(round) {
-		e.strangers.Store(aloof)
+		e.table.strangers.Store(aloof)
 	}
 	return rest, nil
 }
@@ -277,15 +277,15 @@ func (e *ensuring[R]) recognize(ctx context.Context, round []int) ([]int, error)
 // recognizable reports whether round is worth a statement of its own: it has many
 // rows, all of one scope, and those of the last batches were known.
 func (e *ensuring[R]) recognizable(round []int) bool {
-	if e.Schema.Fingerprint == "" || len(round) <= few {
+	if e.table.Schema.Fingerprint == "" || len(round) <= few {
 		return false
 	}
 	first, last := e.want[round[0]], e.want[round[len(round)-1]] // sorted
-	if e.Record(first).Scope != e.Record(last).Scope {
+	if e.table.Record(first).Scope != e.table.Record(last).Scope {
 		return false
 	}
-	if e.strangers.Load() > 0 {
-		e.strangers.Add(-1)
+	if e.table.strangers.Load() > 0 {
+		e.table.strangers.Add(-1)
 		return false
 	}
 	return true
@@ -299,11 +299,11 @@ func (e *ensuring[R]) decideUnread(round []int, prints []int64) (rest []int) {
 	for _, print := range prints {
 		known[print] = true
 	}
-	column := e.Column(e.Schema.Fingerprint)
+	column := e.table.Column(e.table.Schema.Fingerprint)
 	stored := new(R)
 	for _, n := range round {
 		want := e.want[n]
-		if known[column.Int(FieldsOf(e.row(want)))] {
+		if known[column.Int(FieldsOf(e.table.row(want)))] {
 			*stored = *want
 			if outcome, write := e.decide(stored, want); !write {
 				e.out[n] = Ensured[R]{outcome, want}
