@@ -106,7 +106,7 @@ var lookupWaits = [...]time.Duration{time.Minute, 5 * time.Minute, 15 * time.Min
 
 // resolveSpec is the pass over messages in doubt: ask the provider, else rely
 // on its idempotency, else do what the type's policy says. It never sends.
-func (n sender) resolveSpec() work.Spec[messageRow, nothing] {
+func (n resolver) resolveSpec() work.Spec[messageRow, nothing] {
 	return work.Spec[messageRow, nothing]{
 		Name: "notify.resolve", Table: outgoingMessages,
 		Claimable: []string{StatusOutcomeUnknown},
@@ -121,7 +121,7 @@ func (n sender) resolveSpec() work.Spec[messageRow, nothing] {
 }
 
 // resolveAll lands each message as soon as its provider has answered.
-func (n sender) resolveAll(ctx context.Context, items []sending, land func(*messageRow, nothing)) error {
+func (n resolver) resolveAll(ctx context.Context, items []sending, land func(*messageRow, nothing)) error {
 	now := driver.Now(n.store)
 	copied, err := n.environment.copied(ctx)
 	if err != nil {
@@ -153,7 +153,7 @@ func (n sender) resolveAll(ctx context.Context, items []sending, land func(*mess
 // resolve takes the steps in their order; the first that answers settles.
 //
 //spec:n-052
-func (n sender) resolve(it sending, c channel.Channel) {
+func (n resolver) resolve(it sending, c channel.Channel) {
 	m := it.Row
 	if l, ok := c.(channel.StatusLookup); ok && m.Lookups <= len(lookupWaits) {
 		n.askProvider(it, l)
@@ -164,7 +164,7 @@ func (n sender) resolve(it sending, c channel.Channel) {
 
 // askProvider applies what the provider knows, or asks again later; after the
 // last question the remaining steps decide, in the next claim at once.
-func (n sender) askProvider(it sending, l channel.StatusLookup) {
+func (n resolver) askProvider(it sending, l channel.StatusLookup) {
 	m := it.Row
 	answer, err := n.lookUp(it, l)
 	switch now := driver.Now(n.store); {
@@ -180,7 +180,7 @@ func (n sender) askProvider(it sending, l channel.StatusLookup) {
 	}
 }
 
-func (n sender) lookUp(it sending, l channel.StatusLookup) (answer channel.LookupResult, err error) {
+func (n resolver) lookUp(it sending, l channel.StatusLookup) (answer channel.LookupResult, err error) {
 	err = n.do(it.Ctx, it.Row, "a status look-up panicked", func(ctx context.Context) (err error) {
 		answer, err = l.Lookup(ctx, it.Row.message())
 		return err
@@ -189,7 +189,7 @@ func (n sender) lookUp(it sending, l channel.StatusLookup) (answer channel.Looku
 }
 
 // resolveUnasked is what remains when the provider cannot tell.
-func (n sender) resolveUnasked(m *messageRow, c channel.Channel) {
+func (n resolver) resolveUnasked(m *messageRow, c channel.Channel) {
 	now := driver.Now(n.store)
 	if s, ok := c.(channel.IdempotentSend); ok && m.inWindow(now, s.IdempotencyWindow()) {
 		m.sendAgain(now, ResolvedByIdempotency)
@@ -228,7 +228,7 @@ func (n sender) mergeSent(stored, mine *messageRow, held bool) bool {
 }
 
 // mergeResolved brings a resolver's decision, if nobody has decided meanwhile.
-func (n sender) mergeResolved(stored, mine *messageRow, held bool) bool {
+func (n resolver) mergeResolved(stored, mine *messageRow, held bool) bool {
 	switch {
 	case held && stored.Status == StatusOutcomeUnknown && !stored.IsOnSupportHold:
 		stored.take(mine)

@@ -91,7 +91,7 @@ func (n *Notifier) Distribute(ctx context.Context, items ...Sending) error {
 
 // ResolveAll is the pass that resolves doubts, likewise.
 func (n *Notifier) ResolveAll(ctx context.Context, items ...Sending) error {
-	return n.sender().resolveAll(ctx, items, func(*messageRow, nothing) {})
+	return n.resolver().resolveAll(ctx, items, func(*messageRow, nothing) {})
 }
 
 // GenerateAll is the generator, likewise; what it makes is not stored.

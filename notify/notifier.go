@@ -134,14 +134,16 @@ type core struct {
 
 // The parts of a Notifier.
 type (
-	generator struct{ *core } // makes messages of jobs and campaigns
-	sender    struct{ *core } // calls channels, and settles doubt
-	tracker   struct{ *core } // takes what providers say afterwards
-	erasure   struct{ *core } // erases people, and knows who was
+	generator struct{ *core }  // makes messages of jobs and campaigns
+	sender    struct{ *core }  // calls channels
+	resolver  struct{ sender } // settles doubt
+	tracker   struct{ *core }  // takes what providers say afterwards
+	erasure   struct{ *core }  // erases people, and knows who was
 )
 
 func (n *core) generator() generator { return generator{n} }
 func (n *core) sender() sender       { return sender{n} }
+func (n *core) resolver() resolver   { return resolver{n.sender()} }
 func (n *core) tracker() tracker     { return tracker{n} }
 func (n *core) erasure() erasure     { return erasure{n} }
 func (n *core) contacts() Contacts   { return Contacts{n} }
@@ -269,7 +271,7 @@ func (n *Notifier) Passes() []work.Pass {
 		work.Prepared(work.New(n.store, n.generator().campaignSpec()), n.prepareHashKey),
 		work.New(n.store, n.campaigns().cancelSpec()),
 		work.Prepared(work.New(n.store, n.sender().distributorSpec()), n.environment.prepare),
-		work.Prepared(work.New(n.store, n.sender().resolveSpec()), n.environment.prepare),
+		work.Prepared(work.New(n.store, n.resolver().resolveSpec()), n.environment.prepare),
 		n.tracker().trackerPass(),
 		n.box.Pass(),
 		forget.Pass(n.store, "notify.retention", n.forgetting),

@@ -364,19 +364,19 @@ func TestAResolversDecisionGivesWayToWhatOthersDecided(t *testing.T) {
 	h := New(memory.New(nil), nil)
 	decided := messageRow{Record: storage.Record{Status: StatusRetryReady}, Progress: Progress{Resolution: ResolvedByResend}}
 	open := messageRow{Record: storage.Record{Status: StatusOutcomeUnknown}}
-	if m := open; !h.sender().mergeResolved(&m, &decided, true) || m.Status != StatusRetryReady {
+	if m := open; !h.resolver().mergeResolved(&m, &decided, true) || m.Status != StatusRetryReady {
 		t.Errorf("held: %+v", m)
 	}
-	if m := open; h.sender().mergeResolved(&m, &decided, false) {
+	if m := open; h.resolver().mergeResolved(&m, &decided, false) {
 		t.Errorf("not held: %+v", m)
 	}
 	held := open
 	held.put(HoldInDoubt)
-	if h.sender().mergeResolved(&held, &decided, true) {
+	if h.resolver().mergeResolved(&held, &decided, true) {
 		t.Errorf("on hold: %+v", held)
 	}
 	found := messageRow{Record: storage.Record{Status: StatusSentToProvider}, Progress: Progress{Resolution: ResolvedByLookup, ProviderMessageID: "p1", SentOn: storetest.Start}}
-	if !h.sender().mergeResolved(&held, &found, false) || held.Status != StatusSentToProvider || held.IsOnSupportHold {
+	if !h.resolver().mergeResolved(&held, &found, false) || held.Status != StatusSentToProvider || held.IsOnSupportHold {
 		t.Errorf("found by look-up: %+v", held)
 	}
 }

@@ -128,7 +128,7 @@ var notifyFaults = []fault{
 		Test: "./notify/channel TestErrorsOfChannelsAreClassified"},
 	{Name: "I-10 a lifted suppression leaves no trace", In: "notify.Contacts.suppressBy",
 		Old: "audit.Write(ctx, tx, entries...)", New: "nil", Test: "./notify TestAPersonSuppresses/memory"},
-	{Name: "I-11 an assumption passes for the provider's word", In: "notify.sender.resolveUnasked",
+	{Name: "I-11 an assumption passes for the provider's word", In: "notify.resolver.resolveUnasked",
 		Old: "m.resolved(now, ResolvedByAssumption)", New: "", Test: "./notify TestI11_/memory"},
 	{Name: "I-11 an assumption that was confirmed stays one", In: "notify.messageRow.confirmed",
 		Old: "|| m.Resolution == ResolvedByAssumption", New: "", Test: "./notify TestACallbackConfirms/memory"},
