@@ -76,8 +76,12 @@ func (n sender) unreadOnly(ctx context.Context, items []sending) (open []sending
 		return items, nil
 	}
 	var found map[driver.Place]*userMessageRow
+	var of map[driver.Place]*jobRow
 	err = n.store.View(ctx, func(from driver.Reader) (err error) {
 		found, err = besides(ctx, from, rows, "read_on", "archived_on", "snoozed_until", "forgotten_on")
+		if err == nil {
+			of, err = jobsOfSnoozed(ctx, from, rows, found)
+		}
 		return err
 	})
 	if err != nil {
@@ -85,11 +89,41 @@ func (n sender) unreadOnly(ctx context.Context, items []sending) (open []sending
 	}
 	now := driver.Now(n.store)
 	for _, it := range items {
-		if it.Row.UnlessRead == "" || n.apply(it.Row, it.Row.unread(found[it.Row.inboxOf()], now)) {
+		m, v := it.Row, Verdict{}
+		if m.UnlessRead != "" {
+			v = m.unread(found[m.inboxOf()], now)
+		}
+		if v.Reason == ReasonSnoozed {
+			m.livesFrom(v.Until, of[m.job()], n.registry.lookup(m.NotificationType))
+		}
+		if n.apply(m, v) {
 			open = append(open, it)
 		}
 	}
 	return open, nil
+}
+
+// jobsOfSnoozed are the jobs of the messages that are put off, with what their hosts said
+// of their validity.
+func jobsOfSnoozed(ctx context.Context, from driver.Reader, rows []*messageRow, found map[driver.Place]*userMessageRow) (map[driver.Place]*jobRow, error) {
+	var places []driver.Place
+	for _, m := range rows {
+		if user := found[m.inboxOf()]; m.UnlessRead != "" && user != nil && !user.SnoozedUntil.IsZero() {
+			places = append(places, m.job())
+		}
+	}
+	if len(places) == 0 {
+		return nil, nil
+	}
+	return jobs.GetMany(ctx, from, places, "valid_until", "forgotten_on")
+}
+
+// livesFrom has a message that was put off be valid from then on for as long as its type
+// says, unless its job says until when.
+func (m *messageRow) livesFrom(on time.Time, j *jobRow, t Type) {
+	if j != nil && !j.IsStub() && j.ValidUntil.IsZero() && !m.ValidUntil.IsZero() {
+		m.ValidUntil = t.validUntil(time.Time{}, on, m.Lane)
+	}
 }
 
 // barRead keeps calls from beginning whose messages somebody reads at this moment: the

@@ -159,6 +159,34 @@ func TestWhatIsSnoozedIsMailedIfItStaysUnreadWhenItIsBack(t *testing.T) {
 	})
 }
 
+// However long it is put off, the type's validity begins when it is back. A moment that the
+// host named stands.
+func TestASnoozeOutlastsTheTypesValidityAndNotTheHosts(t *testing.T) {
+	for name, until := range map[string]time.Time{"the type's": {}, "the host's": storetest.Start.Add(48 * time.Hour)} {
+		t.Run(name, func(t *testing.T) {
+			escalating(t, func(t *testing.T, h *host) {
+				j := visit("7", both("sam"))
+				j.Type, j.ValidUntil = "task", until
+				h.dispatch(j)
+				h.drain()
+				back := h.clk.Now().Add(30 * 24 * time.Hour)
+				h.marked(1)(h.Inbox("tenant", "user:sam").Snooze(t.Context(), back, only(h, notify.UserMessages).RowKey))
+				h.pass(patience)
+				h.clk.Set(back.Add(patience - time.Second))
+				h.drain()
+				h.mailed(0)
+				h.pass(time.Second)
+				if !until.IsZero() {
+					h.mailed(0)
+					h.same("reason", notify.ReasonTooLate, h.status(notify.StatusExpired).ReasonCode)
+					return
+				}
+				h.mailed(1)
+			})
+		})
+	}
+}
+
 // The mail passes the gates like any other, and what is read while they keep it back is
 // not mailed.
 func TestWhatIsReadInQuietHoursIsNotMailedInTheMorning(t *testing.T) {

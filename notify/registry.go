@@ -48,8 +48,8 @@ type Type struct {
 	Validity time.Duration
 	// EscalateAfter is how long a message in an inbox may be unread until its recipient,
 	// who has a Channel as well, gets it by that: once, and not if it was read or archived
-	// meanwhile. One that is snoozed has as long again when it comes back. Zero: both are
-	// made at once.
+	// meanwhile. One that is snoozed has as long again when it comes back, and is valid for
+	// as long again, unless its job says until when. Zero: both are made at once.
 	EscalateAfter time.Duration
 	// ForgetAfter is how long after the end of a job, campaign or message of the type the
 	// same may still be asked for. From then on its stub is deleted, too, once Retention
