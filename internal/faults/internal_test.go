@@ -39,6 +39,8 @@ var internalFaults = []fault{
 		Old: "known[e.row()], e.SubjectVersion", New: "e.SubjectKey, e.SubjectVersion", Test: "./internal/audit TestAnEntryHoldsNothingPersonal/memory"},
 	{Name: "audit: the list of what was done does not say why", In: "audit.hide",
 		Old: "Pseudonym: e.Key, ", New: "", Test: "./internal/audit TestTheListOfWhatWasDone/memory"},
+	{Name: "work: a settle of a row has room for a thousand", In: "internal/work.runner.scratch",
+		Old: "1<<bits.Len(uint(max(n-1, 0)))", New: "max(n, 1<<bits.Len(maxSettle))", Test: "./internal/work TestASettleHasRoomForItsRows"},
 	{Name: "audit: the list does not say to which row", In: "internal/audit.Newest",
 		Old: "show(ctx, from, scope, rows), name(ctx, from, scope, rows)", New: "show(ctx, from, scope, rows)", Test: "./support TestTheAuditNamesRowsAndWhoActed/memory"},
 	{Name: "audit: the words about who was erased stay", In: "audit.Forget",

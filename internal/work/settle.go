@@ -3,6 +3,7 @@ package work
 import (
 	"context"
 	"errors"
+	"math/bits"
 	"time"
 
 	"github.com/benbjohnson/clock"
@@ -168,7 +169,7 @@ type copies[R any] struct{ rows []R }
 func (r *runner[R, A]) scratch(n int) *copies[R] {
 	c, ok := r.scratches.Get().(*copies[R])
 	if !ok || cap(c.rows) < n {
-		c = &copies[R]{make([]R, max(n, maxSettle))}
+		c = &copies[R]{make([]R, 1<<bits.Len(uint(max(n-1, 0))))}
 	}
 	c.rows = c.rows[:n]
 	return c

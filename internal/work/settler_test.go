@@ -58,3 +58,16 @@ func TestMoreThanABatchIsSettledInSeveral(t *testing.T) {
 		}
 	})
 }
+
+// A program that settles a row now and then keeps no room for a thousand.
+func TestASettleHasRoomForItsRows(t *testing.T) {
+	t.Parallel()
+	r := New(memory.New(nil), Spec[parcel, struct{}]{Name: "parcel", Table: driver.Define[parcel]("parcel")}).Runner(Options{}).(*runner[parcel, struct{}])
+	for _, n := range []int{1, 3, 50, maxSettle} {
+		c := r.scratch(n)
+		if len(c.rows) != n || cap(c.rows) >= 2*n {
+			t.Errorf("room for %d of %d rows", cap(c.rows), n)
+		}
+		r.scratches.Put(c)
+	}
+}
