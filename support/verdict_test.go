@@ -245,7 +245,7 @@ var causes = map[string]cause{
 		after: func(s *school, p string) {
 			s.answers["fax-"+address(p)] = channel.Unknown("", nil)
 			s.writing(notify.OutgoingMessage{Channel: "fax:school", RecipientRef: p, Address: "fax-" + address(p), PartitionKey: "fax-" + p})
-			s.drainOnce()
+			s.drain()
 		}},
 	"the provider never had it": {typ: "news", outcome: support.UnderWay, reason: "Absent", says: "it is under way",
 		before: func(*school, string) {},
@@ -253,7 +253,7 @@ var causes = map[string]cause{
 			s.answers["fax-"+address(p)] = channel.Unknown("", nil)
 			s.lost["fax-"+address(p)] = true
 			s.writing(notify.OutgoingMessage{Channel: "fax:school", RecipientRef: p, Address: "fax-" + address(p), PartitionKey: "fax-" + p})
-			s.drainOnce()
+			s.drain()
 		}},
 	"its campaign was called off": {typ: "paused", outcome: support.Withheld, reason: "CampaignCancelled", says: "(CampaignCancelled)",
 		before: func(s *school, p string) {
@@ -289,7 +289,7 @@ var causes = map[string]cause{
 			for i := range 2 {
 				s.askAgain(p, i)
 			}
-			s.drainOnce()
+			s.drain()
 		}},
 	"nobody was at work when a link was due": {typ: "survey 12", outcome: support.Withheld, reason: "TooLate", says: "(TooLate)",
 		before: func(s *school, p string) {
@@ -306,7 +306,7 @@ var causes = map[string]cause{
 			s.answers[address(p)] = channel.Unknown("", nil)
 			s.lost[address(p)] = true
 			s.askBy(13, "faxed", p, address(p), 0, "email:school", "fax:school")
-			s.drainOnce()
+			s.drain()
 		}},
 	"the sends were stopped": {typ: "survey 7", outcome: support.Withheld, reason: "StoppedBySupport", says: "a person stopped its sends",
 		before: func(s *school, p string) { s.must(s.surveys.Support().Cancel(s.Context(), tenant, s.ask(p), by)) }},
