@@ -143,7 +143,7 @@ func show(ctx context.Context, from driver.Reader, scope storage.Scope, entries 
 		return nil
 	}
 	told, err := People.Find(ctx, from, scope, driver.Query{
-		Where:   []driver.Cond{driver.In("pseudonym", hidden), driver.NotNull("pseudonym"), driver.NotNull("text")},
+		Where:   []driver.Cond{driver.In("pseudonym", hidden), driver.NotNull("pseudonym")},
 		Columns: []string{"pseudonym", "text"}, Limit: len(hidden), Unordered: true,
 	})
 	texts := map[string]string{}
