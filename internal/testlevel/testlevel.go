@@ -65,6 +65,16 @@ func Need(t testing.TB, level Level) {
 	}
 }
 
+// Lacks ends a test that needs what this machine does not have: it is skipped, but fails
+// where CI is true, since nobody would notice there.
+func Lacks(t testing.TB, what string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal(what)
+	}
+	t.Skip(what)
+}
+
 // parse reads the variable; named says that the run names tests.
 func parse(value string, named bool) (Level, error) {
 	switch {

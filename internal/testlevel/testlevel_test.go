@@ -1,6 +1,7 @@
 package testlevel
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 )
@@ -31,6 +32,25 @@ func TestAnUnknownLevelIsAnError(t *testing.T) {
 		_, err := parse(value, false)
 		if err == nil || !strings.Contains(err.Error(), value) || !strings.Contains(err.Error(), "quick, all, full") {
 			t.Errorf("%q: %v", value, err)
+		}
+	}
+}
+
+// ended says how a test ended.
+type ended struct {
+	testing.TB
+	how string
+}
+
+func (e *ended) Fatal(...any) { e.how = cmp.Or(e.how, "fails") }
+func (e *ended) Skip(...any)  { e.how = cmp.Or(e.how, "is skipped") }
+
+func TestWhatAMachineLacksIsNoticedInCI(t *testing.T) {
+	for ci, want := range map[string]string{"true": "fails", "": "is skipped"} {
+		t.Setenv("CI", ci)
+		e := &ended{TB: t}
+		if Lacks(e, "no compiler"); e.how != want {
+			t.Errorf("CI=%q: the test %s, want %s", ci, e.how, want)
 		}
 	}
 }
