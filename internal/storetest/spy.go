@@ -36,8 +36,9 @@ type Call struct {
 	Rows    []driver.Row
 	Where   []driver.Cond
 	Columns []string
-	Number  int        // of the transaction among those of the Spy, from 1
-	Tx      storage.Tx // of the store beneath, so that a hook is not told of what it does itself
+	Lanes   []driver.LaneClaim // of a Claim
+	Number  int                // of the transaction among those of the Spy, from 1
+	Tx      storage.Tx         // of the store beneath, so that a hook is not told of what it does itself
 }
 
 // Spy is a store that tells its hook of every call before the store beneath has
@@ -178,7 +179,9 @@ func (t spyTx) Untouched(ctx context.Context, s *driver.Schema, scope storage.Sc
 }
 
 func (t spyTx) Claim(ctx context.Context, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {
-	if err := t.at(Claim, s, nil, driver.Query{}); err != nil {
+	call := t.call
+	call.Table, call.Lanes = s.Name, c.Lanes
+	if err := t.spy.at(Claim, call); err != nil {
 		return nil, err
 	}
 	return t.tx.Claim(ctx, s, c)

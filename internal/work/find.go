@@ -30,7 +30,8 @@ func (r *runner[R, A]) find(ctx context.Context, l *line, n int, forced bool, pa
 			return found, next, err
 		}
 	}
-	if !l.hot {
+	hot := l.hot && !l.narrow()
+	if !hot {
 		if err := r.askFirst(ctx); err != nil {
 			return found, next, err
 		}
@@ -58,15 +59,17 @@ func (r *runner[R, A]) find(ctx context.Context, l *line, n int, forced bool, pa
 	if err := find(r.forward(ctx, l, n-found, forced)); err != nil {
 		return found, next, err
 	}
-	l.hot = found >= enough(n, forced)
-	if !l.hot && !fromStart {
+	if hot = found >= enough(n, forced); !hot && !fromStart {
 		if err := find(r.behind(ctx, l, everywhere, n-found, forced)); err != nil {
 			return found, next, err
 		}
-		l.hot = found >= enough(n, forced)
+		hot = found >= enough(n, forced)
 	}
-	if !l.hot {
+	if !hot {
 		r.ended(l, now)
+	}
+	if !l.narrow() {
+		l.hot = hot
 	}
 	// What the peek saw may be in other hands: it says nothing about when to wake.
 	return found, time.Time{}, nil
@@ -111,7 +114,7 @@ func (r *runner[R, A]) turn(ctx context.Context, launch func(*line, []*R)) (n in
 			return n, next, err
 		}
 		next = earlier(next, due)
-		n, hot = n+found, hot || l.hot
+		n, hot = n+found, hot || l.hot && !l.narrow()
 		if len(r.asides) > asides {
 			l.hot = false // it may have to walk over what was set aside: by reading first
 		} else {
@@ -245,7 +248,7 @@ func limitOf(asked []driver.LaneClaim, lane int16) int {
 }
 
 // scout finds by reading what a claim would take that may look at very many rows, where
-// it would keep others from writing meanwhile. The answer is false where there is nothing.
+// it would get in the way of others meanwhile. The answer is false where there is nothing.
 func (r *runner[R, A]) scout(ctx context.Context, c *driver.Claim) (some bool, err error) {
 	s, ok := r.store.(driver.Scout)
 	if !ok || !c.Long && c.NewerThan == 0 {

@@ -185,7 +185,7 @@ func (l *line) pause() time.Duration {
 func (r *runner[R, A]) glanced(l *line) time.Duration {
 	quiet := !l.hot && r.mono.Since(r.flood) < l.pause()
 	if l.of == flood {
-		quiet = len(l.open) < len(l.lanes)
+		quiet = l.narrow()
 	}
 	if !quiet || r.company() {
 		return 0
@@ -200,6 +200,10 @@ func (l *line) patient(ctx context.Context) context.Context {
 	}
 	return ctx
 }
+
+// narrow reports whether a flood has room for what is urgent only. It asks by a peek then,
+// and a claim that was full says nothing: it was of the other lanes.
+func (l *line) narrow() bool { return l.of == flood && len(l.open) < len(l.lanes) }
 
 // hungry reports whether a lane for which there was no room has some by now.
 func (r *runner[R, A]) hungry() bool {

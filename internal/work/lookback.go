@@ -70,6 +70,26 @@ type look[R any] struct {
 	looked[R]
 }
 
+// breath lets a long look rest for three times as long as it has worked: those beside it
+// have most of a processor back.
+type breath struct {
+	clock clock.Clock
+	since time.Time // it works, or began to
+	spent time.Duration
+}
+
+func (b *breath) rest(ctx context.Context) {
+	from := b.clock.Now()
+	over := b.clock.Timer(3 * from.Sub(b.since))
+	defer over.Stop()
+	select {
+	case <-ctx.Done():
+	case <-over.C:
+	}
+	b.since = b.clock.Now()
+	b.spent += b.since.Sub(from)
+}
+
 // looked is what a look-back has brought and nobody has taken in yet.
 type looked[R any] struct {
 	rows []*R
@@ -169,9 +189,10 @@ func (r *runner[R, A]) goBack(ctx context.Context, k *look[R], c driver.Claim, p
 	}()
 	for _, asked := range parts {
 		from := r.mono.Now()
-		c.Lanes = asked
+		b := &breath{clock: r.mono, since: from}
+		c.Lanes, c.Rest = asked, b.rest
 		rows, err := r.take(ctx, c)
-		k.add(asked, rows, from, r.mono.Now(), err)
+		k.add(asked, rows, from.Add(b.spent), r.mono.Now(), err)
 		if err != nil {
 			return
 		}

@@ -109,7 +109,7 @@ func (r *runner[R, A]) finish(ctx context.Context, s *session[R, A], end context
 
 // loop claims and launches until ctx ends.
 func (r *runner[R, A]) loop(ctx context.Context, s *session[R, A], launched chan<- int) {
-	signal := r.store.Waker().Listen(r.spec.Table.Name)
+	signal := r.store.Waker().Listen(r.spec.Table.Name, r.spec.Claimable...)
 	defer signal.Close()
 	launch := func(l *line, rows []*R) {
 		r.tel.claimed(ctx, len(rows), r.lag(rows))

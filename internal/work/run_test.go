@@ -59,6 +59,38 @@ func TestRunWakesForTheNextDueMomentAndForHints(t *testing.T) {
 	})
 }
 
+// What others on the table have to do with wakes nobody else: each poll would walk over
+// all of it.
+func TestRunSleepsThroughRowsThatItDoesNotClaim(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		var peeks atomic.Int64
+		b.store = &storetest.Spy{Store: b.store, Hook: func(c storetest.Call) error {
+			if c.Verb == storetest.Next {
+				peeks.Add(1)
+			}
+			return nil
+		}}
+		stop := b.run(work.Options{Interval: time.Minute})
+		synctest.Wait()
+		before := peeks.Load()
+		for i := range 50 {
+			row := b.ready(fmt.Sprint(i), b.store.Clock().Now())
+			row.Status = "Another"
+			b.insert(row)
+			synctest.Wait()
+		}
+		if n := peeks.Load() - before; n != 0 {
+			t.Errorf("%d peeks", n)
+		}
+		b.insert(b.ready("ours", b.store.Clock().Now()))
+		synctest.Wait()
+		b.must("ours", "Done")
+		_ = stop()
+	})
+}
+
 func (b *bench) must(key, status string) {
 	b.t.Helper()
 	if got := b.get(key).Status; got != status {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -20,12 +21,24 @@ type alone struct {
 	*tired
 	scouted atomic.Int64
 	blind   atomic.Int64 // long claims that did not
+	parts   bool         // looks have two parts, of which the second takes no time
+	mu      sync.Mutex
+	looks   [][2]time.Time // when the first part began, and the second
 }
 
 var errRollBack = errors.New("only a look")
 
 func (s *alone) Scout(ctx context.Context, schema *driver.Schema, c driver.Claim) (ids []int64, _ bool, err error) {
 	s.scouted.Add(1)
+	if s.parts && c.Rest != nil {
+		from := s.Clock().Now()
+		defer func() {
+			c.Rest(ctx)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.looks = append(s.looks, [2]time.Time{from, s.Clock().Now()})
+		}()
+	}
 	err = s.tired.InTx(ctx, func(tx storage.Tx) error {
 		c.Token, c.LeaseUntil = "of a scout", c.Now.Add(time.Minute)
 		rows, err := tx.Claim(ctx, schema, c)
@@ -79,6 +92,32 @@ func TestALongLookKeepsNobodyFromWriting(t *testing.T) {
 		_ = stop()
 		if s.blind.Load() > 0 || s.scouted.Load() == 0 {
 			t.Errorf("%d long claims found their rows while they kept others out; %d looks", s.blind.Load(), s.scouted.Load())
+		}
+	})
+}
+
+// Between its parts a long look rests for three times as long as it has worked. That does
+// not make it longer, so that the next one comes as soon.
+func TestALongLookRestsBetweenItsParts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		inner := b.store
+		s := &alone{tired: &tired{Store: inner, waker: &driver.Waker{}, far: fromStart}, parts: true}
+		b.store = s
+		stop := b.run(work.Options{Lanes: map[int16]int{storage.LaneNormal: 1}})
+		b.store = inner
+		pass(30 * walk)
+		_ = stop()
+		if len(s.looks) != 2 {
+			t.Fatalf("%d looks: %v", len(s.looks), s.looks)
+		}
+		first, second := s.looks[0], s.looks[1]
+		if rested := first[1].Sub(first[0]) - walk; rested != 3*walk {
+			t.Errorf("it rested for %v", rested)
+		}
+		if after := second[0].Sub(first[1]); after < 20*walk || after > 21*walk {
+			t.Errorf("the next one came after %v", after)
 		}
 	})
 }
@@ -274,7 +313,7 @@ func looksForOthers(t *testing.T, takes time.Duration, most int64, waits time.Du
 	b := newLive(t)
 	b.spec.Types = func() []string { return []string{"mail"} }
 	clk := b.store.Clock()
-	b.many(200_000, storage.Record{Key: "f", Scope: "flood", Kind: "mail", DueOn: clk.Now().Add(-time.Hour)})
+	b.many(20_000, storage.Record{Key: "f", Scope: "flood", Kind: "mail", DueOn: clk.Now().Add(-time.Hour)})
 	var began time.Time
 	b.handle = func(_ context.Context, it work.Item[task]) error {
 		if it.Row.Scope == "small" {
@@ -285,7 +324,7 @@ func looksForOthers(t *testing.T, takes time.Duration, most int64, waits time.Du
 	inner := b.store
 	s := &peeked{Store: delayed{inner, 10 * time.Millisecond}, takes: takes}
 	b.store = s
-	stop := b.run(work.Options{})
+	stop := b.run(work.Options{Batch: 100}) // lasts for two seconds of claims
 	b.store = inner
 	pass(time.Second)
 	synctest.Wait()
@@ -302,4 +341,41 @@ func looksForOthers(t *testing.T, takes time.Duration, most int64, waits time.Du
 		t.Errorf("handled after %v, want %v", took, waits)
 	}
 	_ = stop()
+}
+
+// A flood that has no room but for what is urgent claims nothing for nothing, and what
+// is urgent goes at once.
+func TestAFloodWithoutRoomClaimsOnlyWhatIsUrgent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		b.spec.Types = func() []string { return []string{"mail"} }
+		clk := b.store.Clock()
+		b.many(10_000, storage.Record{Key: "f", Scope: "flood", Kind: "mail", DueOn: clk.Now().Add(-time.Hour)})
+		letGo := b.hanging(func(row *task) bool { return row.Lane != storage.LaneUrgent })
+		const batch = 100
+		var claims atomic.Int64 // of a whole batch of what is urgent only; a look-back takes a quarter
+		inner := b.store
+		b.store = &storetest.Spy{Store: inner, Hook: func(c storetest.Call) error {
+			if len(c.Lanes) == 1 && c.Lanes[0].Lane == storage.LaneUrgent && c.Lanes[0].Limit == batch {
+				claims.Add(1)
+			}
+			return nil
+		}}
+		stop := b.run(work.Options{Batch: batch, InFlight: 4 * batch})
+		b.store = inner
+		pass(2 * time.Second)
+		synctest.Wait()
+		if n := claims.Load(); n > 0 {
+			t.Errorf("%d claims for what is urgent, and nothing was", n)
+		}
+		urgent := b.ready("urgent", clk.Now())
+		urgent.Scope, urgent.Kind, urgent.Lane = "flood", "mail", storage.LaneUrgent
+		b.insert(urgent)
+		pass(100 * time.Millisecond)
+		synctest.Wait()
+		b.done(1, "that is urgent", func(row *task) bool { return row.Lane == storage.LaneUrgent })
+		letGo()
+		_ = stop()
+	})
 }

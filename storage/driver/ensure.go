@@ -65,7 +65,7 @@ func (t *Table[R]) Ensure(ctx context.Context, tx Tx, decide Decide[R], want ...
 // prepare refuses rows that cannot be stored, and gives rows their fingerprints.
 func (t *Table[R]) prepare(rows []Row) error {
 	printed := beside(len(rows), func() error { return t.print(rows) })
-	return cmp.Or(t.checkAll(rows), printed())
+	return cmp.Or(t.checkAll(rows, false), printed())
 }
 
 // ensuring is one call of Ensure.

@@ -3,6 +3,7 @@ package driver_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/belfry-go/belfry/storage/driver"
@@ -38,6 +39,31 @@ func TestARowOverItsLimitIsRefused(t *testing.T) {
 			r := booking("a", 1)
 			r.Key, r.Picture = fmt.Sprint(size%10), make([]byte, size-len("2null"))
 			_, err := table.Insert(t.Context(), tx, r)
+			if refused := (*driver.RowSizeError)(nil); errors.As(err, &refused) == want {
+				t.Errorf("%d bytes: error is %v", size, err)
+			}
+		}
+		return nil
+	})
+}
+
+// Whoever settles rows does not spell out their fixed JSON only to measure it.
+func TestAChangeIsMeasuredWithoutItsFixedJSON(t *testing.T) {
+	t.Parallel()
+	type parcel struct {
+		driver.Record
+		Label  []string `db:"label,fixed,json"`
+		Inside []byte   `db:"inside"`
+	}
+	table := driver.Define[parcel]("parcel").Limit(8192)
+	inTx(t, func(tx driver.Tx) error {
+		r := &parcel{Record: driver.Record{Key: "a"}, Label: []string{strings.Repeat("l", 5000)}, Inside: []byte{}}
+		if _, err := table.Insert(t.Context(), tx, r); err != nil {
+			t.Fatal(err)
+		}
+		for size, want := range map[int]bool{8192: true, 8193: false} {
+			r.Inside = make([]byte, size-len("a"))
+			err := table.Save(t.Context(), tx, r)
 			if refused := (*driver.RowSizeError)(nil); errors.As(err, &refused) == want {
 				t.Errorf("%d bytes: error is %v", size, err)
 			}

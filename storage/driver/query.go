@@ -149,9 +149,10 @@ type Claim struct {
 	// IDs are the only rows to take, as a [Scout] has found them; nil: all. Stores that
 	// are none take no notice.
 	IDs []int64
-	// Long says that it may have to look at very many rows: where a database locks each
-	// as it finds it, it locks none before it has looked at all.
+	// Long says that it may have to look at very many rows: for a [Scout].
 	Long bool
+	// Rest is called by a [Scout] between two parts of a long look; nil: it goes on at once.
+	Rest func(context.Context)
 	// Lanes says where to look, and how much to take from each.
 	Lanes []LaneClaim
 	// Except leaves out the rows of these scopes, and ExceptKinds the rows of one

@@ -131,6 +131,7 @@ type Schema struct {
 	// New returns a pointer to a zero row.
 	New func() Row
 	// MaxRow bounds the bytes of text, JSON and bytes in a row; zero is no bound.
+	// Of a change, JSON that is fixed does not count.
 	MaxRow int
 	// Fingerprint is the column by which a [Recognizer] tells rows; empty: none.
 	Fingerprint string
@@ -171,7 +172,8 @@ func (t *Table[R]) Row(r *R) Row { return t.row(r) }
 func (t *Table[R]) Record(r *R) *Record { return t.row(r).record() }
 
 // Limit refuses rows whose text, JSON and bytes exceed n bytes with a
-// [*RowSizeError], and returns t. It is called once, beside Define.
+// [*RowSizeError], and returns t. Of a change, JSON that is fixed does not
+// count. It is called once, beside Define.
 func (t *Table[R]) Limit(n int) *Table[R] {
 	t.MaxRow = n
 	return t

@@ -39,11 +39,11 @@ type Store interface {
 	Waker() *Waker
 }
 
-// Scout is a Store whose claims keep other writers out while they look. What a claim that
+// Scout is a Store whose claims get in the way of others while they look. What a claim that
 // may look at very many rows would take is found by reading first.
 type Scout interface {
 	// Scout tells the ids of the rows that c would take now, for its IDs. The answer is
-	// false where claims keep nobody out.
+	// false where c may look by itself.
 	Scout(ctx context.Context, s *Schema, c Claim) ([]int64, bool, error)
 }
 

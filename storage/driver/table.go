@@ -33,15 +33,15 @@ func (t *Table[R]) Insert(ctx context.Context, tx Tx, rows ...*R) ([]bool, error
 		return nil, nil
 	}
 	all := t.rows(rows)
-	if err := t.checkAll(all); err != nil {
+	if err := t.checkAll(all, false); err != nil {
 		return nil, err
 	}
 	return tx.Insert(ctx, &t.Schema, all)
 }
 
-func (t *Table[R]) checkAll(rows []Row) error {
+func (s *Schema) checkAll(rows []Row, changed bool) error {
 	for _, r := range rows {
-		if err := t.check(r); err != nil {
+		if err := s.check(r, changed); err != nil {
 			return err
 		}
 	}
@@ -110,7 +110,7 @@ func (t *Table[R]) save(ctx context.Context, tx Tx, s *Schema, rows []*R) error 
 		return nil
 	}
 	all := t.rows(rows)
-	if err := t.checkAll(all); err != nil {
+	if err := s.checkAll(all, true); err != nil {
 		return err
 	}
 	stale, err := tx.Update(ctx, s, all)

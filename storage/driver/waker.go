@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -13,17 +14,23 @@ type Waker struct {
 	signals map[*Signal]struct{}
 }
 
+// Hint names rows that may be claimed: of a table, in a status. An empty status is any,
+// which is what a process of an older version tells.
+type Hint struct{ Table, Status string }
+
 // Signal is one listener of a Waker.
 type Signal struct {
-	table string
-	w     *Waker
-	c     chan struct{}
-	first time.Time // guarded by w.mu
+	table    string
+	statuses []string // none: all
+	w        *Waker
+	c        chan struct{}
+	first    time.Time // guarded by w.mu
 }
 
-// Listen returns a signal for hints about a table. Close ends it.
-func (w *Waker) Listen(table string) *Signal {
-	s := &Signal{table: table, w: w, c: make(chan struct{}, 1)}
+// Listen returns a signal for hints about rows of a table in one of the statuses; none:
+// in any. Close ends it.
+func (w *Waker) Listen(table string, statuses ...string) *Signal {
+	s := &Signal{table: table, statuses: statuses, w: w, c: make(chan struct{}, 1)}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.signals == nil {
@@ -33,13 +40,17 @@ func (w *Waker) Listen(table string) *Signal {
 	return s
 }
 
-// Wake tells that rows of table, the earliest due at due, were committed.
-// Adapters call it after the commit.
-func (w *Waker) Wake(table string, due time.Time) {
+func (s *Signal) hears(h Hint) bool {
+	return s.table == h.Table && (len(s.statuses) == 0 || h.Status == "" || slices.Contains(s.statuses, h.Status))
+}
+
+// Wake tells that such rows, the earliest due at due, were committed. Adapters call it
+// after the commit.
+func (w *Waker) Wake(h Hint, due time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for s := range w.signals {
-		if s.table != table {
+		if !s.hears(h) {
 			continue
 		}
 		if s.first.IsZero() || due.Before(s.first) {
@@ -74,7 +85,7 @@ func (s *Signal) Close() {
 
 // Hints collects what one transaction made due; adapters embed one in their Tx.
 // The zero value is ready.
-type Hints map[string]time.Time
+type Hints map[Hint]time.Time
 
 // Add notes the rows of s that have a DueOn and are free: a row that is saved by
 // its holder can be claimed by nobody.
@@ -84,18 +95,29 @@ func (h *Hints) Add(s *Schema, rows []Row) {
 		if due.IsZero() || !r.record().LeaseExpiresOn.IsZero() {
 			continue
 		}
-		if *h == nil {
-			*h = Hints{}
-		}
-		if first, ok := (*h)[s.Name]; !ok || due.Before(first) {
-			(*h)[s.Name] = due
-		}
+		h.note(Hint{s.Name, r.record().Status}, due)
+	}
+}
+
+// Merge adds what others have collected.
+func (h *Hints) Merge(others Hints) {
+	for hint, due := range others {
+		h.note(hint, due)
+	}
+}
+
+func (h *Hints) note(of Hint, due time.Time) {
+	if *h == nil {
+		*h = Hints{}
+	}
+	if first, ok := (*h)[of]; !ok || due.Before(first) {
+		(*h)[of] = due
 	}
 }
 
 // Send wakes the listeners; call it after the commit.
 func (h Hints) Send(w *Waker) {
-	for table, due := range h {
-		w.Wake(table, due)
+	for hint, due := range h {
+		w.Wake(hint, due)
 	}
 }

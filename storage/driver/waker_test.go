@@ -23,16 +23,16 @@ func TestHintsThatNobodyTookAreMerged(t *testing.T) {
 	var w driver.Waker
 	s := w.Listen("visit")
 	defer s.Close()
-	w.Wake("visit", noon.Add(2))
-	w.Wake("visit", noon)
-	w.Wake("visit", noon.Add(1))
+	w.Wake(driver.Hint{Table: "visit"}, noon.Add(2))
+	w.Wake(driver.Hint{Table: "visit"}, noon)
+	w.Wake(driver.Hint{Table: "visit"}, noon.Add(1))
 	if woken, first := hint(s); !woken || !first.Equal(noon) {
 		t.Errorf("woken %t for %v", woken, first)
 	}
 	if woken, first := hint(s); woken || !first.IsZero() {
 		t.Errorf("woken %t for %v, a second time", woken, first)
 	}
-	w.Wake("visit", noon.Add(9))
+	w.Wake(driver.Hint{Table: "visit"}, noon.Add(9))
 	if woken, first := hint(s); !woken || !first.Equal(noon.Add(9)) {
 		t.Errorf("woken %t for %v, after the first was taken", woken, first)
 	}
@@ -41,18 +41,23 @@ func TestHintsThatNobodyTookAreMerged(t *testing.T) {
 func TestEveryListenerOfTheTableHears(t *testing.T) {
 	t.Parallel()
 	var w driver.Waker
-	one, two, other, closed := w.Listen("visit"), w.Listen("visit"), w.Listen("meal"), w.Listen("visit")
+	one, two, other, closed := w.Listen("visit"), w.Listen("visit", "Planned", "Over"), w.Listen("meal"), w.Listen("visit")
+	still := w.Listen("visit", "Cancelled")
 	closed.Close()
-	w.Wake("visit", noon)
+	w.Wake(driver.Hint{Table: "visit", Status: "Over"}, noon)
 	for name, c := range map[string]struct {
 		s    *driver.Signal
 		want bool
-	}{"one": {one, true}, "two": {two, true}, "other": {other, false}, "closed": {closed, false}} {
+	}{"one": {one, true}, "two": {two, true}, "other": {other, false}, "closed": {closed, false}, "of another status": {still, false}} {
 		if woken, _ := hint(c.s); woken != c.want {
 			t.Errorf("%s: woken %t", name, woken)
 		}
 	}
-	(&driver.Waker{}).Wake("visit", noon) // nobody listens
+	w.Wake(driver.Hint{Table: "visit"}, noon)
+	if woken, _ := hint(still); !woken {
+		t.Error("rows of which nobody knows the status wake nobody")
+	}
+	(&driver.Waker{}).Wake(driver.Hint{Table: "visit"}, noon) // nobody listens
 }
 
 func TestHintsCollectTheEarliestOfEachTable(t *testing.T) {
@@ -85,7 +90,7 @@ func TestAWakerGoesWithAnyNumberOfGoroutines(t *testing.T) {
 		group.Go(func() {
 			s := w.Listen("visit")
 			defer s.Close()
-			w.Wake("visit", noon)
+			w.Wake(driver.Hint{Table: "visit"}, noon)
 			<-s.C()
 			if first := s.Take(); !first.Equal(noon) {
 				t.Errorf("woken for %v", first)

@@ -78,19 +78,44 @@ func TestGuardUnservedRowsDoNotSlowAForwardClaim(t *testing.T) {
 	g.cheap("a claim from the cursor", g.claiming(g.claimOf(batch, driver.Cursor{DueOn: last.DueOn, ID: last.ID})), batch)
 }
 
-// A claim that walks for long holds up nobody who claims what it has passed.
-func TestALongClaimLocksNothingWhileItWalks(t *testing.T) {
+// A look over very many rows neither locks one nor keeps others from tidying up behind it:
+// it is made of short ones, each of which walks along the index, and misses nothing.
+func TestGuardALongLookIsMadeOfShortOnes(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t, emptyDSN(t))
-	g.fill(10_000, "served", driver.LaneNormal, noon, "")
-	for _, long := range []bool{false, true} {
-		c := g.claimOf(batch, driver.Cursor{})
-		c.Long = long
-		p := g.cheap("a claim", g.claiming(c), batch)
-		if first := p.holds("Limit", "LockRows"); first == long {
-			t.Errorf("long %t, and it locks each row as it finds it: %t", long, first)
+	const rows, stages = 12_000, 3
+	g.fill(rows, "unserved", driver.LaneNormal, noon, "")
+	exec(t, g.DB(), "UPDATE wide SET kind = 'served' WHERE id IN (1, 4999, 5000, 5001, 5002, 9999, 10000, 10001, 11999, 12000)")
+	c := g.claimOf(9, driver.Cursor{})
+	c.Long = true
+	var ids []int64
+	seen := g.during(g, "", func() {
+		var ok bool
+		var err error
+		if ids, ok, err = g.Scout(t.Context(), &wides.Schema, c); err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+	})
+	if want := []int64{1, 4999, 5000, 5001, 5002, 9999, 10000, 10001, 11999}; !slices.Equal(ids, want) {
+		t.Errorf("found %d instead of %d", ids, want)
+	}
+	begun := 0
+	for _, s := range seen {
+		if strings.HasPrefix(s.text, "BEGIN") {
+			begun++
+		}
+		if !strings.HasPrefix(s.text, "SELECT") {
+			continue
+		}
+		if p := explained(t, g.DB(), s); p.sequential() || p.buffers() > rows/2 || p.holds("Limit", "LockRows") {
+			t.Errorf("%s: %d buffers, %v", s.text, p.buffers(), p.scans())
 		}
 	}
+	if begun != stages {
+		t.Errorf("%d transactions instead of %d", begun, stages)
+	}
+	c.IDs = ids
+	g.cheap("a claim of what was found", g.claiming(c), len(ids))
 }
 
 // What a long transaction keeps, or others hold, does not slow a claim of newer rows.

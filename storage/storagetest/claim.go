@@ -85,6 +85,31 @@ var claimTheme = theme{name: "claim", sentences: []sentence{
 		})
 		w.same("keys", keysOf(got), want)
 	}},
+	{"a long look misses nothing among very many rows, be they due at one moment or not", func(w *world) {
+		const rows = 16_000
+		var want []string
+		for first := 0; first < rows; first += 1000 {
+			some := make([]*thing, 1000)
+			for i := range some {
+				n := first + i
+				some[i] = typed(fmt.Sprintf("%05d", n), "many")
+				some[i].DueOn = at(min(n/4000-4, -2)) // 4,000 at a moment, twice, then 8,000
+				if n%3997 == 0 {
+					some[i].Kind = "few"
+					want = append(want, some[i].Key)
+				}
+			}
+			w.insert(some...)
+		}
+		c := due("t")
+		c.Long, c.Kinds = true, []string{"few"}
+		found := c
+		w.scout(&found)
+		if found.IDs != nil {
+			w.same("ids, each once", len(found.IDs), len(want))
+		}
+		w.same("keys", keysOf(w.claim(c)), want)
+	}},
 	{"Except leaves out the rows of these scopes", func(w *world) {
 		w.insert(scoped("", "a"), scoped("one", "a"), scoped("two", "a"))
 		c := due("t")

@@ -70,7 +70,7 @@ var joinTheme = theme{
 		{"what a joined Tx wrote is there when the host commits", func(w *world) {
 			w.insert(newThings("a", "b")...)
 			w.join(func(host *Host) {
-				w.verbs(host.Tx)
+				everyVerb(w, host.Tx)
 				w.is("Commit", host.Commit(), nil)
 			})
 			w.same("keys", keysOf(w.all()), []string{"a", "c"})
@@ -80,7 +80,7 @@ var joinTheme = theme{
 			w.insert(newThings("a", "b")...)
 			before := w.all()
 			w.join(func(host *Host) {
-				w.verbs(host.Tx)
+				everyVerb(w, host.Tx)
 				w.is("Rollback", host.Rollback(), nil)
 			})
 			w.same("rows", w.all(), before)
@@ -161,8 +161,8 @@ func (w *world) join(f func(host *Host)) {
 	ended = true
 }
 
-// verbs does everything that a joined Tx can to the rows a and b.
-func (w *world) verbs(tx driver.Tx) {
+// everyVerb does all that a joined Tx can to the rows a and b.
+func everyVerb(w *world, tx driver.Tx) {
 	w.Helper()
 	inserted, err := w.things.Insert(w.ctx, tx, newThings("a", "c")...)
 	w.is("Insert", err, nil)

@@ -75,10 +75,20 @@ var wakingTheme = theme{name: "waking", sentences: []sentence{
 		w.insert(newThing("a"))
 		w.ears().asleep(s)
 	}},
+	{"rows wake those who listen to their status", func(w *world) {
+		busyOnes, all := w.ears().listen(busy), w.ears().listen(ready, busy)
+		w.insert(newThing("a"))
+		w.ears().asleep(busyOnes)
+		w.ears().woken(all, base)
+		row := w.all()[0]
+		row.Status = busy
+		w.save(row)
+		w.ears().woken(busyOnes, base)
+	}},
 }}
 
-func (w ears) listen() *driver.Signal {
-	s := w.store.Waker().Listen(w.things.Name)
+func (w ears) listen(statuses ...string) *driver.Signal {
+	s := w.store.Waker().Listen(w.things.Name, statuses...)
 	w.Cleanup(s.Close)
 	return s
 }

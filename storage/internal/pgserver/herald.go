@@ -21,7 +21,8 @@ type hint struct {
 	From   string `json:"from"` // the store that committed
 	Tables string `json:"tables"`
 	Table  string `json:"table"`
-	Due    int64  `json:"due"` // microseconds since 1970
+	Status string `json:"status,omitempty"` // older versions tell none
+	Due    int64  `json:"due"`              // microseconds since 1970
 }
 
 // Herald passes hints about due rows between the processes on one database. It
@@ -66,14 +67,7 @@ func (h *Herald) Close() {
 func (h *Herald) Committed(hints driver.Hints) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.pending == nil {
-		h.pending = driver.Hints{}
-	}
-	for table, due := range hints {
-		if first, ok := h.pending[table]; !ok || due.Before(first) {
-			h.pending[table] = due
-		}
-	}
+	h.pending.Merge(hints)
 	select {
 	case h.fresh <- struct{}{}:
 	default:
@@ -109,8 +103,8 @@ func (h *Herald) tell(ctx context.Context, hints driver.Hints) error {
 	ctx, cancel := context.WithTimeout(ctx, tellBound)
 	defer cancel()
 	return On(ctx, h.pool, func(c sqlstore.Runner) error {
-		for table, due := range hints {
-			payload, err := json.Marshal(hint{h.self, h.tables, table, due.UnixMicro()})
+		for of, due := range hints {
+			payload, err := json.Marshal(hint{h.self, h.tables, of.Table, of.Status, due.UnixMicro()})
 			if err != nil {
 				return err
 			}
@@ -129,5 +123,5 @@ func (h *Herald) hear(payload string) {
 	if json.Unmarshal([]byte(payload), &in) != nil || in.From == h.self || in.Tables != h.tables {
 		return
 	}
-	h.waker.Wake(in.Table, time.UnixMicro(in.Due).UTC())
+	h.waker.Wake(driver.Hint{Table: in.Table, Status: in.Status}, time.UnixMicro(in.Due).UTC())
 }

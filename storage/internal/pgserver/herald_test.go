@@ -58,11 +58,11 @@ func TestAHeraldThatClosesTellsWhatWaits(t *testing.T) {
 		pool := &fakePool{free: make(chan struct{}, 1)}
 		h := NewHerald(pool, "", &driver.Waker{})
 		h.Start(func(context.Context, func(string)) {})
-		h.Committed(driver.Hints{"another": noon})
+		h.Committed(driver.Hints{{Table: "another"}: noon})
 		for h.waiting() { // it has taken the hint and waits for the connection
 			runtime.Gosched()
 		}
-		h.Committed(driver.Hints{"task": noon})
+		h.Committed(driver.Hints{{Table: "task"}: noon})
 		h.stop()
 		pool.free <- struct{}{}
 		h.Close()
@@ -81,9 +81,10 @@ func (h *Herald) waiting() bool {
 func TestHintsThatWaitAreMerged(t *testing.T) {
 	t.Parallel()
 	h := NewHerald(nil, "", &driver.Waker{})
-	h.Committed(driver.Hints{"a": noon, "b": far})
-	h.Committed(driver.Hints{"a": far, "b": noon})
-	if diff := cmp.Diff(driver.Hints{"a": noon, "b": noon}, h.Take()); diff != "" {
+	one, two := driver.Hint{Table: "a", Status: "Ready"}, driver.Hint{Table: "a", Status: "Busy"}
+	h.Committed(driver.Hints{one: noon, two: far})
+	h.Committed(driver.Hints{one: far, two: noon})
+	if diff := cmp.Diff(driver.Hints{one: noon, two: noon}, h.Take()); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(driver.Hints(nil), h.Take()); diff != "" {
@@ -94,14 +95,16 @@ func TestHintsThatWaitAreMerged(t *testing.T) {
 func TestHintsThatAreNotForThisStoreArePassedOver(t *testing.T) {
 	t.Parallel()
 	var waker driver.Waker
-	signal := waker.Listen("task")
+	signal := waker.Listen("task", "Ready")
 	defer signal.Close()
 	h := NewHerald(nil, "a.b_", &waker)
 	for payload, want := range map[string]time.Time{
-		`{"from":"x","tables":"a.b_","table":"task","due":5}`:              time.UnixMicro(5).UTC(),
-		`{"from":"` + h.self + `","tables":"a.b_","table":"task","due":5}`: {},
-		`{"from":"x","tables":"a.","table":"task","due":5}`:                {},
-		`{"from":"x","tables":"a.b_","table":"other","due":5}`:             {},
+		`{"from":"x","tables":"a.b_","table":"task","due":5}`:                  time.UnixMicro(5).UTC(),
+		`{"from":"` + h.self + `","tables":"a.b_","table":"task","due":5}`:     {},
+		`{"from":"x","tables":"a.","table":"task","due":5}`:                    {},
+		`{"from":"x","tables":"a.b_","table":"other","due":5}`:                 {},
+		`{"from":"x","tables":"a.b_","table":"task","status":"Ready","due":5}`: time.UnixMicro(5).UTC(),
+		`{"from":"x","tables":"a.b_","table":"task","status":"Busy","due":5}`:  {},
 		"": {},
 	} {
 		h.hear(payload)

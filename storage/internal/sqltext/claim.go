@@ -12,6 +12,9 @@ import (
 const claimSet = ` SET "status" = COALESCE(?, "status"), "version" = "version" + 1,` +
 	` "abandoned" = ("lease_expires_on" IS NOT NULL), "lease_expires_on" = ?, "claim_token" = ?`
 
+// stage is how many entries of the due index a scout walks over at a time.
+const stage = 5000
+
 // scoped is a text that only rows of one scope with that column have: the length
 // says where the scope ends. Both dialects count characters.
 func scoped(column string) string {
@@ -48,10 +51,10 @@ func (t *Table) due(s shape) string {
 	return text + " THEN TRUE ELSE FALSE END"
 }
 
-// dueArgs are the parameters of due at a moment.
-func (t *Table) dueArgs(c *driver.Claim, at time.Time) []any {
+// dueArgs are the parameters of due, for what is due by a moment.
+func (t *Table) dueArgs(c *driver.Claim, by time.Time) []any {
 	v := t.dialect.words.value
-	args := []any{v(driver.Time(at)), v(driver.Time(c.ExpiredBy(at))), v(c.Statuses)}
+	args := []any{v(driver.Time(by)), v(driver.Time(c.ExpiredBy(c.Now))), v(c.Statuses)}
 	if c.Kinds != nil {
 		args = append(args, v(c.Kinds))
 	}

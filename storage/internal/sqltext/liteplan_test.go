@@ -58,7 +58,8 @@ func TestSQLiteNeverScansATable(t *testing.T) {
 		index string
 	}{
 		"claim":  {due, "INDEX job_due (lane=? AND due_on"},
-		"scout":  {table.Scout(c.Lanes[0], c), "INDEX job_due (lane=? AND due_on"},
+		"scout":  {table.Scout(c.Lanes[0], driver.Cursor{DueOn: c.Now}, c), "INDEX job_due (lane=? AND due_on"},
+		"stage":  {table.Stage(c.Lanes[0], c), "COVERING INDEX job_due (lane=? AND due_on"},
 		"hold":   {table.Hold(c, []int64{1}), "PRIMARY KEY"},
 		"next":   {table.Next(c), "INDEX job_due (lane=? AND due_on"},
 		"update": {Statement{update, make([]any, params)}, "PRIMARY KEY"},
@@ -68,7 +69,7 @@ func TestSQLiteNeverScansATable(t *testing.T) {
 		"held": {sel(driver.Eq("note", "a"), driver.Any(driver.NotNull("due_on"), driver.Eq("abandoned", true))), "INDEX job_held (note=?"},
 	}
 	// What is known by ids is few, and sorted.
-	byID := map[string]Statement{"scouted": held, "young": table.Scout(c.Lanes[0], &young)}
+	byID := map[string]Statement{"scouted": held, "young": table.Scout(c.Lanes[0], driver.Cursor{DueOn: young.Now}, &young)}
 	check := func(when string) {
 		for name, s := range byID {
 			if plan := explain(t, db, s); !strings.Contains(plan, "SEARCH t USING INTEGER PRIMARY KEY") {

@@ -2,8 +2,7 @@ package sqltext
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
+	"encoding/hex"
 	"strconv"
 	"strings"
 	"time"
@@ -233,9 +232,11 @@ func writeElement(b *strings.Builder, c *driver.Column, r driver.Fields) error {
 		}
 		writeInstant(b, t)
 	case driver.Bytes:
-		fmt.Fprintf(b, `"\\x%x"`, c.In(r).Bytes())
+		b.WriteString(`"\\x`)
+		_, _ = hex.NewEncoder(b).Write(c.In(r).Bytes()) // a Builder takes all
+		b.WriteByte('"')
 	case driver.JSON:
-		text, err := json.Marshal(c.In(r).Interface())
+		text, err := c.JSON(r)
 		writeQuoted(b, string(text))
 		return err
 	default:

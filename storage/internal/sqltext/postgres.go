@@ -108,32 +108,53 @@ func (t *PostgresTable) Untouched(scope driver.Scope, keys []string) (s Statemen
 // and token are alike for all rows, and not told.
 func (t *PostgresTable) Claim(c *driver.Claim) (Statement, []*driver.Column) {
 	s := shapeOf(c)
-	s.long = c.Long && !s.newer
 	text := t.shaped(s, func(s shape) string {
 		return "UPDATE " + t.name + claimSet + " WHERE ctid = ANY(ARRAY(" + t.claimable(s) + ")) RETURNING " + t.unknown
 	})
-	args := append(t.setArgs(c), laneArrays(c.Lanes, true)...)
-	if s.newer {
-		args = append(args, c.NewerThan, driver.Time(c.Now))
+	args := t.setArgs(c)
+	switch {
+	case s.ids:
+		args = append(args, intArray(c.IDs))
+	case s.newer:
+		args = append(append(args, laneArrays(c.Lanes, true)...), c.NewerThan, driver.Time(c.Now))
+	default:
+		args = append(args, laneArrays(c.Lanes, true)...)
 	}
-	args = append(args, t.dueArgs(c, c.Now)...)
-	if s.long {
-		args = append(args, t.dueArgs(c, c.Now)...)
-	}
-	return Statement{text, args}, t.claimed
+	return Statement{text, append(args, t.dueArgs(c, c.Now)...)}, t.claimed
 }
 
 // claimable are the places of the rows that a claim takes.
 func (t *PostgresTable) claimable(s shape) string {
-	const lanes = " FROM unnest(?::smallint[], ?::timestamptz[], ?::bigint[], ?::bigint[]) AS l(lane, due, id, n),"
 	switch {
+	case s.ids:
+		return "SELECT t.ctid FROM " + t.name + " AS t WHERE " + t.dialect.words.in(`"id"`, driver.Int) +
+			" AND CASE WHEN " + t.due(s) + " THEN TRUE ELSE FALSE END FOR UPDATE SKIP LOCKED"
 	case s.newer:
-		return "SELECT c.ctid" + lanes + fmt.Sprintf(pgNewer, t.name, t.due(s))
-	case s.long:
-		return "SELECT t.ctid FROM " + t.name + ` AS t WHERE t."id" = ANY(ARRAY(SELECT c."id"` + lanes +
-			fmt.Sprintf(pgLane, `"id"`, t.name, t.due(s), "l.n") + ")) AND CASE WHEN " + t.due(s) + " THEN TRUE ELSE FALSE END FOR UPDATE SKIP LOCKED"
+		return "SELECT c.ctid" + pgLanes + fmt.Sprintf(pgNewer, t.name, t.due(s))
 	}
-	return "SELECT c.ctid" + lanes + fmt.Sprintf(pgLane, "ctid", t.name, t.due(s), "l.n FOR UPDATE SKIP LOCKED")
+	return "SELECT c.ctid" + pgLanes + fmt.Sprintf(pgLane, "ctid", t.name, t.due(s), "l.n FOR UPDATE SKIP LOCKED")
+}
+
+// Stage answers with the place, moment and id, where a walk of a lane from its cursor is to
+// end; with nothing where it comes to the end of what is due.
+func (t *PostgresTable) Stage(l driver.LaneClaim, c *driver.Claim) Statement {
+	l.Limit = stage
+	text := t.shaped(shape{stage: true}, func(shape) string {
+		return `SELECT c."due_on", c."id"` + pgLanes + fmt.Sprintf(pgLane, `"due_on", t."id"`, t.name, `t."due_on" <= ?`, "1 OFFSET l.n")
+	})
+	return Statement{text, append(laneArrays([]driver.LaneClaim{l}, true), driver.Time(c.Now))}
+}
+
+// Scout answers with the ids of the rows of a lane that c takes, from its cursor to a place.
+func (t *PostgresTable) Scout(l driver.LaneClaim, to driver.Cursor, c *driver.Claim) Statement {
+	s := shapeOf(c)
+	s.scout = true
+	text := t.shaped(s, func(s shape) string {
+		return `SELECT c."id"` + pgLanes + fmt.Sprintf(pgLane, `"id"`, t.name,
+			`(t."due_on", t."id") <= ((SELECT ?::timestamptz), (SELECT ?::bigint)) AND `+t.due(s), "l.n")
+	})
+	args := append(laneArrays([]driver.LaneClaim{l}, true), driver.Time(to.DueOn), to.ID)
+	return Statement{text, append(args, t.dueArgs(c, c.Now)...)}
 }
 
 // Next answers with the earliest moment at which c would claim a row by its Now.
@@ -146,6 +167,9 @@ func (t *PostgresTable) Next(c *driver.Claim) Statement {
 	})
 	return Statement{text, append(laneArrays(c.Lanes, false), t.dueArgs(c, c.Now)...)}
 }
+
+// pgLanes are lanes, each with where it begins and how much is taken.
+const pgLanes = " FROM unnest(?::smallint[], ?::timestamptz[], ?::bigint[], ?::bigint[]) AS l(lane, due, id, n),"
 
 // pgLane walks the due order of one lane l.
 const pgLane = ` LATERAL (SELECT t.%s FROM %s AS t WHERE t."lane" = l.lane` +

@@ -97,7 +97,7 @@ func rowArgs(args []any, columns []*driver.Column, rows ...driver.Row) ([]any, e
 // Due reads all columns of the rows of one lane that c takes. RETURNING would put each row
 // through a temporary table, which costs more than to look it up again: Hold marks them.
 func (t *SQLiteTable) Due(l driver.LaneClaim, c *driver.Claim) (Statement, []*driver.Column) {
-	return Statement{t.lane(t.shapeOf(c)), t.laneArgs(nil, l, c, max(l.Limit, 0))}, t.all
+	return Statement{t.lane(shapeOf(c)), t.laneArgs(nil, l, c, c.Now, max(l.Limit, 0))}, t.all
 }
 
 // Hold claims rows by id. Nothing comes in between, since the transaction is the
@@ -106,16 +106,27 @@ func (t *SQLiteTable) Hold(c *driver.Claim, ids []int64) Statement {
 	return Statement{t.hold, append(t.setArgs(c), sqlite{}.value(ids))}
 }
 
-// Scout reads the ids of the rows of one lane that c takes.
-func (t *SQLiteTable) Scout(l driver.LaneClaim, c *driver.Claim) Statement {
-	s := t.shapeOf(c)
+// Stage answers with the moment, and the highest id, where a walk of a lane from its cursor
+// is to end; with nothing where it comes to the end of what is due. It goes over whole
+// moments: two ranges would be needed to begin within one.
+func (t *SQLiteTable) Stage(l driver.LaneClaim, c *driver.Claim) Statement {
+	text := t.shaped(shape{stage: true}, func(shape) string {
+		return `SELECT t."due_on", 9223372036854775807 FROM ` + t.name + ` AS t WHERE t."lane" = ? AND (t."due_on", t."id") > (?, ?)` +
+			` AND t."due_on" <= ? ORDER BY t."due_on", t."id" LIMIT 1 OFFSET ?`
+	})
+	return Statement{text, []any{int64(l.Lane), driver.Time(l.After.DueOn).UnixMicro(), l.After.ID, driver.Time(c.Now).UnixMicro(), int64(stage)}}
+}
+
+// Scout reads the ids of the rows of one lane that c takes, from its cursor to a place.
+func (t *SQLiteTable) Scout(l driver.LaneClaim, to driver.Cursor, c *driver.Claim) Statement {
+	s := shapeOf(c)
 	s.scout = true
-	return Statement{t.lane(s), t.laneArgs(nil, l, c, max(l.Limit, 0))}
+	return Statement{t.lane(s), t.laneArgs(nil, l, c, to.DueOn, l.Limit)}
 }
 
 // Next answers with the earliest moment at which c would claim a row by its Now.
 func (t *SQLiteTable) Next(c *driver.Claim) Statement {
-	s := t.shapeOf(c)
+	s := shapeOf(c)
 	s.lanes, s.peek = len(c.Lanes), true
 	text := t.shaped(s, func(s shape) string {
 		lane := "SELECT * FROM (" + t.lane(s) + ")"
@@ -123,7 +134,7 @@ func (t *SQLiteTable) Next(c *driver.Claim) Statement {
 	})
 	var args []any
 	for _, l := range c.Lanes {
-		args = t.laneArgs(args, l, c, 1)
+		args = t.laneArgs(args, l, c, c.Now, 1)
 	}
 	return Statement{text, args}
 }
@@ -156,14 +167,7 @@ func (t *SQLiteTable) lane(s shape) string {
 	})
 }
 
-// shapeOf is the shape of a claim, which looks at few rows where it knows their ids.
-func (t *SQLiteTable) shapeOf(c *driver.Claim) shape {
-	s := shapeOf(c)
-	s.ids = c.IDs != nil
-	return s
-}
-
-func (t *SQLiteTable) laneArgs(args []any, l driver.LaneClaim, c *driver.Claim, limit int) []any {
+func (t *SQLiteTable) laneArgs(args []any, l driver.LaneClaim, c *driver.Claim, by time.Time, limit int) []any {
 	switch {
 	case c.IDs != nil:
 		args = append(args, sqlite{}.value(c.IDs))
@@ -171,7 +175,7 @@ func (t *SQLiteTable) laneArgs(args []any, l driver.LaneClaim, c *driver.Claim, 
 		args = append(args, c.NewerThan)
 	}
 	args = append(args, int64(l.Lane), driver.Time(l.After.DueOn).UnixMicro(), l.After.ID)
-	return append(append(args, t.dueArgs(c, c.Now)...), int64(limit))
+	return append(append(args, t.dueArgs(c, by)...), int64(limit))
 }
 
 // sqlite is what SQLite has its own words for.

@@ -78,10 +78,10 @@ func list(columns []*driver.Column, before, after string) string {
 // shape is what the text of a claim depends on besides its table.
 type shape struct {
 	peek  bool // the next due moment only
-	scout bool // the ids only; on SQLite
+	scout bool // the ids only
+	stage bool // the end of a stage
 	newer bool // rows above an id
-	ids   bool // rows with these ids; on SQLite
-	long  bool // PostgreSQL locks no row before it has looked at all
+	ids   bool // rows with these ids
 	lanes int  // of a peek on SQLite
 
 	kinds, scopes, except, exceptKinds bool
@@ -89,7 +89,7 @@ type shape struct {
 }
 
 func shapeOf(c *driver.Claim) shape {
-	return shape{newer: c.NewerThan != 0, kinds: c.Kinds != nil, scopes: c.Scopes != nil, except: len(c.Except) > 0, exceptKinds: len(c.ExceptKinds) > 0, names: c.ExceptNames.Column}
+	return shape{newer: c.NewerThan != 0, ids: c.IDs != nil, kinds: c.Kinds != nil, scopes: c.Scopes != nil, except: len(c.Except) > 0, exceptKinds: len(c.ExceptKinds) > 0, names: c.ExceptNames.Column}
 }
 
 // shaped returns the text of a shape, which write makes with ? for parameters.

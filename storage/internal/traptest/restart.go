@@ -34,7 +34,8 @@ func (a *answers) note(caller int, key string, err error) {
 	}
 }
 
-// until waits until each caller has succeeded, or failed.
+// until waits until each caller has succeeded, or failed. A test that has failed waits
+// for nothing.
 func (a *answers) until(t *testing.T, callers int, ok bool) {
 	t.Helper()
 	for len(a.came) > 0 { // those of before
@@ -45,6 +46,9 @@ func (a *answers) until(t *testing.T, callers int, ok bool) {
 	for seen := map[int]bool{}; len(seen) < callers; {
 		select {
 		case got := <-a.came:
+			if t.Failed() {
+				t.FailNow()
+			}
 			if got.ok == ok {
 				seen[got.caller] = true
 			}
@@ -65,6 +69,8 @@ func restarts(t *testing.T, a Adapter) {
 	log := &answers{told: map[string]error{}, came: make(chan answer, 16*callers)}
 	done := make(chan struct{})
 	var calling sync.WaitGroup
+	end := sync.OnceFunc(func() { close(done); calling.Wait() })
+	t.Cleanup(end)
 	for c := range callers {
 		calling.Go(func() {
 			for i := 0; ; i++ {
@@ -78,9 +84,9 @@ func restarts(t *testing.T, a Adapter) {
 			}
 		})
 	}
-	for _, end := range []func() error{server.Kill, server.Stop, server.Kill} {
+	for _, fell := range []func() error{server.Kill, server.Stop, server.Kill} {
 		log.until(t, callers, true)
-		if err := end(); err != nil {
+		if err := fell(); err != nil {
 			t.Fatal(err)
 		}
 		log.until(t, callers, false)
@@ -89,8 +95,7 @@ func restarts(t *testing.T, a Adapter) {
 		}
 	}
 	log.until(t, callers, true)
-	close(done)
-	calling.Wait()
+	end()
 	log.compare(t, s)
 }
 
@@ -114,7 +119,15 @@ func write(t *testing.T, a Adapter, s Store, key string, own bool) error {
 	if took := RealTime.Since(start); took > short+time.Second {
 		t.Errorf("%s: took %v with a context of %v", key, took, short)
 	}
+	if err != nil && !passing(err) {
+		t.Errorf("%s: %v", key, err)
+	}
 	return err
+}
+
+// passing reports whether an error says that the server was away.
+func passing(err error) bool {
+	return errors.Is(err, driver.ErrOutcomeUnknown) || errors.Is(err, driver.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // compare holds what was told against what is there.
@@ -141,8 +154,6 @@ func (a *answers) compare(t *testing.T, s Store) {
 			unknown++
 		case there[key]:
 			t.Errorf("%s is there, and its writer was told: %v", key, told)
-		case !errors.Is(told, driver.ErrUnavailable) && !errors.Is(told, context.DeadlineExceeded):
-			t.Errorf("%s: %v", key, told)
 		}
 	}
 	t.Logf("%d calls, %d rows, %d outcomes unknown", len(a.told), len(there), unknown)
