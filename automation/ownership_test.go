@@ -3,6 +3,7 @@ package automation_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -350,7 +351,7 @@ func TestI28_TheGuardKeepsTenantsApart(t *testing.T) {
 // Types that are not under the guard cost no statement, beside one that is none.
 func TestWithoutTheGuardNothingIsAsked(t *testing.T) {
 	t.Parallel()
-	run := func(guarded bool) int {
+	run := func(guarded bool) []string {
 		clk := clock.NewMock()
 		clk.Set(start)
 		store, calls := storetest.Counting(memory.New(&memory.Options{Clock: clk}))
@@ -361,10 +362,14 @@ func TestWithoutTheGuardNothingIsAsked(t *testing.T) {
 		}
 		w.ensure(candidate(nil))
 		w.pollAt(whenDue)
-		return calls.Count()
+		verbs := calls.Verbs()
+		return slices.DeleteFunc(slices.Clone(verbs), func(verb string) bool {
+			table, looks := strings.CutPrefix(verb, "get ") // what the tests before have found decides whether an Ensure looks first
+			return looks && slices.Contains(verbs, "insert "+table)
+		})
 	}
-	if without, beside := run(false), run(true); without != beside || without == 0 {
-		t.Errorf("%d statements without the guard, %d beside a guarded type", without, beside)
+	if without, beside := run(false), run(true); !slices.Equal(without, beside) || len(without) == 0 {
+		t.Errorf("without the guard:\n%q\nbeside a guarded type:\n%q", without, beside)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 type staff struct {
 	mu       sync.Mutex
 	people   map[string]person
+	others   person // whoever is not among the people
 	requests []automation.ScanRequest
 	offsets  []int
 	sendAt   string
@@ -47,7 +48,9 @@ func (s *staff) Candidates(_ context.Context, e automation.Event) ([]automation.
 	}
 	p, read := e.Data.(person)
 	if !read {
-		p = s.people[e.Source.ID]
+		if p, read = s.people[e.Source.ID]; !read {
+			p = s.others
+		}
 	}
 	var out []automation.Candidate
 	for _, n := range s.offsets {

@@ -45,7 +45,7 @@ var certificatesAgain = automation.Replan{Type: "certificate"}
 func TestAReplanGoesOnPageByPage(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		k := w.withKnowing(nil)
-		w.hire(k.staff, 225)
+		w.hire(k.staff, 112)
 		for id := range k.people {
 			w.hear(k.staff, id)
 		}
@@ -53,16 +53,16 @@ func TestAReplanGoesOnPageByPage(t *testing.T) {
 		if err := w.s.Upkeep().Replan(w.ctx, certificatesAgain); err != nil {
 			w.t.Fatal(err)
 		}
-		for page, want := range []int{50, 100, 150, 200, 225} {
+		for page, want := range []int{25, 50, 75, 100, 112} {
 			if got := w.scan(); got.Claimed != 1 {
 				w.t.Fatalf("page %d: %+v", page, got)
 			}
 			state := w.replanState()
-			if state.Progress.Created != want || state.Done != (want == 225) {
+			if state.Progress.Created != want || state.Done != (want == 112) {
 				w.t.Errorf("page %d: %+v %+v", page, state, state.Progress)
 			}
 		}
-		if got := len(w.rows()); got != 450 || len(k.calls) != 5 || k.inTx != 0 {
+		if got := len(w.rows()); got != 224 || len(k.calls) != 5 || k.inTx != 0 {
 			w.t.Errorf("%d rows, asked %d times, %d inside a transaction", got, len(k.calls), k.inTx)
 		}
 		if got := w.scan(); got.Claimed != 0 {
@@ -258,7 +258,7 @@ func TestAReplanOfAUnitOrSettingIsNarrow(t *testing.T) {
 func TestAMarkThatComesAgainBeginsAtTheStart(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		k := w.withKnowing(nil)
-		w.hire(k.staff, 101)
+		w.hire(k.staff, 51)
 		for id := range k.people {
 			w.hear(k.staff, id)
 		}
@@ -268,7 +268,7 @@ func TestAMarkThatComesAgainBeginsAtTheStart(t *testing.T) {
 		w.scan()
 		k.offsets = []int{14}
 		w.replan(certificatesAgain)
-		if state := w.replanState(); state.Progress.Created != 101 || state.Progress.Pages != 3 {
+		if state := w.replanState(); state.Progress.Created != 51 || state.Progress.Pages != 3 {
 			w.t.Errorf("%+v", state.Progress)
 		}
 	})

@@ -12,7 +12,7 @@ import (
 )
 
 // replanRows is how many open rows one page of a re-plan looks at.
-const replanRows = 50
+const replanRows = 25
 
 // replanTries is how often a page of a re-plan fails before its sources are named and
 // skipped.
@@ -218,12 +218,17 @@ func (s keeper) nextSetting(ctx context.Context, from driver.Reader, scope Scope
 	return s.firstOpen(ctx, from, scope, "setting", driver.Greater("setting", after))
 }
 
+// firstOpen is an open row with the lowest value of a column, or nil: its setting, source
+// type and types. It is a tally of one row, for a page would be ordered by id among
+// equals, and so read them all.
 func (s keeper) firstOpen(ctx context.Context, from driver.Reader, scope Scope, by string, where ...driver.Cond) (*scheduleRow, error) {
-	rows, err := schedules.Find(ctx, from, scope, driver.Query{Where: append(where, open()), OrderBy: by, Limit: 1})
-	if err != nil || len(rows) == 0 {
+	found, err := schedules.Tally(ctx, from, scope, driver.Tally{
+		By: []string{"setting", "source_type", "kind", "automation_type"}, Where: append(where, open()), OrderBy: by, Limit: 1,
+	})
+	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	return rows[0], nil
+	return found[0].Row, nil
 }
 
 // readOpen takes the sources of the next open rows of a part, and says where to go

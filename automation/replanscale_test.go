@@ -17,10 +17,11 @@ import (
 )
 
 // A million rows on PostgreSQL, every one of another offset, killed twenty times in the
-// middle, and exact: each page under 50 ms (the ninth decile), and a claim beside it at
-// most twice as slow as without it. At level all, and on SQLite, it is twenty thousand, and
-// there a page may not have the one writer for more than a moment. No transaction writes
-// more than a page's rows; at level all nothing is timed.
+// middle, and exact: each page under 50 ms (all but one in two hundred, since a machine has
+// moments of its own), and a claim beside it at most twice as slow as without it. At level
+// all, and on SQLite, it is twenty thousand, and there a page may not have the one writer
+// for more than a moment. No transaction writes more than a page's rows; at level all
+// nothing is timed.
 func TestAReplanOfManyRows(t *testing.T) {
 	testlevel.Need(t, testlevel.All)
 	full := testlevel.Has(t, testlevel.Full)
@@ -55,9 +56,7 @@ func (w *world) replanMany(n int, strict, oneWriter bool) {
 	w.ensureMany(20*2*timed*10, 60, "another") // what is claimed beside it
 	vacuum(t, spy.Store)
 	k.offsets = []int{14}
-	for i := range n {
-		k.people[fmt.Sprintf("%08d", i)] = person{expires: date(2026, 5, 1)}
-	}
+	k.others = person{expires: date(2026, 5, 1)} // a map of a million would make this process collect garbage beside the pages
 	if err := w.s.Upkeep().Replan(w.ctx, certificatesAgain); err != nil {
 		t.Fatal(err)
 	}
@@ -92,14 +91,17 @@ func (w *world) replanMany(n int, strict, oneWriter bool) {
 		case <-done:
 		case <-watch.After(took):
 		}
+		k.calls = nil
 		w.clk.Add(time.Minute)
 	}
 	<-done
 	spy.SetHook(nil)
 	w.mustBeReplanned(n)
 	slices.Sort(pages)
-	t.Logf("%d pages, median %v, ninth decile %v, longest %v; killed %d times; %d claims alone: %v, %v; %d beside: %v, %v (median, p99)",
-		len(pages), pages[len(pages)/2], pages[len(pages)*9/10], pages[len(pages)-1], kills,
+	const bound = 50 * time.Millisecond
+	within, _ := slices.BinarySearch(pages, bound+1)
+	t.Logf("%d pages, median %v, ninth decile %v, longest %v, %d over %v; killed %d times; %d claims alone: %v, %v; %d beside: %v, %v (median, p99)",
+		len(pages), pages[len(pages)/2], pages[len(pages)*9/10], pages[len(pages)-1], len(pages)-within, bound, kills,
 		len(alone), share(alone, 50), share(alone, 99), len(beside), share(beside, 50), share(beside, 99))
 	t.Logf("at most %d rows in a transaction that writes, at most %v", writes.most, writes.longest)
 	// each source its version, the row that ends and the one that begins, their history, and
@@ -107,7 +109,7 @@ func (w *world) replanMany(n int, strict, oneWriter bool) {
 	if writes.most == 0 || writes.most > 6*replanPage {
 		t.Errorf("%d rows in one transaction", writes.most)
 	}
-	slow := pages[len(pages)*9/10] > 50*time.Millisecond || !oneWriter && share(beside, 99) > 2*share(alone, 99)
+	slow := len(pages)-within > len(pages)/200 || !oneWriter && share(beside, 99) > 2*share(alone, 99)
 	if strict && (slow || oneWriter && writes.longest > 250*time.Millisecond) {
 		t.Error("too slow")
 	}
@@ -143,7 +145,7 @@ func (w *writing) hook(c storetest.Call) error {
 }
 
 // replanPage is how many rows one page of a re-plan looks at.
-const replanPage = 50
+const replanPage = 25
 
 // share is the value below which so many hundredths are.
 func share(all []time.Duration, hundredths int) time.Duration {

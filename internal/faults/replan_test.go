@@ -157,4 +157,7 @@ var replanFaults = []fault{
 	{Name: "replan: a page that was cut is the last", In: "automation.scannedPage.readOpen",
 		Old: "len(rows) < replanRows", New: "true",
 		Test: "./automation TestAReplanGoesOnPageByPage/memory"},
+	{Name: "replan: the first page reads all that is equal", In: "automation.keeper.firstOpen",
+		Old: "Limit: 1,", New: "Limit: 1_000_000,",
+		Test: "./storage/postgres TestGuardAPageOfAReplan"},
 }
