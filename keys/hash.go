@@ -151,12 +151,12 @@ const recipientFormat = "belfry-recipient-1"
 //
 //spec:n-044
 func RecipientHash(hmacKey []byte, identity, method, destination string) string {
-	message := lengthPrefixed([]string{recipientFormat, identity, method, destination})
+	fields := []string{recipientFormat, identity, method, destination}
 	if len(hmacKey) == 0 {
-		sum := sha256.Sum256(message)
+		sum := Sum(fields...)
 		return hex.EncodeToString(sum[:20])
 	}
-	return hex.EncodeToString(authenticate(hmacKey, message)[:20])
+	return hex.EncodeToString(authenticate(hmacKey, lengthPrefixed(fields))[:20])
 }
 
 func authenticate(hmacKey, message []byte) []byte {

@@ -112,7 +112,7 @@ func (n *Notifier) forecasts(ctx context.Context, rows []messageRow) ([]Forecast
 			}
 		}
 		if m.UnlessRead != "" && out[i].Verdict.Action == ActionProceed {
-			out[i].Verdict = m.unread(inboxes[m.inboxOf()], driver.Now(n.store))
+			out[i].Verdict = inboxes[m.inboxOf()].letsOut(m, driver.Now(n.store))
 		}
 		out[i].Message = m.view()
 	}

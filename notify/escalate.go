@@ -31,16 +31,16 @@ func (t Type) escalates(j *jobRow, user *userMessageRow, m *messageRow) {
 // patience is how long the message in the inbox is left alone.
 func (m *messageRow) patience() time.Duration { return max(m.ScheduledOn.Sub(m.CreatedOn), 0) }
 
-// unread says whether a message goes out beside one in an inbox, as that is now; nil: it
-// is there no more. One that comes back from a snooze is new, and has its time again.
-func (m *messageRow) unread(user *userMessageRow, now time.Time) Verdict {
-	if user == nil || user.IsStub() || !user.ReadOn.IsZero() || !user.ArchivedOn.IsZero() {
+// letsOut says whether a message goes out beside this one in an inbox, as it is now; nil:
+// it is there no more. One that comes back from a snooze is new, and has its time again.
+func (m *userMessageRow) letsOut(mail *messageRow, now time.Time) Verdict {
+	if m == nil || m.IsStub() || !m.ReadOn.IsZero() || !m.ArchivedOn.IsZero() {
 		return Skip(ReasonRead)
 	}
-	if user.SnoozedUntil.IsZero() {
+	if m.SnoozedUntil.IsZero() {
 		return Proceed()
 	}
-	if ready := user.SnoozedUntil.Add(m.patience()); ready.After(now) {
+	if ready := m.SnoozedUntil.Add(mail.patience()); ready.After(now) {
 		return Defer(ready, ReasonSnoozed)
 	}
 	return Proceed()
@@ -91,7 +91,7 @@ func (n sender) unreadOnly(ctx context.Context, items []sending) (open []sending
 	for _, it := range items {
 		m, v := it.Row, Verdict{}
 		if m.UnlessRead != "" {
-			v = m.unread(found[m.inboxOf()], now)
+			v = found[m.inboxOf()].letsOut(m, now)
 		}
 		if v.Reason == ReasonSnoozed {
 			m.livesFrom(v.Until, of[m.job()], n.registry.lookup(m.NotificationType))
@@ -143,7 +143,7 @@ func (n sender) barRead(ctx context.Context, tx storage.Tx, rows []*messageRow) 
 			continue
 		}
 		user := found[m.inboxOf()]
-		if barred[i] = m.unread(user, now).Action != ActionProceed; barred[i] {
+		if barred[i] = user.letsOut(m, now).Action != ActionProceed; barred[i] {
 			continue
 		}
 		if of[user] == nil {

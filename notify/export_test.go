@@ -155,7 +155,11 @@ func (n *Notifier) AttemptOf(m *messageRow) Attempt { return n.sender().attempt(
 
 // StoppedFor says why messages are stopped, which the verdict of the gate does not.
 func (n *Notifier) StoppedFor(ctx context.Context, tx storage.Tx, messages []*messageRow) ([]channel.SuppressionReason, error) {
-	return n.Contacts().suppressed(ctx, tx, messages)
+	attempts := make([]Attempt, len(messages))
+	for i, m := range messages {
+		attempts[i] = n.sender().attempt(m)
+	}
+	return n.Contacts().suppressed(ctx, tx, attempts)
 }
 
 // ContentOf is what a campaign reads of its payload.

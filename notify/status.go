@@ -127,13 +127,13 @@ func (n *core) tell(ctx context.Context, tx storage.Tx, rows []*messageRow) erro
 	var changes []StatusChange
 	for _, m := range rows {
 		if kind, ok := changeOf(m); ok {
-			changes = append(changes, m.change(kind, driver.Now(n.store)))
+			changes = append(changes, newChange(m, kind, driver.Now(n.store)))
 		}
 	}
 	return emitChanges(ctx, tx, changes)
 }
 
-func (m *messageRow) change(kind ChangeKind, now time.Time) StatusChange {
+func newChange(m *messageRow, kind ChangeKind, now time.Time) StatusChange {
 	id := m.MessageID + ":" + string(kind)
 	if kind == ChangeInDoubt {
 		id += ":" + strconv.Itoa(m.Doubts) // each doubt is one of its own
@@ -152,16 +152,16 @@ func movedFrom(m *messageRow, before string, now time.Time) []StatusChange {
 	delivered := heights[StatusDelivered]
 	switch {
 	case heights[before] < delivered && heights[m.Status] >= delivered:
-		return []StatusChange{m.change(ChangeDelivered, now)}
+		return []StatusChange{newChange(m, ChangeDelivered, now)}
 	case before != m.Status && m.Status == StatusFailedFinal:
-		return []StatusChange{m.change(ChangeFailed, now)}
+		return []StatusChange{newChange(m, ChangeFailed, now)}
 	}
 	return nil
 }
 
 // bounceOf is the change that a bounce is told as, each bounce once.
 func bounceOf(m *messageRow, e *deliveryEvent) StatusChange {
-	c := m.change(ChangeBounced, e.On)
+	c := newChange(m, ChangeBounced, e.On)
 	c.ID, c.Reason, c.Lasting = c.ID+":"+hashOf("belfry-bounce-1", e.Key), e.Code, e.Lasting
 	return c
 }

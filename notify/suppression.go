@@ -182,16 +182,17 @@ func (e *deliveryEvent) suppresses() channel.SuppressionReason {
 	return ""
 }
 
-// suppressed gives for each message the reason that stops most, or none, in one
+// suppressed gives for each attempt the reason that stops most, or none, in one
 // statement.
-func (n Contacts) suppressed(ctx context.Context, from driver.Reader, messages []*messageRow) ([]channel.SuppressionReason, error) {
+func (n Contacts) suppressed(ctx context.Context, from driver.Reader, attempts []Attempt) ([]channel.SuppressionReason, error) {
 	erased, err := n.erasure().anyErased(ctx, from)
 	if err != nil {
 		return nil, err
 	}
-	places := make([]driver.Place, 0, len(messages)*len(strongest))
-	asked := make([][]driver.Place, len(messages))
-	for i, m := range messages {
+	places := make([]driver.Place, 0, len(attempts)*len(strongest))
+	asked := make([][]driver.Place, len(attempts))
+	for i := range attempts {
+		m := &attempts[i]
 		asked[i] = n.suppressionsOf(m.Scope, m.Method, m.Address)
 		if erased {
 			asked[i] = append(n.erasure().marksOf(m.Scope, m.RecipientRef, m.Method, m.Address), asked[i]...)
@@ -199,8 +200,8 @@ func (n Contacts) suppressed(ctx context.Context, from driver.Reader, messages [
 		places = append(places, asked[i]...)
 	}
 	found, err := suppressions.GetMany(ctx, from, places)
-	out := make([]channel.SuppressionReason, len(messages))
-	for i := range messages {
+	out := make([]channel.SuppressionReason, len(attempts))
+	for i := range attempts {
 		out[i] = strongestOf(found, asked[i])
 	}
 	return out, err
@@ -240,13 +241,9 @@ func (g suppressionGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error
 	if err := g.n.prepareLookup(ctx); err != nil {
 		return nil, err
 	}
-	messages := make([]*messageRow, len(a))
-	for i := range a {
-		messages[i] = &messageRow{Record: storage.Record{Scope: a[i].Scope}, Method: a[i].Method, RecipientRef: a[i].RecipientRef, Address: a[i].Address}
-	}
 	var reasons []channel.SuppressionReason
 	err := g.n.store.View(ctx, func(from driver.Reader) (err error) {
-		reasons, err = g.n.contacts().suppressed(ctx, from, messages)
+		reasons, err = g.n.contacts().suppressed(ctx, from, a)
 		return err
 	})
 	if err != nil {
