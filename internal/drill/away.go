@@ -215,17 +215,20 @@ func (l *load) lost(ctx context.Context, s store) (int, error) {
 	return lost, nil
 }
 
-// until asks again and again.
+// until asks again and again, also where a question fails: right after trouble the
+// database may not answer yet. What stays is said.
 func until(ctx context.Context, what string, holds func() (bool, error)) error {
+	var last error
 	for end := wall.Now().Add(patience); wall.Now().Before(end); {
-		if ok, err := holds(); ok || err != nil {
-			return err
+		ok, err := holds()
+		if last = err; ok && err == nil {
+			return nil
 		}
 		if err := pass(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
 	}
-	return fmt.Errorf("not within %v: %s", patience, what)
+	return errors.Join(fmt.Errorf("not within %v: %s", patience, what), last)
 }
 
 // doubts counts the messages of which nobody knows whether they were sent.

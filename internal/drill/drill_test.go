@@ -95,3 +95,18 @@ func TestOnlyWhatIsNamedIsPlayed(t *testing.T) {
 		t.Errorf("%v, %v, %v", p.days, p.databases, err)
 	}
 }
+
+// A server that has just ended its trouble may have no slot free when it is asked.
+func TestAQuestionThatFailsIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	err := until(t.Context(), "it answers", func() (bool, error) {
+		if asked++; asked < 3 {
+			return false, errors.New("sorry, too many clients already")
+		}
+		return true, nil
+	})
+	if err != nil || asked != 3 {
+		t.Errorf("%v after %d questions", err, asked)
+	}
+}
