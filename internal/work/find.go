@@ -30,7 +30,8 @@ func (r *runner[R, A]) find(ctx context.Context, l *line, n int, forced bool, pa
 			return found, next, err
 		}
 	}
-	hot := l.hot && !l.narrow()
+	passed := l.lanes.furthest()
+	hot, behind := l.hot && !l.narrow(), passed != driver.Cursor{}
 	if !hot {
 		if err := r.askFirst(ctx); err != nil {
 			return found, next, err
@@ -49,17 +50,18 @@ func (r *runner[R, A]) find(ctx context.Context, l *line, n int, forced bool, pa
 		if err != nil || next.IsZero() || next.After(r.now()) {
 			return found, next, err
 		}
+		behind = !next.After(passed.DueOn)
 	}
 	if late := r.looking(l, func(lane *lane) bool { return lane.look.overdue() }); len(late) > 0 && !forced {
 		if err := find(r.lookBack(ctx, l, late, max(n/4, 1), forced)); err != nil {
 			return found, next, err
 		}
 	}
-	now, fromStart := r.now(), l.lanes.furthest() == driver.Cursor{}
+	now := r.now()
 	if err := find(r.forward(ctx, l, n-found, forced)); err != nil {
 		return found, next, err
 	}
-	if hot = found >= enough(n, forced); !hot && !fromStart {
+	if hot = found >= enough(n, forced); !hot && behind {
 		if err := find(r.behind(ctx, l, everywhere, n-found, forced)); err != nil {
 			return found, next, err
 		}

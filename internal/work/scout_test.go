@@ -3,6 +3,7 @@ package work_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -376,6 +377,40 @@ func TestAFloodWithoutRoomClaimsOnlyWhatIsUrgent(t *testing.T) {
 		synctest.Wait()
 		b.done(1, "that is urgent", func(row *task) bool { return row.Lane == storage.LaneUrgent })
 		letGo()
+		_ = stop()
+	})
+}
+
+// A peek from the start sees whether there is anything behind the cursor at all.
+func TestARowThatIsDueNowIsOneClaim(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		clk := b.store.Clock()
+		var claims atomic.Int64
+		inner := b.store
+		b.store = &storetest.Spy{Store: inner, Hook: func(c storetest.Call) error {
+			if len(c.Lanes) > 0 {
+				claims.Add(1)
+			}
+			return nil
+		}}
+		stop := b.run(work.Options{})
+		b.store = inner
+		pass(2 * time.Second)
+		claims.Store(0)
+		const rows = 5
+		for i := range rows {
+			b.insert(b.ready(fmt.Sprint("row", i), clk.Now()))
+			pass(2 * time.Second)
+		}
+		b.done(rows, "due one after the other", func(*task) bool { return true })
+		if n := claims.Load(); n != rows {
+			t.Errorf("%d claims for %d rows", n, rows)
+		}
+		b.insert(b.ready("before them", clk.Now().Add(-time.Minute)))
+		pass(2 * time.Second)
+		b.done(rows+1, "one of them behind the cursor", func(*task) bool { return true })
 		_ = stop()
 	})
 }

@@ -94,7 +94,7 @@ func TestI29_APollIsMeasuredByNamesFromCode(t *testing.T) {
 		}
 		r := work.New(b.store, b.spec).Runner(i.options())
 		b.poll(r, 10)
-		b.insert(b.ready("later", b.store.Clock().Now()))
+		b.insert(b.ready("behind", now.Add(-time.Second)))
 		b.poll(r, 10)
 		i.same(t,
 			map[string]int64{
@@ -106,7 +106,7 @@ func TestI29_APollIsMeasuredByNamesFromCode(t *testing.T) {
 			},
 			map[string][]float64{
 				"belfry.claim.duration pass=task": {0, 0, 0, 0},
-				"belfry.due.lag pass=task":        {0, 90},
+				"belfry.due.lag pass=task":        {19, 90},
 				"belfry.group.duration pass=task": {0, 0, 0, 0, 18}, // a lease is renewed after three tenths of a minute
 				"belfry.lookback.bound pass=task": {1},
 			},
