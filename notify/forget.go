@@ -39,7 +39,7 @@ func isStub(row any) bool {
 // forgetting says how the tables of this package forget. A job goes first, once nothing
 // of it is to go out: whoever adds to one that is whole has all its messages looked for.
 // Then what it led to goes for good, since its stub leads to nothing.
-func (n keeper) forgetting() []forget.Rule {
+func (n retention) forgetting() []forget.Rule {
 	return append([]forget.Rule{
 		forget.Of(forget.Spec[messageRow]{
 			Table: outgoingMessages, By: "Messages", Stubs: messageStubs,
@@ -126,7 +126,7 @@ var sentOrEnded = []string{
 
 // wish is what becomes of an old wish of a type: a stub stays for as long as it may be
 // asked for again.
-func (n keeper) wish(kind string, stub bool, now, ended time.Time) forget.Verdict {
+func (n retention) wish(kind string, stub bool, now, ended time.Time) forget.Verdict {
 	horizon := n.registry.lookup(kind).ForgetAfter
 	switch {
 	case horizon > 0 && !ended.After(now.Add(-horizon)):
@@ -144,7 +144,7 @@ func (m *messageRow) restsSince() time.Time {
 
 // judgeMessages deletes what a job led to, and shrinks messages that hosts asked for
 // themselves.
-func (n keeper) judgeMessages(ctx context.Context, from driver.Reader, at forget.At, rows []*messageRow) ([]forget.Verdict, error) {
+func (n retention) judgeMessages(ctx context.Context, from driver.Reader, at forget.At, rows []*messageRow) ([]forget.Verdict, error) {
 	made, err := madeBy(ctx, from, rows, func(m *messageRow) (driver.Place, bool) { return m.job(), m.ByJob })
 	out := make([]forget.Verdict, len(rows))
 	for i, m := range rows {
@@ -161,7 +161,7 @@ func (n keeper) judgeMessages(ctx context.Context, from driver.Reader, at forget
 	return out, err
 }
 
-func (n keeper) judgeUserMessages(ctx context.Context, from driver.Reader, at forget.At, rows []*userMessageRow) ([]forget.Verdict, error) {
+func (n retention) judgeUserMessages(ctx context.Context, from driver.Reader, at forget.At, rows []*userMessageRow) ([]forget.Verdict, error) {
 	made, err := madeBy(ctx, from, rows, func(m *userMessageRow) (driver.Place, bool) {
 		return driver.Place{Scope: m.Scope, Key: m.JobPartitionKey + "\x1f" + m.JobRowKey}, m.ByJob
 	})

@@ -139,7 +139,7 @@ type (
 	resolver  struct{ sender } // settles doubt
 	tracker   struct{ *core }  // takes what providers say afterwards
 	erasure   struct{ *core }  // erases people, and knows who was
-	keeper    struct{ *core }  // forgets what is old
+	retention struct{ *core }  // forgets what is old
 )
 
 func (n *core) generator() generator { return generator{n} }
@@ -147,7 +147,7 @@ func (n *core) sender() sender       { return sender{n} }
 func (n *core) resolver() resolver   { return resolver{n.sender()} }
 func (n *core) tracker() tracker     { return tracker{n} }
 func (n *core) erasure() erasure     { return erasure{n} }
-func (n *core) keeper() keeper       { return keeper{n} }
+func (n *core) retention() retention { return retention{n} }
 func (n *core) contacts() Contacts   { return Contacts{n} }
 func (n *core) campaigns() Campaigns { return Campaigns{n} }
 func (n *core) support() Support     { return Support{n} }
@@ -276,7 +276,7 @@ func (n *Notifier) Passes() []work.Pass {
 		work.Prepared(work.New(n.store, n.resolver().resolveSpec()), n.environment.prepare),
 		n.tracker().trackerPass(),
 		n.box.Pass(),
-		forget.Pass(n.store, "notify.retention", n.keeper().forgetting),
+		forget.Pass(n.store, "notify.retention", n.retention().forgetting),
 		erase.Pass(n.erasure().erasing()),
 	}, work.PassesOf(n.options.Catalogue)...)
 }
