@@ -61,12 +61,8 @@ const (
 	MaxHistory     = maxHistory
 )
 
-// ReconcileReady is the status in which a scan's row can be claimed, RowsRetry how
-// long a runner waits that could not make such a row.
-const (
-	ReconcileReady = reconcileReady
-	RowsRetry      = rowsRetry
-)
+// ReconcileReady is the status in which a scan's row can be claimed.
+const ReconcileReady = reconcileReady
 
 // ErrBound refuses what needs transactions of its own.
 var ErrBound = errBound

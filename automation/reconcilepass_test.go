@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -392,7 +393,13 @@ func TestRunWaitsForAScan(t *testing.T) {
 	t.Parallel()
 	clk := clock.NewMock()
 	clk.Set(start)
-	faulty := &storetest.Spy{Store: memory.New(&memory.Options{Clock: clk}), Hook: storetest.Lose(1, false)} // the first try fails
+	var tried atomic.Bool
+	faulty := &storetest.Spy{Store: memory.New(&memory.Options{Clock: storetest.Awake(clk)}), Hook: func(c storetest.Call) error {
+		if c.Verb == storetest.Insert && c.Table == automation.Reconciliations.Name && !tried.Swap(true) {
+			return storage.ErrUnavailable
+		}
+		return nil
+	}}
 	w := newWorld(t, faulty, clk, nil)
 	made := w.store.Waker().Listen(automation.Reconciliations.Name)
 	defer made.Close()
@@ -401,14 +408,7 @@ func TestRunWaitsForAScan(t *testing.T) {
 	go func() { ended <- w.scanner().Run(ctx) }()
 	w.s.Register(certificates(func(t *automation.ReminderType) { t.Name = "other" }))
 	s := w.withStaff(nil)
-	for waiting := true; waiting; {
-		select {
-		case <-made.C():
-			waiting = false
-		default:
-			clk.Add(automation.RowsRetry)
-		}
-	}
+	<-made.C()
 	w.s.Register(certificates(func(t *automation.ReminderType) {
 		t.Name, t.Triggers = "later", s
 		t.Scan = &automation.Scan{Read: s.Read, SourceType: "employee", Window: 1, Scopes: []automation.Scope{""}}

@@ -31,13 +31,36 @@ var Start = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 
 type opener = func(testing.TB, clock.Clock) storage.Store
 
+// Awake is a mock clock for those who run while the test moves it: they look again soon, in
+// real time. A Timer of a mock clock hangs where two run it at once: whoever moves the clock,
+// and whoever makes another.
+func Awake(clk *clock.Mock) clock.Clock { return awake{clk} }
+
+type awake struct{ *clock.Mock }
+
+func (awake) After(time.Duration) <-chan time.Time { return time.After(5 * time.Millisecond) }
+
 // Each runs test once per adapter of the run's level, in parallel, on a fresh
 // store whose clock stands at [Start].
 func Each(t *testing.T, test func(t *testing.T, store storage.Store, clk *clock.Mock)) {
 	t.Helper()
+	on(t, each(t), test)
+}
+
+func each(t *testing.T) map[string]opener {
 	adapters := map[string]opener{"memory": openMemory}
 	if testlevel.Has(t, testlevel.All) {
 		adapters["sqlite"], adapters["postgres"] = openSQLite, openPostgres
+	}
+	return adapters
+}
+
+// EachAwake is Each for tests that move the clock while a poller runs.
+func EachAwake(t *testing.T, test func(t *testing.T, store storage.Store, clk *clock.Mock)) {
+	t.Helper()
+	adapters := each(t)
+	for name, open := range adapters {
+		adapters[name] = func(t testing.TB, clk clock.Clock) storage.Store { return open(t, Awake(clk.(*clock.Mock))) }
 	}
 	on(t, adapters, test)
 }

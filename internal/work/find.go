@@ -78,7 +78,8 @@ func (r *runner[R, A]) find(ctx context.Context, l *line, n int, forced bool, pa
 }
 
 // turn claims for every line that has room, and passes on what each gets. next is
-// the earliest due moment within the polling interval, as far as it is known.
+// the earliest due moment within the polling interval, as far as it is known. What it
+// was too early for is in again.
 func (r *runner[R, A]) turn(ctx context.Context, launch func(*line, []*R)) (n int, next time.Time, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,6 +87,7 @@ func (r *runner[R, A]) turn(ctx context.Context, launch func(*line, []*R)) (n in
 		return 0, next, err
 	}
 	r.asking.again()
+	r.again = time.Time{}
 	for _, l := range r.lines() {
 		rows, err := r.landed(ctx, l)
 		if n += len(rows); len(rows) > 0 {
@@ -102,8 +104,7 @@ func (r *runner[R, A]) turn(ctx context.Context, launch func(*line, []*R)) (n in
 		if room == 0 {
 			continue
 		}
-		if wait := r.glanced(l); wait > 0 {
-			next = earlier(next, r.now().Add(wait))
+		if r.glanced(l) > 0 {
 			continue
 		}
 		asides, flooded := len(r.asides), len(r.floods()) > 0
@@ -123,9 +124,22 @@ func (r *runner[R, A]) turn(ctx context.Context, launch func(*line, []*R)) (n in
 			r.rejoin(l)
 		}
 	}
+	r.again = r.early()
 	r.hot.Store(hot)
 	r.flooded.Store(len(r.floods()) > 0)
 	return n, next, nil
+}
+
+// early is when to turn again for what a turn is too early for; zero: there is nothing.
+func (r *runner[R, A]) early() (at time.Time) {
+	for _, l := range r.lines() {
+		if wait := r.glanced(l); wait > 0 {
+			at = earlier(at, r.mono.Now().Add(wait))
+		} else {
+			at = earlier(at, r.hinted(l))
+		}
+	}
+	return at
 }
 
 // earlier is the first of two moments that there are.

@@ -19,6 +19,7 @@ type flight struct {
 	expires time.Time // on the monotonic clock
 	class   class
 	scope   storage.Scope
+	handled bool // it waits to be settled only
 	givenUp bool // it is renewed no more
 }
 
@@ -34,12 +35,16 @@ type flights struct {
 	mu      sync.Mutex
 	rows    map[int64]*flight
 	classes map[class]int
-	scoped  map[driver.ScopedKind]int // without urgent ones
-	freed   chan struct{}             // receives after rows were removed
+	scoped  map[driver.ScopedKind]scoped
+	freed   chan struct{} // receives after rows were handled or removed
 }
 
+// scoped counts the rows of a kind in one scope that are not urgent, and how many of
+// them a handler still has, or will have.
+type scoped struct{ all, unhandled int }
+
 func newFlights() *flights {
-	return &flights{rows: map[int64]*flight{}, classes: map[class]int{}, scoped: map[driver.ScopedKind]int{}, freed: make(chan struct{}, 1)}
+	return &flights{rows: map[int64]*flight{}, classes: map[class]int{}, scoped: map[driver.ScopedKind]scoped{}, freed: make(chan struct{}, 1)}
 }
 
 func (f *flights) add(ctx context.Context, rec *storage.Record, expires time.Time) *flight {
@@ -55,28 +60,39 @@ func (f *flights) add(ctx context.Context, rec *storage.Record, expires time.Tim
 	}
 	f.rows[rec.ID] = fl
 	f.classes[fl.class]++
-	if !fl.class.urgent {
-		f.scoped[fl.scoped()]++
-	}
+	f.count(fl, 1, 1)
 	return fl
+}
+
+// count changes what a flight counts for.
+func (f *flights) count(fl *flight, all, unhandled int) {
+	if fl.class.urgent {
+		return
+	}
+	of := driver.ScopedKind{Scope: fl.scope, Kind: fl.class.kind}
+	n := f.scoped[of]
+	if n = (scoped{n.all + all, n.unhandled + unhandled}); n == (scoped{}) {
+		delete(f.scoped, of)
+		return
+	}
+	f.scoped[of] = n
 }
 
 func (f *flights) drop(fl *flight) {
 	fl.cancel(nil)
 	delete(f.rows, fl.id)
-	less(f.classes, fl.class)
-	if !fl.class.urgent {
-		less(f.scoped, fl.scoped())
+	if f.classes[fl.class]--; f.classes[fl.class] == 0 {
+		delete(f.classes, fl.class)
 	}
+	f.land(fl)
+	f.count(fl, -1, 0)
 }
 
-func (fl *flight) scoped() driver.ScopedKind {
-	return driver.ScopedKind{Scope: fl.scope, Kind: fl.class.kind}
-}
-
-func less[K comparable](counts map[K]int, of K) {
-	if counts[of]--; counts[of] == 0 {
-		delete(counts, of)
+// land notes that no handler has the row of a flight any more.
+func (f *flights) land(fl *flight) {
+	if !fl.handled {
+		fl.handled = true
+		f.count(fl, 0, -1)
 	}
 }
 
@@ -99,19 +115,28 @@ func (f *flights) ofKind(kind string, lane int16) int {
 	return f.classes[class{kind, lane == storage.LaneUrgent}]
 }
 
-// ofScope counts the rows of a kind in one scope that are not urgent.
-func (f *flights) ofScope(scope storage.Scope, kind string) int {
+// ofScope counts the rows of a kind in one scope.
+func (f *flights) ofScope(scope storage.Scope, kind string) scoped {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.scoped[driver.ScopedKind{Scope: scope, Kind: kind}]
 }
 
-// remove forgets a flight, unless the row is in a newer one by now.
-func (f *flights) remove(rec *storage.Record) {
+// handled notes that rows wait to be settled only.
+func (f *flights) handled(recs []*storage.Record) { f.each(recs, f.land) }
+
+// remove forgets flights.
+func (f *flights) remove(recs []*storage.Record) { f.each(recs, f.drop) }
+
+// each does something with the flights of rows, but for those of which the row is in a
+// newer one by now.
+func (f *flights) each(recs []*storage.Record, do func(*flight)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if fl := f.rows[rec.ID]; fl != nil && fl.token == rec.ClaimToken {
-		f.drop(fl)
+	for _, rec := range recs {
+		if fl := f.rows[rec.ID]; fl != nil && fl.token == rec.ClaimToken {
+			do(fl)
+		}
 	}
 	select {
 	case f.freed <- struct{}{}:

@@ -127,12 +127,8 @@ func (r *runner[R, A]) room(l *line) int {
 	case oneKind:
 		l.open = l.lanes.with(func(lane int16) bool { return !r.full(r.flights.ofKind(l.kind, lane)) })
 	case flood:
-		share, batch := max(r.o.InFlight/2/r.floodsOf(l.kind), 1), r.o.Batch
-		if r.company() {
-			batch = max(batch/4, 1)
-		}
-		room := min(share-r.flights.ofScope(l.scope, l.kind), batch)
-		if 2*room > min(share, batch) {
+		share, room := r.roomOf(l)
+		if 2*room > share {
 			l.open = l.lanes
 			return room
 		}
@@ -144,6 +140,20 @@ func (r *runner[R, A]) room(l *line) int {
 		return 0
 	}
 	return r.o.Batch
+}
+
+// roomOf is how many rows a flood may claim at a time, and how many now. Handlers have at
+// most half of the rows that its kind may have in flight. What waits to be settled counts
+// as well while others have rows, and does not leave its kind without room in any case.
+func (r *runner[R, A]) roomOf(l *line) (share, room int) {
+	has, floods := r.flights.ofScope(l.scope, l.kind), r.floodsOf(l.kind)
+	half, whole := max(r.o.InFlight/2/floods, 1), max((r.o.InFlight-r.o.Batch)/floods, 1)
+	if r.company() {
+		share = min(half, max(r.o.Batch/4, 1))
+		return share, min(half-has.all, share)
+	}
+	share = min(half, r.o.Batch)
+	return share, min(half-has.unhandled, max(whole, half)-has.all, share)
 }
 
 // beside notes who has rows while there are floods.

@@ -2,6 +2,7 @@ package work_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -138,6 +139,79 @@ func TestAScopeThatFloodsALaneHoldsUpNoOther(t *testing.T) {
 		synctest.Wait()
 		_ = stop()
 		b.done(20_000, "of the flood", func(r *task) bool { return r.Scope == "flood" })
+	})
+}
+
+// unsettled is a store that settles nothing until it is let go. It does not wait in a
+// transaction, since memory has one at a time.
+type unsettled struct {
+	storage.Store
+	gone chan struct{}
+}
+
+var errUnsettled = errors.New("not yet")
+
+func (s unsettled) InTx(ctx context.Context, f func(storage.Tx) error) error {
+	err := s.Store.InTx(ctx, func(tx storage.Tx) error { return f(unsettledTx{tx}) })
+	if !errors.Is(err, errUnsettled) {
+		return err
+	}
+	<-s.gone
+	return s.Store.InTx(ctx, f)
+}
+
+type unsettledTx struct{ storage.Tx }
+
+func (unsettledTx) Update(context.Context, *driver.Schema, []driver.Row) ([]bool, error) {
+	return nil, errUnsettled
+}
+
+// A flood that nobody waits beside is claimed while it is settled, and leaves a batch of
+// its kind's room to who comes.
+func TestAFloodThatIsAloneGoesOnWhileItIsSettled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		b.spec.Types = func() []string { return []string{"mail"} }
+		b.many(20_000, storage.Record{Key: "f", Scope: "flood", Kind: "mail", DueOn: b.store.Clock().Now().Add(-time.Hour)})
+		var small atomic.Bool
+		b.handle = func(_ context.Context, it work.Item[task]) error {
+			if it.Row.Scope == "small" {
+				small.Store(true)
+			}
+			return nil
+		}
+		inner, gone := b.store, make(chan struct{})
+		b.store = unsettled{inner, gone}
+		stop := b.run(work.Options{})
+		b.store = inner
+		pass(3 * time.Second)
+		synctest.Wait()
+		held := func() {
+			t.Helper()
+			busy := 0
+			for _, row := range b.all() {
+				if row.Scope == "flood" && row.Status == "Busy" {
+					busy++
+				}
+			}
+			if busy <= 2_000 || busy > 3_000 {
+				t.Errorf("%d rows of the flood are in flight, want more than half of the room, and a batch less than all", busy)
+			}
+		}
+		held()
+		b.many(10, storage.Record{Key: "s", Scope: "small", Kind: "mail", DueOn: b.store.Clock().Now()})
+		pass(3 * time.Second)
+		synctest.Wait()
+		if !small.Load() {
+			t.Error("another's rows wait for those of the flood")
+		}
+		held() // no more of them beside another
+		close(gone)
+		pass(time.Minute)
+		synctest.Wait()
+		_ = stop()
+		b.done(20_010, "of both", func(*task) bool { return true })
 	})
 }
 

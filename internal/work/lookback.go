@@ -133,6 +133,15 @@ func (r *runner[R, A]) looking(l *line, may func(*lane) bool) (of lanes) {
 	return of
 }
 
+// hinted is when a line may be looked at from the start for a row that this process
+// saved there; zero: there is none, or a look is under way, which wakes the runner.
+func (r *runner[R, A]) hinted(l *line) (at time.Time) {
+	for _, lane := range r.looking(l, func(lane *lane) bool { return lane.look.hinted }) {
+		at = earlier(at, lane.look.last.Add(lane.look.pause()))
+	}
+	return at
+}
+
 // lookSlowly looks back in lanes where nobody knows how long it takes, or where it
 // takes long, so that a peek need not.
 func (r *runner[R, A]) lookSlowly(ctx context.Context, l *line, n int) ([]*R, error) {
@@ -169,13 +178,14 @@ func (r *runner[R, A]) lookBack(ctx context.Context, l *line, of lanes, n int, f
 		of.get(a.Lane).look.hinted = false
 	}
 	go r.goBack(ctx, k, claim, parts)
-	if !forced && !r.waited(k) {
+	if !forced && !r.waited(l, k) {
 		for _, lane := range of {
 			if lane.at == (driver.Cursor{}) {
 				lane.at.DueOn = r.now().Add(-recent)
 			}
 		}
 		r.looks[l] = k
+		l.young.begin()
 		return r.takeIn(ctx, l, k)
 	}
 	<-k.ended
@@ -211,15 +221,17 @@ func (r *runner[R, A]) wake(k *look[R]) {
 	}
 }
 
-// waited reports whether a look-back ended while it was waited for. It wakes the
-// runner when one ends later.
-func (r *runner[R, A]) waited(k *look[R]) bool {
-	over := r.mono.Timer(patience)
-	defer over.Stop()
-	select {
-	case <-k.ended:
-		return true
-	case <-over.C:
+// waited reports whether a look-back of a line ended while it was waited for, which it is
+// not while another line has rows to claim. It wakes the runner when one ends later.
+func (r *runner[R, A]) waited(l *line, k *look[R]) bool {
+	if !slices.ContainsFunc(r.lines(), func(other *line) bool { return other != l && other.hot }) {
+		over := r.mono.Timer(patience)
+		defer over.Stop()
+		select {
+		case <-k.ended:
+			return true
+		case <-over.C:
+		}
 	}
 	k.beside.Store(true)
 	select {
@@ -301,6 +313,13 @@ type newcomers struct {
 type mark struct {
 	at time.Time
 	id int64
+}
+
+// begin has a line that nobody knew to be slow wait until its turn.
+func (c *newcomers) begin() {
+	if len(c.marks) == 0 {
+		c.pace.last = c.pace.clock.Now()
+	}
 }
 
 // overlap is how many rows before the first mark are looked at too.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -142,6 +143,36 @@ func TestARowDueInThePastDoesNotWaitForASlowLookBack(t *testing.T) {
 	})
 }
 
+// A look-back that has just begun sees what is young.
+func TestYoungRowsAreClaimedApartAfterAWhileOnly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		inner := b.store
+		b.insert(b.ready("a", inner.Clock().Now()))
+		var apart atomic.Int64
+		b.store = &tired{Store: inner, waker: &driver.Waker{}, far: func(c driver.Claim) bool {
+			if c.NewerThan != 0 {
+				apart.Add(1)
+			}
+			return fromStart(c)
+		}}
+		stop := b.run(work.Options{})
+		b.store = inner
+		pass(900 * time.Millisecond)
+		synctest.Wait()
+		if n := apart.Load(); n != 0 {
+			t.Errorf("%d claims of young rows while the first look-back had hardly begun", n)
+		}
+		pass(walk / 2)
+		synctest.Wait()
+		_ = stop()
+		if apart.Load() == 0 {
+			t.Error("young rows wait for the end of a slow look-back")
+		}
+	})
+}
+
 // What a look-back claims while the poller stops is not left to its lease.
 func TestALookBackThatGoesOnWhileThePollerStopsKeepsNothing(t *testing.T) {
 	t.Parallel()
@@ -220,13 +251,9 @@ func TestAFloodDoesNotWaitForTheLookBehindIt(t *testing.T) {
 			behind := func(l driver.LaneClaim) bool { return l.After.DueOn.Before(past.Add(time.Minute)) }
 			return c.NewerThan == 0 && len(c.ExceptKinds) > 0 && slices.ContainsFunc(c.Lanes, behind)
 		}}
-		b.handle = func(context.Context, work.Item[task]) error {
-			pass(time.Millisecond)
-			return nil
-		}
 		stop := b.run(work.Options{Lanes: map[int16]int{storage.LaneNormal: 1}}) // so that the first claim is full
 		b.store = inner
-		pass(walk / 2)
+		pass(20 * time.Millisecond) // it does not wait at all
 		synctest.Wait()
 		b.done(20_000, "of the flood", func(r *task) bool { return r.Scope == "flood" })
 		pass(walk)

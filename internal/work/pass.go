@@ -67,6 +67,7 @@ type runner[R, A any] struct {
 	others  time.Time          // when another line last had rows beside a flood
 	flood   time.Time          // when a flood last had rows
 	flooded atomic.Bool        // there are lines of floods
+	again   time.Time          // by mono: when to turn again for what the last turn was too early for
 
 	looked chan struct{} // receives after one of looks has ended
 	asking asking

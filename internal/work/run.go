@@ -168,14 +168,16 @@ func (r *runner[R, A]) heed(signal *driver.Signal) {
 	}
 }
 
-// sleep waits for the next due moment, a hint, room for a line that had none, or
-// the polling interval.
+// sleep waits for the next due moment, a hint, room for a line that had none, what the
+// last turn was too early for, or the polling interval.
 func (r *runner[R, A]) sleep(ctx context.Context, signal *driver.Signal, next time.Time) {
 	d := r.o.Interval
 	if !next.IsZero() {
 		d = min(d, max(next.Sub(r.now()), time.Millisecond))
 	}
 	over := r.store.Clock().After(d)
+	again, stop := r.turnAgain()
+	defer stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -183,6 +185,8 @@ func (r *runner[R, A]) sleep(ctx context.Context, signal *driver.Signal, next ti
 		case <-signal.C():
 			return
 		case <-over:
+			return
+		case <-again:
 			return
 		case <-r.looked:
 			return
@@ -192,6 +196,17 @@ func (r *runner[R, A]) sleep(ctx context.Context, signal *driver.Signal, next ti
 			}
 		}
 	}
+}
+
+// turnAgain receives when it is time for what the last turn was too early for.
+func (r *runner[R, A]) turnAgain() (c <-chan time.Time, stop func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.again.IsZero() {
+		return nil, func() {}
+	}
+	t := r.mono.Timer(max(r.again.Sub(r.mono.Now()), time.Millisecond))
+	return t.C, func() { t.Stop() }
 }
 
 // stream runs a streaming handler, passes on what it lands, and returns the rows

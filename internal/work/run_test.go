@@ -59,6 +59,32 @@ func TestRunWakesForTheNextDueMomentAndForHints(t *testing.T) {
 	})
 }
 
+// A row behind the cursor is looked for when a look-back may begin again, not only when
+// the interval is over.
+func TestARowBehindTheCursorWaitsForItsLookBackAndNotForTheInterval(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		inner := b.store
+		b.store = &storetest.Spy{Store: inner, Hook: func(c storetest.Call) error {
+			if c.Verb == storetest.Next {
+				pass(10 * time.Millisecond) // so that the next may be 200 ms later
+			}
+			return nil
+		}}
+		stop := b.run(work.Options{Interval: time.Hour})
+		b.store = inner
+		pass(time.Second)
+		b.insert(b.ready("ahead", inner.Clock().Now()))
+		pass(50 * time.Millisecond)
+		b.insert(b.ready("behind", inner.Clock().Now().Add(-time.Second)))
+		pass(250 * time.Millisecond)
+		synctest.Wait()
+		b.must("behind", "Done")
+		_ = stop()
+	})
+}
+
 // What others on the table have to do with wakes nobody else: each poll would walk over
 // all of it.
 func TestRunSleepsThroughRowsThatItDoesNotClaim(t *testing.T) {

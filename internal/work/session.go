@@ -160,6 +160,7 @@ func (s *session[R, A]) early(row settled[R, A]) {
 // report passes an outcome on. One that comes after everybody has left (its
 // handler ignored the end of its context) is settled here and now.
 func (s *session[R, A]) report(o outcome[R, A]) {
+	s.r.flights.handled(s.r.recs(o.rows))
 	select {
 	case s.out <- o:
 	case <-s.closed:
@@ -226,12 +227,13 @@ func (s *session[R, A]) handle(ctx context.Context, group []*R, flights []*fligh
 	ctx, end := r.tel.handling(ctx, len(group))
 	var err error
 	defer func() { end(err) }()
+	var soon func()
+	if !s.single {
+		soon = s.hurry
+	}
 	items := make([]Item[R], len(group))
 	for i, row := range group {
-		items[i] = Item[R]{Row: row, Ctx: flights[i].ctx, Lease: r.o.Lease}
-		if !s.single {
-			items[i].Soon = s.hurry
-		}
+		items[i] = Item[R]{Row: row, Ctx: flights[i].ctx, Lease: r.o.Lease, Soon: soon}
 	}
 	if r.spec.Stream != nil {
 		var left []*R

@@ -111,9 +111,7 @@ func (r *runner[R, A]) divide(ctx context.Context, batch []settled[R, A], err er
 func (r *runner[R, A]) giveUp(ctx context.Context, batch []settled[R, A], err error, rep *Report) {
 	hush.Error(ctx, r.o.Logger, "belfry: rows are left to their leases", "pass", r.spec.Name, "rows", len(batch), "error", err)
 	rep.Failed += len(batch)
-	for _, s := range batch {
-		r.flights.remove(r.rec(s.row))
-	}
+	r.flights.remove(r.recs(batch))
 }
 
 // land counts a committed batch and ends its flights.
@@ -125,9 +123,17 @@ func (r *runner[R, A]) land(ctx context.Context, batch []settled[R, A], stale ma
 		if !stale[i] {
 			statuses[r.rec(s.row).Status]++
 		}
-		r.flights.remove(r.rec(s.row))
 	}
+	r.flights.remove(r.recs(batch))
 	r.tel.settled(ctx, statuses, len(stale))
+}
+
+func (r *runner[R, A]) recs(rows []settled[R, A]) []*storage.Record {
+	recs := make([]*storage.Record, len(rows))
+	for i, s := range rows {
+		recs[i] = r.rec(s.row)
+	}
+	return recs
 }
 
 // settleOnce is one transaction: save the rows, merge what others wrote

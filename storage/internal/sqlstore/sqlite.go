@@ -31,16 +31,16 @@ func (t sqlite) insert(ctx context.Context, x *tx, rows []driver.Row, done inser
 
 func (t sqlite) change(ctx context.Context, x *tx, change sqltext.Change, lead []any, rows []driver.Row) ([]bool, error) {
 	hits := make([]bool, len(rows))
-	text, params := t.Change(change)
-	args := make([]any, 0, len(lead)+params)
+	one := t.Change(change, rows)
+	args := make([]any, 0, len(lead)+one.Params())
 	var last int64 // hit: of a row given twice only the first is written
-	err := x.each(ctx, text, func(exec func([]any) (int64, error)) error {
+	err := x.each(ctx, one.Text, func(exec func([]any) (int64, error)) error {
 		for i, r := range rows {
 			id := driver.RecordOf(r).ID
 			if id == last {
 				continue
 			}
-			args, err := t.ChangeArgs(change, append(args[:0], lead...), r)
+			args, err := one.Args(append(args[:0], lead...), r)
 			if err != nil {
 				return err
 			}

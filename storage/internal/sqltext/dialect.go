@@ -41,6 +41,10 @@ type Dialect struct {
 type words interface {
 	// in says that column, of that kind, is one of the values of one parameter.
 	in(column string, kind driver.ColumnType) string
+	// scoped says that the scope of a row t and its column, a text, are one of the pairs
+	// of one parameter, which pairs makes.
+	scoped(column string) string
+	pairs(all []driver.ScopedKind) any
 	// at reads columns of the rows of a table that are at places.
 	at(table, columns string, places []driver.Place) (text string, args []any)
 	// under tells the numbers of places under which a table has a row; conditions on it

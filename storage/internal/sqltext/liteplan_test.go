@@ -37,7 +37,7 @@ func TestSQLiteNeverScansATable(t *testing.T) {
 	held, _ := table.Due(c.Lanes[0], &few)
 	young := *c
 	young.NewerThan = 1
-	update, params := table.Change(Update)
+	update := table.Change(Update, nil)
 	sel := func(where ...driver.Cond) Statement {
 		s, _, err := table.Select(driver.Within("north"), driver.Query{Where: where, Unordered: true, Limit: 100})
 		if err != nil {
@@ -62,7 +62,7 @@ func TestSQLiteNeverScansATable(t *testing.T) {
 		"stage":  {table.Stage(c.Lanes[0], c), "COVERING INDEX job_due (lane=? AND due_on"},
 		"hold":   {table.Hold(c, []int64{1}), "PRIMARY KEY"},
 		"next":   {table.Next(c), "INDEX job_due (lane=? AND due_on"},
-		"update": {Statement{update, make([]any, params)}, "PRIMARY KEY"},
+		"update": {Statement{update.Text, make([]any, update.Params())}, "PRIMARY KEY"},
 		"keys":   {sel(driver.In("key", []string{"a", "b"})), "(scope=? AND key=?)"},
 		"places": {get(driver.Place{Scope: "a", Key: "b"}, driver.Place{Scope: "b", Key: "a"}), "(scope=? AND key=?)"},
 		// the predicate of a partial index, repeated

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -195,6 +196,20 @@ func (postgres) in(column string, kind driver.ColumnType) string {
 		return column + " = ANY((SELECT " + array + ")::" + postgresDDL.kinds[kind] + "[])"
 	}
 	return column + " = ANY(" + array + ")"
+}
+
+// scoped compares with a text that only rows of one scope with that column have: the
+// length says where the scope ends.
+func (p postgres) scoped(column string) string {
+	return p.in(`(length(t."scope") || ':' || t."scope" || t.`+quote(column)+`)`, driver.Text)
+}
+
+func (p postgres) pairs(all []driver.ScopedKind) any {
+	out := make([]string, len(all))
+	for i, e := range all {
+		out[i] = fmt.Sprint(utf8.RuneCountInString(string(e.Scope)), ":", e.Scope, e.Kind)
+	}
+	return p.value(out)
 }
 
 // at looks each row up by itself: the LIMIT keeps the planner from a join that reads

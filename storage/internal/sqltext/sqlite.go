@@ -2,6 +2,7 @@ package sqltext
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,14 +16,21 @@ type SQLiteTable struct {
 	Table
 	hold    string   // claims rows by id
 	inserts []string // one of each of chunks
-	changes [3]rowChange
+	changes [3]*RowChange
 }
 
-// rowChange changes one row.
-type rowChange struct {
-	text    string
+// RowChange changes one row, if it still is what the caller saw. Its parameters are those
+// that lead and what Args appends, as many as Params says.
+type RowChange struct {
+	Text    string
 	columns []*driver.Column
 }
+
+// Params is how many parameters follow from a row.
+func (c *RowChange) Params() int { return len(c.columns) }
+
+// Args appends the parameters of a row.
+func (c *RowChange) Args(args []any, r driver.Row) ([]any, error) { return rowArgs(args, c.columns, r) }
 
 // chunks are the numbers of rows that one INSERT may have, so that its texts
 // stay few and its parameters under SQLite's limit of 32,766 up to 127 columns.
@@ -39,14 +47,10 @@ func NewSQLiteTable(n Names, schema *driver.Schema) *SQLiteTable {
 	}
 
 	id, version, token := schema.Column("id"), schema.Column("version"), schema.Column("claim_token")
-	const where = ` WHERE "id" = ? AND `
-	t.changes[Update] = rowChange{
-		"UPDATE " + t.name + ` SET "version" = "version" + 1, ` + list(t.mutable, "", " = ?") + where + `"version" = ?`,
-		append(t.mutable[:len(t.mutable):len(t.mutable)], id, version),
-	}
-	t.changes[Delete] = rowChange{"DELETE FROM " + t.name + where + `"version" = ?`, []*driver.Column{id, version}}
-	t.changes[Extend] = rowChange{
-		"UPDATE " + t.name + ` SET "lease_expires_on" = ?` + where + `"claim_token" = ? AND "lease_expires_on" IS NOT NULL`,
+	t.changes[Update] = t.update(make([]bool, len(t.mutable)))
+	t.changes[Delete] = &RowChange{"DELETE FROM " + t.name + byID + `"version" = ?`, []*driver.Column{id, version}}
+	t.changes[Extend] = &RowChange{
+		"UPDATE " + t.name + ` SET "lease_expires_on" = ?` + byID + `"claim_token" = ? AND "lease_expires_on" IS NOT NULL`,
 		[]*driver.Column{id, token},
 	}
 
@@ -54,6 +58,36 @@ func NewSQLiteTable(n Names, schema *driver.Schema) *SQLiteTable {
 	// rows before, in a file, to undo the statement alone.
 	t.hold = "UPDATE OR FAIL " + t.name + claimSet + " WHERE " + sqlite{}.in(`"id"`, driver.Int)
 	return t
+}
+
+const byID = ` WHERE "id" = ? AND `
+
+// update writes the columns that may change; those that are empty are no parameters.
+func (t *SQLiteTable) update(empty []bool) *RowChange {
+	sets := make([]string, len(t.mutable))
+	var columns []*driver.Column
+	for i, c := range t.mutable {
+		value := nothing(c)
+		if !empty[i] {
+			value, columns = "?", append(columns, c)
+		}
+		sets[i] = quote(c.Name) + " = " + value
+	}
+	return &RowChange{
+		"UPDATE " + t.name + ` SET "version" = "version" + 1, ` + strings.Join(sets, ", ") + byID + `"version" = ?`,
+		append(columns, t.schema.Column("id"), t.schema.Column("version")),
+	}
+}
+
+// nothing is how a column is written that is empty.
+func nothing(c *driver.Column) string {
+	switch {
+	case c.Null || c.Type == driver.Instant:
+		return "NULL"
+	case c.Type == driver.Text:
+		return "''"
+	}
+	return "0"
 }
 
 // Insert adds the first ones of rows, of those whose scope and key are free, and
@@ -68,15 +102,40 @@ func (t *SQLiteTable) Insert(rows []driver.Row) (s Statement, rest []driver.Row,
 	return s, nil, nil
 }
 
-// Change changes one row, if it still is what the caller saw. Its parameters are
-// those that lead and as many as it says, which ChangeArgs appends.
-func (t *SQLiteTable) Change(change Change) (text string, params int) {
-	return t.changes[change].text, len(t.changes[change].columns)
+// Change says how each of rows is changed. From [Many] on the text of an Update follows
+// from what they share: most columns of most rows are empty, and as parameters took a
+// sixth of the time.
+func (t *SQLiteTable) Change(change Change, rows []driver.Row) *RowChange {
+	if change != Update || len(rows) < Many {
+		return t.changes[change]
+	}
+	return t.update(t.empty(rows))
 }
 
-// ChangeArgs appends the parameters of Change for a row.
-func (t *SQLiteTable) ChangeArgs(change Change, args []any, r driver.Row) ([]any, error) {
-	return rowArgs(args, t.changes[change].columns, r)
+// empty tells which columns that may change are empty in all rows.
+func (t *SQLiteTable) empty(rows []driver.Row) []bool {
+	all := slices.Repeat([]bool{true}, len(t.mutable))
+	for _, r := range rows {
+		fields := driver.FieldsOf(r)
+		for i, c := range t.mutable {
+			all[i] = all[i] && isEmpty(c, fields)
+		}
+	}
+	return all
+}
+
+func isEmpty(c *driver.Column, f driver.Fields) bool {
+	switch c.Type {
+	case driver.Text:
+		return *c.Text(f) == ""
+	case driver.Int:
+		return c.Int(f) == 0
+	case driver.Bool:
+		return !*c.Bool(f)
+	case driver.Instant:
+		return c.Instant(f).IsZero()
+	}
+	return c.IsNull(f)
 }
 
 // rowArgs appends the parameters of rows.
@@ -185,14 +244,25 @@ func (sqlite) in(column string, _ driver.ColumnType) string {
 	return column + " IN (SELECT value FROM json_each(?))"
 }
 
+func (sqlite) scoped(column string) string {
+	return `(t."scope", t.` + quote(column) + `) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))`
+}
+
+func (sqlite) pairs(all []driver.ScopedKind) any {
+	pairs := make([][2]string, len(all))
+	for i, p := range all {
+		pairs[i] = [2]string{string(p.Scope), p.Kind}
+	}
+	return asJSON(pairs)
+}
+
 func (sqlite) at(table, columns string, places []driver.Place) (text string, args []any) {
 	pairs := make([][2]string, len(places))
 	for i, p := range places {
 		pairs[i] = [2]string{string(p.Scope), p.Key}
 	}
-	list, _ := json.Marshal(pairs) // strings always marshal
 	return "SELECT " + columns + " FROM " + table + ` WHERE ("scope", "key") IN` +
-		" (SELECT value ->> 0, value ->> 1 FROM json_each(?))", []any{string(list)}
+		" (SELECT value ->> 0, value ->> 1 FROM json_each(?))", []any{asJSON(pairs)}
 }
 
 func (sqlite) under(table string, places []driver.Place) (head, tail string, args []any) {
@@ -201,16 +271,20 @@ func (sqlite) under(table string, places []driver.Place) (head, tail string, arg
 		from, to := driver.UnderKey(p.Key)
 		spans[i] = [3]string{string(p.Scope), from, to}
 	}
-	list, _ := json.Marshal(spans) // strings always marshal
 	return "SELECT p.key FROM json_each(?) AS p WHERE EXISTS (SELECT 1 FROM " + table +
-		` AS t WHERE t."scope" = p.value ->> 0 AND t."key" > p.value ->> 1 AND t."key" < p.value ->> 2 AND `, ")", []any{string(list)}
+		` AS t WHERE t."scope" = p.value ->> 0 AND t."key" > p.value ->> 1 AND t."key" < p.value ->> 2 AND `, ")", []any{asJSON(spans)}
+}
+
+// asJSON is a list of strings or numbers, or of lists of strings.
+func asJSON(v any) string {
+	text, _ := json.Marshal(v) // those always marshal
+	return string(text)
 }
 
 func (sqlite) value(v any) any {
 	switch v := v.(type) {
 	case []string, []int64:
-		text, _ := json.Marshal(v) // strings and numbers always marshal
-		return string(text)
+		return asJSON(v)
 	case time.Time:
 		if v.IsZero() {
 			return nil
