@@ -7,42 +7,49 @@ import (
 )
 
 // walker changes a parsed template: what it puts in writes nothing.
-type walker struct{ tree *parse.Tree }
+type walker struct {
+	tree *parse.Tree
+	once bool // no template runs another, so that what is in no range runs once at most
+}
 
-// list begins with {{if step n}}{{end}}, where n is what a run of the list costs
-// beside the lists in it.
-func (w walker) list(l *parse.ListNode, deep, ranges int) error {
+// list has a list begin with {{if step n}}{{end}}, where n is what a run of it costs
+// beside the lists in it. What runs once at most is counted instead, in the result.
+func (w walker) list(l *parse.ListNode, deep, ranges int) (once int, err error) {
 	if l == nil {
-		return nil
+		return 0, nil
 	}
 	if deep > maxNested || ranges > maxRanges {
-		return fmt.Errorf("%w: parts are nested too deep", ErrLimit)
+		return 0, fmt.Errorf("%w: parts are nested too deep", ErrLimit)
 	}
 	steps := 1 + len(l.Nodes)
 	for _, n := range l.Nodes {
-		var err error
+		inner := 0
 		switch n := n.(type) {
 		case *parse.ActionNode:
 			steps += weight(n.Pipe)
 		case *parse.IfNode:
 			steps += weight(n.Pipe)
-			err = w.branches(&n.BranchNode, deep, ranges)
+			inner, err = w.branches(&n.BranchNode, deep, ranges)
 		case *parse.WithNode:
 			steps += weight(n.Pipe)
-			err = w.branches(&n.BranchNode, deep, ranges)
+			inner, err = w.branches(&n.BranchNode, deep, ranges)
 		case *parse.RangeNode:
 			steps += weight(n.Pipe)
 			n.Pipe.Cmds = append(n.Pipe.Cmds, w.call(n.Pos, rangedName))
-			err = w.branches(&n.BranchNode, deep, ranges+1)
+			inner, err = w.branches(&n.BranchNode, deep, ranges+1)
 		case *parse.TemplateNode:
 			steps += templateSteps + weight(n.Pipe)
 		}
 		if err != nil {
-			return err
+			return 0, err
 		}
+		once += inner
+	}
+	if w.once && ranges == 0 {
+		return once + steps, nil
 	}
 	l.Nodes = slices.Insert(l.Nodes, 0, w.step(l.Pos, steps))
-	return nil
+	return once, nil
 }
 
 // weight counts the values that a pipeline looks at.
@@ -64,11 +71,13 @@ func weight(pipe *parse.PipeNode) (n int) {
 	return n
 }
 
-func (w walker) branches(b *parse.BranchNode, deep, ranges int) error {
-	if err := w.list(b.List, deep+1, ranges); err != nil {
-		return err
+func (w walker) branches(b *parse.BranchNode, deep, ranges int) (once int, err error) {
+	once, err = w.list(b.List, deep+1, ranges)
+	if err != nil {
+		return 0, err
 	}
-	return w.list(b.ElseList, deep+1, ranges)
+	other, err := w.list(b.ElseList, deep+1, ranges)
+	return once + other, err
 }
 
 func (w walker) step(at parse.Pos, steps int) parse.Node {

@@ -42,10 +42,14 @@ func (m *meter) step(n int) (bool, error) {
 	if n < 1 {
 		n = maxSteps + 1
 	}
+	return false, m.charge(n)
+}
+
+func (m *meter) charge(n int) error {
 	if m.steps += n; m.steps > maxSteps {
-		return false, fmt.Errorf("%w: more than %d steps", ErrLimit, maxSteps)
+		return fmt.Errorf("%w: more than %d steps", ErrLimit, maxSteps)
 	}
-	return false, m.ctx.Err()
+	return m.ctx.Err()
 }
 
 // ranged gives what a range may go through: what the data hold, and no count.

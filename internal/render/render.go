@@ -48,6 +48,7 @@ type Template struct {
 type instance struct {
 	execute func(w io.Writer, data any) error
 	meter   *meter
+	once    int // the steps of what runs once at most
 }
 
 // Text parses a template of text/template.
@@ -58,12 +59,13 @@ func Text(name, text string) (*Template, error) {
 		if err != nil {
 			return nil, err
 		}
+		in := &instance{execute: t.Execute, meter: m}
 		for _, each := range t.Templates() {
-			if err := measured(each.Tree); err != nil {
+			if err := in.measure(each.Tree, text); err != nil {
 				return nil, err
 			}
 		}
-		return &instance{t.Execute, m}, nil
+		return in, nil
 	})
 }
 
@@ -75,12 +77,13 @@ func HTML(name, text string) (*Template, error) {
 		if err != nil {
 			return nil, err
 		}
+		in := &instance{execute: t.Execute, meter: m}
 		for _, each := range t.Templates() {
-			if err := measured(each.Tree); err != nil {
+			if err := in.measure(each.Tree, text); err != nil {
 				return nil, err
 			}
 		}
-		return &instance{t.Execute, m}, nil
+		return in, nil
 	})
 }
 
@@ -135,7 +138,10 @@ func (t *Template) Execute(ctx context.Context, data any, limit int) (string, er
 	}
 	in.meter.begin(ctx)
 	w := &output{limit: limit}
-	err := in.execute(w, data) // which may panic: the instance is lost then
+	err := in.meter.charge(in.once)
+	if err == nil {
+		err = in.execute(w, data) // which may panic: the instance is lost then
+	}
 	in.meter.ctx = nil
 	t.idle.Put(in)
 	return string(w.text), err
@@ -155,11 +161,14 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// measured has each list of a template's parts charge for itself before it is run,
+// measure has the lists of a template's parts charge for themselves before they are run,
 // and each range look at what it goes through.
-func measured(tree *parse.Tree) error {
+func (in *instance) measure(tree *parse.Tree, text string) error {
 	if tree == nil || tree.Root == nil {
 		return nil
 	}
-	return walker{tree}.list(tree.Root, 0, 0)
+	calls := strings.Contains(text, "template") || strings.Contains(text, "block") // or says so
+	once, err := walker{tree, !calls}.list(tree.Root, 0, 0)
+	in.once += once
+	return err
 }

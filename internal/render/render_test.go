@@ -111,6 +111,40 @@ func TestStepsAreCounted(t *testing.T) {
 	}
 }
 
+// What runs once at most costs nothing on top, and is counted all the same.
+func TestWhatRunsOnceIsCountedAtOnce(t *testing.T) {
+	// Not parallel: it counts what is allocated.
+	straight := strings.Repeat("{{if .Yes}}x{{else}}y{{end}}", 500)
+	for kind, allocated := range map[string]func(string) float64{
+		"text": func(text string) float64 { return rendering(t, Text, text) },
+		"HTML": func(text string) float64 { return rendering(t, HTML, text) },
+	} {
+		once, again := allocated(straight), allocated(straight+"{{define \"u\"}}{{end}}{{template \"u\"}}")
+		if once > again/2 {
+			t.Errorf("%s: %v allocations, and %v where a template runs another", kind, once, again)
+		}
+	}
+	for kind, tmpl := range both(t, strings.Repeat("{{.}}", 26_000)) {
+		if _, err := tmpl.Execute(t.Context(), "", 100); !errors.Is(err, ErrLimit) {
+			t.Errorf("52,000 steps as %s: %v", kind, err)
+		}
+	}
+}
+
+// rendering counts the allocations of one execution.
+func rendering(t *testing.T, parse func(string, string) (*Template, error), text string) float64 {
+	t.Helper()
+	tmpl, err := parse("t", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return testing.AllocsPerRun(10, func() {
+		if _, err := tmpl.Execute(t.Context(), map[string]any{"Yes": true}, 64<<10); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 func TestAFunctionMakesSoMuch(t *testing.T) {
 	t.Parallel()
 	for kind, tmpl := range both(t, `{{$x := .}}{{$x = print $x $x}}{{$x = printf "%s%s" $x $x}}{{len $x}}`) {
