@@ -85,12 +85,19 @@ type Watched interface {
 
 func (t Table[R]) sweep(ctx context.Context, store storage.Store, l looking) error {
 	served := t.Serves()
-	var gone []string
-	err := store.InTx(ctx, func(tx storage.Tx) (err error) {
+	var waiting, gone []string
+	err := store.View(ctx, func(from driver.Reader) (err error) {
+		waiting, err = t.waiting(ctx, from, l, served)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	err = store.InTx(ctx, func(tx storage.Tx) (err error) {
 		if err := t.serving(ctx, tx, l, served); err != nil {
 			return err
 		}
-		gone, err = t.missing(ctx, tx, l, served)
+		gone, err = t.missing(ctx, tx, l, waiting)
 		return err
 	})
 	if err != nil {
@@ -136,10 +143,9 @@ func (t Table[R]) serving(ctx context.Context, tx storage.Tx, l looking, served 
 
 // missing notes that rows wait for kinds that this process has not, and returns those
 // that nobody has had for so long that they are to wait no more.
-func (t Table[R]) missing(ctx context.Context, tx storage.Tx, l looking, served []string) (gone []string, err error) {
-	waiting, err := t.waiting(ctx, tx, l, served)
-	if err != nil || len(waiting) == 0 {
-		return nil, err
+func (t Table[R]) missing(ctx context.Context, tx storage.Tx, l looking, waiting []string) (gone []string, err error) {
+	if len(waiting) == 0 {
+		return nil, nil
 	}
 	rows := make([]*kindRow, len(waiting))
 	for i, kind := range waiting {
