@@ -85,6 +85,33 @@ func TestADayThatFallsShortIsSaid(t *testing.T) {
 	}
 }
 
+// A day that mostly waits is had by all databases at the same time, and each has figures
+// of its own.
+func TestAnIdleDayIsPlayedOnAllAtOnce(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	met := make(chan struct{})
+	idle := day{name: "idle", idle: true, play: func(ctx context.Context, g *ground) ([]figure, error) {
+		select {
+		case met <- struct{}{}:
+			return []figure{none("first", 0)}, nil
+		case <-met:
+			return []figure{none("second", 1)}, nil
+		case <-ctx.Done():
+			return nil, errors.New("it is alone")
+		}
+	}}
+	var out bytes.Buffer
+	p := program{days: []day{idle}, databases: []string{sqliteName, sqliteName}, sizes: quick, out: &out}
+	if err := p.play(ctx); !errors.Is(err, errShort) {
+		t.Error(err)
+	}
+	if text := out.String(); strings.Count(text, "first at most") != 1 || strings.Count(text, "second at most") != 1 {
+		t.Error(text)
+	}
+}
+
 func TestOnlyWhatIsNamedIsPlayed(t *testing.T) {
 	t.Parallel()
 	p := program{days: days(), databases: []string{sqliteName, postgresName}}

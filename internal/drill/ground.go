@@ -10,9 +10,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	_ "github.com/lib/pq" // for the drill's own statements
+	"golang.org/x/sync/errgroup"
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/internal/pgtest"
@@ -50,19 +52,29 @@ func (g *ground) close() error {
 	return err
 }
 
-// playOn plays a day on one database.
-func (g *ground) playOn(ctx context.Context, name string, d day) ([]figure, error) {
-	g.name = name
-	if name == postgresName && g.server == nil {
+// playOn plays a day on databases at the same time, and tells the figures of each.
+func (g *ground) playOn(ctx context.Context, names []string, d day) ([][]figure, error) {
+	if slices.Contains(names, postgresName) && g.server == nil {
 		var err error
 		g.server, err = pgtest.Launch(&pgtest.Options{Settings: map[string]string{"timezone": "UTC", "log_min_messages": "log"}})
 		if err != nil {
 			return nil, err
 		}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	return d.play(ctx, g)
+	all, figures := errgroup.Group{}, make([][]figure, len(names))
+	for i, name := range names {
+		here := *g
+		here.name = name
+		all.Go(func() (err error) {
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			if figures[i], err = d.play(ctx, &here); err != nil {
+				return fmt.Errorf("on %s: %w", name, err)
+			}
+			return nil
+		})
+	}
+	return figures, all.Wait()
 }
 
 // database makes an empty one, and returns how to open and to remove it.

@@ -63,6 +63,8 @@ type day struct {
 	on []string
 	// long days are for DRILL_FULL=1.
 	long bool
+	// idle days mostly wait: all databases have them at the same time.
+	idle bool
 	play func(ctx context.Context, g *ground) ([]figure, error)
 }
 
@@ -72,7 +74,7 @@ func days() []day {
 		{name: "block", play: block},
 		{name: "flood", play: flood},
 		{name: "refuse", play: refuse},
-		{name: "away", play: away},
+		{name: "away", idle: true, play: away},
 		{name: "slots", on: []string{postgresName}, play: slots},
 		{name: "kill", play: kill},
 		{name: "tenants", play: tenants},
@@ -143,7 +145,8 @@ func (p *program) pick(only, on string) error {
 // errShort is the end of a program in which a day fell short.
 var errShort = errors.New("a day fell short of its bound")
 
-// play plays the days one after the other, and prints each when it is over.
+// play plays the days one after the other, and prints each when it is over on a database,
+// or on both.
 func (p *program) play(ctx context.Context) (err error) {
 	g, err := newGround(p.sizes, p.log)
 	if err != nil {
@@ -153,17 +156,16 @@ func (p *program) play(ctx context.Context) (err error) {
 	began, short := wall.Now(), false
 	p.line("day", "database", "bound", "figure", "")
 	for _, d := range p.days {
-		for _, name := range p.databases {
-			if d.long && !p.sizes.full || len(d.on) > 0 && !slices.Contains(d.on, name) {
-				continue
-			}
-			figures, err := g.playOn(ctx, name, d)
+		for names := range slices.Chunk(p.on(d), d.atOnce()) {
+			figures, err := g.playOn(ctx, names, d)
 			if err != nil {
-				return fmt.Errorf("%s on %s: %w", d.name, name, err)
+				return fmt.Errorf("%s: %w", d.name, err)
 			}
-			for _, f := range figures {
-				short = short || !f.ok
-				p.line(d.name, name, f.bound, f.got, verdict(f.ok))
+			for i, name := range names {
+				for _, f := range figures[i] {
+					short = short || !f.ok
+					p.line(d.name, name, f.bound, f.got, verdict(f.ok))
+				}
 			}
 		}
 	}
@@ -172,6 +174,24 @@ func (p *program) play(ctx context.Context) (err error) {
 		return errShort
 	}
 	return nil
+}
+
+// on are the databases that a day is played on.
+func (p *program) on(d day) (names []string) {
+	for _, name := range p.databases {
+		if (p.sizes.full || !d.long) && (len(d.on) == 0 || slices.Contains(d.on, name)) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// atOnce is on how many databases a day is played at the same time.
+func (d day) atOnce() int {
+	if d.idle {
+		return 2
+	}
+	return 1
 }
 
 func verdict(ok bool) string {

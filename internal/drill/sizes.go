@@ -22,13 +22,9 @@ type sizes struct {
 
 // fullSizes are those of make drill.
 func fullSizes(full bool) sizes {
-	s := sizes{
+	return sizes{
 		full: full, samples: 300, hung: 100_000, elsewhere: 100_000, rounds: 5, flood: 1_000_000, refused: 24 * time.Hour,
-		away: 90 * time.Second, slots: time.Minute, kills: 10, messages: 5000, tenants: 10_000, dead: 400_000,
+		away: 5 * time.Minute, slots: time.Minute, kills: 10, messages: 5000, tenants: 10_000, dead: 400_000,
 		long: 10_000_000, short: 10_000,
 	}
-	if full {
-		s.away = 5 * time.Minute
-	}
-	return s
 }
