@@ -187,10 +187,11 @@ func (r *scheduleRow) Dispatched() (notify.DispatchResult, error) {
 	return dispatched(r.Key, r.DispatchResult)
 }
 
-func dispatched(key string, result json.RawMessage) (d notify.DispatchResult, err error) {
+func dispatched(key string, result json.RawMessage) (notify.DispatchResult, error) {
 	if len(result) == 0 {
-		return d, nil
+		return notify.DispatchResult{}, nil
 	}
+	var d notify.DispatchResult // here: each call would allocate one that decodes
 	if err := json.Unmarshal(result, &d); err != nil {
 		return notify.DispatchResult{}, fmt.Errorf("automation: dispatch_result of %s: %w", key, err)
 	}
