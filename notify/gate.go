@@ -27,9 +27,9 @@ import (
 //
 // A gate that counts does so by MessageID and Number: the same attempt may be
 // asked about again, after a crash or after another gate let it wait, and counts
-// once. Each copy of a mail ([channel.Mail]) is asked about beside it, as an attempt without a
-// RecipientRef: one that is skipped or redirected is left out. Where DryRun is set it only says what it would say, and counts and writes
-// nothing.
+// once. Each copy of a mail ([channel.Mail]) is asked about beside it, as an attempt
+// without a RecipientRef: one that is skipped or redirected is left out. Where DryRun
+// is set it only says what it would say, and counts and writes nothing.
 //
 // One that has a method Name() string is called by that name in logs and errors.
 //
