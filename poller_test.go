@@ -93,7 +93,7 @@ func TestManyPollersShareTheWork(t *testing.T) {
 func TestAnUrgentRowPassesTheBulkLane(t *testing.T) {
 	t.Parallel()
 	bulk := 5000
-	if testlevel.Has(t, testlevel.Full) {
+	if testlevel.Has(t, testlevel.Nightly) {
 		bulk = 1_000_000
 	}
 	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
@@ -159,7 +159,7 @@ type groupStatements struct{ Suppressed, OptedOut, CallStarted int }
 // calls, and all others.
 func statementsOf(t *testing.T, n int) (calls groupStatements, others []string) {
 	t.Helper()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Check)
 	connector, err := pq.NewConnector(pgtest.With(t, pgtest.DSN(t), "binary_parameters", "yes"))
 	if err != nil {
 		t.Fatal(err)

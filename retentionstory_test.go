@@ -297,7 +297,7 @@ func TestI4_NothingIsDoneAgainSinceItWasForgotten(t *testing.T) {
 		const seed, beside = 22, 20
 		rounds := 2 // each is months of polls
 		switch _, quick := store.(*memory.Store); {
-		case testlevel.Has(t, testlevel.Full):
+		case testlevel.Has(t, testlevel.Nightly):
 			rounds = 100
 		case quick:
 			rounds = 20
@@ -314,7 +314,7 @@ func TestI4_NothingIsDoneAgainSinceItWasForgotten(t *testing.T) {
 // Many more of them, each some hundred on a database of their own.
 func TestI4_NothingIsDoneAgainInManyStories(t *testing.T) {
 	t.Parallel()
-	testlevel.Need(t, testlevel.Full)
+	testlevel.Need(t, testlevel.Nightly)
 	for world := range 500 {
 		t.Run(fmt.Sprint(world), func(t *testing.T) {
 			t.Parallel()

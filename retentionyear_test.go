@@ -30,7 +30,7 @@ type year struct {
 func TestADatabaseThatForgetsStopsGrowing(t *testing.T) {
 	t.Parallel()
 	y := year{perDay: 50, month: 10}
-	if testlevel.Has(t, testlevel.Full) {
+	if testlevel.Has(t, testlevel.Nightly) {
 		y = year{perDay: 2000, month: 30}
 	}
 	for name, open := range map[string]func(testing.TB, clock.Clock) storage.Store{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
@@ -46,9 +46,9 @@ func TestADatabaseThatForgetsStopsGrowing(t *testing.T) {
 // So does one of ten times as many, whose rows the server writes by itself.
 func TestALargeDatabaseThatForgetsStopsGrowing(t *testing.T) {
 	t.Parallel()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Nightly)
 	y := year{perDay: 200, month: 10, copied: true}
-	if testlevel.Has(t, testlevel.Full) {
+	if testlevel.Has(t, testlevel.Nightly) {
 		y.perDay = 20_000
 	}
 	clk := clock.NewMock()

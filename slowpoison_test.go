@@ -143,10 +143,10 @@ func TestI14_OnePoisonedRowOneSlowHandlerAndOneBrokenProviderDelayNobodyElse(t *
 }
 
 // Once for real: a real clock, a handler of ten seconds, and how late the others
-// are. It takes as long, so it runs with BELFRY_TEST=full.
+// are. It takes as long, so it runs with BELFRY_TEST=nightly.
 func TestI14_HowLateTheOthersAreForReal(t *testing.T) {
 	t.Parallel()
-	testlevel.Need(t, testlevel.Full) // takes eleven seconds and wants a quiet machine
+	testlevel.Need(t, testlevel.Nightly) // takes eleven seconds and wants a quiet machine
 	for name, open := range map[string]func() (storage.Store, error){
 		"memory": func() (storage.Store, error) { return memory.New(nil), nil },
 		"sqlite": func() (storage.Store, error) {

@@ -31,7 +31,7 @@ import (
 func TestI22_TheOldSchedulerAndPollersRaceForEachRun(t *testing.T) {
 	t.Parallel()
 	runs := map[string]int{"memory": 2000, "sqlite": 150, "postgres": 150}
-	if testlevel.Has(t, testlevel.Full) {
+	if testlevel.Has(t, testlevel.Nightly) {
 		runs["sqlite"], runs["postgres"] = 2000, 2000
 	}
 	for name, open := range map[string]func(testing.TB, clock.Clock) storage.Store{

@@ -98,7 +98,7 @@ func playOld(t *testing.T, w *world, old other) {
 // The account of the old scheduler may do no more than the page says.
 func TestThePublishedSQLGuardsAnOldSchedulerInPsql(t *testing.T) {
 	t.Parallel()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Check)
 	clk := clock.NewMock()
 	clk.Set(start)
 	dsn := pgtest.DSN(t)

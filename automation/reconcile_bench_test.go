@@ -35,11 +35,11 @@ func manyPeople(n int, of func(i int) person, before func()) func(context.Contex
 }
 
 // A whole run over many sources, of which one in a thousand has drifted: 20
-// thousand, and with BELFRY_TEST=full a million on PostgreSQL and a hundred thousand
+// thousand, and with BELFRY_TEST=nightly a million on PostgreSQL and a hundred thousand
 // in memory, where each page looks at all rows. It reports what one source costs,
 // and the most memory that was in use when a page was read.
 func BenchmarkReconcile(b *testing.B) {
-	full := testlevel.Has(b, testlevel.Full)
+	full := testlevel.Has(b, testlevel.Nightly)
 	for _, adapter := range []struct {
 		name string
 		most int

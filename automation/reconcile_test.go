@@ -214,7 +214,7 @@ func TestASettingsChangeReachesExistingSources(t *testing.T) {
 //spec:a-109
 func TestReconcilingWhatIsRightWritesNoWAL(t *testing.T) {
 	t.Parallel()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Nightly)
 	clk := clock.NewMock()
 	clk.Set(start)
 	// A server that writes no WAL of its own accord.

@@ -19,7 +19,7 @@ import (
 // same rows: keys, hashes, moments, states and owners.
 func TestEventsAndReconciliationLeadToTheSame(t *testing.T) {
 	t.Parallel()
-	histories := map[testlevel.Level]int{testlevel.Quick: 40, testlevel.All: 400, testlevel.Full: 10_000}[testlevel.Of(t)]
+	histories := map[testlevel.Level]int{testlevel.Quick: 40, testlevel.Check: 40, testlevel.Nightly: 10_000}[testlevel.Of(t)]
 	for shard := range 4 {
 		t.Run(fmt.Sprint("memory/", shard), func(t *testing.T) {
 			t.Parallel()
@@ -43,7 +43,7 @@ func TestEventsAndReconciliationLeadToTheSame(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			testlevel.Need(t, testlevel.All)
+			testlevel.Need(t, testlevel.Nightly)
 			a, b := open(t)
 			for n := range 20 {
 				sameByEventAndScan(t, n, a, b)

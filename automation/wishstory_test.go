@@ -38,7 +38,7 @@ func TestOpenRowsAreWhatIsWantedNow(t *testing.T) {
 		playWishes(t, openMemory, []int{*oneStory})
 		return
 	}
-	stories := map[testlevel.Level]int{testlevel.Quick: 100, testlevel.All: 2000, testlevel.Full: 200_000}[testlevel.Of(t)]
+	stories := map[testlevel.Level]int{testlevel.Quick: 100, testlevel.Check: 100, testlevel.Nightly: 200_000}[testlevel.Of(t)]
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
 		const first = 100
@@ -60,7 +60,7 @@ func TestOpenRowsAreWhatIsWantedNow(t *testing.T) {
 	for name, open := range map[string]func(testing.TB, clock.Clock) storage.Store{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			testlevel.Need(t, testlevel.All)
+			testlevel.Need(t, testlevel.Nightly)
 			var of []int
 			for n := range 200 {
 				of = append(of, n)

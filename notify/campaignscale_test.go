@@ -78,10 +78,10 @@ func manyPeople(n int) notify.Audience {
 }
 
 // Not parallel: it measures the whole process. A hundred thousand recipients pass,
-// a million with BELFRY_TEST=full, and never more than a few chunks are in memory.
+// a million with BELFRY_TEST=nightly, and never more than a few chunks are in memory.
 func TestTheMemoryOfACampaignIsFlat(t *testing.T) {
 	n := 100_000
-	if testlevel.Has(t, testlevel.Full) {
+	if testlevel.Has(t, testlevel.Nightly) {
 		n = 1_000_000
 	}
 	most := campaignOf(t, n)

@@ -161,7 +161,7 @@ func everyNth(h *host) int {
 	case *memory.Store:
 		return 1
 	case *postgres.Store:
-		if !testlevel.Has(h.t, testlevel.Full) {
+		if !testlevel.Has(h.t, testlevel.Nightly) {
 			return 12
 		}
 	}

@@ -107,10 +107,10 @@ func TestADigestMayLoseEveryCommit(t *testing.T) {
 
 // raceSize is how many events race, and for how many recipients.
 func raceSize(h *host) (events, recipients int) {
-	if _, ok := h.store.(*memory.Store); ok && !testlevel.Has(h.t, testlevel.Full) {
+	if _, ok := h.store.(*memory.Store); ok && !testlevel.Has(h.t, testlevel.Nightly) {
 		return 2000, 40
 	}
-	if testlevel.Has(h.t, testlevel.Full) {
+	if testlevel.Has(h.t, testlevel.Nightly) {
 		return 100_000, 500
 	}
 	return 4000, 40

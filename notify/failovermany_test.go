@@ -111,7 +111,7 @@ func (p *mailers) recover() {
 func TestI9_FailoverOfManyMailsDoublesNone(t *testing.T) {
 	t.Parallel()
 	many := 1000
-	if testlevel.Has(t, testlevel.Full) {
+	if testlevel.Has(t, testlevel.Nightly) {
 		many = 100_000
 	}
 	clk := mockClock()

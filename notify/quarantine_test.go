@@ -54,7 +54,7 @@ func duplicates(t *testing.T, test func(t *testing.T, original *host, reopen fun
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		testlevel.Need(t, testlevel.All)
+		testlevel.Need(t, testlevel.Nightly)
 		dsn, twin := pgtest.DSN(t), ""
 		clk := mockClock()
 		open := func(dsn, environment string) *host {

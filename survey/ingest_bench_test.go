@@ -18,12 +18,12 @@ import (
 
 // What one event costs, told alone and 500 in a batch, and told again, beside a
 // number of published surveys that want other kinds of event, and of stored
-// instances: neither makes it dearer. BELFRY_TEST=full has 10,000 surveys and a million
+// instances: neither makes it dearer. BELFRY_TEST=nightly has 10,000 surveys and a million
 // instances (a hundred thousand in memory).
 //
 //spec:t-081
 func BenchmarkIngest(b *testing.B) {
-	full := testlevel.Has(b, testlevel.Full)
+	full := testlevel.Has(b, testlevel.Nightly)
 	for _, adapter := range []struct {
 		name string
 		most int

@@ -464,7 +464,7 @@ func (s *story) compare(when string) {
 func TestResultsAreACountOfTheResponses(t *testing.T) {
 	t.Parallel()
 	stories, onMemory, steps := 12, 12, 60
-	if testlevel.Has(t, testlevel.Full) {
+	if testlevel.Has(t, testlevel.Nightly) {
 		stories, onMemory, steps = 2000, 100_000, 40
 	}
 	for seed := range onMemory {

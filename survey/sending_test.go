@@ -128,7 +128,7 @@ func TestACopyOfADatabaseSendsNoLinks(t *testing.T) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		testlevel.Need(t, testlevel.All)
+		testlevel.Need(t, testlevel.Nightly)
 		dsn := pgtest.DSN(t)
 		copyOfLinks(t, func(mock clock.Clock, environment string) (storage.Store, error) {
 			if environment != "production" {

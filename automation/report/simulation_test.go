@@ -138,7 +138,7 @@ func (s simulated) expected(shown map[string]time.Time, from, until time.Time) m
 
 // A month of reports from hourly to monthly in ten zones whose clocks change:
 // each run that the wall clocks ask for happens once, at its moment, and none
-// beside. With BELFRY_TEST=full it is 10,000 subscriptions.
+// beside. With BELFRY_TEST=nightly it is 10,000 subscriptions.
 //
 //spec:r-002
 func TestI13_AMonthOfReportsRunsOnceEachAtItsLocalTime(t *testing.T) {
@@ -147,7 +147,7 @@ func TestI13_AMonthOfReportsRunsOnceEachAtItsLocalTime(t *testing.T) {
 		n, step := 15, 24*time.Hour // the databases show that they say the same, a day late
 		if _, memory := store.(interface{ Close() error }); !memory {
 			n, step = 150, 30*time.Minute
-			if testlevel.Has(t, testlevel.Full) {
+			if testlevel.Has(t, testlevel.Nightly) {
 				n = 10000
 			}
 		}

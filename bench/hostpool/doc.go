@@ -3,6 +3,6 @@
 // module because the library itself does not depend on pgx:
 //
 //	go test ./hostpool                   the suite, directly and through a pooler
-//	BELFRY_TEST=full go test ./hostpool  in every mode of pgx
+//	BELFRY_TEST=nightly go test ./hostpool  in every mode of pgx
 //	go test ./hostpool -run '^$' -bench .
 package hostpool

@@ -32,7 +32,7 @@ func ways(t testing.TB) map[string]way {
 		"as it comes":            {},
 		"exec, through a pooler": {mode: "exec", pooled: true},
 	}
-	if !testlevel.Has(t, testlevel.Full) {
+	if !testlevel.Has(t, testlevel.Nightly) {
 		return quick
 	}
 	maps.Copy(quick, map[string]way{

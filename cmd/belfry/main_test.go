@@ -87,7 +87,7 @@ func TestTheHelpIsGoodReading(t *testing.T) {
 // A database and its DSN are enough to make and check its tables, to see what waits, and to
 // act; what needs the host's program is left to it. Both databases give the same answers.
 func TestADatabaseIsLookedAfterByItsDSNAlone(t *testing.T) {
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Check)
 	t.Parallel()
 	for name, dsn := range map[string]func(*testing.T) (string, storage.Store){"sqlite": onSQLite, "postgres": onPostgres} {
 		t.Run(name, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestADatabaseIsLookedAfterByItsDSNAlone(t *testing.T) {
 
 // A database that is not there, or too old, is said to be so; migrate makes it.
 func TestADatabaseWithoutTablesIsMadeByMigrateAlone(t *testing.T) {
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Check)
 	t.Parallel()
 	empty := filepath.Join(t.TempDir(), "empty.db")
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
@@ -154,7 +154,7 @@ func TestADatabaseWithoutTablesIsMadeByMigrateAlone(t *testing.T) {
 
 // What migrations make is all compared.
 func TestACheckKnowsEveryTable(t *testing.T) {
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Check)
 	t.Parallel()
 	dsn, _ := onPostgres(t)
 	db, err := sql.Open("postgres", dsn)

@@ -8,6 +8,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage/postgres"
 	"github.com/belfry-go/belfry/storage/sqlite"
 )
@@ -48,19 +49,19 @@ var drivers = []Driver{
 //spec:a-051 f-050
 func TestKilledWorkersLoseNothingAndDoubleNothing(t *testing.T) {
 	t.Parallel()
-	Each(t, Workers, drivers...)
+	Each(t, testlevel.Check, Workers, drivers...)
 }
 
 // I-8 to I-13: see [Doubts].
 func TestI12_WhatKilledSendersLeaveOpenIsListedInDoubtAndNothingElse(t *testing.T) {
 	t.Parallel()
-	Each(t, Doubts, drivers...)
+	Each(t, testlevel.Check, Doubts, drivers...)
 }
 
 // I-10 to I-13: see [Mails].
 func TestI12_ResendAndPostmarkEndTheirDoubtsByThemselves(t *testing.T) {
 	t.Parallel()
-	Each(t, Mails, drivers...)
+	Each(t, testlevel.Nightly, Mails, drivers...)
 }
 
 // I-8, I-9, I-13, I-26: see [Tickers].
@@ -68,41 +69,41 @@ func TestI12_ResendAndPostmarkEndTheirDoubtsByThemselves(t *testing.T) {
 //spec:t-034 t-073
 func TestKilledTickersSendEachLinkOnce(t *testing.T) {
 	t.Parallel()
-	Each(t, Tickers, drivers...)
+	Each(t, testlevel.Nightly, Tickers, drivers...)
 }
 
 // I-22: see [Schedulers].
 func TestI22_KilledSchedulersDeliverEachRunByOneSide(t *testing.T) {
 	t.Parallel()
-	Each(t, Schedulers, drivers...)
+	Each(t, testlevel.Nightly, Schedulers, drivers...)
 }
 
 // See [Consents].
 func TestConsentAndSuppressionHoldInFourProcesses(t *testing.T) {
 	t.Parallel()
-	Each(t, Consents, drivers...)
+	Each(t, testlevel.Nightly, Consents, drivers...)
 }
 
 // See [Digests].
 func TestKilledWorkersMakeOneDigestForEachRecipientAndWindow(t *testing.T) {
 	t.Parallel()
-	Each(t, Digests, drivers...)
+	Each(t, testlevel.Nightly, Digests, drivers...)
 }
 
 // See [Erasures].
 func TestKilledErasuresLeaveNothingAndTouchNobodyElse(t *testing.T) {
 	t.Parallel()
-	Each(t, Erasures, drivers...)
+	Each(t, testlevel.Nightly, Erasures, drivers...)
 }
 
 // See [Prunings].
 func TestKilledPruningsForgetWhatIsOldAndNothingElse(t *testing.T) {
 	t.Parallel()
-	Each(t, Prunings, drivers...)
+	Each(t, testlevel.Nightly, Prunings, drivers...)
 }
 
 // I-8, I-9, I-13: see [Restarts].
 func TestWorkersOutliveTheirDatabase(t *testing.T) {
 	t.Parallel()
-	Each(t, Restarts, drivers[1:]...)
+	Each(t, testlevel.Check, Restarts, drivers[1:]...)
 }

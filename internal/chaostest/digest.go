@@ -41,7 +41,7 @@ func digests(store storage.Store, provider string) (*automation.Scheduler, *noti
 func Digests(t *testing.T, on Driver) {
 	d := &digesting{arena: newArena(t, on), each: 600, people: 50}
 	rounds := on.share(t, 6)
-	if testlevel.Has(t, testlevel.Full) {
+	if testlevel.Has(t, testlevel.Nightly) {
 		d.each, d.people, rounds = 10_000, 500, 10
 	}
 	for range rounds {

@@ -25,7 +25,7 @@ import (
 
 // size is how many messages flow and how often a worker is killed.
 func size(t testing.TB, d Driver) (messages, kills int) {
-	if testlevel.Has(t, testlevel.Full) {
+	if testlevel.Has(t, testlevel.Nightly) {
 		return 5000, 40
 	}
 	return d.share(t, 3*deliveries), d.share(t, minKills) // enough for the last kill to find some, however late it comes

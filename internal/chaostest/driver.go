@@ -32,7 +32,7 @@ type Driver struct {
 // share is how much of n a run plays: half of it through a driver that only comes
 // again, unless it is a full one.
 func (d Driver) share(t testing.TB, n int) int {
-	if d.Again && !testlevel.Has(t, testlevel.Full) {
+	if d.Again && !testlevel.Has(t, testlevel.Nightly) {
 		return n / 2
 	}
 	return n
@@ -77,9 +77,9 @@ var Stories = map[string]Story{
 	"mails":                  Mails,
 }
 
-// Each plays a story on drivers, in parallel. A quick run leaves it out.
-func Each(t *testing.T, story Story, drivers ...Driver) {
-	testlevel.Need(t, testlevel.All)
+// Each plays a story on drivers, in parallel, in runs of a level.
+func Each(t *testing.T, level testlevel.Level, story Story, drivers ...Driver) {
+	testlevel.Need(t, level)
 	for _, d := range drivers {
 		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()

@@ -42,7 +42,7 @@ type forgetting struct {
 
 func newForgetting(t *testing.T, d Driver) *forgetting {
 	f := &forgetting{arena: newArena(t, d), letters: 2000, most: 3}
-	if testlevel.Has(t, testlevel.Full) {
+	if testlevel.Has(t, testlevel.Nightly) {
 		f.letters, f.most = 12_000, minKills
 	}
 	return f

@@ -21,7 +21,7 @@ import (
 
 // handoverSize is how many visits there are, and how many rounds of kills.
 func handoverSize(t testing.TB) (visits, kills int) {
-	if testlevel.Has(t, testlevel.Full) {
+	if testlevel.Has(t, testlevel.Nightly) {
 		return 2000, 16
 	}
 	return 240, 4

@@ -159,7 +159,7 @@ type mailing struct {
 
 // newMailing is one of about so many messages, or of 5,000 in a full run, and as many kills.
 func newMailing(t *testing.T, d Driver, messages, kills int) *mailing {
-	if testlevel.Has(t, testlevel.Full) {
+	if testlevel.Has(t, testlevel.Nightly) {
 		messages, kills = 5001, 40
 	}
 	box := newMailbox(t)

@@ -12,7 +12,7 @@ import (
 
 // outages is how often the server goes.
 func outages(t testing.TB, d Driver) int {
-	if testlevel.Has(t, testlevel.Full) {
+	if testlevel.Has(t, testlevel.Nightly) {
 		return 20
 	}
 	return d.share(t, 6)

@@ -17,7 +17,7 @@ const tickers = 4
 
 // links is how many there are; 10,000 in the long run.
 func (f *fleet) links() int {
-	if testlevel.Has(f.t, testlevel.Full) {
+	if testlevel.Has(f.t, testlevel.Nightly) {
 		return 10_000
 	}
 	return f.driver.share(f.t, 1000)

@@ -63,7 +63,7 @@ func TestEveryDayCanBePlayedOnSQLite(t *testing.T) {
 
 func TestEveryDayCanBePlayedOnPostgreSQL(t *testing.T) {
 	t.Parallel()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Nightly)
 	for _, d := range days() {
 		t.Run(d.name, func(t *testing.T) { played(t, postgresName, d.name) })
 	}

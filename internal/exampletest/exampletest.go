@@ -14,10 +14,10 @@
 // function that main calls.
 //
 // Main is also what pgtest.Main is, so that a test may ask for a database. On
-// PostgreSQL a story belongs to level all:
+// PostgreSQL a story belongs to level check:
 //
 //	t.Run("postgres", func(t *testing.T) {
-//		testlevel.Need(t, testlevel.All)
+//		testlevel.Need(t, testlevel.Check)
 //		out := exampletest.Run(t, "-dsn", pgtest.DSN(t))
 package exampletest
 

@@ -21,12 +21,12 @@ import (
 )
 
 // Every fault is caught by the tests that it names, and these pass without it.
-// BELFRY_TEST=all (or full) runs all of them; one alone runs always:
+// BELFRY_TEST=nightly runs all of them; one alone runs always:
 //
 //	go test ./internal/faults -v -run 'TestEveryFaultIsCaught/I-3_another_input'
 func TestEveryFaultIsCaught(t *testing.T) {
 	t.Parallel()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Nightly)
 	faults := all()
 	b := &bench{module: theModule(t), faults: faults, dir: t.TempDir(), turns: semaphore.NewWeighted(turns), clean: map[string]*clean{}}
 	t.Cleanup(func() { t.Log(b.summary()) })

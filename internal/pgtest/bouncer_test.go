@@ -10,7 +10,7 @@ const serverProcess = "SELECT pg_backend_pid()"
 
 func TestTheBouncerPoolsTransactions(t *testing.T) {
 	t.Parallel()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Nightly)
 	direct := DSN(t)
 	pooled := Bouncer(t, direct, map[string]string{"default_pool_size": "1"})
 	a, b := pin(t, pooled), pin(t, pooled)
@@ -25,7 +25,7 @@ func TestTheBouncerPoolsTransactions(t *testing.T) {
 
 func TestBouncerSettingsReachIt(t *testing.T) {
 	t.Parallel()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Nightly)
 	pooled := Bouncer(t, DSN(t), map[string]string{"pool_mode": "session"})
 	a, b := pin(t, pooled), pin(t, pooled)
 	if query(t, a, serverProcess) == query(t, b, serverProcess) {

@@ -12,7 +12,7 @@ import (
 // commit happened, and nobody told the client.
 func TestACommitWhoseReplyIsLostIsCommitted(t *testing.T) {
 	t.Parallel()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Nightly)
 	direct := DSN(t)
 	for name, dsn := range map[string]string{
 		"direct":  direct,

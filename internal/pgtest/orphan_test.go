@@ -41,7 +41,7 @@ func orphanMain() bool {
 
 func TestAKilledTestLeavesNothing(t *testing.T) {
 	t.Parallel()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Nightly)
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux ends a server with the process that started it")
 	}

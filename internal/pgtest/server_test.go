@@ -13,7 +13,7 @@ import (
 // requirePrivate skips what a server given by the environment does not promise.
 func requirePrivate(t *testing.T) {
 	t.Helper()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Nightly)
 	if os.Getenv("BELFRY_POSTGRES_DSN") != "" {
 		t.Skip("the server of BELFRY_POSTGRES_DSN has its own settings")
 	}
@@ -21,7 +21,7 @@ func requirePrivate(t *testing.T) {
 
 func TestWhatWasCommittedSurvives(t *testing.T) {
 	t.Parallel()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Nightly)
 	server := New(t, nil)
 	dsn := server.Database(t)
 	run(t, open(t, dsn), "CREATE TABLE bells (n int)")
@@ -70,7 +70,7 @@ func inTransaction(t *testing.T, dsn string) *sql.Conn {
 
 func TestStartAndStopMayBeRepeated(t *testing.T) {
 	t.Parallel()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Nightly)
 	server := New(t, nil)
 	for _, step := range []func() error{server.Start, server.Stop, server.Stop, server.Kill, server.Start} {
 		if err := step(); err != nil {
@@ -82,7 +82,7 @@ func TestStartAndStopMayBeRepeated(t *testing.T) {
 
 func TestOptionsReachTheServer(t *testing.T) {
 	t.Parallel()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Nightly)
 	server := New(t, &Options{NoFsync: true, Settings: map[string]string{
 		"autovacuum": "off", "timezone": "UTC",
 	}})
@@ -96,7 +96,7 @@ func TestOptionsReachTheServer(t *testing.T) {
 
 func TestAFailedStartShowsTheServersLog(t *testing.T) {
 	t.Parallel()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Nightly)
 	_, err := startCluster(requirePostgres(t), &Options{Settings: map[string]string{"work_mem": "plenty"}})
 	if err == nil {
 		t.Fatal("a server with a nonsense setting started")
@@ -108,7 +108,7 @@ func TestAFailedStartShowsTheServersLog(t *testing.T) {
 
 func TestATakenPortIsToldApart(t *testing.T) {
 	t.Parallel()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Nightly)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 
 func TestEveryDSNIsADatabaseOfItsOwn(t *testing.T) {
 	t.Parallel()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Check)
 	a, b := open(t, DSN(t)), open(t, DSN(t))
 	run(t, a, "CREATE TABLE letters (x text)")
 	if got := query(t, b, "SELECT to_regclass('letters') IS NULL"); got != "true" {

@@ -1,7 +1,7 @@
 // Package storetest runs a domain's tests on every adapter: memory, SQLite as a
-// file, and PostgreSQL through a database of its own. A quick run takes memory
-// only (see package testlevel); what it says about the other adapters it says
-// in the conformance suite and in internal/storytest. A [Spy] counts calls of a store,
+// file, and PostgreSQL through a database of its own. Runs of level quick and check take memory
+// only (see package testlevel): the conformance suite and internal/storytest speak for
+// the other adapters there. A [Spy] counts calls of a store,
 // fails one, or acts between two. Only tests import it.
 //
 // A package that uses it has one TestMain:
@@ -49,7 +49,7 @@ func Each(t *testing.T, test func(t *testing.T, store storage.Store, clk *clock.
 
 func each(t *testing.T) map[string]opener {
 	adapters := map[string]opener{"memory": openMemory}
-	if testlevel.Has(t, testlevel.All) {
+	if testlevel.Runs(t, testlevel.Nightly) {
 		adapters["sqlite"], adapters["postgres"] = openSQLite, openPostgres
 	}
 	return adapters
@@ -92,10 +92,10 @@ func openMemory(_ testing.TB, clk clock.Clock) storage.Store {
 // Memory opens a store in memory.
 func Memory(t testing.TB, clk clock.Clock) storage.Store { return openMemory(t, clk) }
 
-// SQLite opens a store on a file of its own. A quick run skips t.
+// SQLite opens a store on a file of its own. Only a run of level nightly takes t.
 func SQLite(t testing.TB, clk clock.Clock) storage.Store {
 	t.Helper()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Nightly)
 	return openSQLite(t, clk)
 }
 
@@ -114,10 +114,10 @@ func openSQLite(t testing.TB, clk clock.Clock) storage.Store {
 	return store
 }
 
-// Postgres opens a store on a database of its own. A quick run skips t.
+// Postgres opens a store on a database of its own. Only a run of level nightly takes t.
 func Postgres(t testing.TB, clk clock.Clock) storage.Store {
 	t.Helper()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Nightly)
 	return openPostgres(t, clk)
 }
 

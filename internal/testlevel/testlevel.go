@@ -1,14 +1,15 @@
 // Package testlevel says how much of the tests a run takes. BELFRY_TEST is one of
 //
-//   - quick is for while one works: domains on memory, every adapter through the
-//     conformance suite and through the stories of internal/storytest.
-//   - all is what a change has to pass: every domain on every adapter, guards of
-//     plans, faults of the network, processes that are killed.
-//   - full is for the night and before a release: the same at sizes that take an
-//     hour.
+//   - quick is for while one works: domains in memory, and the stories of
+//     internal/storytest on SQLite and PostgreSQL.
+//   - check is what a change has to pass: quick, and poolers, killed processes and
+//     modules of their own. Nothing in it depends on time or load.
+//   - nightly is everything: each domain on each adapter, mutants, plans and statistics
+//     of servers, time limits, and sizes that take an hour.
 //
-// Where it is not set, the level is quick; but a run that names tests by -run is
-// of level all, since a test that was asked for and skipped would look passed.
+// Where it is not set the level is quick. A run that names tests by -run takes them at
+// any level, with the sizes of check: a test that was asked for and skipped would look
+// passed.
 //
 // Only tests and storage/storagetest import it.
 package testlevel
@@ -30,43 +31,49 @@ type Level int
 // The levels.
 const (
 	Quick Level = iota
-	All
-	Full
+	Check
+	Nightly
 )
 
-var names = []string{"quick", "all", "full"}
+var names = []string{"quick", "check", "nightly"}
 
 func (l Level) String() string { return names[l] }
 
-// Of is the level of this run. It ends the test where BELFRY_TEST is none.
+// Of is the level of this run, which sets its sizes. It ends the test where BELFRY_TEST
+// is not a level.
 func Of(t testing.TB) Level {
 	t.Helper()
-	run := flag.Lookup("test.run")
-	level, err := parse(os.Getenv(Variable), run != nil && run.Value.String() != "")
+	level, err := parse(os.Getenv(Variable), named())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return level
 }
 
-// Has reports whether this run has what belongs to level.
+// Has reports whether this run has the sizes of level.
 func Has(t testing.TB, level Level) bool {
 	t.Helper()
 	return Of(t) >= level
 }
 
-// Need skips a test that belongs to level where this run does not have it.
-// Benchmarks are not skipped: they run only where -bench asks for them.
+// Runs reports whether this run takes the tests of level.
+func Runs(t testing.TB, level Level) bool {
+	t.Helper()
+	return Has(t, level) || os.Getenv(Variable) == "" && named()
+}
+
+// Need skips a test of level where this run does not take it. Benchmarks are not
+// skipped: they run only where -bench asks for them.
 func Need(t testing.TB, level Level) {
 	t.Helper()
 	_, benchmark := t.(*testing.B)
-	if !benchmark && !Has(t, level) {
+	if !benchmark && !Runs(t, level) {
 		t.Skipf("%s=%s runs it", Variable, level)
 	}
 }
 
 // Lacks ends a test that needs what this machine does not have: it is skipped, but fails
-// where CI is true, since nobody would notice there.
+// where CI is true, since a skipped test is not noticed there.
 func Lacks(t testing.TB, what string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
@@ -75,11 +82,16 @@ func Lacks(t testing.TB, what string) {
 	t.Skip(what)
 }
 
-// parse reads the variable; named says that the run names tests.
+// named reports whether the run names its tests.
+func named() bool {
+	run := flag.Lookup("test.run")
+	return run != nil && run.Value.String() != ""
+}
+
 func parse(value string, named bool) (Level, error) {
 	switch {
 	case value == "" && named:
-		return All, nil
+		return Check, nil
 	case value == "":
 		return Quick, nil
 	}
@@ -88,5 +100,5 @@ func parse(value string, named bool) (Level, error) {
 			return Level(i), nil
 		}
 	}
-	return Quick, fmt.Errorf("%s is %q, which is none of %s", Variable, value, strings.Join(names, ", "))
+	return Quick, fmt.Errorf("%s is %q, not one of %s", Variable, value, strings.Join(names, ", "))
 }

@@ -8,7 +8,7 @@ import (
 
 func TestTheLevelIsQuickUnlessSaidOtherwise(t *testing.T) {
 	t.Parallel()
-	for value, want := range map[string]Level{"": Quick, "quick": Quick, "all": All, "full": Full} {
+	for value, want := range map[string]Level{"": Quick, "quick": Quick, "check": Check, "nightly": Nightly} {
 		if got, err := parse(value, false); got != want || err != nil {
 			t.Errorf("%q is %v, %v; want %v", value, got, err, want)
 		}
@@ -18,7 +18,7 @@ func TestTheLevelIsQuickUnlessSaidOtherwise(t *testing.T) {
 // Else who asks for a test on PostgreSQL would see it pass without having run.
 func TestARunThatNamesTestsHasThemAll(t *testing.T) {
 	t.Parallel()
-	for value, want := range map[string]Level{"": All, "quick": Quick, "all": All, "full": Full} {
+	for value, want := range map[string]Level{"": Check, "quick": Quick, "check": Check, "nightly": Nightly} {
 		if got, err := parse(value, true); got != want || err != nil {
 			t.Errorf("%q is %v, %v; want %v", value, got, err, want)
 		}
@@ -28,9 +28,9 @@ func TestARunThatNamesTestsHasThemAll(t *testing.T) {
 // A misspelled level would be a quick run that somebody takes for a full one.
 func TestAnUnknownLevelIsAnError(t *testing.T) {
 	t.Parallel()
-	for _, value := range []string{"fulll", "ALL", "1", " all"} {
+	for _, value := range []string{"nightlyy", "CHECK", "1", " check"} {
 		_, err := parse(value, false)
-		if err == nil || !strings.Contains(err.Error(), value) || !strings.Contains(err.Error(), "quick, all, full") {
+		if err == nil || !strings.Contains(err.Error(), value) || !strings.Contains(err.Error(), "quick, check, nightly") {
 			t.Errorf("%q: %v", value, err)
 		}
 	}

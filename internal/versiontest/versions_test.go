@@ -76,7 +76,7 @@ func sent(names ...string) (lines []string) {
 // knows, sends once, and erases.
 func TestVersionsShareADatabase(t *testing.T) {
 	t.Parallel()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Check)
 	p := built(t)
 	for _, driver := range []string{"sqlite", "postgres"} {
 		for name, play := range map[string]func(shared, programs){"old on new": oldOnNew, "new on old": newOnOld, "at once": atOnce, "still newer": stillNewer} {

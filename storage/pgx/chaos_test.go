@@ -12,6 +12,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/chaostest"
 	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/postgres"
 )
@@ -22,7 +23,7 @@ func TestKilledProcessesLoseNothingAndDoubleNothing(t *testing.T) {
 	for name, story := range chaostest.Stories {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			chaostest.Each(t, story, chaosDrivers...)
+			chaostest.Each(t, testlevel.Nightly, story, chaosDrivers...)
 		})
 	}
 }

@@ -14,9 +14,9 @@ import (
 // The domains' own tests run on this adapter too: in a workspace of both modules, with
 // the one place that opens a PostgreSQL for them opening it through pgx.
 func TestDomains(t *testing.T) {
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Check)
 	packages := []string{"./internal/storytest"} // the domains together, on databases
-	if testlevel.Has(t, testlevel.Full) {
+	if testlevel.Has(t, testlevel.Nightly) {
 		packages = []string{"./internal/storytest", "./automation/...", "./notify/...", "./survey/...", "."}
 	}
 	root, err := filepath.Abs("../..")

@@ -68,7 +68,7 @@ func ExampleStore_InHostTx() {
 
 // The example needs a server, so it is run here.
 func TestExampleOfAHostsTransaction(t *testing.T) {
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Check)
 	t.Setenv("DATABASE_URL", pgtest.DSN(t))
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // what it can, and logs each plan.
 func TestNoStatementIsCompiled(t *testing.T) {
 	t.Parallel()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Nightly)
 	server := pgtest.New(t, &pgtest.Options{Settings: map[string]string{
 		"jit": "on", "jit_above_cost": "0", "session_preload_libraries": "auto_explain",
 		"auto_explain.log_min_duration": "0", "auto_explain.log_level": "log",

@@ -23,7 +23,7 @@ import (
 // leaves out.
 func emptyDSN(t testing.TB) string {
 	t.Helper()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Check)
 	return pgtest.DSN(t)
 }
 

@@ -23,17 +23,15 @@ type way struct {
 	opts   Options // beside those of the suite
 }
 
-// ways are those that a run of this level takes: a quick one is content with Open.
+// ways are those that a run of this level takes: once through the driver, and at level nightly in all ways.
 func ways(t testing.TB) map[string]way {
 	elsewhere := Options{Schema: "some_schema", TablePrefix: "some_", Migrate: MigrateAuto}
 	taken := map[string]way{"Open": {open: Open}}
-	if testlevel.Has(t, testlevel.All) {
+	if testlevel.Runs(t, testlevel.Nightly) {
 		maps.Copy(taken, map[string]way{
 			"Open, through a pooler":          {open: Open, pooled: true},
 			"New, with a schema and a prefix": {open: onHostPool(""), opts: elsewhere},
 		})
-	}
-	if testlevel.Has(t, testlevel.Full) {
 		taken["Open, with a schema and a prefix"] = way{open: Open, opts: elsewhere}
 		for _, mode := range []string{"cache_describe", "describe_exec", "exec", "simple_protocol"} {
 			taken["New, "+mode] = way{open: onHostPool(mode), opts: Options{Migrate: MigrateAuto}}

@@ -13,7 +13,7 @@ import (
 
 func TestTrap4DriverTakesACancelledCommitForASuccess(t *testing.T) {
 	t.Parallel()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Nightly)
 	dsn, admin := traptest.Lonely(t, func(dsn string) { exec(t, rawPool(t, dsn), "CREATE TABLE raw (id int)") })
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -42,7 +42,7 @@ func TestGuardClaimTouchesFewBuffers(t *testing.T) {
 	small := newGuarded(t, emptyDSN(t))
 	small.fill(10_000, "served", driver.LaneNormal, noon, "")
 	few := small.cheap("a claim", small.claiming(small.claimOf(batch, driver.Cursor{})), batch)
-	if !testlevel.Has(t, testlevel.Full) {
+	if !testlevel.Has(t, testlevel.Nightly) {
 		return
 	}
 	large := newGuarded(t, emptyDSN(t))

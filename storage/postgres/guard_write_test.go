@@ -169,7 +169,7 @@ var wides = driver.Define[wide]("wide")
 
 // sized is how many rows a guard has, in the usual form and in the full one.
 func sized(t testing.TB, usual, long int) int {
-	if testlevel.Has(t, testlevel.Full) {
+	if testlevel.Has(t, testlevel.Nightly) {
 		return long
 	}
 	return usual
@@ -184,7 +184,7 @@ type guarded struct {
 
 func newGuarded(t testing.TB, dsn string) *guarded {
 	t.Helper()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Nightly)
 	s, r := recorded(t, pgtest.With(t, dsn, "application_name", "guard"), 1, &Options{Clock: realTime, Migrate: MigrateAuto})
 	if err := sqlstore.CreateTable(t.Context(), s.Store, &wides.Schema); err != nil {
 		t.Fatal(err)

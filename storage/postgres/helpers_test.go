@@ -53,15 +53,15 @@ var realTime = clock.New()
 // run leaves out.
 func emptyDSN(t testing.TB) string {
 	t.Helper()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Check)
 	return pgtest.DSN(t)
 }
 
-// ownServer is a server for a test that needs one to itself; a quick run leaves
-// the test out.
+// ownServer is a server for a test that needs one to itself; only a run of level nightly
+// takes the test.
 func ownServer(t testing.TB, opts *pgtest.Options) *pgtest.Server {
 	t.Helper()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Nightly)
 	return pgtest.New(t, opts)
 }
 

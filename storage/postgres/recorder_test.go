@@ -11,6 +11,7 @@ import (
 	"github.com/lib/pq"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 )
 
 // statement is one that a store sent, with its arguments.
@@ -30,6 +31,7 @@ type recorder struct {
 // noted.
 func recorded(t testing.TB, dsn string, n int, opts *Options) (*Store, *recorder) {
 	t.Helper()
+	testlevel.Need(t, testlevel.Nightly) // plans and statistics
 	inner, err := pq.NewConnector(pgtest.With(t, dsn, "binary_parameters", "yes"))
 	if err != nil {
 		t.Fatal(err)

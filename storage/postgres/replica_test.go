@@ -14,7 +14,7 @@ import (
 
 func TestTrap5DriverWritesToAReplica(t *testing.T) {
 	t.Parallel()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Nightly)
 	hosts := traptest.Either(t, traptest.Replica(t), ownServer(t, nil))
 	_, err := rawPool(t, hosts).ExecContext(t.Context(), "CREATE TABLE raw (id int)")
 	var refused *pq.Error

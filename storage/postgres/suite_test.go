@@ -23,20 +23,16 @@ type way struct {
 	opts   Options // beside those of the suite
 }
 
-// ways are those that a run of this level takes: a quick one is content with Open.
+// ways are those that a run of this level takes: once through the driver, and at level nightly in all ways.
 func ways(t testing.TB) map[string]way {
 	oneStep := map[string]string{"binary_parameters": "yes"}
 	serializable := map[string]string{"default_transaction_isolation": "serializable"}
 	elsewhere := Options{Schema: "some_schema", TablePrefix: "some_", Migrate: MigrateAuto}
 	taken := map[string]way{"Open": {open: Open}}
-	if testlevel.Has(t, testlevel.All) {
+	if testlevel.Runs(t, testlevel.Nightly) {
 		maps.Copy(taken, map[string]way{
-			"Open, through a pooler":          {open: Open, pooled: true},
-			"New, with a schema and a prefix": {open: onHostPool(nil), opts: elsewhere},
-		})
-	}
-	if testlevel.Has(t, testlevel.Full) {
-		maps.Copy(taken, map[string]way{
+			"Open, through a pooler":           {open: Open, pooled: true},
+			"New, with a schema and a prefix":  {open: onHostPool(nil), opts: elsewhere},
 			"Open, with a schema and a prefix": {open: Open, opts: elsewhere},
 			"New":                              {open: onHostPool(nil), opts: Options{Migrate: MigrateAuto}},
 			"New, in one step":                 {open: onHostPool(oneStep), opts: Options{Migrate: MigrateAuto}},

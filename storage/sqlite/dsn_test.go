@@ -98,7 +98,7 @@ func TestPathsThatCannotBeOpenedAreNamed(t *testing.T) {
 // works on the file that another one has open in C, beside a host's import of the stub.
 func TestTrap12OpenWorksWithoutCgo(t *testing.T) {
 	t.Parallel()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Nightly)
 	s, path := onFile(t, nil)
 	execSQL(t, s.DB(), "CREATE TABLE host (n)")
 	cmd := exec.CommandContext(t.Context(), "go", "run", "./testdata/nocgo", path)

@@ -16,7 +16,7 @@ import (
 // Several processes work on one file: each row is claimed by one of them.
 func TestI6_ProcessesShareAFile(t *testing.T) {
 	t.Parallel()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Check)
 	s, path := onFile(t, nil)
 	const rows, processes = 600, 4
 	insert(t, s, dueTasks(rows)...)

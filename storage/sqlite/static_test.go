@@ -17,7 +17,7 @@ import (
 // system's. The second one works on a database.
 func TestAProgramWithoutCgoIsOneStaticFile(t *testing.T) {
 	t.Parallel()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Check)
 	for program, says := range map[string]string{
 		"hello":              "sam@example.com - Your first-aid certificate expires on 2026-05-01",
 		"certificate-expiry": "doubled            0\nlost               0\n",

@@ -11,11 +11,11 @@ import (
 )
 
 // Bench measures the verbs of the adapter behind h on tables of 10 thousand rows,
-// and with BELFRY_TEST=full in the environment on 100 thousand and a million. It
+// and with BELFRY_TEST=nightly in the environment on 100 thousand and a million. It
 // reports rows per second.
 func Bench(b *testing.B, h Harness) {
 	sizes := []int{10_000}
-	if testlevel.Has(b, testlevel.Full) {
+	if testlevel.Has(b, testlevel.Nightly) {
 		sizes = append(sizes, 100_000, 1_000_000)
 	}
 	for _, size := range sizes {

@@ -27,10 +27,10 @@ import (
 )
 
 // BenchmarkPages asks for each page of the console, beside ten thousand messages with their
-// jobs, schedules and inbox rows, and as many reminders; a million of each at level full.
+// jobs, schedules and inbox rows, and as many reminders; a million of each at level nightly.
 func BenchmarkPages(b *testing.B) {
 	rows, wall := 10_000, clock.New()
-	if testlevel.Has(b, testlevel.Full) {
+	if testlevel.Has(b, testlevel.Nightly) {
 		rows = 1_000_000
 	}
 	pages := map[string]string{

@@ -85,7 +85,7 @@ func TestALinkThatIsNoneHasOneAnswer(t *testing.T) {
 // Nor does the time tell: every link that is none asks the database the same, once.
 func TestALinkThatIsNoneTakesTheSameStatements(t *testing.T) {
 	t.Parallel()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Check)
 	connector, err := pq.NewConnector(pgtest.With(t, pgtest.DSN(t), "binary_parameters", "yes"))
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/chaostest"
 	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/postgres"
 	"github.com/belfry-go/belfry/storage/sqlite"
@@ -18,7 +19,7 @@ import (
 // explained; see [chaostest.Reports].
 func TestI12_SESEndsByReportsWhatItHas(t *testing.T) {
 	t.Parallel()
-	chaostest.Each(t, chaostest.Reports, drivers...)
+	chaostest.Each(t, testlevel.Nightly, chaostest.Reports, drivers...)
 }
 
 // drivers send over two channels, of which the first one has a configuration set.

@@ -28,7 +28,7 @@ func onEach(t *testing.T, test func(t *testing.T, d database)) {
 	t.Helper()
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		testlevel.Need(t, testlevel.All)
+		testlevel.Need(t, testlevel.Check)
 		dsn := pgtest.DSN(t)
 		test(t, database{sqlstore.PostgreSQL, func(t testing.TB) *sqlx.DB { return open(t, "postgres", dsn) }})
 	})

@@ -20,7 +20,7 @@ var byN = map[string]string{"0002_bell_n.sql": "-- concurrently\nCREATE INDEX CO
 // inUse is a database of PostgreSQL with a large bell, and a writer in the middle of its work.
 func inUse(t *testing.T) (d database, db *sqlx.DB, writer *sqlx.Tx) {
 	t.Helper()
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Nightly)
 	dsn := pgtest.DSN(t)
 	d = database{sqlstore.PostgreSQL, func(t testing.TB) *sqlx.DB { return open(t, "postgres", dsn) }}
 	if err := d.migrate(t, sqlstore.MigrateAuto, bell); err != nil {
@@ -28,7 +28,7 @@ func inUse(t *testing.T) (d database, db *sqlx.DB, writer *sqlx.Tx) {
 	}
 	db = d.handle(t)
 	large := 5_000
-	if testlevel.Has(t, testlevel.Full) {
+	if testlevel.Has(t, testlevel.Nightly) {
 		large = 500_000
 	}
 	d.exec(t, db, fmt.Sprint("INSERT INTO bell SELECT g FROM generate_series(1, ", large, ") AS g"))

@@ -63,7 +63,7 @@ type Adapter struct {
 
 // Run looks for every trap. A quick run leaves them out.
 func Run(t *testing.T, a Adapter) {
-	testlevel.Need(t, testlevel.All)
+	testlevel.Need(t, testlevel.Nightly)
 	for name, test := range map[string]func(*testing.T, Adapter){
 		"calls end in a black hole":                               callsEnd,
 		"Open ends in a black hole":                               openEnds,
