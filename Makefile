@@ -14,8 +14,14 @@ help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Compilers and tests collect their garbage more rarely: a fifth less of a processor's time, for a
-# gigabyte of memory at most.
-demo console test check test-all test-full test-nocgo test-pgx test-examples test-ses test-watermill test-browser race: export GOGC ?= 400
+# gigabyte of memory at most. Benchmarks and drills are left as they are.
+demo console check race test test-%: export GOGC ?= 400
+
+# Every step runs, so that one run shows all that is wrong, and says how long it took.
+steps = failed=; for step in $(1); do \
+	echo "== make $$step"; begun=$$(date +%s); $(MAKE) --no-print-directory $$step || failed="$$failed $$step"; \
+	echo "== make $$step took $$(($$(date +%s) - begun)) s"; done; \
+	if [ -n "$$failed" ]; then echo "Failed:$$failed"; exit 1; fi
 
 .PHONY: demo
 demo: ## a school reminds its people: the main job, crash included
@@ -34,34 +40,70 @@ setup:
 	@./scripts/setup-test.sh
 
 .PHONY: test
-test: setup ## the quick tests, in about three minutes; installs PostgreSQL and PgBouncer where they are missing and it may
-	BELFRY_TEST=quick $(GO) test -timeout 20m ./...
+test: setup ## the quick tests, in about two minutes; installs PostgreSQL and PgBouncer where they are missing and it may
+	BELFRY_TEST=quick $(WITH_SERVER) $(GO) test -timeout 20m ./...
 
 .PHONY: check
-check: ## all that a change has to pass: every test on every adapter, the modules, the browser, the linter
-	@failed=; for step in fmt-check api-check lint test-all test-nocgo test-pgx test-bench test-examples test-ses test-watermill test-browser vulncheck; do \
-		echo "== make $$step"; begun=$$(date +%s); $(MAKE) $$step || failed="$$failed $$step"; \
-		echo "== make $$step took $$(($$(date +%s) - begun)) s"; done; \
-	if [ -n "$$failed" ]; then echo "Failed:$$failed"; exit 1; fi
+check: setup setup-browser $(LINT) ## all that a change has to pass, in about ten minutes: the tests, the modules, the browser, the linter
+	@$(WITH_SERVER) $(MAKE) --no-print-directory check-steps
 
-# They begin first, so that none of them runs alone in the end.
-LONGEST := ./internal/faults ./storage/postgres ./internal/chaostest ./automation ./notify ./survey .
+.PHONY: check-steps
+check-steps:
+	@$(call steps,fmt-check lint test-check test-nocgo test-pgx test-modules test-browser)
 
-.PHONY: test-all
-test-all: setup ## all tests of the main module, on every adapter
-	BELFRY_TEST=all $(GO) test -timeout 60m $(LONGEST) ./...
+.PHONY: nightly
+nightly: setup setup-browser ## what is long, random, timed, or counts what a server does: before a release, and before work on a part is called done
+	@$(WITH_SERVER) $(MAKE) --no-print-directory nightly-steps
 
-.PHONY: test-full
-test-full: setup ## all tests at full length, for the night and before a release: guards at a million rows, long chaos
-	BELFRY_TEST=full $(GO) test -count 1 -timeout 60m ./...
-	cd bench && BELFRY_TEST=full $(GO) test -count 1 -timeout 30m ./hostpool
-	cd storage/pgx && BELFRY_TEST=full $(GO) test -count 1 -timeout 60m ./...
-	cd notify/channel/ses && BELFRY_TEST=full $(GO) test -count 1 -timeout 30m ./...
-	CGO_ENABLED=0 BELFRY_TEST=full $(GO) test -count 1 -timeout 60m -run '/sqlite' ./internal/chaostest
+.PHONY: nightly-steps
+nightly-steps:
+	@$(call steps,nightly-main nightly-nocgo nightly-pgx nightly-modules race drill test-versions vulncheck)
+
+.PHONY: test-check
+test-check:
+	BELFRY_TEST=check $(GO) test -timeout 30m ./...
+
+.PHONY: test-nocgo
+test-nocgo: ## SQLite without cgo: its adapter's tests and the stories of each domain
+	CGO_ENABLED=0 BELFRY_TEST=check $(GO) test -timeout 30m ./storage/sqlite
+	CGO_ENABLED=0 BELFRY_TEST=check $(GO) test -timeout 30m -run '/sqlite' ./internal/storytest
+
+.PHONY: test-pgx
+test-pgx: ## the adapter for pgx, and the stories of each domain on it
+	cd storage/pgx && BELFRY_TEST=check $(GO) test -timeout 30m ./...
+
+# Modules beside the main one, but for the browser's and the benchmarks; the linter compiles all.
+MODULES := examples/compose examples/http-service examples/transactions notify/channel/ses survey/subscriber/watermill
+
+.PHONY: test-modules
+test-modules: ## the examples, channels and subscribers that are modules of their own
+	@set -e; for dir in $(MODULES); do (cd $$dir && BELFRY_TEST=check $(GO) test -timeout 30m ./...); done
+
+.PHONY: test-browser
+test-browser: setup-browser ## the survey form, preferences, inbox and console in a real browser; installs Chromium where it is missing and it may
+	cd survey/surveyhttp/browsertest && BELFRY_TEST=check $(GO) test -timeout 30m ./...
+
+.PHONY: nightly-main
+nightly-main:
+	BELFRY_TEST=nightly $(GO) test -count 1 -timeout 3h ./...
+
+.PHONY: nightly-nocgo
+nightly-nocgo:
+	CGO_ENABLED=0 BELFRY_TEST=nightly $(GO) test -count 1 -timeout 1h ./storage/sqlite
+	CGO_ENABLED=0 BELFRY_TEST=nightly $(GO) test -count 1 -timeout 1h -run '/sqlite' ./internal/chaostest
+	CGO_ENABLED=0 BELFRY_TEST=quick $(GO) test -timeout 20m ./examples/hello ./examples/invoices
+
+.PHONY: nightly-pgx
+nightly-pgx:
+	cd storage/pgx && BELFRY_TEST=nightly $(GO) test -count 1 -timeout 2h ./...
+
+.PHONY: nightly-modules
+nightly-modules:
+	@set -e; for dir in $(MODULES) bench bench/riversqlite; do (cd $$dir && BELFRY_TEST=nightly $(GO) test -count 1 -timeout 1h ./...); done
 
 .PHONY: race
-race: setup ## all tests under the race detector, in random order
-	BELFRY_TEST=all $(GO) test -race -shuffle on -timeout 30m ./...
+race: ## the tests of check under the race detector, in random order
+	BELFRY_TEST=check $(WITH_SERVER) $(GO) test -race -shuffle on -timeout 1h ./...
 
 .PHONY: bench
 bench: setup ## all benchmarks
@@ -76,47 +118,13 @@ bench-peers: setup ## Belfry beside its peers, about 20 minutes; bench/README.md
 drill: setup ## bad days on SQLite and PostgreSQL, up to 25 minutes; DAYS=hang,flood plays some, DRILL_FULL=1 the longest too
 	$(GO) run ./internal/drill -only "$(DAYS)"
 
-.PHONY: test-bench
-test-bench: setup ## all tests of the comparison with the peers
-	cd bench && $(GO) vet ./... && BELFRY_TEST=all $(GO) test -timeout 20m ./...
-	cd bench/riversqlite && $(GO) vet ./... && BELFRY_TEST=all $(GO) test -timeout 20m ./...
-
-.PHONY: test-examples
-test-examples: setup ## all tests of the examples that are modules of their own
-	cd examples/compose && $(GO) vet ./... && $(GO) test -timeout 10m ./...
-	cd examples/http-service && $(GO) vet ./... && BELFRY_TEST=all $(GO) test -timeout 20m ./...
-	cd examples/transactions && $(GO) vet ./... && BELFRY_TEST=all $(GO) test -timeout 20m ./...
-
-.PHONY: test-nocgo
-test-nocgo: ## SQLite without cgo: its adapter's tests, stories of each domain, killed processes, examples, a static program
-	CGO_ENABLED=0 BELFRY_TEST=all $(GO) test -timeout 20m ./storage/sqlite
-	CGO_ENABLED=0 BELFRY_TEST=quick $(GO) test -timeout 20m -run '/sqlite' ./internal/storytest
-	CGO_ENABLED=0 BELFRY_TEST=all $(GO) test -timeout 20m -run '/sqlite' ./internal/chaostest
-	CGO_ENABLED=0 BELFRY_TEST=quick $(GO) test -timeout 20m ./examples/hello ./examples/invoices
-
-.PHONY: test-pgx
-test-pgx: setup ## all tests of the adapter for pgx, and the domains' tests on it
-	cd storage/pgx && $(GO) vet ./... && BELFRY_TEST=all $(GO) test -timeout 40m ./...
-
 .PHONY: test-versions
 test-versions: setup ## every claimed version of PostgreSQL, by lib/pq and by pgx, about an hour; LEVEL=quick is ten minutes
 	scripts/test-versions.sh
 
-.PHONY: test-ses
-test-ses: setup ## all tests of the channel to Amazon SES
-	cd notify/channel/ses && $(GO) vet ./... && BELFRY_TEST=all $(GO) test -timeout 20m ./...
-
-.PHONY: test-watermill
-test-watermill: ## all tests of the Watermill subscriber, with a broker in their process
-	cd survey/subscriber/watermill && $(GO) vet ./... && BELFRY_TEST=all $(GO) test -timeout 20m ./...
-
 .PHONY: setup-browser
 setup-browser:
 	@./scripts/setup-browser.sh
-
-.PHONY: test-browser
-test-browser: setup-browser ## the survey form, preferences, inbox and console in a real browser; installs Chromium where it is missing and it may
-	cd survey/surveyhttp/browsertest && $(GO) vet ./... && BELFRY_TEST=all $(GO) test -timeout 20m ./...
 
 .PHONY: lint
 lint: $(LINT) ## golangci-lint, which also holds who may import whom

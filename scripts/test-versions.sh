@@ -9,7 +9,7 @@ cd "$root"
 versions=("$@")
 [ ${#versions[@]} -gt 0 ] || versions=(14 15 16 17 18)
 
-level=${LEVEL:-all}
+level=${LEVEL:-nightly}
 failed=()
 lines=()
 for major in "${versions[@]}"; do
