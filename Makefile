@@ -3,6 +3,7 @@
 GO ?= go
 GOLANGCI_LINT_VERSION := v2.15.0
 GOVULNCHECK_VERSION := v1.9.0
+GREMLINS_VERSION := v0.6.0
 CYCLONEDX_VERSION := v1.10.0
 LINT_DIR := $(CURDIR)/.tools/golangci-lint-$(GOLANGCI_LINT_VERSION)
 LINT := $(LINT_DIR)/golangci-lint
@@ -178,3 +179,7 @@ api-since: ## which exported names are gone or changed since a tag: TAG=v0.1.0
 .PHONY: sbom
 sbom: ## write belfry-sbom.json: every module that the packages need, with its licence, in CycloneDX
 	$(GO) run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@$(CYCLONEDX_VERSION) mod -type library -licenses -json -output belfry-sbom.json
+
+.PHONY: mutate
+mutate: ## change the code of a package in many ways, one at a time, and list what its tests do not notice: PKG=./keys
+	$(GO) run github.com/go-gremlins/gremlins/cmd/gremlins@$(GREMLINS_VERSION) unleash --workers 1 --timeout-coefficient 30 $(PKG)
