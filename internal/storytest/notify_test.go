@@ -12,10 +12,12 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
+var invoices = notify.Type{Name: "invoice", Renderer: notify.Template{Subject: "Invoice {{.Number}}"}}
+
 // desk is a process that sends invoices, by a channel that cannot tell afterwards.
 func (w *world) desk(store storage.Store) *notify.Notifier {
 	n := notify.New(store, &notify.Options{Logger: quiet}, &w.provider)
-	n.Register(notify.Type{Name: "invoice", Renderer: notify.Template{Subject: "Invoice {{.Number}}"}})
+	n.Register(invoices)
 	return n
 }
 
