@@ -168,10 +168,6 @@ api-check: ## fail where docs/api.txt is not the exported API
 	@listing=$$($(GO) run ./internal/apilist) && if ! printf '%s\n' "$$listing" | diff -u docs/api.txt -; then \
 		echo "The exported API changed. If that is meant, run: make api"; exit 1; fi
 
-.PHONY: migrations
-migrations: ## write the checksums of all migrations to storage/migrations.txt
-	@$(GO) test ./internal/repotest -run TestMigrationsAreThoseOfTheRegister -update
-
 .PHONY: api-since
 api-since: ## which exported names are gone or changed since a tag: TAG=v0.1.0
 	@git show "$(TAG):docs/api.txt" | diff - docs/api.txt | grep '^<' || echo "Nothing is gone or changed since $(TAG)."

@@ -16,34 +16,33 @@ const root = "../.."
 // mayReadAcrossTenants lists the places, with how often they do it: look-ups by
 // ids that came from rows already held, and counts.
 var mayReadAcrossTenants = map[string]int{
-	"internal/work/pass.go":             1, // rows that this process holds, by id
-	"internal/work/lookback.go":         1, // the highest id
-	"internal/chaostest/handover.go":    1, // Health, as an operator asks for it
-	"internal/versiontest/host/main.go": 1, // likewise
-	"internal/chaostest/forgetting.go":  1, // all that is stored
-	"internal/audit/audit.go":           1, // the highest id
-	"internal/census/coming.go":         1, // counts; what other scopes have is left out of the answer
-	"internal/once/once.go":             1, // old answers of all scopes, to delete
-	"internal/outbox/unsubscribe.go":    1, // what waits for a subscriber of all tenants that is gone
-	"internal/erase/pass.go":            1, // erasures that are due
-	"internal/erase/request.go":         1, // whether anybody was ever erased
-	"internal/forget/rule.go":           3, // old rows of all scopes, to delete
-	"automation/health.go":              1, // lost series; what other scopes have is left out of the answer
-	"internal/census/census.go":         2, // counts; likewise
-	"internal/pause/pause.go":           2, // for the polls and Health, which ask what is paused
-	"gauges.go":                         1, // counts
-	"automation/reconcilepass.go":       1, // for Health; what other scopes have is left out of the answer
-	"automation/stop.go":                1, // its poll
-	"notify/gate/rate.go":               1, // old reservations of all scopes, to delete
-	"notify/pause.go":                   1, // its poll
-	"internal/outage/outage.go":         1, // its poll
-	"notify/release.go":                 1, // what has failed or is on hold of a channel, for who recovers it
-	"notify/tracker.go":                 1, // messages that a callback or a link names, by their unguessable ids
-	"internal/unserved/find.go":         2, // its sweep, which looks for due rows that nobody serves
-	"survey/instances.go":               1, // the instance of a link, by the hash of its unguessable token
-	"survey/tally.go":                   1, // the entries of results that are not counted yet
-	"cli/args.go":                       1, // what waits in all tenants, for who runs the program
-	"support/supporthttp/site.go":       1, // what waits in all tenants, for who may see all of them
+	"internal/work/pass.go":            1, // rows that this process holds, by id
+	"internal/work/lookback.go":        1, // the highest id
+	"internal/chaostest/handover.go":   1, // Health, as an operator asks for it
+	"internal/chaostest/forgetting.go": 1, // all that is stored
+	"internal/audit/audit.go":          1, // the highest id
+	"internal/census/coming.go":        1, // counts; what other scopes have is left out of the answer
+	"internal/once/once.go":            1, // old answers of all scopes, to delete
+	"internal/outbox/unsubscribe.go":   1, // what waits for a subscriber of all tenants that is gone
+	"internal/erase/pass.go":           1, // erasures that are due
+	"internal/erase/request.go":        1, // whether anybody was ever erased
+	"internal/forget/rule.go":          3, // old rows of all scopes, to delete
+	"automation/health.go":             1, // lost series; what other scopes have is left out of the answer
+	"internal/census/census.go":        2, // counts; likewise
+	"internal/pause/pause.go":          2, // for the polls and Health, which ask what is paused
+	"gauges.go":                        1, // counts
+	"automation/reconcilepass.go":      1, // for Health; what other scopes have is left out of the answer
+	"automation/stop.go":               1, // its poll
+	"notify/gate/rate.go":              1, // old reservations of all scopes, to delete
+	"notify/pause.go":                  1, // its poll
+	"internal/outage/outage.go":        1, // its poll
+	"notify/release.go":                1, // what has failed or is on hold of a channel, for who recovers it
+	"notify/tracker.go":                1, // messages that a callback or a link names, by their unguessable ids
+	"internal/unserved/find.go":        2, // its sweep, which looks for due rows that nobody serves
+	"survey/instances.go":              1, // the instance of a link, by the hash of its unguessable token
+	"survey/tally.go":                  1, // the entries of results that are not counted yet
+	"cli/args.go":                      1, // what waits in all tenants, for who runs the program
+	"support/supporthttp/site.go":      1, // what waits in all tenants, for who may see all of them
 }
 
 // Tenants: nothing but the listed places reads without a scope. What is below
