@@ -23,20 +23,6 @@ type goFile struct {
 
 func (f goFile) at(n ast.Node) string { return f.lines.Position(n.Pos()).String() }
 
-// calls returns the name that the file has for a package: "" where it does not import it.
-func (f goFile) calls(pkg string) string {
-	for _, i := range f.tree.Imports {
-		switch {
-		case strings.Trim(i.Path.Value, `"`) != pkg:
-		case i.Name != nil:
-			return i.Name.Name
-		default:
-			return path.Base(pkg)
-		}
-	}
-	return ""
-}
-
 // goFiles parses each file once, for all tests. It asks no go command: that would leave out
 // other modules, and files for other platforms.
 func goFiles(t *testing.T) []goFile {
