@@ -5,8 +5,10 @@ GOLANGCI_LINT_VERSION := v2.15.0
 GOVULNCHECK_VERSION := v1.9.0
 GREMLINS_VERSION := v0.6.0
 CYCLONEDX_VERSION := v1.10.0
-LINT_DIR := $(CURDIR)/.tools/golangci-lint-$(GOLANGCI_LINT_VERSION)
-LINT := $(LINT_DIR)/golangci-lint
+# Beside the build cache, so that each clone finds it; by Go's version, since a linter cannot
+# read the code of a newer Go than built it.
+LINT_DIR = $(shell dirname "$$($(GO) env GOCACHE)")/belfry-tools/golangci-lint-$(GOLANGCI_LINT_VERSION)-$(shell $(GO) env GOVERSION)
+LINT_MODULES := . bench bench/riversqlite examples/compose examples/http-service examples/transactions notify/channel/ses storage/pgx survey/subscriber/watermill survey/surveyhttp/browsertest
 
 .DEFAULT_GOAL := help
 
@@ -128,21 +130,12 @@ setup-browser:
 	@./scripts/setup-browser.sh
 
 .PHONY: lint
-lint: $(LINT) ## golangci-lint, which also holds who may import whom
-	$(LINT) run ./...
-	cd bench && $(LINT) run ./...
-	cd bench/riversqlite && $(LINT) run ./...
-	cd examples/compose && $(LINT) run ./...
-	cd examples/http-service && $(LINT) run ./...
-	cd examples/transactions && $(LINT) run ./...
-	cd notify/channel/ses && $(LINT) run ./...
-	cd storage/pgx && $(LINT) run ./...
-	cd survey/subscriber/watermill && $(LINT) run ./...
-	cd survey/surveyhttp/browsertest && $(LINT) run ./...
-
-# Built from source at one version, so that everybody sees the same findings.
-$(LINT):
-	GOBIN=$(LINT_DIR) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+lint: ## golangci-lint on each module; built from source where this machine has no such version yet
+	@dir="$(LINT_DIR)"; lint="$$dir/golangci-lint"; \
+	[ -x "$$lint" ] || GOBIN="$$dir" $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION) || exit 1; \
+	failed=; for module in $(LINT_MODULES); do \
+		(cd $$module && "$$lint" run ./...) || failed="$$failed $$module"; done; \
+	if [ -n "$$failed" ]; then echo "The linter found something in:$$failed"; exit 1; fi
 
 .PHONY: fmt
 fmt: ## format all Go files
