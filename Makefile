@@ -47,7 +47,7 @@ test: setup ## the quick tests, in about two minutes; installs PostgreSQL and Pg
 	BELFRY_TEST=quick $(WITH_SERVER) $(GO) test -timeout 20m ./...
 
 .PHONY: check
-check: setup setup-browser $(LINT) ## all that a change has to pass, in about ten minutes: the tests, the modules, the browser, the linter
+check: setup setup-browser ## all that a change has to pass, in about ten minutes: the tests, the modules, the browser, the linter
 	@$(WITH_SERVER) $(MAKE) --no-print-directory check-steps
 
 .PHONY: check-steps
