@@ -1,46 +1,108 @@
 package repotest
 
 import (
-	"os"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/belfry-go/belfry/internal/specmap"
 )
 
-const specHead = `# Spec map
+// aTest is the name of a test as pages write it.
+const aTest = "`((?:Test|Example|Benchmark|Fuzz)[A-Z_][A-Za-z0-9_]*)`"
 
-The rules of the five specification documents, in their order; of each one place in the code and one test. Printed from
-[the list](../internal/repotest/testdata/spec.txt) and the anchors in the code (` + "`go test ./internal/repotest -update`; `grep -rn 'spec:.*a-017'`" + ` shows
-all). Round brackets: not in the documents. *host*: its business; *none*: deliberately not there; *open*: not built yet.
-[Decision 0009](decisions/0009-departures-from-the-specification.md) has the differences, spec.go of each domain the documents'
-interface names.
-`
+var (
+	testName = regexp.MustCompile(aTest)
+	ruleLine = regexp.MustCompile(`^- ([a-z]-[0-9]{3}) .+: (?:` + aTest + `|\*host\*|\*none\*)`)
+	promise  = regexp.MustCompile(`^- (I-[0-9]+): .*` + aTest)
+)
 
-// Every rule has code and a test that name it, and whatever names a rule names
-// one of the list.
-func TestThePageOfTheSpecificationIsPrintedFromItsAnchors(t *testing.T) {
+// The documents have so many rules. They are numbered without gaps, so that no rule leaves
+// the page unnoticed.
+var rules = []struct {
+	letter string
+	count  int
+}{{"a", 117}, {"r", 49}, {"n", 63}, {"f", 56}, {"t", 87}}
+
+// Every rule of the specification names a test, or says that it is not built here.
+func TestEveryRuleNamesATest(t *testing.T) {
 	t.Parallel()
-	rules, err := specmap.Rules(read(t, "internal/repotest/testdata/spec.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	anchors, err := specmap.Anchors(os.DirFS(root))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, fault := range specmap.Check(rules, anchors) {
-		t.Error(fault)
-	}
-	page := specHead + specmap.Page(rules, anchors)
-	const name = "../../docs/spec-map.md"
-	if *update {
-		if err := os.WriteFile(name, []byte(page), 0o600); err != nil {
-			t.Fatal(err)
+	var want []string
+	for _, r := range rules {
+		for n := range r.count {
+			want = append(want, fmt.Sprintf("%s-%03d", r.letter, n+1))
 		}
 	}
-	if diff := cmp.Diff(page, read(t, "docs/spec-map.md")); diff != "" {
-		t.Errorf("run `go test ./internal/repotest -update`:\n%s", diff)
+	if diff := cmp.Diff(want, items(t, "docs/spec-map.md", ruleLine)); diff != "" {
+		t.Errorf("rules with a test, *host* or *none* in docs/spec-map.md:\n%s", diff)
 	}
+}
+
+func TestEveryPromiseNamesATest(t *testing.T) {
+	t.Parallel()
+	var want []string
+	for n := range 30 {
+		want = append(want, fmt.Sprintf("I-%d", n+1))
+	}
+	if diff := cmp.Diff(want, items(t, "docs/sending.md", promise)); diff != "" {
+		t.Errorf("promises with a test in docs/sending.md:\n%s", diff)
+	}
+}
+
+// items are the ids of the lines that have the form, in the order of the page.
+func items(t *testing.T, page string, form *regexp.Regexp) (ids []string) {
+	t.Helper()
+	for line := range strings.Lines(read(t, page)) {
+		if m := form.FindStringSubmatch(line); m != nil {
+			ids = append(ids, m[1])
+		}
+	}
+	return ids
+}
+
+// A test that a page names exists.
+func TestEveryTestThatAPageNamesExists(t *testing.T) {
+	t.Parallel()
+	known, pages := map[string]bool{}, 0
+	walk(t, func(name string) {
+		if strings.HasSuffix(name, "_test.go") {
+			for _, f := range functions(t, name) {
+				known[f] = true
+			}
+		}
+	})
+	walk(t, func(name string) {
+		if dir, file := filepath.Split(name); dir != "docs/" || filepath.Ext(file) != ".md" {
+			return
+		}
+		pages++
+		for _, m := range testName.FindAllStringSubmatch(read(t, name), -1) {
+			if !known[m[1]] {
+				t.Errorf("%s names %s, which does not exist", name, m[1])
+			}
+		}
+	})
+	if pages < 10 {
+		t.Errorf("%d pages", pages)
+	}
+}
+
+// functions are the names of the functions of a file, its methods aside.
+func functions(t *testing.T, name string) (names []string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), root+"/"+name, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil {
+			names = append(names, f.Name.Name)
+		}
+	}
+	return names
 }
