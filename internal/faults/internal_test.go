@@ -288,10 +288,4 @@ var internalFaults = []fault{
 		Test: "./internal/work TestARowThatHasLanded", Hangs: true},
 	{Name: "work: a transaction takes any number of results", In: "work.runner.fitting",
 		Old: "sum > maxSettle", New: "false", Test: "./internal/work TestHeavyResults"},
-	{Name: "specmap: an anchor may name no rule", In: "specmap.Check",
-		Old: "!known:", New: "!known && false:", Test: "./internal/specmap TestWhatIsWrongIsSaid"},
-	{Name: "specmap: a rule needs no code", In: "specmap.Check",
-		Old: `r.Status == "" && !code[r.ID]`, New: "false && !code[r.ID]", Test: "./internal/specmap TestWhatIsWrongIsSaid"},
-	{Name: "specmap: an anchor may stand above nothing", In: "specmap.anchorsIn",
-		Old: "!r.seen[c]", New: "false && !r.seen[c]", Test: "./internal/specmap TestAnAnchorAboveNothing"},
 }
