@@ -5,6 +5,8 @@ GOLANGCI_LINT_VERSION := v2.15.0
 GOVULNCHECK_VERSION := v1.9.0
 GREMLINS_VERSION := v0.6.0
 CYCLONEDX_VERSION := v1.10.0
+APIDIFF_VERSION := v0.0.0-20261113113407-e3970619a1a4
+MODULE := github.com/belfry-go/belfry
 # Beside the build cache, so that each clone finds it; by Go's version, since a linter cannot
 # read the code of a newer Go than built it.
 LINT_DIR = $(shell dirname "$$($(GO) env GOCACHE)")/belfry-tools/golangci-lint-$(GOLANGCI_LINT_VERSION)-$(shell $(GO) env GOVERSION)
@@ -162,8 +164,12 @@ api-check: ## fail where docs/api.txt is not the exported API
 		echo "The exported API changed. If that is meant, run: make api"; exit 1; fi
 
 .PHONY: api-since
-api-since: ## which exported names are gone or changed since a tag: TAG=v0.1.0
-	@git show "$(TAG):docs/api.txt" | diff - docs/api.txt | grep '^<' || echo "Nothing is gone or changed since $(TAG)."
+api-since: ## how the exported API changed since a commit or a tag: REV=HEAD~20
+	@set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; mkdir "$$dir/then"; \
+	git archive -o "$$dir/then.tar" "$(or $(REV),$(error REV= which commit?))"; tar -x -f "$$dir/then.tar" -C "$$dir/then"; \
+	(cd "$$dir/then" && $(APIDIFF) -w ../then.api $(MODULE)); $(APIDIFF) -w "$$dir/now.api" $(MODULE); \
+	$(APIDIFF) "$$dir/then.api" "$$dir/now.api" > "$$dir/said"; \
+	grep -v '^Ignoring internal' "$$dir/said" || echo "The exported API is that of $(REV)."
 
 .PHONY: sbom
 sbom: ## write belfry-sbom.json: every module that the packages need, with its licence, in CycloneDX
