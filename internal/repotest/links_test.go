@@ -12,6 +12,15 @@ import (
 // link is a Markdown link or picture; its target is the second group.
 var link = regexp.MustCompile(`!?\[([^\]]*)\]\(([^)\s]+)\)`)
 
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(root + "/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // Every relative link of every page leads to a file, and to a heading of it.
 func TestLinksLeadSomewhere(t *testing.T) {
 	t.Parallel()
@@ -67,26 +76,4 @@ func hasHeading(t *testing.T, file, anchor string) bool {
 		}
 	}
 	return false
-}
-
-// printed are the pages that a test prints from the code: their length is not theirs.
-var printed = map[string]bool{"spec-map.md": true, "reason-codes.md": true, "state-machines.md": true, "lifecycle.md": true}
-
-// Nobody reads a page that is longer.
-func TestNoPageIsLongerThanAReader(t *testing.T) {
-	t.Parallel()
-	const most = 2500
-	pages, err := filepath.Glob(root + "/docs/*.md")
-	if err != nil || len(pages) < 10 {
-		t.Fatal(pages, err)
-	}
-	for _, page := range pages {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := len(strings.Fields(string(text))); n > most && !printed[filepath.Base(page)] {
-			t.Errorf("%s has %d words, more than %d", page, n, most)
-		}
-	}
 }

@@ -5,31 +5,15 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestThePageOfReasonCodesIsPrintedFromTheirComments(t *testing.T) {
 	t.Parallel()
-	page := reasonPage(t)
-	const name = "../../support/reason-codes.md" // where the console embeds it
-	if *update {
-		if err := os.WriteFile(name, []byte(page), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	have, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(page, string(have)); diff != "" {
-		t.Errorf("run `go test ./internal/repotest -update`:\n%s", diff)
-	}
+	comparePage(t, "../../support/reason-codes.md", reasonPage(t)) // where the console embeds it
 }
 
 func reasonPage(t *testing.T) string {

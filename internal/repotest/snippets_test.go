@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -99,19 +98,6 @@ func walk(t *testing.T, f func(name string)) {
 func bare(line string) string {
 	code, _, _ := strings.Cut(line, " // ")
 	return strings.Join(strings.Fields(code), " ")
-}
-
-// A piece is found whole or not at all, whatever its indent and its comments.
-func TestAPieceStandsInOneFile(t *testing.T) {
-	t.Parallel()
-	files := map[string]map[string]bool{"a": {"x := 1": true, "y := 2": true}, "b": {"x := 1": true, "z := 3": true}}
-	for piece, want := range map[string][]string{
-		"\tx := 1 // one\n\ty := 2\n": nil, "x := 1\ny := 2\nz := 3": {"z := 3"}, "w := 4": {"w := 4"},
-	} {
-		if got := nearest(files, piece); len(got.missing) != len(want) || want != nil && got.file == "a" && !slices.Equal(got.missing, want) {
-			t.Errorf("%q: %v", piece, got)
-		}
-	}
 }
 
 var jsonBlock = regexp.MustCompile("(?s)```json\n(.*?)```")
