@@ -163,6 +163,8 @@ api-check: ## fail where docs/api.txt is not the exported API
 	@listing=$$($(GO) run ./internal/apilist) && if ! printf '%s\n' "$$listing" | diff -u docs/api.txt -; then \
 		echo "The exported API changed. If that is meant, run: make api"; exit 1; fi
 
+APIDIFF := $(GO) run golang.org/x/exp/cmd/apidiff@$(APIDIFF_VERSION) -m
+
 .PHONY: api-since
 api-since: ## how the exported API changed since a commit or a tag: REV=HEAD~20
 	@set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; mkdir "$$dir/then"; \

@@ -59,7 +59,6 @@ var imports = []struct{ who, may, why string }{
 	{"survey/subscriber/watermill", "survey survey/form github.com/ThreeDotsLabs/watermill/message", "the host chooses the broker; a module of its own"},
 	{"survey/...", lower + "survey survey/form notify notify/channel notify/gate golang.org/x/text", "of notify it needs Gate and the transport"},
 	{"support/...", lower + "support automation automation/report notify notify/channel survey survey/form", "it reaches a database through the domains only"},
-	{"internal/apilist internal/specmap", "", "programs that read the code"},
 	{"internal/...", lower, "internal packages serve the domains and know none of them, nor an adapter"},
 
 	// Programs and what drives the domains.
@@ -72,7 +71,7 @@ var imports = []struct{ who, may, why string }{
 // kits are the packages for tests, beside those whose last word ends in "test". They may
 // import anything, but only tests and they themselves import them. The library's own
 // programs that start a PostgreSQL of their own are among them.
-const kits = "internal/testlevel internal/faultnet internal/faults internal/contender internal/drill internal/versiontest/... bench/... survey/surveyhttp/browsertest/..."
+const kits = "internal/testlevel internal/faultnet internal/faults internal/contender internal/drill bench/... survey/surveyhttp/browsertest/..."
 
 func TestImportsAreThoseOfTheTable(t *testing.T) {
 	t.Parallel()

@@ -90,7 +90,7 @@ func entry(f goFile) string {
 }
 
 // The library logs by slog; these programs print.
-const mayPrint = "examples/... cmd/... bench/... internal/apilist internal/drill internal/chaostest internal/versiontest/... internal/contender"
+const mayPrint = "examples/... cmd/... bench/... internal/drill internal/chaostest internal/contender"
 
 func TestOnlyTheListedFilesUseRealTime(t *testing.T) {
 	t.Parallel()
