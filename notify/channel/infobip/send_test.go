@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/channel/internal/sendtest"
 )
 
 func TestMessageArrivesAsItWasGiven(t *testing.T) {
@@ -193,15 +194,15 @@ func TestDeliveredAtOnceIsAccepted(t *testing.T) {
 	}
 }
 
-func TestI30_SendReturnsAfterItsTimeout(t *testing.T) {
+func TestI30_SendEndsWithItsContextAndItsTimeout(t *testing.T) {
 	t.Parallel()
-	s := serve(t, func(_ http.ResponseWriter, r *http.Request) bool {
-		<-r.Context().Done()
+	answer, read := sendtest.Silent()
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) bool {
+		answer(w, r)
 		return true
 	})
-	if err := refuse(t, sms(t, s, Options{Timeout: time.Second / 10}), message()); err.Class != channel.ClassUnknown {
-		t.Error(err)
-	}
+	sendtest.Ends(t, sms(t, s, Options{}), message(), read)
+	sendtest.Late(t, sms(t, serve(t, nil), Options{Timeout: time.Nanosecond}), message())
 }
 
 func TestNewListsEveryFault(t *testing.T) {

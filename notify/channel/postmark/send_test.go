@@ -1,6 +1,8 @@
 package postmark
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -126,18 +128,15 @@ func TestAnswersHaveTheirClass(t *testing.T) {
 	})
 }
 
-func TestI30_SendReturnsAfterItsTimeout(t *testing.T) {
+func TestI30_SendEndsWithItsContextAndItsTimeout(t *testing.T) {
 	t.Parallel()
-	s := serve(t, func(_ http.ResponseWriter, r *http.Request) bool {
-		<-r.Context().Done()
-		return true
-	})
-	c := open(t, s, Options{Timeout: time.Second / 10})
-	if err := refuse(t, c, letter()); err.Class != channel.ClassUnknown {
-		t.Error(err)
-	}
-	if r, err := c.Lookup(t.Context(), letter()); err == nil {
-		t.Error(r)
+	answer, read := sendtest.Silent()
+	s := serve(t, answering(answer))
+	sendtest.Ends(t, open(t, s, Options{}), letter(), read)
+	late := open(t, serve(t, nil), Options{Timeout: time.Nanosecond})
+	sendtest.Late(t, late, letter())
+	if r, err := late.Lookup(t.Context(), letter()); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(r, err)
 	}
 }
 

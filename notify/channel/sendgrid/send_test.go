@@ -165,15 +165,12 @@ func TestAnswersHaveTheirClass(t *testing.T) {
 	})
 }
 
-func TestI30_SendReturnsAfterItsTimeout(t *testing.T) {
+func TestI30_SendEndsWithItsContextAndItsTimeout(t *testing.T) {
 	t.Parallel()
-	s := serve(t, func(_ http.ResponseWriter, r *http.Request) bool {
-		<-r.Context().Done()
-		return true
-	})
-	if err := refuse(t, open(t, s, Options{Timeout: time.Second / 10}), message()); err.Class != channel.ClassUnknown {
-		t.Error(err)
-	}
+	answer, read := sendtest.Silent()
+	s := serve(t, answering(answer))
+	sendtest.Ends(t, open(t, s, Options{}), message(), read)
+	sendtest.Late(t, open(t, serve(t, nil), Options{Timeout: time.Nanosecond}), message())
 }
 
 func TestNewListsEveryFault(t *testing.T) {

@@ -107,7 +107,7 @@ func TestIdleConnectionIsEnded(t *testing.T) {
 	s := serve(t, &server{})
 	c := open(t, s.addr, &Options{TLS: NoTLS, IdleTimeout: time.Millisecond})
 	send(t, c, message())
-	s.waitGone(t)
+	s.waitGone()
 	if s.seen("QUIT") != 1 {
 		t.Error("no goodbye")
 	}
@@ -166,7 +166,7 @@ func TestCloseEndsIdleConnections(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
-	s.waitGone(t)
+	s.waitGone()
 	if s.seen("QUIT") != 1 {
 		t.Error("no goodbye")
 	}
@@ -193,7 +193,7 @@ func TestCloseLetsASendFinish(t *testing.T) {
 	_ = c.Close()
 	close(closed)
 	sending.Wait()
-	s.waitGone(t) // the connection was not kept
+	s.waitGone() // the connection was not kept
 }
 
 func TestConnectionThatCannotBeOpenedIsClosed(t *testing.T) {
@@ -214,7 +214,7 @@ func TestConnectionThatCannotBeOpenedIsClosed(t *testing.T) {
 			if err := refuse(t.Context(), t, c, message()); err.Class != channel.ClassTransient {
 				t.Error(err)
 			}
-			s.waitGone(t)
+			s.waitGone()
 		})
 	}
 }

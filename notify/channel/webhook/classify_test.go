@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/channel/internal/sendtest"
 )
 
 // sendOutcome is what a Send error comes to.
@@ -86,9 +87,12 @@ func TestEvery2xxAcceptsWhateverItsBody(t *testing.T) {
 
 func TestReceiverThatNeverAnswersIsInDoubt(t *testing.T) {
 	t.Parallel()
-	s := receive(t, func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true })
-	if err := refuse(t, open(t, s, Options{Timeout: time.Second / 5}), s.message()); err.Class != channel.ClassUnknown {
-		t.Error(err)
+	answer, read := sendtest.Silent()
+	s := receive(t, func(w http.ResponseWriter, r *http.Request) bool { answer(w, r); return true })
+	sendtest.Ends(t, open(t, s, Options{}), s.message(), read)
+	well := receive(t, nil)
+	if err := refuse(t, open(t, well, Options{Timeout: time.Nanosecond}), well.message()); err.Class != channel.ClassTransient {
+		t.Error(err) // its causes name no address, and so no time-out
 	}
 }
 

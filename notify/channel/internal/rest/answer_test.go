@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -128,15 +129,13 @@ func TestStatusAloneMayBeTheAnswer(t *testing.T) {
 
 func TestAnswerThatStallsEndsWithItsTimeout(t *testing.T) {
 	t.Parallel()
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = w.Write([]byte("{"))
-		_ = http.NewResponseController(w).Flush()
-		<-r.Context().Done()
+	synctest.Test(t, func(t *testing.T) {
+		c := client(t, Options{Timeout: time.Hour, Dial: piped(make(chan struct{}), "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{")})
+		err := refused(t.Context(), t, c, post("http://provider.example"))
+		if err.Class != channel.ClassUnknown || !strings.Contains(err.Error(), "answer 200") {
+			t.Error(err)
+		}
 	})
-	err := refused(t.Context(), t, client(t, Options{Timeout: time.Second / 10}), post(s.URL))
-	if err.Class != channel.ClassUnknown {
-		t.Error(err)
-	}
 }
 
 func TestLongestAnswerIsRead(t *testing.T) {

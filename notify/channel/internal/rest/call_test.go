@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -106,52 +107,45 @@ func TestContextThatHasEndedSendsNothing(t *testing.T) {
 
 func TestI30_CallReturnsWhenItsContextEnds(t *testing.T) {
 	t.Parallel()
-	for _, how := range []string{"cancelled", "timeout"} {
+	for how, want := range map[string]error{"cancelled": context.Canceled, "timeout": context.DeadlineExceeded} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			silent := make(chan struct{})
-			s := serve(t, func(_ http.ResponseWriter, r *http.Request) {
-				_, _ = io.ReadAll(r.Body)
-				close(silent)
-				<-r.Context().Done()
+			synctest.Test(t, func(t *testing.T) {
+				silent := make(chan struct{})
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if how == "cancelled" {
+					go func() { <-silent; cancel() }()
+				}
+				c := client(t, Options{Timeout: time.Hour, Dial: piped(silent, "")})
+				if err := refused(ctx, t, c, post("http://provider.example")); err.Class != channel.ClassUnknown || !errors.Is(err, want) {
+					t.Error(err)
+				}
 			})
-			ctx, cancel := context.WithCancel(t.Context())
-			o := Options{Timeout: time.Second / 5}
-			if how == "cancelled" {
-				o.Timeout = time.Hour
-				go func() { <-silent; cancel() }()
-			}
-			defer cancel()
-			if err := refused(ctx, t, client(t, o), post(s.URL)); err.Class != channel.ClassUnknown {
-				t.Error(err)
-			}
 		})
 	}
 }
 
 func TestWaitingForAConnectionSendsNothing(t *testing.T) {
 	t.Parallel()
-	working, done := make(chan struct{}), make(chan struct{})
-	s := serve(t, func(http.ResponseWriter, *http.Request) {
-		close(working)
-		<-done
+	synctest.Test(t, func(t *testing.T) {
+		working := make(chan struct{})
+		c := client(t, Options{MaxConns: 1, Timeout: time.Hour, Dial: piped(working, "")})
+		if n := c.MaxCalls(); n != 1 {
+			t.Errorf("it says that it makes %d calls at once", n)
+		}
+		first := make(chan *channel.Error, 1)
+		go func() { first <- refused(t.Context(), t, c, post("http://provider.example")) }()
+		<-working
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := refused(ctx, t, c, post("http://provider.example")); err.Class != channel.ClassTransient {
+			t.Error(err)
+		}
+		if err := <-first; err.Class != channel.ClassUnknown {
+			t.Error(err)
+		}
 	})
-	c := client(t, Options{MaxConns: 1})
-	if n := c.MaxCalls(); n != 1 {
-		t.Errorf("it says that it makes %d calls at once", n)
-	}
-	first := make(chan error, 1)
-	go func() { _, err := c.Do(t.Context(), post(s.URL)); first <- err }()
-	<-working
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second/10)
-	defer cancel()
-	if err := refused(ctx, t, c, post(s.URL)); err.Class != channel.ClassTransient {
-		t.Error(err)
-	}
-	close(done)
-	if err := <-first; err != nil {
-		t.Error(err)
-	}
 }
 
 func TestErrorHoldsNeitherURLNorBody(t *testing.T) {

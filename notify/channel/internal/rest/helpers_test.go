@@ -1,7 +1,10 @@
 package rest
 
 import (
+	"bufio"
 	"context"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -37,4 +40,24 @@ func refused(ctx context.Context, t *testing.T, c *Client, call Call) *channel.E
 
 func post(url string) Call {
 	return Call{URL: url, ContentType: "application/json", Body: []byte(`{"to":"sam"}`)}
+}
+
+// piped dials a provider that closes read when it has a request, answers with a text, and
+// is silent from then on. It has no part of the network, so that a bubble's time goes on.
+func piped(read chan<- struct{}, answer string) func(context.Context, string, string) (net.Conn, error) {
+	return func(context.Context, string, string) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		go func() {
+			defer theirs.Close()
+			r, err := http.ReadRequest(bufio.NewReader(theirs))
+			if err != nil {
+				return
+			}
+			_, _ = io.Copy(io.Discard, r.Body)
+			close(read)
+			_, _ = io.WriteString(theirs, answer)
+			_, _ = io.Copy(io.Discard, theirs)
+		}()
+		return ours, nil
+	}
 }

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"golang.org/x/net/http2"
 
@@ -88,12 +87,18 @@ func TestOneRequestOverHTTP2AlsoWhereTheServerSaysItHasNotBegun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, begun := frames(t, answer)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var whole atomic.Int32
+			s, begun := frames(t, func(f *http2.Framer, stream uint32) error {
+				if whole.Add(1) > 1 {
+					cancel() // a transport that goes on and on
+				}
+				return answer(f, stream)
+			})
 			call := post(s.URL)
 			call.Header = http.Header{"Idempotency-Key": {"a"}, "X-Idempotency-Key": {"a"}}
-			o := trusting(s)
-			o.Timeout = 5 * time.Second // for a transport that goes on and on
-			if err := refused(t.Context(), t, client(t, o), call); err.Class != channel.ClassUnknown || begun.Load() != 1 {
+			if err := refused(ctx, t, client(t, trusting(s)), call); err.Class != channel.ClassUnknown || begun.Load() != 1 {
 				t.Errorf("%d requests for one call: %v", begun.Load(), err)
 			}
 		})

@@ -4,7 +4,9 @@
 package sendtest
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -88,7 +90,12 @@ func Unsent(t *testing.T, open Open, m func() channel.Message, changes map[strin
 // refused sends a message that must be refused, without a word of what is personal.
 func refused(t *testing.T, c channel.Channel, m channel.Message) *channel.Error {
 	t.Helper()
-	receipt, err := c.Send(t.Context(), m)
+	return refusedIn(t.Context(), t, c, m)
+}
+
+func refusedIn(ctx context.Context, t *testing.T, c channel.Channel, m channel.Message) *channel.Error {
+	t.Helper()
+	receipt, err := c.Send(ctx, m)
 	e := channel.Classify(err)
 	if e == nil || receipt != (channel.Receipt{}) {
 		t.Fatalf("Send: %+v, %v", receipt, err)
@@ -97,6 +104,42 @@ func refused(t *testing.T, c channel.Channel, m channel.Message) *channel.Error 
 		t.Error("personal data in the error:", err)
 	}
 	return e
+}
+
+// Silent reads requests and never answers. It tells of each that it has read.
+func Silent() (answer http.HandlerFunc, read <-chan struct{}) {
+	c := make(chan struct{}, 10)
+	return func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		c <- struct{}{}
+		<-r.Context().Done()
+	}, c
+}
+
+// Ends ends the context of a call to a provider that is Silent as soon as it has read the
+// request: the call returns, and its message is in doubt.
+func Ends(t *testing.T, c channel.Channel, m channel.Message, read <-chan struct{}) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		select {
+		case <-read:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	defer cancel()
+	if e := refusedIn(ctx, t, c, m); e.Class != channel.ClassUnknown {
+		t.Error(e)
+	}
+}
+
+// Late sends m by a channel whose Timeout is a nanosecond, to a provider that would take it.
+func Late(t *testing.T, c channel.Channel, m channel.Message) {
+	t.Helper()
+	if e := refused(t, c, m); !errors.Is(e, context.DeadlineExceeded) {
+		t.Error(e)
+	}
 }
 
 // Faults fails unless an error of New names all of them.
