@@ -6,8 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -37,21 +37,54 @@ type window struct {
 	script        bool // JavaScript is on
 }
 
-// browse starts a browser of the test's own.
+// one is the Chromium of this process, which the first test starts and TestMain ends.
+var one struct {
+	start sync.Once
+	ctx   context.Context
+	err   error
+	end   []func()
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, end := range slices.Backward(one.end) {
+		end()
+	}
+	os.Exit(code)
+}
+
+// chromium is a context of the browser that all tests share.
+func chromium(t *testing.T) context.Context {
+	t.Helper()
+	path := find(t)
+	one.start.Do(func() {
+		options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
+			chromedp.ExecPath(path),
+			chromedp.Flag("lang", "en-US"), // dates are typed as month, day and year
+		)
+		ctx, end := chromedp.NewExecAllocator(context.Background(), options...)
+		one.end = append(one.end, end)
+		one.ctx, end = chromedp.NewContext(ctx)
+		one.end = append(one.end, end)
+		one.err = chromedp.Do(one.ctx)
+	})
+	if one.err != nil {
+		t.Fatal(one.err)
+	}
+	return one.ctx
+}
+
+// browse opens a window with a profile of its own. It has the focus as far as its page
+// knows, whatever the tests beside it do.
 func browse(t *testing.T, w window) context.Context {
 	t.Helper()
-	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
-		chromedp.ExecPath(find(t)),
-		chromedp.UserDataDir(t.TempDir()),
-		chromedp.Flag("lang", "en-US"), // dates are typed as month, day and year
-	)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
+	ctx, cancel := chromedp.NewContext(chromium(t), chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
 	do(ctx, t, chromedp.EmulateViewport(w.width, w.height))
+	_, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	scripts(ctx, t, w.script)
 	return ctx
 }

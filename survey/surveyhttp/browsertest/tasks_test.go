@@ -219,7 +219,7 @@ func TestSupportDoesEachOfItsTasksInThreeClicks(t *testing.T) {
 // says waits until a page says something.
 func (c customer) says(text string) {
 	c.Helper()
-	ctx, cancel := context.WithTimeout(c.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(c.ctx, 5*time.Minute)
 	defer cancel()
 	if err := chromedp.Do(ctx, chromedp.WaitVisible(fmt.Sprintf(`//main[contains(., "%s")]`, text))); err != nil {
 		c.Fatalf("%q is not on the page (%v):\n%s", text, err, eval[string](c.ctx, c.T, `document.body.textContent`))
