@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/storable"
@@ -158,8 +159,10 @@ func TestAPanicOfAChannelLeavesTheMessageInDoubt(t *testing.T) {
 }
 
 func TestACallThatTakesTooLongIsInDoubt(t *testing.T) {
-	visitsInMemory(t, func(h *host) {
-		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet, CallTimeout: time.Millisecond}, h.provider)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := hostInMemory(t)
+		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet, CallTimeout: time.Minute}, h.provider)
 		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
 		h.waiting()
 		h.answer = func(ctx context.Context, _ channel.Message) (channel.Receipt, error) {

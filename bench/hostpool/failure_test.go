@@ -12,6 +12,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/faultnet"
 	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/postgres"
@@ -68,6 +69,7 @@ func TestErrorsOfPgxMeanWhatTheContractSays(t *testing.T) {
 }
 
 func TestPgxEndsCallsInABlackHoleWithTheirContext(t *testing.T) {
+	testlevel.Need(t, testlevel.Nightly) // it measures how long a call takes
 	t.Parallel()
 	s, proxy := viaProxy(t)
 	realTime := clock.New()
