@@ -22,6 +22,9 @@ help: ## list these targets
 # gigabyte of memory at most. Benchmarks and drills are left as they are.
 demo console check race test test-%: export GOGC ?= 400
 
+# Random tests have one seed before a change lands, and others at night.
+check test test-%: export RAPID_SEED ?= 1
+
 # Every step runs, so that one run shows all that is wrong, and says how long it took.
 steps = failed=; for step in $(1); do \
 	echo "== make $$step"; begun=$$(date +%s); $(MAKE) --no-print-directory $$step || failed="$$failed $$step"; \
