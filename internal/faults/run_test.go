@@ -243,7 +243,8 @@ func (b *bench) run(t *testing.T, f fault, number int, limit time.Duration) (str
 	if number == 0 {
 		cmd.Args = append(cmd.Args, "-test.v")
 	}
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", variable, number))
+	// A template that a mutant made, or one that hides it, must not be shared.
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", variable, number), pgtest.ClusterVariable+"=")
 	if f.Postgres {
 		cmd.Env = append(cmd.Env, "BELFRY_POSTGRES_DSN="+pgtest.DSN(t))
 	}

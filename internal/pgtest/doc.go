@@ -1,6 +1,7 @@
 // Package pgtest gives tests a real PostgreSQL that nobody has to start: a
-// private cluster per test process, a fresh database per test, clusters of
-// their own for tests that stop and kill them, and a real PgBouncer in front.
+// private cluster, a fresh database per test, clusters of their own for tests that
+// stop and kill them, and a real PgBouncer in front. A test process starts its own
+// cluster, unless the run has one for all packages (see the command in run).
 //
 // A package that calls DSN has one TestMain:
 //
@@ -17,6 +18,8 @@
 // Environment:
 //   - BELFRY_POSTGRES_DSN: URL of a server to create the databases of DSN on
 //     instead; its user may create databases. New still starts its own.
+//   - BELFRY_TEST_CLUSTER: URL of the private cluster of this run, set by the command in
+//     run alone. It goes with the run.
 //   - BELFRY_REQUIRE_POSTGRES=1 or CI=true: a missing PostgreSQL or PgBouncer
 //     fails the first test that needs it instead of skipping it. A process says
 //     once what is missing; the other tests that need it are skipped.

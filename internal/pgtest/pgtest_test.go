@@ -9,7 +9,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if orphanMain() {
+	if orphanMain() || handingMain() {
 		return
 	}
 	goleak.VerifyTestMain(Wrap(m))

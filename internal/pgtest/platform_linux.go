@@ -19,3 +19,8 @@ func tie(cmd *exec.Cmd, as *account, death syscall.Signal) {
 func lock(f *os.File) error {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 }
+
+// signalGroup sends a signal to a command of tie and to what it has started.
+func signalGroup(cmd *exec.Cmd, signal syscall.Signal) {
+	_ = syscall.Kill(-cmd.Process.Pid, signal) // fails only where all have ended already
+}

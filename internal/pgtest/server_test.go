@@ -14,6 +14,11 @@ import (
 func requirePrivate(t *testing.T) {
 	t.Helper()
 	testlevel.Need(t, testlevel.Nightly)
+	skipGiven(t)
+}
+
+func skipGiven(t *testing.T) {
+	t.Helper()
 	if os.Getenv("BELFRY_POSTGRES_DSN") != "" {
 		t.Skip("the server of BELFRY_POSTGRES_DSN has its own settings")
 	}

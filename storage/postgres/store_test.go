@@ -27,7 +27,7 @@ func TestOpenClosesWhatItOpenedWhenItFails(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "0001_store.sql") {
 		t.Errorf("verified an empty database: %v", err)
 	}
-	until(t, rawPool(t, dsn), "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'given-up'")
+	until(t, rawPool(t, dsn), "SELECT count(*) = 0 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'given-up'")
 }
 
 func TestUnsafeOptionsAreRefused(t *testing.T) {

@@ -58,7 +58,7 @@ func BenchmarkVerbs(b *testing.B) { storagetest.Bench(b, way{open: Open}.harness
 // dsn is a database with the tables of a store, and no rows.
 func (w way) dsn(t testing.TB) string {
 	t.Helper()
-	dsn := pgtest.Prepared(t, w.opts.Schema+"."+w.opts.TablePrefix, func(ctx context.Context, dsn string) error {
+	dsn := pgtest.Prepared(t, "postgres "+w.opts.Schema+"."+w.opts.TablePrefix, func(ctx context.Context, dsn string) error {
 		s, err := w.open(ctx, dsn, &w.opts)
 		if err != nil {
 			return err

@@ -210,7 +210,7 @@ func cancelledEnd(t *testing.T, a Adapter) {
 	if err == nil {
 		t.Error("slept for an hour")
 	}
-	Until(t, looking(t, dsn), "SELECT count(*) = 0 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(3600)%' AND pid <> pg_backend_pid()")
+	Until(t, looking(t, dsn), "SELECT count(*) = 0 FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%pg_sleep(3600)%' AND pid <> pg_backend_pid()")
 }
 
 func lostReplyToStatement(t *testing.T, a Adapter) {
