@@ -32,9 +32,12 @@ func (r *requirement) missing(t testing.TB, why error) {
 	t.Skipf("pgtest: %v", why)
 }
 
+// foundPostgres asks the programs for their version once, not for each database.
+var foundPostgres = sync.OnceValues(findPostgres)
+
 func requirePostgres(t testing.TB) string {
 	t.Helper()
-	bin, err := findPostgres()
+	bin, err := foundPostgres()
 	if err != nil {
 		required.missing(t, err)
 	}
