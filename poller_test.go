@@ -15,7 +15,6 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/internal/counttest"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/testlevel"
@@ -164,7 +163,7 @@ func statementsOf(t *testing.T, n int) (calls groupStatements, others []string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, counter := counttest.Open(connector)
+	db, counter := storetest.CountStatements(connector)
 	t.Cleanup(func() { _ = db.Close() })
 	clk := clock.NewMock()
 	clk.Set(storetest.Start)

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/lib/pq"
 
-	"github.com/belfry-go/belfry/internal/counttest"
 	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage/postgres"
 	"github.com/belfry-go/belfry/survey"
@@ -90,7 +90,7 @@ func TestALinkThatIsNoneTakesTheSameStatements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, counter := counttest.Open(connector)
+	db, counter := storetest.CountStatements(connector)
 	t.Cleanup(func() { _ = db.Close() })
 	clk := clock.NewMock()
 	clk.Set(start)
