@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/tabletest"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/apns"
 	"github.com/belfry-go/belfry/notify/channel/dialog360"
@@ -95,18 +95,18 @@ func TestTheTableOfChannelsIsPrintedFromWhatTheyDeclare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, rest, found := strings.Cut(string(have), storetest.ChannelTableHead)
+	before, rest, found := strings.Cut(string(have), tabletest.Head)
 	if !found {
 		t.Fatal("the page has no such table")
 	}
 	printed, after, _ := strings.Cut(rest, "\n\n")
-	table := storetest.ChannelTableHead + "| --- | --- | --- | --- | --- |\n"
+	table := tabletest.Head + "| --- | --- | --- | --- | --- |\n"
 	for _, c := range channels(t) {
 		if _, ok := c.(elsewhere); ok {
 			table += regexp.MustCompile("(?m)^\\| `"+c.Key()+"` .*$").FindString(printed) + "\n"
 			continue
 		}
-		table += storetest.ChannelTableRow(c)
+		table += tabletest.Row(c)
 	}
 	want := before + table + "\n" + after
 	if *update {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/tabletest"
 )
 
 // The table is printed in another module, which cannot ask this one.
@@ -15,7 +15,7 @@ func TestItsLineInTheTableOfChannelsIsWhatItDeclares(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := storetest.ChannelTableRow(open(t, "https://email.eu-west-1.amazonaws.com", Options{ConfigurationSet: "belfry"}))
+	row := tabletest.Row(open(t, "https://email.eu-west-1.amazonaws.com", Options{ConfigurationSet: "belfry"}))
 	if !strings.Contains(string(page), "\n"+row) {
 		t.Errorf("docs/channels.md has another line than\n%s", row)
 	}

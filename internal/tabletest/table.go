@@ -1,4 +1,7 @@
-package storetest
+// Package tabletest prints the table in docs/channels.md from what channels declare.
+// Those of this module are printed by repotest; one in a module of its own has a test that
+// holds its line.
+package tabletest
 
 import (
 	"fmt"
@@ -7,13 +10,11 @@ import (
 	"github.com/belfry-go/belfry/notify/channel"
 )
 
-// ChannelTableHead begins the table in docs/channels.md.
-const ChannelTableHead = "| channel | a process dies in a call: the message | reports | sends beside text | calls at once |\n"
+// Head begins the table.
+const Head = "| channel | a process dies in a call: the message | reports | sends beside text | calls at once |\n"
 
-// ChannelTableRow is one line of that table, as its channel declares itself. Those of
-// this module are printed by repotest; a channel in a module of its own has a test that
-// holds its line.
-func ChannelTableRow(c channel.Channel) string {
+// Row is one line of the table, as its channel declares itself.
+func Row(c channel.Channel) string {
 	can := channel.CapabilitiesOf(c)
 	doubt := "waits for a person, or the type's `InDoubt`"
 	switch {
