@@ -47,13 +47,16 @@ DEMO := CGO_CFLAGS=-O0 $(GO) run ./examples/certificate-expiry
 setup:
 	@./scripts/setup-test.sh
 
+# One PostgreSQL for all packages of a run; by its import path, for modules below this one too.
+WITH_CLUSTER := $(GO) run github.com/belfry-go/belfry/internal/pgtest/run --
+
 .PHONY: test
 test: setup ## the quick tests, in about two minutes; installs PostgreSQL and PgBouncer where they are missing and it may
-	BELFRY_TEST=quick $(WITH_SERVER) $(GO) test -timeout 20m ./...
+	BELFRY_TEST=quick $(WITH_CLUSTER) $(GO) test -timeout 20m ./...
 
 .PHONY: check
 check: setup setup-browser ## all that a change has to pass, in about ten minutes: the tests, the modules, the browser, the linter
-	@$(WITH_SERVER) $(MAKE) --no-print-directory check-steps
+	@$(WITH_CLUSTER) $(MAKE) --no-print-directory check-steps
 
 .PHONY: check-steps
 check-steps:
@@ -61,7 +64,7 @@ check-steps:
 
 .PHONY: nightly
 nightly: setup setup-browser ## what is long, random, timed, or counts what a server does: before a release, and before work on a part is called done
-	@$(WITH_SERVER) $(MAKE) --no-print-directory nightly-steps
+	@$(WITH_CLUSTER) $(MAKE) --no-print-directory nightly-steps
 
 .PHONY: nightly-steps
 nightly-steps:
@@ -111,7 +114,7 @@ nightly-modules:
 
 .PHONY: race
 race: ## the tests of check under the race detector, in random order
-	BELFRY_TEST=check $(WITH_SERVER) $(GO) test -race -shuffle on -timeout 1h ./...
+	BELFRY_TEST=check $(WITH_CLUSTER) $(GO) test -race -shuffle on -timeout 1h ./...
 
 .PHONY: bench
 bench: setup ## all benchmarks
