@@ -12,11 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/memory"
 )
 
 //spec:a-003 a-005 a-010 a-012 a-047 f-013 f-042 n-001 n-002 n-007 n-030 n-033
@@ -165,24 +163,6 @@ func TestAChangedInputUnderTheSameKeyIsHeldAndNeverOverwritten(t *testing.T) {
 	})
 }
 
-// A validator that has read an old state does not bring back what a newer event
-// has ended.
-func TestCandidatesOfAnOldStateAreNotEnsuredAtDueTime(t *testing.T) {
-	eachWorld(t, func(w *world) {
-		p := w.withTriggers(func(t *automation.ReminderType) {
-			t.Validator = automation.ValidatorFunc(func(context.Context, automation.Due) (automation.Validity, error) {
-				return automation.AsksFor(1, offsets(date(2026, 6, 1), 30)...), nil
-			})
-		})
-		p.set(offsets(date(2026, 5, 1), 30)...)
-		w.handle(changed(2))
-		w.pollAt(day(2026, 4, 1, 9))
-		if diff := cmp.Diff(map[string]string{certificateKey: "Deactivated InputChanged"}, w.statuses()); diff != "" {
-			w.t.Error(diff)
-		}
-	})
-}
-
 //spec:a-072 n-008
 func TestThePolicyHasTheLastWordAndSeesTheSetting(t *testing.T) {
 	t.Parallel()
@@ -279,23 +259,6 @@ func TestABatchOfRecipientsIsAskedForOnceUnlessARowSpoilsIt(t *testing.T) {
 	})
 }
 
-func TestWhatIsNotRegisteredHereIsLeftToOthers(t *testing.T) {
-	eachWorld(t, func(w *world) {
-		w.ensure(candidate(nil), candidate(func(c *automation.Candidate) { c.Type = "invoice" }))
-		w.clk.Set(day(2026, 4, 1, 9))
-		if report := w.poll(); report.Claimed != 0 {
-			w.t.Errorf("%+v", report)
-		}
-		w.s.Register(certificates(nil))
-		if report := w.poll(); report.Settled != 1 {
-			w.t.Errorf("%+v", report)
-		}
-		if row := w.row("reminder:invoice:employee:7:default:2026-05-01:30"); row.Status != automation.StatusPending || row.Version != 1 {
-			w.t.Errorf("%+v", row)
-		}
-	})
-}
-
 // The delivery artifact stands for something else: the row is on hold, and the
 // rest of the batch goes out.
 //
@@ -323,59 +286,4 @@ func TestAConflictOfDeliveryHoldsItsRowOnly(t *testing.T) {
 			w.t.Errorf("%+v %q", got, row.HoldDetail)
 		}
 	})
-}
-
-// The story of a renewed certificate, with a fault in any one transaction: the
-// caller repeats what it was not sure of, pollers go on, and the end is the same.
-func TestAFaultInAnyOneTransactionChangesNothingInTheEnd(t *testing.T) {
-	t.Parallel()
-	want := renewal(t, &storetest.Spy{})
-	for at := 1; ; at++ {
-		reached := false
-		for _, lost := range []bool{false, true} {
-			faulty := &storetest.Spy{Hook: storetest.Lose(at, lost)}
-			if diff := cmp.Diff(want, renewal(t, faulty)); diff != "" {
-				t.Errorf("fault %d, answer lost %v: %s", at, lost, diff)
-			}
-			reached = faulty.Begun() >= at
-		}
-		if !reached {
-			return
-		}
-	}
-}
-
-func renewal(t *testing.T, store *storetest.Spy) map[string]string {
-	clk := clock.NewMock()
-	clk.Set(start)
-	store.Store = memory.New(&memory.Options{Clock: clk})
-	w := newWorld(t, store, clk, nil)
-	p := w.withTriggers(nil)
-	tell := func(e automation.Event) {
-		for range 2 {
-			if _, err := w.s.HandleEvent(w.ctx, e); err == nil {
-				return
-			}
-		}
-		t.Fatal("an event fails twice")
-	}
-	pollUntil := func(on time.Time) {
-		for clk.Set(on); clk.Now().Before(on.Add(3 * time.Hour)); clk.Add(10 * time.Minute) {
-			_, _ = w.runner().Poll(w.ctx, 100) // the next one goes on
-		}
-	}
-	p.set(offsets(date(2026, 5, 1), 30, 7)...)
-	tell(changed(1))
-	pollUntil(day(2026, 4, 1, 9))
-	p.set(offsets(date(2029, 5, 1), 30)...)
-	tell(changed(2))
-	pollUntil(day(2026, 5, 1, 9))
-	w.store = store.Store // the story is over, and so are its faults
-	out := w.statuses()
-	jobs := map[string]bool{}
-	for _, j := range w.out.jobs {
-		jobs[j.PartitionKey+j.RowKey] = true
-	}
-	out["jobs"] = fmt.Sprint(len(jobs))
-	return out
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
 )
 
 //spec:a-002 a-040
@@ -290,28 +289,6 @@ func TestManyKnownCandidatesAreAnsweredAsIfAskedOneByOne(t *testing.T) {
 	})
 }
 
-// The process dies between any two steps, or the store refuses: what is done
-// twice is done once.
-func TestATryThatCouldNotBeStoredIsRepeatedWithoutASecondDelivery(t *testing.T) {
-	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(nil))
-		w.ensure(candidate(nil))
-		w.out.fail = errBoom // the dispatch is rolled back with the settling
-		w.pollAt(day(2026, 4, 1, 9))
-		row := w.row(certificateKey)
-		if row.Status != automation.StatusPending || row.RetryCount != 1 || row.Diagnostics != "boom" || !row.EndedOn.IsZero() {
-			w.t.Fatalf("%+v", row)
-		}
-		w.out.fail = nil
-		w.pollAt(row.NextRetryOn)
-		w.claim(time.Minute) // nothing is left to claim
-		row = w.row(certificateKey)
-		if row.Status != automation.StatusCompleted || len(w.out.dispatched()) != 1 {
-			w.t.Errorf("%+v %v", row, w.out.dispatched())
-		}
-	})
-}
-
 //spec:a-024
 func TestAWorkerThatDiesAfterItsClaimIsFollowedByAnother(t *testing.T) {
 	eachWorld(t, func(w *world) {
@@ -331,20 +308,6 @@ func TestAWorkerThatDiesAfterItsClaimIsFollowedByAnother(t *testing.T) {
 		}
 		w.pollAt(row.NextRetryOn)
 		if row := w.row(certificateKey); row.Status != automation.StatusCompleted || row.LeaseLossCount != 1 {
-			w.t.Errorf("%+v", row)
-		}
-	})
-}
-
-func TestShutdownGivesRowsBackUncounted(t *testing.T) {
-	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(nil))
-		w.ensure(candidate(nil))
-		w.clk.Set(day(2026, 4, 1, 9))
-		row := w.claim(time.Minute)[0]
-		automation.GiveBackRow(row, driver.Now(w.store))
-		row.LeaseExpiresOn = time.Time{}
-		if row.Status != automation.StatusPending || row.RetryCount != 0 || !row.DueOn.Equal(day(2026, 4, 1, 9)) || !row.NextRetryOn.IsZero() {
 			w.t.Errorf("%+v", row)
 		}
 	})

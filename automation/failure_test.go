@@ -9,7 +9,6 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/work"
-	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -128,25 +127,6 @@ func TestAPermanentErrorIsFailedAtOnce(t *testing.T) {
 		}
 		if automation.Permanent(nil) != nil {
 			w.t.Error("Permanent(nil) is an error")
-		}
-	})
-}
-
-func TestAPanicIsAFailureOfItsRowOnly(t *testing.T) {
-	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(func(t *automation.ReminderType) {
-			t.Recipients = automation.RecipientFunc(func(_ context.Context, d automation.Due) ([]notify.Recipient, error) {
-				if d.Source.ID == "7" {
-					panic("secret of sam@example.com")
-				}
-				return []notify.Recipient{sam}, nil
-			})
-		}))
-		w.ensure(candidate(nil), candidate(func(c *automation.Candidate) { c.Source.ID = "8" }))
-		w.pollAt(day(2026, 4, 1, 9))
-		row := w.row(certificateKey)
-		if row.ReasonCode != automation.HandlerPanicked || row.RetryCount != 1 || row.Diagnostics != "panic: string" || len(w.out.dispatched()) != 1 {
-			w.t.Errorf("%+v", row)
 		}
 	})
 }

@@ -179,37 +179,6 @@ func TestARowThatAnEventEndsUnderItsHandlerDispatchesNothing(t *testing.T) {
 	})
 }
 
-// The same, and before the worker notices a third event wants the row again.
-func TestARowThatIsWantedAgainUnderItsHandlerIsTakenUpAgain(t *testing.T) {
-	eachWorld(t, func(w *world) {
-		var p *triggers
-		once := true
-		p = w.withTriggers(func(t *automation.ReminderType) {
-			t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) {
-				if once {
-					once = false
-					p.set()
-					w.handle(changed(2))
-					p.set(offsets(date(2026, 5, 1), 30)...)
-					w.handle(changed(3))
-				}
-				return []notify.Recipient{sam}, nil
-			})
-		})
-		p.set(offsets(date(2026, 5, 1), 30)...)
-		w.handle(changed(1))
-		w.pollAt(day(2026, 4, 1, 9))
-		row := w.row(key("2026-05-01", "30"))
-		if row.Status != automation.StatusPending || row.DueOn.IsZero() || row.RetryCount != 0 {
-			w.t.Errorf("%+v", row)
-		}
-		w.poll()
-		if row := w.row(row.Key); row.Status != automation.StatusCompleted || row.LeaseLossCount != 0 || len(w.out.dispatched()) != 1 {
-			w.t.Errorf("%+v %v", row, w.out.dispatched())
-		}
-	})
-}
-
 //spec:a-001 a-064 a-070 n-006 n-035 n-056
 func TestAnEventMakesItsImmediateNotificationOnce(t *testing.T) {
 	eachWorld(t, func(w *world) {

@@ -281,39 +281,6 @@ func TestExplainSaysAfterAnInstant(t *testing.T) {
 	})
 }
 
-// A lesson that moved without an event is found out when its reminder is due, and the
-// reminder that it asks for now is made.
-func TestAValidatorAsksForAnotherInstant(t *testing.T) {
-	eachWorld(t, func(w *world) {
-		later := lesson.Add(time.Hour)
-		w.s.Register(certificates(func(t *automation.ReminderType) {
-			t.Validator = automation.ValidatorFunc(func(context.Context, automation.Due) (automation.Validity, error) {
-				return automation.AsksFor(0, hoursTo(later, 2*time.Hour)...), nil
-			})
-		}))
-		w.ensure(ofSeven(hoursTo(lesson, 2*time.Hour)[0]))
-		w.pollAt(lesson.Add(-2 * time.Hour))
-		w.pollAt(later.Add(-2 * time.Hour))
-		want := map[string]string{instantKey(lesson, "2h"): "Deactivated InputChanged", instantKey(later, "2h"): "Completed"}
-		if diff := cmp.Diff(want, w.statuses()); diff != "" {
-			w.t.Error(diff)
-		}
-	})
-}
-
-// Whoever says that a source wants nothing ends its reminders before instants as well.
-func TestDeactivateEndsInstants(t *testing.T) {
-	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(nil))
-		w.ensure(ofSeven(hoursTo(lesson, 2*time.Hour)[0]))
-		ended, err := w.s.Deactivate(w.ctx, "", "certificate", automation.Source{"employee", "7"}, "Left")
-		w.must(err)
-		if len(ended) != 1 || ended[0].Key != instantKey(lesson, "2h") {
-			w.t.Errorf("%+v", ended)
-		}
-	})
-}
-
 // Another zone of the business unit moves nothing but what the clocks show.
 func TestAnInstantInAnotherZoneKeepsItsMoment(t *testing.T) {
 	t.Parallel()
@@ -350,19 +317,6 @@ func TestRetentionOfInstants(t *testing.T) {
 			if got := w.rows(); len(got) != c.rows {
 				w.t.Errorf("%s: %d rows of %s", c.on, len(got), key)
 			}
-		}
-	})
-}
-
-// A row that this version cannot read waits for a person.
-func TestAnInstantThatCannotBeReadIsHeld(t *testing.T) {
-	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(nil))
-		key := w.ensure(ofSeven(hoursTo(lesson, 2*time.Hour)[0]))[0].Key
-		w.change(key, func(r *automation.ScheduleRow) { r.TimeZone = "Nowhere/Land" })
-		w.pollAt(lesson)
-		if row := w.row(key); row.HoldReason != automation.Undecodable {
-			w.t.Errorf("%+v", row)
 		}
 	})
 }

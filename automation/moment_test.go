@@ -3,7 +3,6 @@ package automation_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -132,57 +130,6 @@ func TestI19_TheLocalDateIsThatOfTheZone(t *testing.T) {
 			w.t.Errorf("local date %s, at %s", row.LocalDate, row.ScheduledOn)
 		}
 	})
-}
-
-// The occurrences of a week, with the local date and time that the host sees.
-func TestOccurrencesOnDaysOnWhichClocksChange(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		zone, cron string
-		gap        automation.GapPolicy
-		from       time.Time
-		want       []string // local date and time, and the instant
-	}{
-		"New York, forward":             {"America/New_York", "30 2 * * *", automation.GapForward, day(2026, 3, 7, 12), []string{"2026-03-08 02:30 03-08T07:00", "2026-03-09 02:30 03-09T06:30"}},
-		"New York, skip":                {"America/New_York", "30 2 * * *", automation.GapSkip, day(2026, 3, 7, 12), []string{"2026-03-09 02:30 03-09T06:30", "2026-03-10 02:30 03-10T06:30"}},
-		"London":                        {"Europe/London", "30 1 * * *", "", day(2026, 10, 24, 12), []string{"2026-10-25 01:30 10-25T00:30", "2026-10-26 01:30 10-26T01:30"}},
-		"Lord Howe":                     {"Australia/Lord_Howe", "15 2 * * *", "", day(2026, 10, 3, 12), []string{"2026-10-04 02:15 10-03T15:30", "2026-10-05 02:15 10-04T15:15"}},
-		"Apia":                          {"Pacific/Apia", "0 9 * * *", "", day(2026, 3, 1, 22), []string{"2026-03-03 09:00 03-02T20:00", "2026-03-04 09:00 03-03T20:00"}},
-		"New York, late in the evening": {"America/New_York", "0 22 * * *", "", day(2026, 3, 1, 22), []string{"2026-03-01 22:00 03-02T03:00", "2026-03-02 22:00 03-03T03:00"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			eachWorld(t, func(w *world) {
-				var got []string
-				w.s.Register(certificates(func(t *automation.ReminderType) {
-					t.Recipients = automation.RecipientFunc(func(ctx context.Context, d automation.Due) ([]notify.Recipient, error) {
-						if !d.Occurrence.On.Equal(d.ScheduledOn) || d.Occurrence.Key != d.Key || d.Occurrence.LocalDate != d.LocalDate {
-							w.t.Errorf("%+v", d)
-						}
-						got = append(got, fmt.Sprint(d.Occurrence.LocalDate, " ", d.Occurrence.LocalTime, " ", d.ScheduledOn.Format("01-02T15:04")))
-						return toSam(ctx, d)
-					})
-				}))
-				w.clk.Set(c.from)
-				w.ensure(daily(func(x *automation.Candidate) {
-					x.Zone, x.Gap, x.Recurrence = c.zone, c.gap, &automation.Recurrence{Cron: c.cron}
-				}))
-				for range 2 {
-					for key, row := range w.rows() {
-						if row.Status == automation.StatusPending {
-							if key != on(row.ScheduledOn) {
-								w.t.Errorf("%s at %s", key, row.ScheduledOn)
-							}
-							w.pollAt(row.ScheduledOn)
-							break
-						}
-					}
-				}
-				if diff := cmp.Diff(c.want, got); diff != "" {
-					w.t.Error(diff)
-				}
-			})
-		})
-	}
 }
 
 func TestPreview(t *testing.T) {

@@ -1,24 +1,15 @@
 package automation_test
 
 import (
-	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/internal/pgtest"
-	"github.com/belfry-go/belfry/internal/storetest"
-	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
-	"github.com/belfry-go/belfry/storage/memory"
-	"github.com/belfry-go/belfry/storage/postgres"
 )
 
 // drifted is a host in which every kind of difference has come up unseen.
@@ -207,160 +198,4 @@ func TestASettingsChangeReachesExistingSources(t *testing.T) {
 			}
 		}
 	})
-}
-
-// Where all is as wanted, a whole run writes nothing to the log of the database.
-//
-//spec:a-109
-func TestReconcilingWhatIsRightWritesNoWAL(t *testing.T) {
-	t.Parallel()
-	testlevel.Need(t, testlevel.Nightly)
-	clk := clock.NewMock()
-	clk.Set(start)
-	// A server that writes no WAL of its own accord.
-	server := pgtest.New(t, &pgtest.Options{Settings: map[string]string{
-		"autovacuum": "off", "wal_level": "minimal", "max_wal_senders": "0", "checkpoint_timeout": "1h",
-	}})
-	store, err := postgres.Open(t.Context(), server.Database(t), &postgres.Options{Clock: clk})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	w := newWorld(t, store, clk, nil)
-	s := w.withStaff(func(c *automation.Scan) { c.Batch = 50 })
-	w.hire(s, 500)
-	run := func() (written int64, r automation.ReconcileReport) {
-		t.Helper()
-		position := func() (at int64) {
-			t.Helper()
-			row := store.DB().QueryRowContext(t.Context(), "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn")
-			if err := row.Scan(&at); err != nil {
-				t.Fatal(err)
-			}
-			return at
-		}
-		before := position()
-		r = w.reconcile(automation.ReconcileOptions{FromStart: true})
-		return position() - before, r
-	}
-	if written, r := run(); written < 100_000 || r.Created != 1000 {
-		t.Errorf("creating wrote %d bytes; this test proves nothing: %+v", written, counts(r))
-	}
-	w.pollAt(day(2026, 4, 1, 9)) // some of the rows are completed
-	// Reading sets hint bits on pages, which is written down.
-	if _, err := store.DB().ExecContext(t.Context(), "VACUUM"); err != nil {
-		t.Fatal(err)
-	}
-	if written, r := run(); written != 0 || r.Unchanged != 500 {
-		t.Errorf("%d bytes were written: %+v", written, counts(r))
-	}
-}
-
-// heapGrowth is how much more memory is in use at a later page than at the first
-// one, in a run over n sources.
-func heapGrowth(t *testing.T, n int) int64 {
-	w := memoryWorld(t)
-	var first, most uint64
-	s := &staff{}
-	w.serve(s, func(scan *automation.Scan) {
-		scan.Batch = 100
-		scan.Read = manyPeople(n, func(int) person { return person{version: 1} }, func() {
-			var m runtime.MemStats
-			runtime.GC()
-			runtime.ReadMemStats(&m)
-			if first == 0 {
-				first = m.HeapAlloc
-			}
-			most = max(most, m.HeapAlloc)
-		})
-	})
-	if r := w.reconcile(automation.ReconcileOptions{}); r.Unchanged != n {
-		t.Errorf("%+v", r)
-	}
-	return int64(most) - int64(first)
-}
-
-// A run holds one page at a time. Not parallel: it measures the whole process.
-//
-//spec:a-108
-func TestI21_TheMemoryOfARunDoesNotGrowWithItsSources(t *testing.T) {
-	for _, n := range []int{1_000, 20_000} {
-		if more := heapGrowth(t, n); more > 1<<20 {
-			t.Errorf("%d sources: %d bytes more than at the first page", n, more)
-		}
-	}
-}
-
-// The story of a scan in three pages, with a fault in any one transaction: at
-// every moment what the cursor and the watermark passed is repaired, and the end
-// is the same.
-//
-//spec:a-106
-func TestI21_AFaultInAnyOneTransactionLeavesNothingBehindTheCursor(t *testing.T) {
-	t.Parallel()
-	want := scanStory(t, &storetest.Spy{})
-	for at := 1; ; at++ {
-		reached := false
-		for _, lost := range []bool{false, true} {
-			faulty := &storetest.Spy{Hook: storetest.Lose(at, lost)}
-			if diff := cmp.Diff(want, scanStory(t, faulty)); diff != "" {
-				t.Errorf("fault %d, answer lost %v: %s", at, lost, diff)
-			}
-			reached = faulty.Begun() >= at
-		}
-		if !reached {
-			return
-		}
-	}
-}
-
-func scanStory(t *testing.T, store *storetest.Spy) map[string]string {
-	clk := clock.NewMock()
-	clk.Set(start)
-	store.Store = memory.New(&memory.Options{Clock: clk})
-	w := newWorld(t, store, clk, nil)
-	s := w.withStaff(nil)
-	w.hire(s, 5)
-	inspect := *w
-	inspect.store = store.Store
-	inspect.s = automation.New(store.Store, w.out, &w.opts)
-	for polls := 0; ; polls++ {
-		_, _ = w.scanner().Poll(w.ctx, 100) // the next one goes on
-		inspect.committedBehindTheCursor()
-		states, err := inspect.s.Upkeep().Reconciliations(w.ctx, "")
-		if err != nil || polls == 30 || t.Failed() {
-			t.Fatal("it does not come to an end", states, err)
-		}
-		if len(states) == 1 && states[0].Last != nil {
-			break
-		}
-		clk.Add(2 * time.Minute) // leases end
-		if len(states) == 1 && states[0].NextOn.After(clk.Now()) {
-			clk.Set(states[0].NextOn)
-		}
-	}
-	out := inspect.statuses()
-	out["watermark"] = fmt.Sprint(!inspect.state().Watermark.IsZero())
-	return out
-}
-
-// committedBehindTheCursor checks that whoever the cursor has passed has rows.
-func (w *world) committedBehindTheCursor() {
-	w.t.Helper()
-	rows := w.rows()
-	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-		found, err := automation.Reconciliations.Find(w.ctx, tx, "", driver.Query{Limit: 1})
-		for _, r := range found {
-			for i := range 5 {
-				id := fmt.Sprintf("%03d", i)
-				if _, ok := rows[keyOf(id, "2026-05-01", 7)]; !ok && (id <= r.Cursor || !r.Watermark.IsZero()) {
-					w.t.Errorf("%s is behind cursor %q, watermark %v, and has no row", id, r.Cursor, r.Watermark)
-				}
-			}
-		}
-		return err
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/storetest"
-	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -219,36 +218,6 @@ func TestI21_MoreSourcesFailThanAreNamed(t *testing.T) {
 	})
 }
 
-// Two processes: while one reads, the other finds nothing to claim.
-//
-//spec:a-105
-func TestOneRunnerAtATimeReadsAScan(t *testing.T) {
-	eachWorld(t, func(w *world) {
-		other := newWorld(w.t, w.store, w.clk, nil)
-		s := w.withStaff(nil)
-		other.serve(s, nil)
-		w.hire(s, 5)
-		w.scan()
-		w.due()
-		s.read = func(automation.ScanRequest) error {
-			if got := other.scan(); got.Claimed != 0 {
-				w.t.Errorf("two runners: %+v", got)
-			}
-			return nil
-		}
-		for i := 1; i <= 3; i++ {
-			if got := w.scan(); got.Settled != 1 || len(s.asks()) != i {
-				w.t.Errorf("%+v", got)
-			}
-		}
-		s.read = nil
-		w.due()
-		if got := other.scan(); got.Claimed != 1 {
-			w.t.Errorf("afterwards the other one is free to: %+v", got)
-		}
-	})
-}
-
 // A runner that died leaves its lease; its page is read again.
 func TestALostRunnerIsReplaced(t *testing.T) {
 	eachWorld(t, func(w *world) {
@@ -281,31 +250,6 @@ func TestALostRunnerIsReplaced(t *testing.T) {
 		w.scanAll()
 		if len(w.rows()) != 6 || w.state().Failures != 0 {
 			w.t.Errorf("%+v", w.state())
-		}
-	})
-}
-
-// The scan fails; reminders are on time.
-func TestAScanThatFailsDelaysNobody(t *testing.T) {
-	eachWorld(t, func(w *world) {
-		s := w.withStaff(nil)
-		w.hire(s, 2)
-		w.hear(s, "000")
-		s.read = func(automation.ScanRequest) error { return errBoom }
-		var runners []work.Runner
-		for _, pass := range w.s.Passes() {
-			runners = append(runners, pass.Runner(work.Options{Logger: w.opts.Logger}))
-		}
-		for _, on := range []time.Time{start, day(2026, 4, 1, 9)} {
-			w.clk.Set(on)
-			for _, r := range runners {
-				if _, err := r.Poll(w.ctx, 100); err != nil {
-					w.t.Error(err)
-				}
-			}
-		}
-		if diff := cmp.Diff([]string{keyOf("000", "2026-05-01", 30)}, w.out.dispatched()); diff != "" || w.state().Failures != 1 {
-			w.t.Error(diff, w.state())
 		}
 	})
 }

@@ -2,10 +2,8 @@ package automation_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -238,37 +236,6 @@ func (w *world) begin(p *triggers, c automation.Candidate) {
 	w.t.Helper()
 	p.set(c)
 	w.handle(changed(1))
-}
-
-// Two processes settle, one of them after its lease is lost.
-func TestTwoProcessesMakeOneNextOccurrence(t *testing.T) {
-	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(nil))
-		var many []automation.Candidate
-		for n := range 20 {
-			many = append(many, daily(func(c *automation.Candidate) { c.TriggerKey = fmt.Sprint("t", n) }))
-		}
-		w.ensure(many...)
-		w.clk.Set(day(2026, 3, 1, 9))
-		var wg sync.WaitGroup
-		for range 4 {
-			wg.Go(func() {
-				if _, err := w.s.Ensure(w.ctx, many...); err != nil {
-					w.t.Error(err)
-				}
-				for w.poll().Claimed > 0 {
-				}
-			})
-		}
-		wg.Wait()
-		count := map[string]int{}
-		for _, s := range w.short() {
-			count[s]++
-		}
-		if diff := cmp.Diff(map[string]int{"03-01T09:00 Completed": 20, "03-02T09:00 Pending": 20}, count); diff != "" {
-			w.t.Error(diff)
-		}
-	})
 }
 
 // What support has cancelled stays so when another cadence comes to the same

@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/storage/postgres"
 )
 
 // At level nightly a million rows on PostgreSQL, every one of another offset, killed twenty
@@ -259,5 +260,15 @@ func (w *world) mustBeReplanned(n int) {
 	})
 	if err != nil {
 		w.t.Fatal(err)
+	}
+}
+
+// vacuum does what autovacuum would have done by the time of a run.
+func vacuum(t testing.TB, store storage.Store) {
+	t.Helper()
+	if sql, ok := store.(*postgres.Store); ok {
+		if _, err := sql.DB().ExecContext(t.Context(), "VACUUM ANALYZE"); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -10,24 +10,6 @@ import (
 	"github.com/belfry-go/belfry/notify"
 )
 
-// more than a page, of two scopes
-func TestAWalkSeesEveryRow(t *testing.T) {
-	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(forMonth))
-		var many []automation.Candidate
-		for i := range automation.RetainPage + 3 {
-			many = append(many, of(automation.Scope([]string{"", "north"}[i%2]), "certificate", i))
-		}
-		w.ensure(many...)
-		w.ensure(of("", "elsewhere", 1))
-		w.pollAll(day(2026, 4, 1, 9))
-		w.clk.Set(day(2026, 6, 1, 9))
-		if got := w.retain(); got != (automation.RetentionReport{Deleted: automation.RetainPage + 3}) || len(w.rows()) != 1 {
-			w.t.Errorf("%+v, %d rows left", got, len(w.rows()))
-		}
-	})
-}
-
 // pollAll runs everything that is due at a moment, in one poll.
 func (w *world) pollAll(on time.Time) {
 	w.t.Helper()

@@ -236,32 +236,6 @@ func TestI13_ASeriesHasOneRowThatRunsWhateverHappensAtOnce(t *testing.T) {
 	})
 }
 
-// The source asks no more while a worker moves the series on: whoever comes
-// first, nothing is left to run.
-func TestI18_ASeriesEndsWhileItMovesOn(t *testing.T) {
-	eachWorld(t, func(w *world) {
-		p := w.withSeries(daily(nil))
-		for n := range 10 {
-			w.clk.Set(day(2026, 3, 1+n, 9))
-			p.set()
-			var wg sync.WaitGroup
-			wg.Go(func() { w.poll() })
-			wg.Go(func() {
-				w.bear(func() error { _, err := w.s.HandleEvent(w.ctx, changed(int64(2*n+2))); return err })
-			})
-			wg.Wait()
-			for key, row := range w.rows() {
-				if row.IsOpen() && !row.IsOnSupportHold {
-					w.t.Error("still to run: ", key)
-				}
-			}
-			p.set(daily(nil))
-			w.handle(changed(int64(2*n + 3)))
-			w.oneRunningRowEach(1)
-		}
-	})
-}
-
 // bear takes a refusal, and an error that says to try again.
 func (w *world) bear(f func() error) {
 	w.t.Helper()

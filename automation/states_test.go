@@ -9,7 +9,6 @@ import (
 
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/states"
@@ -56,11 +55,6 @@ func (a *auditor) compare(c storetest.Call) {
 		}
 	}
 	a.last[c.Number] = now
-}
-
-// illegal lists what happened and is not in the table.
-func (a *auditor) illegal() []states.Edge {
-	return slices.DeleteFunc(a.taken(), func(e states.Edge) bool { return automation.States()[0].Legal(e.From, e.To) })
 }
 
 // taken lists what happened, each edge once.
@@ -181,50 +175,4 @@ func TestI15_I16_EveryEdgeOfTheTableIsTakenAndNoOther(t *testing.T) {
 	if diff := cmp.Diff(inTable, happened); diff != "" {
 		t.Errorf("the table (-) and what happened (+): %s", diff)
 	}
-}
-
-// Whatever happens in whatever order: the history keeps to the table, and once
-// faults end, every row ends or waits on hold.
-func TestI13_I16_WhateverHappensRowsEndAndKeepToTheTable(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
-		p := newPlayer(t)
-		p.tell(true)
-		moves := map[string]func(){
-			"event that wants it": func() { p.tell(true) },
-			"event that does not": func() { p.tell(false) },
-			"poll":                func() { p.due() },
-			"a worker dies":       func() { p.claim(time.Minute); p.clk.Add(2 * time.Minute) },
-			"hold":                func() { _ = p.s.Support().Hold(p.ctx, "", certificateKey, ann) },
-			"release":             func() { _ = p.s.Support().Release(p.ctx, "", certificateKey, ann) },
-			"retry":               func() { _ = p.s.Support().Retry(p.ctx, "", certificateKey, ann) },
-			"cancel":              func() { _ = p.s.Support().Cancel(p.ctx, "", certificateKey, ann) },
-			"source is gone":      func() { p.valid = false },
-			"source is back":      func() { p.valid = true },
-			"failures begin":      func() { p.to = func() error { return errBoom } },
-			"failures end":        func() { p.to = nil },
-		}
-		var names []string
-		for name := range moves {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		for _, name := range rapid.SliceOfN(rapid.SampledFrom(names), 1, 25).Draw(rt, "moves") {
-			moves[name]()
-		}
-		for range 12 {
-			p.clk.Add(2 * time.Minute) // leases run out
-			p.due()
-		}
-		if edges := p.history.illegal(); len(edges) > 0 {
-			rt.Errorf("not in the table: %v", edges)
-		}
-		row := p.row(certificateKey)
-		if row.IsOpen() && !row.IsOnSupportHold || !row.DueOn.IsZero() || row.Status == automation.StatusProcessing {
-			rt.Errorf("does not end: %+v", row)
-		}
-		if n := len(p.out.dispatched()); n > 1 {
-			rt.Errorf("dispatched %d times", n)
-		}
-	})
 }

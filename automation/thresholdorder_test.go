@@ -96,40 +96,6 @@ func arrive(t *testing.T, readings, order []int) map[string]string {
 	return open
 }
 
-// Eight events of one class at once, without an order that anybody knows.
-func TestConcurrentReadingsEndAsTheNewest(t *testing.T) {
-	eachWorld(t, func(w *world) {
-		m := w.withMeter(nil)
-		m.at = func(version int64) []automation.Candidate {
-			return []automation.Candidate{line{value: "10", reading: fmt.Sprint(10 - version%2)}.under(automation.FalseToTrue)} // even: met
-		}
-		errs := make(chan error)
-		for v := range 8 {
-			go func() {
-				errs <- unlessStale(w.s.HandleEvent(w.ctx, booked(int64(v+1))))
-			}()
-		}
-		for range 8 {
-			if err := <-errs; err != nil {
-				w.t.Error(err)
-			}
-		}
-		state := w.conditions()["bookings 10 source"]
-		open := 0
-		for key, row := range w.rows() {
-			if row.IsOpen() {
-				open++
-				if want := thresholdKey(fmt.Sprintf("10:FalseToTrue:source@%d", state.Rises)); key != want {
-					w.t.Errorf("open is %s, want %s", key, want)
-				}
-			}
-		}
-		if !state.Met || state.SourceVersion != 8 || state.Rises < 1 || state.Rises > 4 || open != 1 {
-			w.t.Errorf("%+v, %d open", state, open)
-		}
-	})
-}
-
 // A class over five readings, with a fault in any one transaction: the caller
 // repeats what it was not sure of, pollers go on, and the end is the same.
 func TestAFaultInAnyOneTransactionCountsNoRiseTwice(t *testing.T) {

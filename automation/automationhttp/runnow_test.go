@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -79,33 +78,6 @@ func (h *host) found(run, oddRun string) {
 			h.Errorf("%+v", d)
 		}
 	}
-}
-
-// I-2: the same request from many at once makes one run.
-//
-//spec:r-048
-func TestI2_ConcurrentRequestsMakeOneRun(t *testing.T) {
-	eachHost(t, false, func(h *host) {
-		h.subscribe("tenant", "weekly")
-		outcomes := make([]asked, 4)
-		var wait sync.WaitGroup
-		for i := range outcomes {
-			wait.Go(func() { _, outcomes[i] = h.runNow("both", `{"reason":"now"}`, "Idempotency-Key", "one") })
-		}
-		wait.Wait()
-		created := 0
-		for _, o := range outcomes {
-			if o.Outcome == "Created" {
-				created++
-			}
-			if o.Run != outcomes[0].Run {
-				h.Errorf("%+v", o)
-			}
-		}
-		if created != 1 {
-			h.Errorf("%d made it: %+v", created, outcomes)
-		}
-	})
 }
 
 // What cannot be run is refused, and the id is in the answer.

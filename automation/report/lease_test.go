@@ -10,67 +10,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/benbjohnson/clock"
-
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/report"
-	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
-	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
-
-// beating tells of the transactions of a store: while a builder works they are the
-// heartbeats of its pass.
-func beating(inner storage.Store) (store *storetest.Spy, beats chan struct{}) {
-	beats = make(chan struct{}, 1)
-	return &storetest.Spy{Store: inner, Hook: func(c storetest.Call) error {
-		if c.Verb == storetest.Committed {
-			select {
-			case beats <- struct{}{}:
-			default:
-			}
-		}
-		return nil
-	}}, beats
-}
-
-// I-6: a builder keeps its run for as long as it works, many leases long: another
-// process finds nothing to take over, and the report goes out once.
-func TestI6_ABuilderKeepsItsRunThroughManyLeases(t *testing.T) {
-	t.Parallel()
-	const lease = 400 * time.Millisecond
-	storetest.Each(t, func(t *testing.T, inner storage.Store, clk *clock.Mock) {
-		store, beats := beating(inner)
-		w := newWorld(t, store, clk, nil)
-		other := newWorld(t, inner, clk, nil)
-		w.poller = w.newPoller(lease)
-		w.build = func(ctx context.Context, run report.Run) (report.Report, error) {
-			for range 20 {
-				clk.Add(lease / 4) // less than the lease, which the next beat renews
-				for len(beats) > 0 {
-					<-beats
-				}
-				<-beats
-				if ctx.Err() != nil {
-					return report.Report{}, ctx.Err()
-				}
-			}
-			if rep, err := other.newPoller(lease).PollOnce(ctx, 10); err != nil || rep.Claimed != 0 {
-				w.Errorf("another process: %+v, %v", rep, err)
-			}
-			return salesReport(ctx, run)
-		}
-		w.create(weekly(nil))
-		w.pollAt(at(3, 2, 8, 59)) // the scan of subscriptions is not due with the run
-		sent := w.pollAt(at(3, 2, 9, 0))
-		if got := other.run(monday); len(sent) != 1 || len(w.built) != 1 || got.Status != "Completed" || got.Failures != 0 {
-			w.Errorf("sent %d, built %d, %+v", len(sent), len(w.built), got.RunState)
-		}
-	})
-}
 
 // A report that takes an hour keeps neither a reminder nor another report waiting.
 // The clock of the bubble is the store's and the heartbeats', so the hour passes
@@ -135,52 +81,6 @@ func TestAnHourOfBuildingHoldsNobodyUp(t *testing.T) {
 		stop()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
 			t.Error(err)
-		}
-	})
-}
-
-// I-7: a builder whose lease was lost is cancelled, and nothing of it is delivered;
-// the one that took over delivers.
-func TestI7_ABuilderThatLostItsLeaseIsCancelledAndDeliversNothing(t *testing.T) {
-	t.Parallel()
-	const lease = 300 * time.Millisecond
-	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
-		w, other := newWorld(t, store, clk, nil), newWorld(t, store, clk, nil)
-		w.poller = w.newPoller(lease)
-		stopped := make(chan error, 1)
-		w.build = func(ctx context.Context, run report.Run) (report.Report, error) {
-			if run.Attempt > 1 {
-				return salesReport(ctx, run)
-			}
-			for taken := 0; taken == 0; { // unless a heartbeat was faster
-				clk.Add(2 * lease)
-				// Not with ctx: under load it may have ended by now, as it should.
-				rep, err := other.newPoller(lease).PollOnce(t.Context(), 10)
-				if err != nil {
-					w.Error(err)
-					return report.Report{}, err
-				}
-				taken = rep.Abandoned
-			}
-			part := text("late.csv", "text/csv", "x")
-			part.Write = func(ctx context.Context, _ io.Writer) error {
-				<-ctx.Done()
-				stopped <- ctx.Err()
-				return ctx.Err()
-			}
-			return report.Report{Parts: []report.Part{part}}, nil
-		}
-		w.create(weekly(nil))
-		w.pollAt(at(3, 2, 9, 0))
-		if err := <-stopped; err == nil {
-			w.Error("the builder was not cancelled")
-		}
-		if got := w.run(monday); got.Status != "Pending" || got.Reason != automation.LeaseExpired || len(w.sent) != 0 {
-			w.Errorf("%+v", got.RunState)
-		}
-		other.pollAt(w.run(monday).NextRetryOn)
-		if n := len(w.sent) + len(other.sent); n != 1 || len(other.built) != 1 || w.run(monday).Status != "Completed" {
-			w.Errorf("sent %d, built there %d, %+v", n, len(other.built), w.run(monday).RunState)
 		}
 	})
 }

@@ -40,32 +40,6 @@ func TestASavedOffsetReachesTheRowsWithoutAnEvent(t *testing.T) {
 	})
 }
 
-//spec:a-089
-func TestASavedTimeOfSendingMovesTheRowsWithoutAnEvent(t *testing.T) {
-	eachWorld(t, func(w *world) {
-		setting, completed := w.settle()
-		setting.SendAt = "17:30"
-		w.save(setting)
-		w.drain()
-		w.mustBe(completed, map[string]string{key("2026-05-01", late): "Pending"})
-		if row := w.row(key("2026-05-01", late)); !row.ScheduledOn.Equal(at(4, 24, 17).Add(30 * time.Minute)) {
-			w.Errorf("%+v", row)
-		}
-	})
-}
-
-//spec:a-091
-func TestASettingThatIsSwitchedOffEndsItsRowsWithoutAnEvent(t *testing.T) {
-	eachWorld(t, func(w *world) {
-		_, completed := w.settle()
-		if err := w.settings.DeactivateReminder(w.ctx, "", "expiry"); err != nil {
-			w.Fatal(err)
-		}
-		w.drain()
-		w.mustBe(completed, map[string]string{key("2026-05-01", late): "Deactivated ReminderSettingInactive"})
-	})
-}
-
 //spec:a-093
 func TestASavedZoneAndCalendarMoveTheRowsWithoutAnEvent(t *testing.T) {
 	eachWorld(t, func(w *world) {

@@ -2,10 +2,8 @@ package settings_test
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -224,35 +222,6 @@ func TestSavingTheSameAgainWritesNothing(t *testing.T) {
 			if got, err := w.settings.SaveNotification(w.ctx, n); err != nil || got.Version != 1 {
 				w.Errorf("%+v %v", got, err)
 			}
-		}
-	})
-}
-
-// Of many who save at once over the same version, one wins.
-func TestOneOfManyWritersWins(t *testing.T) {
-	eachWorld(t, func(w *world) {
-		saved := w.save(expiry(nil))
-		var wg sync.WaitGroup
-		errs := make([]error, 8)
-		for i := range errs {
-			wg.Go(func() {
-				mine := saved
-				mine.Name = fmt.Sprint("writer ", i)
-				_, errs[i] = w.settings.SaveReminder(w.ctx, mine)
-			})
-		}
-		wg.Wait()
-		won := 0
-		for _, err := range errs {
-			switch {
-			case err == nil:
-				won++
-			case !errors.Is(err, storage.ErrStale):
-				w.Error(err)
-			}
-		}
-		if won != 1 {
-			w.Errorf("%d writers won", won)
 		}
 	})
 }
