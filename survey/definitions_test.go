@@ -128,42 +128,6 @@ func TestARolledBackVersionIsNotServed(t *testing.T) {
 	})
 }
 
-// A later release may have written what this one does not know: unknown members are
-// passed over, and what cannot be read harms no other version.
-func TestAVersionOfALaterReleaseHarmsNoOther(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
-		s := New(store, nil)
-		good := titled(t, s, "", 1, "good")
-		later := func(number int64, definition string) versionRef {
-			row := &versionRow{Record: storage.Record{Key: versionKey(1, number)}, SurveyID: 1, Number: number, ContentHash: fmt.Sprint(number), Definition: json.RawMessage(definition)}
-			inTransaction(t, s, func(tx storage.Tx) {
-				if _, err := versions.Insert(t.Context(), tx, row); err != nil {
-					t.Error(err)
-				}
-			})
-			return row.ref()
-		}
-		more := later(7, `{"title": "more", "sound": "ping"}`)
-		odd := later(8, `{"questions": [{"id": "q", "type": "date", "when": {"questionId": "p", "op": "soundsLike", "value": "a"}}]}`)
-		inTransaction(t, s, func(tx storage.Tx) {
-			set, err := s.versionsOf(t.Context(), tx, good, odd, more)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if v, err := set.of(more); err != nil || v.Title.For("") != "more" {
-				t.Error(err)
-			}
-			if _, err := set.of(odd); !errors.Is(err, errUnreadable) || !strings.HasPrefix(err.Error(), "survey: version 8 of survey 1 cannot be read: ") {
-				t.Error(err)
-			}
-			if _, err := set.of(good); err != nil {
-				t.Error(err)
-			}
-		})
-	})
-}
-
 func TestParsedVersionsAreNotReadAgain(t *testing.T) {
 	t.Parallel()
 	store, calls := storetest.Counting(memory.New(nil))

@@ -58,25 +58,6 @@ func TestTheStatementsOfABatchDoNotGrowWithItsItems(t *testing.T) {
 	})
 }
 
-// A batch of one event told many times costs no more than the event.
-func TestRepeatsInABatchCostNoStatements(t *testing.T) {
-	t.Parallel()
-	eachHost(t, nil, func(h *host) {
-		h.publish(csiGR)
-		f := newFaulty(h.store, 0)
-		h.survey = survey.New(f.Spy, nil)
-		h.take(visits(0, 1))
-		b := batch()
-		for range 499 {
-			b.Items = append(b.Items, visits(1, 1).Items...)
-		}
-		var report survey.IngestReport
-		if n := f.statements(func() { report = h.take(b) }); n > 5 || report.Created != 1 || report.Skipped != 498 {
-			h.t.Errorf("%d statements, %d created, %d skipped", n, report.Created, report.Skipped)
-		}
-	})
-}
-
 // More than one transaction takes, and more rows than one statement does.
 //
 //spec:t-003

@@ -71,27 +71,6 @@ func TestTheScheduleWithOneReminder(t *testing.T) {
 	})
 }
 
-// The cadence of new vehicles, through the pass.
-//
-//spec:t-038
-func TestTheLongScheduleIsSentOnItsDays(t *testing.T) {
-	eachHost(t, nil, func(h *host) {
-		id := h.linked(definition("60d", []string{"5d", "10d", "15d"}))
-		var days []int
-		for _, n := range []int{0, 59, 60, 61, 64, 65, 74, 75, 89, 90, 91, 119, 120} {
-			before := len(h.sent())
-			h.at(time.Duration(n) * day)
-			if len(h.sent()) > before {
-				days = append(days, n)
-			}
-		}
-		if diff := cmp.Diff([]int{60, 65, 75, 90}, days); diff != "" {
-			h.t.Error(diff)
-		}
-		h.status(id, survey.StatusExpired) // 30 days after the last
-	})
-}
-
 //spec:t-039
 func TestAScheduleWithoutReminders(t *testing.T) {
 	eachHost(t, nil, func(h *host) {

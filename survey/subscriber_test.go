@@ -187,45 +187,6 @@ func TestAReplayOfWhatWasMissedKeepsToTheRouting(t *testing.T) {
 	})
 }
 
-//spec:t-057 t-058 t-062
-func TestI24_AFailureIsTriedAgainThenADeadLetterThenReplayed(t *testing.T) {
-	eachHost(t, nil, func(h *host) {
-		e := listen(h.survey, "bi", "tickets")
-		e.fail = func(key string) error {
-			if key == "bi" {
-				return errors.New("down")
-			}
-			return nil
-		}
-		h.publish(csiGR)
-		h.invite("one")
-		h.submit("one", content)
-		h.drain()
-		h.same("event", "Pending: bi Pending 1, tickets Dispatched 0", h.event("id-one"))
-		for range 8 {
-			h.clock.Add(30 * time.Hour)
-			h.drain()
-		}
-		h.same("event", "Failed: bi DeadLetter 9, tickets Dispatched 0", h.event("id-one"))
-		h.clock.Add(300 * oneDay)
-		h.drain()
-		h.same("calls", 10, len(e.hear()))
-		dead, _, err := h.survey.Support().DeadLetters(t.Context(), "", "bi", storage.Page{})
-		h.same("error", error(nil), err)
-		h.same("dead letters", 1, len(dead))
-		h.same("its response", []any{"id-one", 9, "down"}, []any{dead[0].Event, dead[0].Attempts, dead[0].LastError})
-		e.fail = nil
-		for i, want := range []int{1, 1, 0} { // a dry run, in earnest, again
-			n, err := h.survey.Support().ReplayDeadLetters(t.Context(), "", "bi", sam, &survey.ActionOptions{DryRun: i == 0})
-			h.same("error", error(nil), err)
-			h.same("replayed", want, n)
-		}
-		h.drain()
-		h.same("heard", []string{"bi id-one"}, e.hear())
-		h.same("event", "Dispatched: bi Dispatched 0, tickets Dispatched 0", h.event("id-one"))
-	})
-}
-
 //spec:t-062
 func TestI24_OneResponseIsReplayedToOneSubscriber(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
@@ -245,19 +206,6 @@ func TestI24_OneResponseIsReplayedToOneSubscriber(t *testing.T) {
 		h.drain()
 		h.same("heard", []string{"bi id-one"}, e.hear())
 		h.same("event", "Pending: bi Dispatched 0, later Pending 0", h.event("id-one"))
-	})
-}
-
-//spec:t-059
-func TestWhatASubscriberRefusesIsADeadLetterAtOnce(t *testing.T) {
-	eachHost(t, nil, func(h *host) {
-		e := listen(h.survey, "bi")
-		e.fail = func(string) error { return survey.Permanent(errors.New("no such ticket")) }
-		h.publish(csiGR)
-		h.invite("one")
-		h.submit("one", content)
-		h.drain()
-		h.same("event", "Failed: bi DeadLetter 1", h.event("id-one"))
 	})
 }
 
@@ -286,34 +234,6 @@ func TestASubscriberMayAskForAPause(t *testing.T) {
 		last, err := h.survey.Support().Event(t.Context(), "", "id-one")
 		h.same("error", error(nil), err)
 		h.same("last error", "busy", last.Deliveries[0].LastError)
-	})
-}
-
-// One subscriber hangs with more responses behind it than there is room, and one panics.
-func TestNoSubscriberDelaysAnother(t *testing.T) {
-	eachHost(t, nil, func(h *host) {
-		release, heard := make(chan struct{}), make(chan string, 40)
-		h.survey.Subscribe(
-			survey.SubscriberFunc("hangs", func(context.Context, survey.ResponseCompleted) error { <-release; return nil }),
-			survey.SubscriberFunc("panics", func(context.Context, survey.ResponseCompleted) error { panic("at the desk") }),
-			survey.SubscriberFunc("works", func(_ context.Context, r survey.ResponseCompleted) error { heard <- r.InstancePublicID; return nil }),
-		)
-		h.publish(csiGR)
-		const all = 20
-		for i := range all {
-			h.submit(h.invite(fmt.Sprint(i)), content)
-		}
-		done := make(chan error, 1)
-		go func() {
-			_, err := belfry.NewPoller(h.store, &belfry.Options{Concurrency: 1}, h.survey).PollOnce(t.Context(), 1000)
-			done <- err
-		}()
-		for range all {
-			<-heard
-		}
-		close(release)
-		h.same("error", error(nil), <-done)
-		h.same("event", "Pending: hangs Dispatched 0, panics Pending 1, works Dispatched 0", h.event("id-7"))
 	})
 }
 

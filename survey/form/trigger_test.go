@@ -37,29 +37,6 @@ func triggersJSON(list ...string) string {
 
 func triggerJSON(replace string) string { return triggersJSON(oneTrigger(replace)) }
 
-// One trigger, in a survey with one question.
-func FuzzTrigger(f *testing.F) {
-	f.Add(oneTrigger(``))
-	f.Add(oneTrigger(`"filter": {"not": {"questionId": "candidate.a", "op": "in", "value": ["x", 1e2]}}, "expiresAfter": "1w", "expiryGrace": "1m"`))
-	f.Add(oneTrigger(`"schedule": {"initialDelay": "60d", "reminders": ["5d", "10d", "15d"]}, "subscribers": [{"key": "a", "filter": {"questionId": "rate", "op": "<", "value": 3}}]`))
-	f.Add(oneTrigger(`"dedupRecipe": ["candidate.\u001f", "candidate.\u0085", "templateId"]`))
-	f.Fuzz(func(t *testing.T, trigger string) { wantConsistent(t, triggersJSON(trigger)) })
-}
-
-// A recipe: nothing but paths of an event, each once.
-func FuzzRecipe(f *testing.F) {
-	for _, path := range []string{"templateId", "recipient.address", "candidate.wip", "candidate.", "candidate.a\x1fb", "candidate.\u2028", "wip", "candidate.é", "recipient.locale\n"} {
-		f.Add(path, "templateId")
-	}
-	f.Fuzz(func(t *testing.T, a, b string) {
-		recipe, err := json.Marshal([]string{a, b})
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantConsistent(t, triggerJSON(`"dedupRecipe": `+string(recipe)))
-	})
-}
-
 // triggerCases are more of definitionCases.
 var triggerCases = map[string]definitionCase{
 	"a trigger": {definition: triggerJSON(``)},

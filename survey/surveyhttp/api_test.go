@@ -1,7 +1,6 @@
 package surveyhttp_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -45,61 +44,6 @@ func (h *host) tell(path, body string) (int, string) {
 	h.Helper()
 	resp := call(h, h.api, "POST", path, body, "Content-Type", "application/json", "Authorization", "Bearer both")
 	return resp.Status, resp.Body
-}
-
-// The document's worked example, byte for byte: the response, and the response to the
-// same event posted twice.
-//
-//spec:t-002 t-021
-func TestTheWorkedExampleOverHTTP(t *testing.T) {
-	eachHost(t, func(h *host) {
-		h.publish(csiGR)
-		status, first := h.tell(ingestPath, visit)
-		var report struct {
-			Items []struct{ Instances []struct{ PublicID string } }
-		}
-		if err := json.Unmarshal([]byte(first), &report); status != 200 || err != nil {
-			h.Fatal(status, first, err)
-		}
-		id := report.Items[0].Instances[0].PublicID
-		for _, c := range []struct{ got, document string }{
-			{first, `{
-				"created": 1,
-				"skipped": 0,
-				"failed": 0,
-				"items": [{
-					"outcome": "Created",
-					"instances": [{
-						"surveyId": 4523,
-						"triggerId": "csi-gr-trigger",
-						"publicId": "8f3a1c4e-…"
-					}]
-				}]
-			}`},
-			{h.again(), `{ "created": 0, "skipped": 1, "failed": 0,
-				"items": [{ "outcome": "Skipped",
-				"instances": [{ "surveyId": 4523, "triggerId": "csi-gr-trigger", "publicId": "8f3a1c4e-…" }] }] }`},
-		} {
-			var want bytes.Buffer
-			if err := json.Compact(&want, []byte(strings.ReplaceAll(c.document, "8f3a1c4e-…", id))); err != nil {
-				h.Fatal(err)
-			}
-			if diff := cmp.Diff(want.String()+"\n", c.got); diff != "" {
-				h.Error(diff)
-			}
-		}
-		got, _, err := h.survey.Support().Instance(h.Context(), "tenant", id)
-		if err != nil || got.RecipientAddress != "+964 770 000 0001" || got.RecipientLocale != "ar" || got.CustomerRef != "cust-123" || !got.TriggeredOn.Equal(start) {
-			h.Error(got, err)
-		}
-	})
-}
-
-// again posts the document's event a second time.
-func (h *host) again() string {
-	h.Helper()
-	_, text := h.tell(ingestPath, visit)
-	return text
 }
 
 // One bad item takes no other with it, and the answers are in the order of the items.

@@ -2,52 +2,14 @@ package surveyhttp_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/surveyhttp"
 )
-
-// Any number of outside timers may tick at once: together they send each link once,
-// and each says how much of it was its own.
-func TestTicksAtOnceSendEachLinkOnce(t *testing.T) {
-	eachHost(t, func(h *host) {
-		const links, timers = 24, 4
-		h.visits(links)
-		sums := make([]int, timers)
-		var all sync.WaitGroup
-		for i := range timers {
-			all.Go(func() {
-				for {
-					status, text := h.tell(tickPath, "")
-					var done struct{ Processed int }
-					if err := json.Unmarshal([]byte(text), &done); err != nil || status != 200 {
-						h.Error(status, text)
-						return
-					}
-					if sums[i] += done.Processed; done.Processed == 0 {
-						return
-					}
-				}
-			})
-		}
-		all.Wait()
-		sum := 0
-		for _, n := range sums {
-			sum += n
-		}
-		slices.Sort(h.texts)
-		if distinct := len(slices.Compact(slices.Clone(h.texts))); sum != links || len(h.texts) != links || distinct != links {
-			h.Errorf("%v ticked %d links, %d were sent, %d of them different", sums, sum, len(h.texts), distinct)
-		}
-	})
-}
 
 func TestATickTakesItsBatch(t *testing.T) {
 	eachHost(t, func(h *host) {
