@@ -104,18 +104,6 @@ func TestI11_AssumeSentIsRecordedAsAnAssumption(t *testing.T) {
 	})
 }
 
-func TestResendSendsAgainUnderTheSameID(t *testing.T) {
-	visits(t, func(t *testing.T, h *host) {
-		h.crashing(notify.Resend, h.provider)
-		h.drain()
-		m := h.status(notify.StatusSentToProvider)
-		sent := h.sent()
-		if len(sent) != 1 || sent[0].ID != m.MessageID || sent[0].Attempt != 2 || m.Resolution != notify.ResolvedByResend {
-			t.Errorf("message is %+v, sent %v", m, sent)
-		}
-	})
-}
-
 // A provider that never answers is not called without end.
 func TestResendIsLimitedAndThenAPersonDecides(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {

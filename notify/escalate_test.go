@@ -3,14 +3,12 @@ package notify_test
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/internal/storetest"
-	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
@@ -319,56 +317,4 @@ func (h *host) inboxOf(name string) *notify.UserMessageRow {
 	}
 	h.t.Fatalf("nothing in the inbox of %s", name)
 	return nil
-}
-
-// Forty people read while four senders are at work: each is mailed, or had read it before.
-func TestReadersRaceSenders(t *testing.T) {
-	escalating(t, func(t *testing.T, h *host) {
-		var people []notify.Recipient
-		for i := range 40 {
-			people = append(people, both(fmt.Sprintf("p%02d", i)))
-		}
-		h.task("7", people...)
-		h.clk.Add(patience)
-		var all4 sync.WaitGroup
-		for range 4 {
-			all4.Go(func() {
-				for _, p := range h.rivalTask().Passes() {
-					if p.Name() == "notify.distributor" {
-						if _, err := p.Runner(work.Options{Logger: quiet}).Poll(t.Context(), 10); err != nil {
-							t.Error(err)
-						}
-					}
-				}
-			})
-		}
-		for _, p := range people {
-			all4.Go(func() {
-				_, err := h.Inbox("tenant", p.Inbox).Mark(t.Context(), notify.MarkRead, h.inboxOf(p.Ref).RowKey)
-				if err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		all4.Wait()
-		h.drain()
-		calls := map[string]int{}
-		for _, m := range h.sent() {
-			calls[m.To]++
-		}
-		for _, m := range all(h, notify.Messages) {
-			u, n := h.inboxOf(m.RecipientRef), calls[m.Address]
-			if n > 1 || (n == 1) == u.EscalatedOn.IsZero() || (n == 0) != (m.ReasonCode == notify.ReasonRead) || u.Status != notify.StatusRead {
-				t.Errorf("%d calls: %s (%s), escalated %v", n, m.Status, m.ReasonCode, u.EscalatedOn)
-			}
-		}
-		t.Logf("%d of 40 mailed", len(calls))
-	})
-}
-
-// rivalTask is another process that mails what is unread.
-func (h *host) rivalTask() *host {
-	r := newHost(h.t, h.store, h.clk, h.provider, h.provider)
-	r.registerTask()
-	return r
 }

@@ -133,10 +133,6 @@ func (n *Notifier) TrackStale(ctx context.Context, tx storage.Tx, e channel.Stat
 	return err
 }
 
-// NewEvent is an event as it is stored, for a story whose tracker dies before it is
-// applied.
-func NewEvent(e channel.StatusEvent, now time.Time) (*DeliveryEvent, error) { return newEvent(e, now) }
-
 // Calling records that the call of a claimed message starts; a worker that dies
 // then goes no further.
 func (m *messageRow) Calling(now time.Time) { m.calling(now) }

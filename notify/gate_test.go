@@ -51,30 +51,6 @@ func TestWhatAGateDefersWaitsAndWhatItSkipsEnds(t *testing.T) {
 	})
 }
 
-// What a gate lets wait is revalidated before it goes out.
-func TestADeferredMessageGoesOutOnlyIfItIsStillWanted(t *testing.T) {
-	first := true
-	gatedInMemory(t, oneGate(notify.GateFunc(func(_ context.Context, a notify.Attempt) (notify.Verdict, error) {
-		if first {
-			first = false
-			return notify.Defer(a.Now.Add(time.Hour), "NotYet"), nil
-		}
-		return notify.Proceed(), nil
-	})), func(h *host) {
-		h.Register(notify.Type{Name: "asked", Renderer: visitTemplate, Revalidator: notify.RevalidatorFunc(func(context.Context, notify.Job) (notify.Verdict, error) {
-			return notify.Skip("Cancelled"), nil
-		})})
-		job := visit("7", person("sam"))
-		job.Type = "asked"
-		h.dispatch(job)
-		h.drain()
-		h.nextTry()
-		if m := h.status(notify.StatusSkipped); m.ReasonCode != "Cancelled" || len(h.sent()) != 0 {
-			t.Errorf("message is %+v", m)
-		}
-	})
-}
-
 //spec:f-021
 func TestAGateThatFailsLetsNothingThrough(t *testing.T) {
 	for name, g := range map[string]notify.Gate{

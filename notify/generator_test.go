@@ -278,30 +278,6 @@ func TestMessagesOfTheGeneratorCarryNoContentHash(t *testing.T) {
 	})
 }
 
-func TestAManualMessageWithOtherContentIsAConflict(t *testing.T) {
-	visits(t, func(t *testing.T, h *host) {
-		ensure := func(text string) error {
-			c := notify.Content{Text: text}
-			_, err := h.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{
-				Channel: channelKey, PartitionKey: "job", NotificationType: "visit",
-				Address: "sam@example.com", Content: c, ContentHash: c.Hash(),
-			})
-			return err
-		}
-		if err := errors.Join(ensure("first"), ensure("first")); err != nil {
-			t.Fatal(err)
-		}
-		var conflict *notify.ConflictError
-		if err := ensure("second"); !errors.As(err, &conflict) || conflict.Field != "ContentHash" {
-			t.Errorf("error is %v", err)
-		}
-		h.drain()
-		if sent := h.sent(); len(sent) != 1 || sent[0].Text != "first" {
-			t.Errorf("sent %v", sent)
-		}
-	})
-}
-
 // Communication - System architecture, "Partial failure handling": any key hash
 // mismatch stops the send. Another producer has taken the job's message key.
 //
@@ -387,16 +363,6 @@ func TestARetriedMessageGoesOutOnlyIfItIsStillWanted(t *testing.T) {
 		if len(h.sent()) != 1 || *asked != 3 {
 			t.Errorf("%d calls, asked %d times", len(h.sent()), *asked)
 		}
-	})
-}
-
-func TestARetriedMessageThatIsStillWantedGoesOut(t *testing.T) {
-	visits(t, func(t *testing.T, h *host) {
-		var v notify.Verdict
-		var err error
-		h.asking(&v, &err)
-		h.nextTry()
-		h.status(notify.StatusSentToProvider)
 	})
 }
 

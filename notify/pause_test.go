@@ -95,49 +95,6 @@ func TestAPauseKeepsBackWhatItCoversAndNothingElse(t *testing.T) {
 	}
 }
 
-// Two processes with pollers that go on: both heed a pause, and its end, with
-// their next poll.
-func TestAPauseIsEffectiveWithinOnePollOfEveryProcess(t *testing.T) {
-	visits(t, func(t *testing.T, h *host) {
-		runners := []work.Runner{}
-		for _, process := range []*host{h, h.rival(h.provider)} {
-			for _, p := range process.Passes() {
-				if p.Name() == "notify.distributor" {
-					runners = append(runners, p.Runner(work.Options{Logger: quiet}))
-				}
-			}
-		}
-		n := 0
-		polls := func(want int) {
-			t.Helper()
-			for _, r := range runners {
-				n++
-				h.ensure(letter(string(rune('a'+n)), "sam"))
-				if rep, err := r.Poll(t.Context(), 100); err != nil || rep.Settled != want {
-					t.Errorf("poll %d: %+v, %v, want %d", n, rep, err, want)
-				}
-			}
-		}
-		polls(1)
-		h.pause(notify.Extent{Scope: "tenant", Type: "visit"})
-		polls(0)
-		polls(0)
-		h.resume(notify.Extent{Scope: "tenant", Type: "visit"})
-		if rep, err := runners[1].Poll(t.Context(), 100); err != nil || rep.Settled != 4 {
-			t.Errorf("what waited: %+v, %v", rep, err)
-		}
-		polls(1)
-		if err := h.Support().Pause(t.Context(), notify.Extent{Everywhere: true}, h.clk.Now().Add(time.Hour), support); err != nil {
-			t.Fatal(err)
-		}
-		polls(0)
-		h.clk.Add(time.Hour) // it ends by itself
-		if rep, err := runners[0].Poll(t.Context(), 100); err != nil || rep.Settled != 2 {
-			t.Errorf("what waited: %+v, %v", rep, err)
-		}
-	})
-}
-
 // What was claimed before the pause, and not called yet, is given back by the gate.
 func TestAPauseStopsWhatIsClaimedAndNotCalled(t *testing.T) {
 	gated(t, func(store storage.Store) *notify.Options {

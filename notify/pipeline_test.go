@@ -335,18 +335,6 @@ func TestATypeThatIsNotRegisteredHereIsLeftToOthers(t *testing.T) {
 	})
 }
 
-func TestAChannelThatIsNotHereIsLeftToOthers(t *testing.T) {
-	visits(t, func(t *testing.T, h *host) {
-		sender := h.rival(h.provider)
-		maker := h.rival() // no channels at all
-		maker.dispatch(visit("7", person("sam")))
-		maker.drain()
-		h.status(notify.StatusCreated)
-		sender.drain()
-		h.status(notify.StatusSentToProvider)
-	})
-}
-
 func TestUrgentTypesGoToTheUrgentLane(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.Register(notify.Type{Name: "reset", Urgent: true, Renderer: visitTemplate})

@@ -17,26 +17,6 @@ import (
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
-// The whole way: a backlog leaves at the rate, and none of it is lost.
-func TestABacklogLeavesAtTheRate(t *testing.T) {
-	gated(t, with(gate.Options{Rates: []gate.Rate{{Channel: channelKey, Limit: 4, Per: time.Second, Burst: 4}}}), func(t *testing.T, h *host) {
-		for i := range 40 {
-			h.ensure(letter(fmt.Sprint(i), fmt.Sprint("r", i)))
-		}
-		poll := h.distributor()
-		for second := range 12 {
-			for poll() > 0 {
-				h.t.Helper()
-			}
-			if n, most := len(h.sent()), 4+4*second; n > most {
-				t.Fatalf("%d calls after %d seconds", n, second)
-			}
-			h.clk.Add(time.Second)
-		}
-		h.same("sent", 40, len(h.texts()))
-	})
-}
-
 func TestACapCountsOverAllProducersAndLetsTheRestWait(t *testing.T) {
 	gated(t, with(gate.Options{Caps: []gate.Cap{{Limit: 2, Per: 24 * time.Hour}}}), func(t *testing.T, h *host) {
 		survey := gate.New(h.store, &gate.Options{Caps: []gate.Cap{{Limit: 2, Per: 24 * time.Hour}}})

@@ -79,22 +79,6 @@ func TestTheHostHearsWhatBecameOfMessages(t *testing.T) {
 	})
 }
 
-func TestAChangeIsKeptForASubscriberThatIsDown(t *testing.T) {
-	heard(t, func(h *host, c *crm) {
-		h.answer = func(context.Context, channel.Message) (channel.Receipt, error) {
-			return channel.Receipt{}, channel.Permanent("550", nil)
-		}
-		c.fail = errors.New("down")
-		h.dispatch(visit("7", person("sam")))
-		h.drain()
-		c.fail = nil
-		h.clk.Add(2 * time.Minute)
-		h.drain()
-		h.same("changes", []string{"Failed sam 550", "Failed sam 550"}, c.lines())
-		h.same("one change", c.heard[0].ID, c.heard[1].ID)
-	})
-}
-
 // Nobody pays for changes that nobody wants.
 func TestWithoutSubscribersNoChangeIsStored(t *testing.T) {
 	visits(t, func(_ *testing.T, h *host) {
@@ -105,23 +89,6 @@ func TestWithoutSubscribersNoChangeIsStored(t *testing.T) {
 		h.drain()
 		c := &crm{}
 		h.Subscribe(c)
-		h.drain()
-		h.same("changes", 0, len(c.heard))
-	})
-}
-
-// A doubt is told in the transaction that stores it: what rolls back is not told.
-func TestAChangeThatIsRolledBackIsNotTold(t *testing.T) {
-	heard(t, func(h *host, c *crm) {
-		no := errors.New("no")
-		m := &notify.MessageRow{MessageID: "m1"}
-		m.Status = notify.StatusFailedFinal
-		err := h.store.InTx(h.t.Context(), func(tx storage.Tx) error {
-			return errors.Join(h.Tell(h.t.Context(), tx, m), no)
-		})
-		if !errors.Is(err, no) {
-			h.t.Error(err)
-		}
 		h.drain()
 		h.same("changes", 0, len(c.heard))
 	})

@@ -1,9 +1,7 @@
 package notify_test
 
 import (
-	"context"
 	"errors"
-	"io"
 	"testing"
 	"time"
 
@@ -102,61 +100,5 @@ func TestSupportActionsRefuseWhatMakesNoSense(t *testing.T) {
 			t.Error("no reason was given")
 		}
 		h.status(notify.StatusOutcomeUnknown)
-	})
-}
-
-func TestAReleasedJobIsTriedAgain(t *testing.T) {
-	visits(t, func(t *testing.T, h *host) {
-		broken := true
-		h.Register(notify.Type{Name: "broken", Renderer: notify.RendererFunc(func(_ context.Context, _ notify.Job, _ notify.Recipient) (notify.Content, error) {
-			if broken {
-				return notify.Content{}, io.ErrUnexpectedEOF
-			}
-			return notify.Content{Text: "mended"}, nil
-		})})
-		job := visit("7", person("sam"))
-		job.Type = "broken"
-		h.dispatch(job)
-		for range 4 {
-			h.drain()
-			h.clk.Add(2 * time.Hour)
-		}
-		held := only(h, notify.Jobs)
-		if held.Status != notify.StatusFailed || !held.IsOnSupportHold {
-			t.Fatalf("job is %+v", held)
-		}
-		broken = false
-		h.drain()
-		if err := h.Support().Release(t.Context(), "tenant", notify.ArtifactNotificationJob, held.Key, support); err != nil {
-			t.Fatal(err)
-		}
-		h.drain()
-		h.status(notify.StatusSentToProvider)
-		if held := only(h, notify.Jobs); held.IsOnSupportHold || held.RetryCount != 0 {
-			t.Errorf("job is %+v", held)
-		}
-	})
-}
-
-func TestAReleasedScheduleIsTriedAgain(t *testing.T) {
-	visits(t, func(t *testing.T, h *host) {
-		job := visit("7", person("sam"))
-		if _, err := h.EnsureNotificationScheduler(t.Context(), nil, notify.ScheduleFor(job, time.Time{})); err != nil {
-			t.Fatal(err)
-		}
-		for range 4 {
-			h.drain()
-			h.clk.Add(2 * time.Hour)
-		}
-		held := only(h, notify.Schedules)
-		if held.Status != notify.StatusFailed || !held.IsOnSupportHold {
-			t.Fatalf("schedule is %+v", held)
-		}
-		h.dispatch(job)
-		if err := h.Support().Release(t.Context(), "tenant", notify.ArtifactNotificationScheduler, held.Key, support); err != nil {
-			t.Fatal(err)
-		}
-		h.drain()
-		h.status(notify.StatusSentToProvider)
 	})
 }

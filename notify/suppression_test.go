@@ -231,32 +231,6 @@ func TestANewComplaintRenewsALiftedSuppression(t *testing.T) {
 	})
 }
 
-func TestTheSuppressionListIsReadPageByPage(t *testing.T) {
-	visits(t, func(t *testing.T, h *host) {
-		var many []notify.Destination
-		for i := range 5 {
-			many = append(many, notify.Destination{"email", fmt.Sprintf("p%d@example.com", i)})
-		}
-		if err := h.Contacts().Suppress(t.Context(), "tenant", channel.HardBounce, support, many...); err != nil {
-			t.Fatal(err)
-		}
-		seen := map[string]bool{}
-		for page := (storage.Page{Limit: 2}); ; {
-			rows, next, err := h.Contacts().Suppressed(t.Context(), "tenant", page)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, s := range rows {
-				seen[s.AddressHash] = true
-			}
-			if page.After = next; next == "" {
-				break
-			}
-		}
-		h.same("rows", 5, len(seen))
-	})
-}
-
 //spec:f-012
 func TestASuppressedAddressGetsNothingOrOnlyWhatItAskedFor(t *testing.T) {
 	key := []byte("0123456789abcdef0123456789abcdef")

@@ -49,12 +49,6 @@ func deliveries(ids []string) (callbacks [][]channel.StatusEvent) {
 	return callbacks
 }
 
-// BenchmarkEnsureOutgoing inserts batches of 1,000 messages on PostgreSQL.
-func BenchmarkEnsureOutgoing(b *testing.B) {
-	trackedMessages(b, 1000*b.N)
-	b.ReportMetric(float64(1000*b.N)/b.Elapsed().Seconds(), "messages/s")
-}
-
 func trackedMessages(b *testing.B, n int) (*notify.Notifier, []string) {
 	clk := clock.NewMock()
 	clk.Set(storetest.Start)

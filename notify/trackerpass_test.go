@@ -4,19 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/storetest"
-	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // byReceipt is a provider whose callbacks bring only its own ids.
@@ -152,161 +147,6 @@ func TestOldEventsAreForgottenAndFactsAreNot(t *testing.T) {
 		h.track(complaint)
 		h.same("suppressed", []string(nil), h.suppressions("tenant"))
 	})
-}
-
-// A tracker that dies leaves its rows to the next one.
-func TestATrackerThatDiesIsFollowedByAnother(t *testing.T) {
-	visits(t, func(t *testing.T, h *host) {
-		m := h.accepted()
-		e := about(m, channel.KindDelivered)
-		row, err := notify.NewEvent(e, h.clk.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		row.DueOn = driver.Now(h.store)
-		h.inOne(func(tx storage.Tx) error {
-			row := *row
-			_, err := notify.DeliveryEvents.Insert(t.Context(), tx, &row)
-			return err
-		})
-		h.inOne(func(tx storage.Tx) error {
-			_, err := notify.DeliveryEvents.Claim(t.Context(), tx, driver.Claim{
-				Statuses: []string{notify.StatusWaiting}, Now: driver.Now(h.store), LeaseUntil: driver.Now(h.store).Add(lease), Token: "dead",
-				Lanes: []driver.LaneClaim{{Lane: storage.LaneNormal, Limit: 10}},
-			})
-			return err
-		})
-		h.drain()
-		h.status(notify.StatusSentToProvider)
-		h.clk.Add(lease)
-		h.drain()
-		h.status(notify.StatusDelivered)
-	})
-}
-
-var kinds = []channel.StatusKind{channel.KindAccepted, channel.KindFailed, channel.KindDelivered, channel.KindOpened, channel.KindBounced, channel.KindComplained, channel.KindUnsubscribed}
-
-// highest is the model: what remains of reports in whatever order.
-func highest(kinds []channel.StatusKind) string {
-	switch {
-	case slices.Contains(kinds, channel.KindOpened):
-		return notify.StatusOpened
-	case slices.Contains(kinds, channel.KindDelivered):
-		return notify.StatusDelivered
-	case slices.Contains(kinds, channel.KindFailed):
-		return notify.StatusFailedFinal
-	}
-	return notify.StatusSentToProvider
-}
-
-// Callbacks come in any order, several at once, while the messages are sent, while
-// what is in doubt is resolved, and while a person decides about it.
-func TestI27_WhateverElseIsGoingOn(t *testing.T) {
-	visits(t, func(t *testing.T, h *host) {
-		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet}, h.provider)
-		// Requested, or what a complaint suppresses would be skipped.
-		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate, InDoubt: notify.Resend, Requested: true})
-		for round := range 6 {
-			i27Round(h, round)
-		}
-	})
-}
-
-func i27Round(h *host, round int) {
-	rnd := rand.New(rand.NewPCG(27, uint64(round)))
-	var people []notify.Recipient
-	for i := range 12 {
-		people = append(people, person(fmt.Sprint("p", i)))
-	}
-	h.answer = answersOf(round)
-	job := visit(fmt.Sprint(round), people...)
-	h.dispatch(job)
-	h.run("notify.scheduler")
-	h.run("notify.generator")
-	messages, _, err := h.Support().Messages(h.t.Context(), "tenant", job.RowKey, storage.Page{})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	want := map[string]string{}
-	var events []channel.StatusEvent
-	for _, m := range messages {
-		var some []channel.StatusKind
-		for range 1 + rnd.IntN(4) {
-			k := kinds[rnd.IntN(len(kinds))]
-			some = append(some, k)
-			events = append(events, about(&notify.MessageRow{MessageID: m.MessageID}, k))
-		}
-		want[m.MessageID] = highest(some)
-	}
-	h.atOnce(round, messages, events)
-	h.clk.Add(48 * time.Hour)
-	h.drain()
-	messages, _, err = h.Support().Messages(h.t.Context(), "tenant", job.RowKey, storage.Page{})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	for _, m := range messages {
-		if m.Status != want[m.MessageID] || !m.DueOn.IsZero() || m.IsOnSupportHold {
-			h.t.Errorf("round %d: %s is %s, due %v, want %s", round, m.RecipientRef, m.Status, m.DueOn, want[m.MessageID])
-		}
-	}
-}
-
-// answersOf are a provider's answers, none of which is a refusal for good.
-func answersOf(round int) func(context.Context, channel.Message) (channel.Receipt, error) {
-	var mu sync.Mutex
-	rnd := rand.New(rand.NewPCG(1, uint64(round)))
-	return func(context.Context, channel.Message) (channel.Receipt, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		switch rnd.IntN(3) {
-		case 0:
-			return channel.Receipt{}, channel.Unknown("cut", nil)
-		case 1:
-			return channel.Receipt{}, channel.Transient("busy", 0, nil)
-		}
-		return channel.Receipt{ID: "p"}, nil
-	}
-}
-
-// atOnce lets everybody act at the same time.
-func (h *host) atOnce(round int, messages []notify.OutgoingMessage, events []channel.StatusEvent) {
-	var wg sync.WaitGroup
-	for i := range 3 {
-		rnd := rand.New(rand.NewPCG(uint64(i), uint64(round)))
-		mine := append(append([]channel.StatusEvent{}, events...), events[:len(events)/2]...)
-		rnd.Shuffle(len(mine), func(a, b int) { mine[a], mine[b] = mine[b], mine[a] })
-		wg.Go(func() {
-			for len(mine) > 0 {
-				n := min(len(mine), 1+rnd.IntN(9))
-				if _, err := h.Track(h.t.Context(), mine[:n]...); err != nil {
-					h.t.Error(err)
-					return
-				}
-				mine = mine[n:]
-			}
-		})
-	}
-	for _, p := range h.Passes() {
-		if p.Name() != "notify.distributor" && p.Name() != "notify.resolve" {
-			continue
-		}
-		wg.Go(func() {
-			r := p.Runner(work.Options{Logger: quiet})
-			for range 4 {
-				if _, err := r.Poll(h.t.Context(), 5); err != nil {
-					h.t.Error(err)
-				}
-			}
-		})
-	}
-	wg.Go(func() {
-		for _, m := range messages {
-			// Mostly it is refused, or the row keeps changing: a person tries.
-			_ = h.Support().Resolve(h.t.Context(), "tenant", m.Key, notify.DecideSendAgain, support)
-		}
-	})
-	wg.Wait()
 }
 
 // Another writer comes between the look at a message and the write.

@@ -142,19 +142,6 @@ func TestAnswersHaveTheirClass(t *testing.T) {
 	}
 }
 
-func TestWrongKeyIsTransient(t *testing.T) {
-	t.Parallel()
-	s := serve(t, nil)
-	c, err := New("canary", &Options{BaseURL: s.url})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	if err := refuse(t, c, message()); err.Class != channel.ClassTransient || err.Code != "401" {
-		t.Error(err)
-	}
-}
-
 func TestNewListsEveryFault(t *testing.T) {
 	t.Parallel()
 	_, err := New("canary key", &Options{BaseURL: "http://api.example", Language: "en-US", Timeout: -1, MaxConns: -1})

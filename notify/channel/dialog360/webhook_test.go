@@ -69,23 +69,6 @@ func TestStatusesAreRead(t *testing.T) {
 	}
 }
 
-// TestMessageIsFollowed sends a message and plays what WhatsApp then says about it.
-func TestMessageIsFollowed(t *testing.T) {
-	t.Parallel()
-	s := serve(t, nil)
-	receipt, err := open(t, s, Options{}).Send(t.Context(), message())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, sent := s.seen()
-	got, err := webhook(t).Events(request(fmt.Sprintf(`{"entry":[{"changes":[{"value":{"statuses":[{"id":%q,"status":"delivered","timestamp":"%d","biz_opaque_callback_data":%q}]}}]}]}`,
-		receipt.ID, now.Unix(), sent[0].Ours)))
-	want := []channel.StatusEvent{{Provider: "dialog360", EventID: wamid + ":delivered", Kind: channel.KindDelivered, On: now, MessageID: id, ProviderMessageID: wamid}}
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Error(err, diff)
-	}
-}
-
 func TestForgedCallbackIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*channel.WebhookRequest){

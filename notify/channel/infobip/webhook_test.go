@@ -58,21 +58,6 @@ func TestReportsAreRead(t *testing.T) {
 	}
 }
 
-// TestMessageIsFollowed sends a message and plays what Infobip then reports.
-func TestMessageIsFollowed(t *testing.T) {
-	t.Parallel()
-	s := serve(t, nil)
-	receipt, err := whatsApp(t, s).Send(t.Context(), message())
-	if err != nil {
-		t.Fatal(err)
-	}
-	body := `{"results":[{"messageId":"` + receipt.ID + `","status":{"groupName":"DELIVERED","name":"DELIVERED_TO_HANDSET"}},{"messageId":"` + receipt.ID + `","seenAt":"2026-03-01T08:00:00.000+0000"}]}`
-	got, err := webhook(t, basicOptions).Events(callback(body))
-	if err != nil || len(got) != 2 || got[0].Kind != channel.KindDelivered || got[1].Kind != channel.KindOpened || got[0].MessageID != id {
-		t.Error(got, err)
-	}
-}
-
 func TestForgedReportIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*channel.WebhookRequest){

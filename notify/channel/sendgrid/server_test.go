@@ -193,17 +193,6 @@ func opened(t *testing.T, answer http.HandlerFunc) (channel.Channel, func() int)
 	return open(t, s, Options{}), func() int { n, _ := s.seen(); return n }
 }
 
-// refuse expects m to be refused, and returns how.
-func refuse(t *testing.T, c *Channel, m channel.Message) *channel.Error {
-	t.Helper()
-	receipt, err := c.Send(t.Context(), m)
-	typed, ok := err.(*channel.Error)
-	if !ok || receipt != (channel.Receipt{}) {
-		t.Fatalf("Send: %+v, %v", receipt, err)
-	}
-	return typed
-}
-
 func webhook(t *testing.T, s *server) *Webhook {
 	t.Helper()
 	w, err := NewWebhook(s.publicKey(t))

@@ -67,24 +67,6 @@ func TestEventsAreRead(t *testing.T) {
 	}
 }
 
-// TestMailIsFollowed sends a mail and plays what SendGrid then says about it.
-func TestMailIsFollowed(t *testing.T) {
-	t.Parallel()
-	s := serve(t, nil)
-	receipt, err := open(t, s, Options{}).Send(t.Context(), message())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, mails := s.seen()
-	body := fmt.Sprintf(`[{"event":"delivered","sg_event_id":"a","timestamp":%d,"sg_message_id":"%s.recvd-1","belfry_message":%q}]`,
-		now.Unix(), receipt.ID, mails[0].Personalizations[0].CustomArgs[idArg])
-	got, err := webhook(t, s).Events(s.callback(t, now, body))
-	want := []channel.StatusEvent{{Provider: "sendgrid", EventID: "a", Kind: channel.KindDelivered, On: now, MessageID: id, ProviderMessageID: receipt.ID}}
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Error(err, diff)
-	}
-}
-
 // TestPublishedSignature is the example of SendGrid's own libraries.
 func TestPublishedSignature(t *testing.T) {
 	t.Parallel()

@@ -44,29 +44,6 @@ func TestStatusesAreRead(t *testing.T) {
 
 func kind(k channel.StatusKind) []channel.StatusEvent { return []channel.StatusEvent{{Kind: k}} }
 
-// TestMessageIsFollowed sends a message and plays what Twilio then reports to the
-// address that it was given.
-func TestMessageIsFollowed(t *testing.T) {
-	t.Parallel()
-	s := serve(t, nil)
-	receipt, err := sms(t, s, Options{StatusCallback: "https://school.example/hooks/twilio"}).Send(t.Context(), message())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, forms := s.seen()
-	var kinds []channel.StatusKind
-	for _, status := range []string{"sent", "delivered"} {
-		events, err := webhook(t, token).Events(callback(forms[0].Get("StatusCallback"), status, ""))
-		if err != nil || len(events) != 1 || events[0].MessageID != id || events[0].ProviderMessageID != receipt.ID {
-			t.Fatal(events, err)
-		}
-		kinds = append(kinds, events[0].Kind)
-	}
-	if diff := cmp.Diff([]channel.StatusKind{channel.KindAccepted, channel.KindDelivered}, kinds); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestCallbackWithoutOurIDHasTwiliosOnly(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"https://school.example/hooks/twilio", "https://school.example/hooks/twilio?belfry_message=%2B14155550100"} {

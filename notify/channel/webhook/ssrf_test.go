@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -61,23 +60,6 @@ func TestAddressInDisguiseReachesNothing(t *testing.T) {
 		}
 	}
 	if requests, _, _ := s.seen(); requests != 0 {
-		t.Errorf("%d requests", requests)
-	}
-}
-
-func TestRedirectReachesNothing(t *testing.T) {
-	t.Parallel()
-	target := receive(t, nil)
-	for _, status := range []int{301, 302, 303, 307, 308} {
-		s := receive(t, func(w http.ResponseWriter, r *http.Request) bool {
-			http.Redirect(w, r, target.url, status)
-			return true
-		})
-		if err := refuse(t, open(t, s, Options{}), s.message()); err.Class != channel.ClassTransient {
-			t.Error(status, err)
-		}
-	}
-	if requests, _, _ := target.seen(); requests != 0 {
 		t.Errorf("%d requests", requests)
 	}
 }

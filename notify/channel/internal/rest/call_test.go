@@ -80,18 +80,6 @@ func TestNothingWasSentToAServerThatIsNotThere(t *testing.T) {
 	}
 }
 
-func TestCertificateThatIsTrustedIsAccepted(t *testing.T) {
-	t.Parallel()
-	s := httptest.NewTLSServer(http.NotFoundHandler())
-	t.Cleanup(s.Close)
-	c := client(t, Options{TLS: s.Client().Transport.(*http.Transport).TLSClientConfig})
-	for range 2 { // the second one on the kept connection
-		if answer, err := c.Do(t.Context(), post(s.URL)); err != nil || answer.Status != http.StatusNotFound {
-			t.Error(err)
-		}
-	}
-}
-
 func TestContextThatHasEndedSendsNothing(t *testing.T) {
 	t.Parallel()
 	p := newPeer(t, func(int, int) bool { return false })
