@@ -154,53 +154,6 @@ func TestHealthNamesWhoDoesNotReturn(t *testing.T) {
 	})
 }
 
-// A reminder type whose provider blocks holds up no other.
-func TestAReminderTypeThatBlocksHoldsUpNoOther(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(&memory.Options{Clock: clock.New()})
-		mails := 0
-		out := notify.New(store, nil, channel.Func("mail", func(context.Context, channel.Message) (channel.Receipt, error) {
-			mails++
-			return channel.Receipt{ID: "1"}, nil
-		}))
-		work := automation.New(store, out, nil)
-		register := func(name string, to func(context.Context, automation.Due) ([]notify.Recipient, error)) {
-			work.Register(automation.ReminderType{Name: name, Template: notify.Template{Subject: name}, Recipients: automation.RecipientFunc(to)})
-		}
-		register("blocked", func(ctx context.Context, _ automation.Due) ([]notify.Recipient, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		})
-		register("well", func(context.Context, automation.Due) ([]notify.Recipient, error) {
-			return []notify.Recipient{{Ref: "sam", Channel: "mail", Address: "sam@example.com"}}, nil
-		})
-		at := store.Clock().Now().UTC().Add(-time.Hour)
-		ensure := func(name string, n int) {
-			all := make([]automation.Candidate, n)
-			for i := range all {
-				all[i] = automation.Candidate{
-					Type: name, Source: automation.Source{Type: "lesson", ID: fmt.Sprint(i)}, SendAt: at.Format("15:04"), Zone: "UTC",
-					TargetDate: automation.Date{Year: at.Year(), Month: at.Month(), Day: at.Day()},
-				}
-			}
-			if _, err := work.Ensure(t.Context(), all...); err != nil {
-				t.Fatal(err)
-			}
-		}
-		ensure("blocked", 6_000)
-		stop := running(t, store, work, out)
-		<-store.Clock().After(time.Second)
-		ensure("well", 1)
-		<-store.Clock().After(5 * time.Second)
-		synctest.Wait()
-		if mails != 1 {
-			t.Errorf("%d mails of the type that is well", mails)
-		}
-		stop()
-	})
-}
-
 // A gate that does not answer loses its messages after a while, and another try sends
 // them, once.
 func TestAGateThatHangsLosesItsMessages(t *testing.T) {

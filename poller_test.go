@@ -1,8 +1,6 @@
 package belfry_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -34,86 +32,6 @@ func TestAReminderArrivesOnceAndASecondRunSendsNothing(t *testing.T) {
 		newHost(t, store, reminder("visit")).drain() // nor does another process
 		if sent, people := h.mails(); sent != 25 || people != 25 {
 			t.Errorf("%d mails to %d people", sent, people)
-		}
-	})
-}
-
-func TestTwoVersionsOnOneDatabaseServeTheirOwnTypesOnly(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
-		older, newer := newHost(t, store, reminder("visit")), newHost(t, store, reminder("visit"), reminder("invoice"))
-		older.ensure(today("visit", 3)...)
-		older.ensure(today("invoice", 4)...) // a process may ensure what it does not serve
-		older.drain()
-		if sent, _ := older.mails(); sent != 3 {
-			t.Errorf("the older one sent %d", sent)
-		}
-		newer.drain()
-		if sent, _ := newer.mails(); sent != 4 {
-			t.Errorf("the newer one sent %d", sent)
-		}
-	})
-}
-
-func TestManyPollersShareTheWork(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
-		const rows = 300
-		hosts := make([]*host, 4)
-		for i := range hosts {
-			hosts[i] = newHost(t, store, reminder("visit"))
-		}
-		hosts[0].ensure(today("visit", rows)...)
-		done := make(chan error)
-		for _, h := range hosts {
-			go func() { done <- h.poller.Drain(t.Context()) }()
-		}
-		for range hosts {
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		}
-		hosts[0].drain() // what another held when it found nothing more
-		all, people := 0, map[string]int{}
-		for _, h := range hosts {
-			sent, _ := h.mails()
-			all += sent
-			for to, n := range h.sent {
-				people[to] += n
-			}
-		}
-		if all != rows || len(people) != rows {
-			t.Errorf("%d mails to %d people", all, len(people))
-		}
-	})
-}
-
-// The bulk lane never delays an urgent row: the next poll takes it.
-func TestAnUrgentRowPassesTheBulkLane(t *testing.T) {
-	t.Parallel()
-	bulk := 5000
-	if testlevel.Has(t, testlevel.Nightly) {
-		bulk = 1_000_000
-	}
-	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
-		urgent := reminder("reset")
-		urgent.Urgent = true
-		h := newHost(t, store, reminder("campaign"), urgent)
-		crowd := today("campaign", bulk)
-		for i := range crowd {
-			crowd[i].Lane = storage.LaneBulk
-		}
-		h.ensure(crowd...)
-		h.poll(50) // the poller is in the middle of the crowd
-		h.ensure(today("reset", 1)...)
-		h.poll(50)
-		key := "reminder:reset:car:reset0:default:2026-03-01:0"
-		why, err := h.reminders.Explain(t.Context(), "", key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(why.String(), automation.StatusCompleted) {
-			t.Errorf("one poll later the urgent row is not done:\n%s", why)
 		}
 	})
 }
@@ -211,20 +129,6 @@ func (h *host) deliver(candidates ...automation.Candidate) {
 	if sent, _ := h.mails(); sent != before+len(candidates) {
 		h.t.Fatalf("%d of %d sent", sent-before, len(candidates))
 	}
-}
-
-func TestRunEndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
-		h := newHost(t, store, reminder("visit"))
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- h.poller.Run(ctx) }()
-		cancel()
-		if err := <-done; !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
-	})
 }
 
 func TestNewPollerRefusesWhatOnlyAProgrammerCanGetWrong(t *testing.T) {

@@ -2,7 +2,6 @@ package belfry_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry"
-	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
@@ -419,42 +417,6 @@ func TestAJobThatIsAddedToSendsNothingAgain(t *testing.T) {
 		add("ali")
 		f.pass(5)
 		f.mails.Sent(t, 3)
-	})
-}
-
-// The reminders of a host's own type have no date that answers for them: a stub does.
-func TestAReminderThatIsForgottenIsNotSentAgain(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
-		runs := 0
-		f := newForgetter(t, store, clk, belfry.Options{})
-		reminders := automation.New(store, f.out, nil)
-		reminders.Handle("export", automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
-			runs += len(due)
-			return make([]automation.Outcome, len(due)), nil
-		}))
-		f.poller = belfry.NewPoller(store, &belfry.Options{Retention: belfry.Retention{Reminders: 30 * days}}, reminders, f.out)
-		want := automation.Candidate{AutomationType: "export", Source: automation.Source{Type: "file", ID: "1"}, ScheduledOn: clk.Now()}
-		ask := func() automation.Ensured {
-			got, err := reminders.Ensure(t.Context(), want)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return got[0]
-		}
-		first := ask()
-		f.pass(45)
-		again := ask()
-		if again.Outcome != storage.Unchanged || again.Status != automation.StatusCompleted || again.Key != first.Key || again.InputDiffers {
-			t.Errorf("%+v", again)
-		}
-		f.pass(1)
-		if runs != 1 {
-			t.Errorf("%d runs", runs)
-		}
-		if err := reminders.Support().Retry(t.Context(), "", first.Key, automation.By{Actor: "sam", Reason: "a test"}); !errors.Is(err, automation.ErrActionRefused) {
-			t.Errorf("Retry: %v", err)
-		}
 	})
 }
 

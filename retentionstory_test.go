@@ -311,24 +311,6 @@ func TestI4_NothingIsDoneAgainSinceItWasForgotten(t *testing.T) {
 	})
 }
 
-// Many more of them, each some hundred on a database of their own.
-func TestI4_NothingIsDoneAgainInManyStories(t *testing.T) {
-	t.Parallel()
-	testlevel.Need(t, testlevel.Nightly)
-	for world := range 500 {
-		t.Run(fmt.Sprint(world), func(t *testing.T) {
-			t.Parallel()
-			clk := clock.NewMock()
-			clk.Set(storetest.Start)
-			r := newRetelling(t, storetest.Memory(t, clk), clk, uint64(world))
-			for n := 0; n < 10 && !t.Failed(); n++ {
-				r.tell(20)
-			}
-			r.forgot()
-		})
-	}
-}
-
 // forgot fails the test if nothing was forgotten, so that it shows nothing.
 func (r *retelling) forgot() {
 	r.t.Helper()

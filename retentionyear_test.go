@@ -17,13 +17,8 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// year is a year of so many messages a day, of which each month has so many days. If copied,
-// those of the first day are sent, and the rows that they left are written anew for each
-// other one.
-type year struct {
-	perDay, month int
-	copied        bool
-}
+// year is a year of so many messages a day, of which each month has so many days.
+type year struct{ perDay, month int }
 
 // A database that forgets stops growing: after twelve months it is as large as after
 // four, at most a twentieth more or less. Rows are kept for a month, and wishes for two.
@@ -43,19 +38,6 @@ func TestADatabaseThatForgetsStopsGrowing(t *testing.T) {
 	}
 }
 
-// So does one of ten times as many, whose rows the server writes by itself.
-func TestALargeDatabaseThatForgetsStopsGrowing(t *testing.T) {
-	t.Parallel()
-	testlevel.Need(t, testlevel.Nightly)
-	y := year{perDay: 200, month: 10, copied: true}
-	if testlevel.Has(t, testlevel.Nightly) {
-		y.perDay = 20_000
-	}
-	clk := clock.NewMock()
-	clk.Set(storetest.Start)
-	y.run(t, storetest.Postgres(t, clk), clk)
-}
-
 func (y year) run(t *testing.T, store storage.Store, clk *clock.Mock) {
 	month := time.Duration(y.month) * days
 	sent := 0
@@ -69,17 +51,7 @@ func (y year) run(t *testing.T, store storage.Store, clk *clock.Mock) {
 	poller := belfry.NewPoller(store, &belfry.Options{Retention: belfry.Retention{Messages: month, Inbox: month}}, out)
 	sizes := map[int]int64{}
 	for day := range 12 * y.month {
-		if y.copied && day > 0 {
-			copied(t, store, day)
-		} else {
-			y.day(t, out, day)
-		}
-		if y.copied && day == 0 {
-			if err := poller.Drain(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			pattern(t, store)
-		}
+		y.day(t, out, day)
 		sent += y.perDay
 		clk.Add(days)
 		if err := poller.Drain(t.Context()); err != nil {
@@ -115,44 +87,6 @@ func (y year) day(t *testing.T, out *notify.Notifier, day int) {
 			t.Fatal(err)
 		}
 		if _, err := out.EnsureNotificationScheduler(t.Context(), nil, schedules...); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// grown are the tables that a message adds to.
-var grown = []string{"notification_job", "notification_scheduler", "outgoing_message", "user_message"}
-
-// pattern keeps the rows of the first day.
-func pattern(t *testing.T, store storage.Store) {
-	t.Helper()
-	texts := []string{"CREATE SCHEMA pattern"} // beside what is measured
-	for _, table := range grown {
-		texts = append(texts, "CREATE TABLE pattern."+table+" AS TABLE "+table)
-	}
-	for _, text := range texts {
-		if _, err := store.(database).DB().ExecContext(t.Context(), text); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// copied writes the rows of a day as those of the first were.
-func copied(t *testing.T, store storage.Store, day int) {
-	t.Helper()
-	for _, table := range grown {
-		var names, values string
-		err := store.(database).DB().QueryRowContext(t.Context(), `SELECT string_agg(quote_ident(attname), ', '),
-				string_agg(CASE format_type(atttypid, NULL)
-					WHEN 'text' THEN format('replace(%I, ''0-'', %L)', attname, $2::text || '-')
-					WHEN 'timestamp with time zone' THEN format('%I + %L::interval', attname, $2::text || ' days')
-					ELSE quote_ident(attname) END, ', ')
-			FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attname <> 'id' AND attgenerated = ''`,
-			table, fmt.Sprint(day)).Scan(&names, &values)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := store.(database).DB().ExecContext(t.Context(), "INSERT INTO "+table+" ("+names+") SELECT "+values+" FROM pattern."+table+" ORDER BY id"); err != nil {
 			t.Fatal(err)
 		}
 	}

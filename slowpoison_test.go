@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,15 +13,10 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
-	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/memory"
-	"github.com/belfry-go/belfry/storage/postgres"
-	"github.com/belfry-go/belfry/storage/sqlite"
 )
 
 // ward is a host with rows that do harm: one whose provider panics, one whose
@@ -140,63 +133,4 @@ func TestI14_OnePoisonedRowOneSlowHandlerAndOneBrokenProviderDelayNobodyElse(t *
 			t.Errorf("%s arrives after the slow one", id)
 		}
 	})
-}
-
-// Once for real: a real clock, a handler of ten seconds, and how late the others
-// are. It takes as long, so it runs with BELFRY_TEST=nightly.
-func TestI14_HowLateTheOthersAreForReal(t *testing.T) {
-	t.Parallel()
-	testlevel.Need(t, testlevel.Nightly) // takes eleven seconds and wants a quiet machine
-	for name, open := range map[string]func() (storage.Store, error){
-		"memory": func() (storage.Store, error) { return memory.New(nil), nil },
-		"sqlite": func() (storage.Store, error) {
-			return sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "belfry.db"), nil)
-		},
-		"postgres": func() (storage.Store, error) { return postgres.Open(t.Context(), pgtest.DSN(t), nil) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			store, err := open()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c, ok := store.(io.Closer); ok {
-				defer c.Close()
-			}
-			lateness(t, store)
-		})
-	}
-}
-
-func lateness(t *testing.T, store storage.Store) {
-	w, clk := newWard(t, store), store.Clock()
-	stop := w.run()
-	w.harm(clk.Now().UTC().Truncate(time.Second))
-	slow := clk.After(10 * time.Second)
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	var worst, sum time.Duration
-	n := 0
-	for over := false; !over; {
-		select {
-		case <-slow:
-			over = true
-		case <-tick.C:
-			asked := clk.Now()
-			w.due("visit", fmt.Sprint("car", n, "-"), 10, asked.UTC())
-			for range 10 {
-				<-w.arrived
-			}
-			late := clk.Now().Sub(asked)
-			worst, sum, n = max(worst, late), sum+late, n+1
-		}
-	}
-	close(w.release)
-	if id := <-w.arrived; id != "slow0" {
-		t.Errorf("%s arrives after the slow one", id)
-	}
-	stop()
-	t.Logf("%d batches of ten were due while one handler took 10 s; the last of each arrived after %v on average, %v at worst", n, sum/time.Duration(n), worst)
-	if worst > 2*time.Second {
-		t.Errorf("one was %v late", worst)
-	}
 }
