@@ -277,38 +277,6 @@ func TestI28_EventsAndDeadLettersAreOfOneScope(t *testing.T) {
 		_, err := h.survey.Responses().Get(t.Context(), "south", "id-one")
 		h.same("absent", true, errors.Is(err, storage.ErrNotFound))
 		h.same("absent", true, errors.Is(h.survey.Support().ReplayEvent(t.Context(), "south", "id-one", "bi", sam), storage.ErrNotFound))
-		for what, call := range map[string]func() error{
-			"Response": func() error {
-				_, err := h.survey.Responses().Get(t.Context(), "\x00any", "id-one")
-				return err
-			},
-			"Responses": func() error {
-				_, _, err := h.survey.Responses().List(t.Context(), "\x00any", survey.ResponseQuery{})
-				return err
-			},
-			"Event": func() error { _, err := h.survey.Support().Event(t.Context(), "\x00any", "id-one"); return err },
-			"Events": func() error {
-				_, _, err := h.survey.Support().Events(t.Context(), "\x00any", survey.ResponseQuery{})
-				return err
-			},
-			"DeadLetters": func() error {
-				_, _, err := h.survey.Support().DeadLetters(t.Context(), "\x00any", "bi", storage.Page{})
-				return err
-			},
-			"ReplayDead": func() error {
-				_, err := h.survey.Support().ReplayDeadLetters(t.Context(), "\x00any", "bi", sam, &survey.ActionOptions{DryRun: true})
-				return err
-			},
-			"ReplayOne": func() error {
-				return h.survey.Support().ReplayEvent(t.Context(), "\x00any", "id-one", "bi", sam)
-			},
-			"Missed": func() error {
-				_, err := h.survey.Support().ReplayMissed(t.Context(), "\x00any", "bi", survey.ResponseQuery{}, sam, &survey.ActionOptions{DryRun: true})
-				return err
-			},
-		} {
-			h.same(what+" across tenants", true, call() != nil)
-		}
 	})
 }
 

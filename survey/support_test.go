@@ -185,13 +185,6 @@ func TestSupportNeedsAScopeAndAReason(t *testing.T) {
 		if _, err := h.survey.Support().Explain(ctx, "another", id); !errors.Is(err, storage.ErrNotFound) {
 			h.t.Error(err)
 		}
-		refused := (*storage.ValueError)(nil)
-		if err := h.survey.Support().Cancel(ctx, "\x00any", id, someone); !errors.As(err, &refused) {
-			h.t.Error(err)
-		}
-		if _, err := h.survey.Support().Explain(ctx, "\x00any", id); !errors.As(err, &refused) {
-			h.t.Error(err)
-		}
 		if err := h.survey.Support().Cancel(ctx, "", id, survey.By{Actor: "ann"}); err == nil {
 			h.t.Error("an action without a reason")
 		}

@@ -117,26 +117,6 @@ func TestI28_SettingsAndUnitsOfAnotherScopeAreNotSeen(t *testing.T) {
 	})
 }
 
-// What is no tenant's scope is refused, and finds nothing of another's.
-func TestI28_NothingReadsAcrossScopes(t *testing.T) {
-	eachWorld(t, func(w *world) {
-		w.saveUnit(unit("office", "Europe/Dublin"))
-		w.save(expiry(nil))
-		if got, err := w.settings.Setting(w.ctx, "\x00any", "expiry"); err == nil || got.Active {
-			w.Errorf("%+v %v", got, err)
-		}
-		if zone, err := w.settings.Zone(w.ctx, "\x00any", "office"); err == nil || zone != "" {
-			w.Errorf("%q %v", zone, err)
-		}
-		if got, _, err := w.settings.Reminders(w.ctx, "\x00any", "", storage.Page{}); err == nil {
-			w.Errorf("%+v", got)
-		}
-		if _, err := w.settings.SaveReminder(w.ctx, expiry(func(r *settings.ReminderSetting) { r.Scope = "\x00any" })); err == nil {
-			w.Error("saved")
-		}
-	})
-}
-
 // Neither zone nor calendar is known for a unit that nobody has saved: its type
 // decides.
 func TestAnUnknownUnitLeavesZoneAndDayToTheType(t *testing.T) {
