@@ -1,7 +1,6 @@
 package automation_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -201,14 +200,4 @@ func (w *world) hold(why automation.Reason) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-}
-
-func TestHealthEndsWithItsContext(t *testing.T) {
-	eachWorld(t, func(w *world) {
-		ctx, cancel := context.WithCancel(w.ctx)
-		cancel()
-		if _, err := w.s.Health(ctx, storage.Everywhere()); err == nil || !strings.Contains(err.Error(), "Health") {
-			w.t.Error(err)
-		}
-	})
 }

@@ -141,18 +141,6 @@ func TestTheHistoryTellsOfConflicts(t *testing.T) {
 	})
 }
 
-func TestTheHistoryTellsWhatEndedARowAtItsMoment(t *testing.T) {
-	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(func(t *automation.ReminderType) { t.Lateness.Window = time.Hour }))
-		w.ensure(candidate(nil))
-		w.pollAt(day(2026, 4, 1, 11))
-		want := []string{"03-01T08:00:00Z: Created by host", "04-01T11:00:00Z: Deactivated by due pass: TooLate (Processing to Deactivated)"}
-		if diff := cmp.Diff(want, w.story(certificateKey)); diff != "" {
-			w.t.Error(diff)
-		}
-	})
-}
-
 // A row that is given back at shutdown was not tried, even after a try that was.
 func TestAReleaseAtShutdownIsNoTransition(t *testing.T) {
 	eachWorld(t, func(w *world) {

@@ -117,32 +117,6 @@ func TestAContextThatEndsStopsBeforeTheNextProcessor(t *testing.T) {
 	}
 }
 
-// What a processor missed, the next telling of the event repairs.
-func TestWhatAProcessorMissedIsRepaired(t *testing.T) {
-	eachWorld(t, func(w *world) {
-		triggers := w.withTriggers(nil)
-		triggers.set(offsets(date(2026, 5, 1), 30)...)
-		down := true
-		p, _ := quietly()
-		p.Register(automation.Processor{Name: "audit", Handler: automation.EventHandlerFunc(func(context.Context, automation.Event) (automation.EventResult, error) {
-			return automation.EventResult{}, errBoom
-		})}, automation.Processor{Name: "reminders", Order: 1, Handler: automation.EventHandlerFunc(func(ctx context.Context, e automation.Event) (automation.EventResult, error) {
-			if down {
-				return automation.EventResult{}, errBoom
-			}
-			return w.s.HandleEvent(ctx, e)
-		})})
-		if _, err := p.Process(w.ctx, changed(1)); !errors.Is(err, errBoom) || len(w.rows()) != 0 {
-			w.t.Error(err, w.rows())
-		}
-		down = false
-		got, err := p.Process(w.ctx, changed(1))
-		if !errors.Is(err, errBoom) || got[1].Err != nil || got[1].Result.Ensured[0].Outcome != storage.Created {
-			w.t.Errorf("%+v %v", got, err)
-		}
-	})
-}
-
 // A conflict is an answer: inside a transaction as well, the rest are asked.
 func TestBoundProcessorsGoOnAfterAConflict(t *testing.T) {
 	eachWorld(t, func(w *world) {

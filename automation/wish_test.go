@@ -1,12 +1,9 @@
 package automation_test
 
 import (
-	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -268,32 +265,6 @@ func TestSetDoesAsAnEventWould(t *testing.T) {
 		}
 		if row := w.row(key("2026-05-01", "7")); row.ReasonCode != automation.ReminderSettingInactive {
 			t.Errorf("%+v", row)
-		}
-	})
-}
-
-// Many who speak of one source at once come one after the other: what one of them said
-// is what there is, whole.
-func TestManyWhoSetAtOnce(t *testing.T) {
-	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(nil))
-		var all sync.WaitGroup
-		for d := range 6 {
-			all.Go(func() {
-				if _, err := w.s.Set(context.WithoutCancel(w.ctx), ofSam, offsets(date(2026, 5, 1+d), 30, 7)...); err != nil {
-					w.t.Error(err)
-				}
-			})
-		}
-		all.Wait()
-		open := map[string]int{}
-		for _, row := range w.rows() {
-			if row.Status == automation.StatusPending {
-				open[row.TargetDate]++
-			}
-		}
-		if len(open) != 1 || slices.Collect(maps.Values(open))[0] != 2 {
-			w.t.Error(open)
 		}
 	})
 }

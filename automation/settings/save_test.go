@@ -266,22 +266,6 @@ func TestASettingCanBeSwitchedOffTwice(t *testing.T) {
 	})
 }
 
-func TestACadenceIsOneRuleBetweenTwoDays(t *testing.T) {
-	t.Parallel()
-	for want, c := range map[string]settings.Cadence{
-		"Cadence: has both Cron and RRule":         {Cron: "@daily", RRule: "FREQ=DAILY", Start: firstOfMay},
-		"Cadence: has neither Cron nor RRule":      {Start: firstOfMay},
-		"Cadence.End: 2026-04-30 is before Start":  {Cron: "@daily", Start: firstOfMay, End: firstOfMay.AddDays(-1)},
-		"Cadence.Start: 2026-13-01 does not exist": {Cron: "@daily", Start: automation.Date{Year: 2026, Month: 13, Day: 1}},
-		"": {RRule: "FREQ=DAILY", Start: firstOfMay, End: firstOfMay},
-	} {
-		err := expiry(func(r *settings.ReminderSetting) { r.Cadence = c }).Validate()
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%+v: %v, want %q", c, err, want)
-		}
-	}
-}
-
 // Who changes a setting is found by whoever asks later; who changes nothing is not, and
 // neither is a save that did not say.
 func TestWhoSavedIsInTheAudit(t *testing.T) {
