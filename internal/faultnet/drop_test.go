@@ -17,11 +17,11 @@ func TestDropReplyOnceExecutesAndLosesTheReply(t *testing.T) {
 
 	c := dial(t, proxy.Addr())
 	c.ask("BEGIN")
-	receive(t, server.executed)
+	<-server.executed
 	c.send("COMMIT\n")
 	c.expectEnd(io.EOF)
-	receive(t, dropped)
-	if got := receive(t, server.executed); got != "COMMIT\n" {
+	<-dropped
+	if got := <-server.executed; got != "COMMIT\n" {
 		t.Fatalf("the server executed %q", got)
 	}
 
@@ -37,13 +37,13 @@ func TestDropReplyOnceSeesARequestThatArrivesInPieces(t *testing.T) {
 	})
 	c := dial(t, proxy.Addr())
 	c.ask("BEGIN") // no part of the next request
-	receive(t, server.executed)
+	<-server.executed
 
 	c.send("COM")
 	c.send("MIT\n")
 	c.expectEnd(io.EOF)
-	receive(t, dropped)
-	if got := receive(t, server.executed); got != "COMMIT\n" {
+	<-dropped
+	if got := <-server.executed; got != "COMMIT\n" {
 		t.Fatalf("the server executed %q", got)
 	}
 }
@@ -68,7 +68,7 @@ func TestTwoDropsLoseTwoReplies(t *testing.T) {
 		c := dial(t, proxy.Addr())
 		c.send("COMMIT\n")
 		c.expectEnd(io.EOF)
-		receive(t, dropped)
+		<-dropped
 	}
 	dial(t, proxy.Addr()).ask("COMMIT")
 }

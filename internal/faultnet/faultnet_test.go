@@ -6,20 +6,10 @@ import (
 	"io"
 	"net"
 	"testing"
-	"time"
 
-	"github.com/benbjohnson/clock"
 	"go.uber.org/goleak"
 
 	"github.com/belfry-go/belfry/internal/faultnet"
-)
-
-// wall is real time: deadlines of real connections cannot be faked.
-var wall = clock.New()
-
-const (
-	soon    = 10 * time.Second      // bounds what must happen
-	instant = 50 * time.Millisecond // bounds the wait for what must not happen
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -103,17 +93,9 @@ func (c *client) send(text string) {
 	}
 }
 
-func (c *client) read(within time.Duration) (string, error) {
-	c.t.Helper()
-	if err := c.conn.SetReadDeadline(wall.Now().Add(within)); err != nil {
-		c.t.Fatal(err)
-	}
-	return c.in.ReadString('\n')
-}
-
 func (c *client) expect(want string) {
 	c.t.Helper()
-	got, err := c.read(soon)
+	got, err := c.in.ReadString('\n')
 	if got != want || err != nil {
 		c.t.Fatalf("reply = %q, %v; want %q", got, err, want)
 	}
@@ -126,34 +108,11 @@ func (c *client) ask(line string) {
 	c.expect("re:" + line + "\n")
 }
 
-func (c *client) expectSilence() {
-	c.t.Helper()
-	got, err := c.read(instant)
-	var timeout net.Error
-	if got != "" || !errors.As(err, &timeout) || !timeout.Timeout() {
-		c.t.Fatalf("read %q, %v; want silence", got, err)
-	}
-}
-
 func (c *client) expectEnd(want error) {
 	c.t.Helper()
-	got, err := c.read(soon)
+	got, err := c.in.ReadString('\n')
 	if got != "" || !errors.Is(err, want) {
 		c.t.Fatalf("read %q, %v; want %v", got, err, want)
-	}
-}
-
-// receive waits for a signal of the server or the proxy.
-func receive[T any](t *testing.T, from <-chan T) T {
-	t.Helper()
-	timer := wall.Timer(soon)
-	defer timer.Stop()
-	select {
-	case v := <-from:
-		return v
-	case <-timer.C:
-		t.Fatal("the signal did not come")
-		panic("unreachable")
 	}
 }
 

@@ -74,7 +74,7 @@ func (l *link) pump(dst, src *net.TCPConn, observe func([]byte)) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, readErr := src.Read(buf)
-		if !l.proxy.hold(l.ctx) {
+		if !l.proxy.gate.wait(l.ctx) {
 			return
 		}
 		if n > 0 {

@@ -1,6 +1,6 @@
 // Package faultnet is a TCP proxy that misbehaves on command, for tests that
 // ask what happens when the network does. It knows no protocol: it forwards
-// bytes, holds them back, delays them or cuts the connection in the way a real
+// bytes, holds them back or cuts the connection in the way a real
 // network does it (FIN, RST, silence).
 //
 // Only tests import it.
@@ -11,9 +11,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 )
 
 // Proxy forwards every connection made to Addr to one target. Its methods may
@@ -25,9 +23,8 @@ type Proxy struct {
 	cancel   context.CancelFunc
 	running  sync.WaitGroup
 
-	gate    gate
-	latency atomic.Int64 // a time.Duration
-	drops   drops
+	gate  gate
+	drops drops
 
 	mu    sync.Mutex
 	links map[*link]struct{} // nil once closed
@@ -124,8 +121,10 @@ func (p *Proxy) end(how ending, last bool) {
 // Blackhole makes the network go silent: connections stay up and new ones are
 // accepted, but nothing is forwarded either way, closing included, and the
 // target is not dialled. What a peer sends after Blackhole has returned is held
-// until Resume; bytes already on their way may still arrive.
-func (p *Proxy) Blackhole() { p.gate.shut() }
+// until Resume; bytes already on their way may still arrive. The channel is
+// closed once the black hole holds something: bytes, a new connection or the end
+// of one. A black hole that is there already goes on, with its channel.
+func (p *Proxy) Blackhole() (holds <-chan struct{}) { return p.gate.shut() }
 
 // Resume ends a black hole and delivers what it held. Without one it does
 // nothing.
@@ -140,43 +139,21 @@ func (p *Proxy) CutAll() { p.end(rst, false) }
 // a load balancer does with idle ones. Otherwise it is like CutAll.
 func (p *Proxy) CloseAll() { p.end(fin, false) }
 
-// Latency delays every piece of data by d, in each direction, so that a request
-// and its reply take 2d longer. A transfer of several pieces waits for each of
-// them. Zero, the default, is no delay.
-func (p *Proxy) Latency(d time.Duration) { p.latency.Store(int64(d)) }
-
-// hold waits until bytes that were read may go on; false means that ctx ended.
-func (p *Proxy) hold(ctx context.Context) bool {
-	return p.delay(ctx) && p.gate.wait(ctx)
-}
-
-func (p *Proxy) delay(ctx context.Context) bool {
-	d := time.Duration(p.latency.Load())
-	if d <= 0 {
-		return true
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // gate lets goroutines through while it is open. The zero value is open.
 type gate struct {
 	mu     sync.Mutex
 	opened chan struct{} // closed by open; nil while the gate is open
+	holds  chan struct{} // closed by the first that waits
+	held   bool          // holds is closed
 }
 
-func (g *gate) shut() {
+func (g *gate) shut() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.opened == nil {
-		g.opened = make(chan struct{})
+		g.opened, g.holds, g.held = make(chan struct{}), make(chan struct{}), false
 	}
+	return g.holds
 }
 
 func (g *gate) open() {
@@ -191,9 +168,7 @@ func (g *gate) open() {
 // wait returns true once the gate is open, or false when ctx ended first.
 func (g *gate) wait(ctx context.Context) bool {
 	for {
-		g.mu.Lock()
-		opened := g.opened
-		g.mu.Unlock()
+		opened := g.closed()
 		if opened == nil {
 			return ctx.Err() == nil
 		}
@@ -203,4 +178,18 @@ func (g *gate) wait(ctx context.Context) bool {
 			return false
 		}
 	}
+}
+
+// closed is what open will close, and tells that somebody waits for it; nil: the gate is open.
+func (g *gate) closed() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.opened == nil {
+		return nil
+	}
+	if !g.held {
+		g.held = true
+		close(g.holds)
+	}
+	return g.opened
 }
