@@ -58,9 +58,10 @@ func TestCloseEndsConnectionsWhateverTheyWaitFor(t *testing.T) {
 	idle.ask("idle")
 	held := dial(t, proxy.Addr())
 	held.ask("held")
-	proxy.Blackhole()
-	held.send("in the hole\n")
+	holds := proxy.Blackhole()
 	undialled := dial(t, proxy.Addr())
+	<-holds // it is accepted
+	held.send("in the hole\n")
 
 	proxy.Close()
 	proxy.Close()

@@ -39,14 +39,23 @@ func severalMoments(_ context.Context, s *faulty, f func(driver.Reader) error) e
 	return f(ownMoments{s: s})
 }
 
-// waiting is a view that has its turn as a transaction does.
-func waiting(ctx context.Context, s *faulty, f func(driver.Reader) error) error {
+// alone is a view that keeps transactions out while it reads: they are told to come again.
+func alone(ctx context.Context, s *faulty, f func(driver.Reader) error) error {
+	s.views.Add(1)
+	defer s.views.Add(-1)
 	return s.Store.View(ctx, func(from driver.Reader) error { return f(seen{from, s}) })
+}
+
+func besideNoView(ctx context.Context, s *faulty, f func(driver.Tx) error) error {
+	if s.views.Load() > 0 {
+		return driver.ErrBusy
+	}
+	return s.Store.InTx(ctx, f)
 }
 
 // silent is a view that keeps its function's error to itself.
 func silent(ctx context.Context, s *faulty, f func(driver.Reader) error) error {
-	_ = waiting(ctx, s, f)
+	_ = s.Store.View(ctx, func(from driver.Reader) error { return f(seen{from, s}) })
 	return nil
 }
 
@@ -202,7 +211,7 @@ var storeFaults = []fault{
 		}},
 	{name: "an uncommitted row is seen", theme: "isolation", inTx: committing},
 	{name: "a view shows several moments", theme: "views", view: severalMoments},
-	{name: "a view waits for its turn", theme: "views", view: waiting},
+	{name: "a view keeps writers out", theme: "views", view: alone, inTx: besideNoView},
 	{name: "a view loses an error", theme: "views", view: silent},
 	{name: "contexts are ignored", theme: "contexts",
 		inTx: func(ctx context.Context, s *faulty, f func(driver.Tx) error) error {

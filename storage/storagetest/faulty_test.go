@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,6 +39,7 @@ type faulty struct {
 	fault
 	blobs       driver.Blobs
 	environment string
+	views       atomic.Int64    // under way
 	skews       map[int64]int64 // by row: the stored version less the one that is told
 }
 
