@@ -178,7 +178,7 @@ var storageFaults = []fault{
 		Test: "./storage/internal/sqlstore TestI30_SQLiteWritesNoRow"},
 	{Name: "I-30 SQLite waits for a lock whatever its context", In: "sqlite.writing",
 		Old: `"_busy_timeout": "100", "_stmt_cache_size": "64",`, New: `"_busy_timeout": "3000",`,
-		Test: "./storage/sqlite TestI30_TheWaitForALock"},
+		Test: "./storage/sqlite TestTrap8TheWaitIsRepeated"},
 	{Name: "I-30 SQLite takes the lock to write only when it writes", In: "sqltext.SQLite",
 		Old: `"BEGIN IMMEDIATE"`, New: `"BEGIN"`, Test: "./storage/internal/sqlstore TestSQLiteTransactionsThatReadFirst"},
 	{Name: "gates: a copy that is released forgets its name", In: "driver.Adopt",

@@ -183,7 +183,7 @@ var surveyFaults = []fault{
 		Test: "./survey TestAGateThatFailsLetsNothingThrough/a_panic"},
 	{Name: "reads: whoever looks at surveys waits for writers", In: "survey.core.read",
 		Old: "s.store.View(ctx, f)", New: "s.store.InTx(ctx, func(tx storage.Tx) error { return f(tx) })",
-		Test: "./internal/storytest TestWhoOnlyLooks/sqlite"},
+		Test: "./internal/storytest TestWhoOnlyLooks/sqlite", Hangs: true},
 	{Name: "surveysend: a tick takes more than its batch", In: "survey.Service.PollOnce",
 		Old: "r.Poll(ctx, max(batchSize, 1))", New: "r.Poll(ctx, 1000)", Test: "./survey TestATickTakesAtMostItsBatch/memory"},
 	{Name: "surveytest: any status will do", In: "surveytest.Link.Is",

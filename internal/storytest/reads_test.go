@@ -6,10 +6,10 @@ import (
 	"errors"
 	"io"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
@@ -166,23 +166,6 @@ func (w *world) whileSomebodyWrites(f func()) {
 	}
 }
 
-// answered calls all of them at once. patience is long for a call that waits for
-// nobody.
-func (w *world) answered(all reads) {
-	const patience = 10 * time.Second
-	var calls sync.WaitGroup
-	for name, read := range all {
-		calls.Go(func() {
-			ctx, cancel := context.WithTimeout(w.Context(), patience)
-			defer cancel()
-			if err := read(ctx); err != nil {
-				w.Errorf("%s: %v", name, err)
-			}
-		})
-	}
-	calls.Wait()
-}
-
 // Whoever only looks waits for no writer, not even on a database that has one at a
 // time, and not in a process that has looked at nothing before.
 func TestWhoOnlyLooksWaitsForNoWriter(t *testing.T) {
@@ -198,8 +181,8 @@ func TestWhoOnlyLooksWaitsForNoWriter(t *testing.T) {
 		}
 		_, token, _ := strings.Cut(link, "/s/")
 		w.whileSomebodyWrites(func() {
-			w.answered(w.ofNotify(w.counter(), spring))
-			w.answered(w.ofSurvey(w.garage(w.store, &w.provider, map[string]int{}), id, token))
+			storetest.Answered(w.T, w.ofNotify(w.counter(), spring))
+			storetest.Answered(w.T, w.ofSurvey(w.garage(w.store, &w.provider, map[string]int{}), id, token))
 		})
 	})
 }
