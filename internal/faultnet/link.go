@@ -39,6 +39,7 @@ func newLink(p *Proxy, client *net.TCPConn) *link {
 
 func (l *link) run() {
 	if !l.proxy.gate.wait(l.ctx) {
+		l.end(fin) // Close may find the link gone
 		return
 	}
 	var dialer net.Dialer
