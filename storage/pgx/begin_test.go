@@ -36,6 +36,8 @@ func TestATransactionBeginsWithItsFirstStatement(t *testing.T) {
 		c, err := (&net.Dialer{}).DialContext(ctx, network, address)
 		return counted{c, &sent}, err
 	}
+	// Else what has rested for a second is asked whether it lives.
+	cfg.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	host, err := pgxpool.NewWithConfig(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

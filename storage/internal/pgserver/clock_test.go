@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/benbjohnson/clock"
@@ -13,9 +14,10 @@ import (
 )
 
 // machine is a computer with a monotonic clock, far from a server whose clock
-// the test sets.
+// the test sets. Its timers are those of a bubble.
 type machine struct {
-	*clock.Mock
+	clock.Clock
+	step   atomic.Int64 // by which its wall clock was set
 	uptime atomic.Int64
 	server atomic.Pointer[time.Time]
 	broken atomic.Bool
@@ -24,7 +26,7 @@ type machine struct {
 
 func newMachine(t *testing.T) (*machine, *Clock) {
 	t.Helper()
-	m := &machine{Mock: clock.NewMock(), looks: make(chan struct{}, 100)}
+	m := &machine{Clock: clock.New(), looks: make(chan struct{}, 100)}
 	m.set(noon)
 	c, err := newClock(t.Context(), m, m.elapsed, m.read)
 	if err != nil {
@@ -37,6 +39,8 @@ func newMachine(t *testing.T) (*machine, *Clock) {
 
 func (m *machine) elapsed() time.Duration { return time.Duration(m.uptime.Load()) }
 
+func (m *machine) Now() time.Time { return m.Clock.Now().Add(time.Duration(m.step.Load())) }
+
 func (m *machine) set(server time.Time) { m.server.Store(&server) }
 
 func (m *machine) read(_ context.Context, elapsed func() time.Duration) (reading, error) {
@@ -47,24 +51,31 @@ func (m *machine) read(_ context.Context, elapsed func() time.Duration) (reading
 	return reading{sent: elapsed(), received: elapsed(), server: *m.server.Load()}, nil
 }
 
+// pass lets a bubble's time pass.
+func pass(d time.Duration) { <-time.NewTimer(d).C }
+
 func TestClockShowsTheServersTime(t *testing.T) {
 	t.Parallel()
-	m, c := newMachine(t)
-	m.uptime.Add(int64(time.Second))
-	got := []any{c.Now(), c.Since(noon), c.Until(noon.Add(time.Minute)), c.Uncertainty()}
-	want := []any{noon.Add(time.Second), time.Second, 59 * time.Second, 200*time.Microsecond + resolution}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		m, c := newMachine(t)
+		m.uptime.Add(int64(time.Second))
+		got := []any{c.Now(), c.Since(noon), c.Until(noon.Add(time.Minute)), c.Uncertainty()}
+		want := []any{noon.Add(time.Second), time.Second, 59 * time.Second, 200*time.Microsecond + resolution}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
 
 func TestStepOfTheWallClockChangesNothing(t *testing.T) {
 	t.Parallel()
-	m, c := newMachine(t)
-	m.Mock.Set(m.Mock.Now().Add(-30 * time.Second)) // an operator sets the machine's clock
-	if diff := cmp.Diff(noon, c.Now()); diff != "" {
-		t.Error(diff)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		m, c := newMachine(t)
+		m.step.Store(int64(-30 * time.Second)) // an operator sets the machine's clock
+		if diff := cmp.Diff(noon, c.Now()); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
 
 // since is a clock that notes the moment it is asked about.
@@ -94,82 +105,91 @@ func TestMachinesTimeIsMonotonic(t *testing.T) {
 
 func TestClockReadsTheServerEachMinute(t *testing.T) {
 	t.Parallel()
-	m, c := newMachine(t)
-	m.set(noon.Add(time.Hour))
-	m.Mock.Add(rereadEvery)
-	<-m.looks
-	c.Close() // waits for the reading to be taken in
-	if diff := cmp.Diff(noon.Add(time.Hour), c.Now()); diff != "" {
-		t.Error(diff)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		m, c := newMachine(t)
+		m.set(noon.Add(time.Hour))
+		pass(rereadEvery)
+		<-m.looks
+		c.Close() // waits for the reading to be taken in
+		if diff := cmp.Diff(noon.Add(time.Hour), c.Now()); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
 
 func TestClockReadsTheServerAfterAReconnect(t *testing.T) {
 	t.Parallel()
-	m, c := newMachine(t)
-	m.set(noon.Add(time.Hour))
-	c.Reconnected()
-	<-m.looks
-	c.Close()
-	if diff := cmp.Diff(noon.Add(time.Hour), c.Now()); diff != "" {
-		t.Error(diff)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		m, c := newMachine(t)
+		m.set(noon.Add(time.Hour))
+		c.Reconnected()
+		<-m.looks
+		c.Close()
+		if diff := cmp.Diff(noon.Add(time.Hour), c.Now()); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
 
 func TestClockGoesOnWithoutTheServer(t *testing.T) {
 	t.Parallel()
-	m, c := newMachine(t)
-	m.broken.Store(true)
-	m.uptime.Add(int64(time.Hour))
-	c.Reconnected()
-	<-m.looks
-	if diff := cmp.Diff(noon.Add(time.Hour), c.Now()); diff != "" {
-		t.Error(diff)
-	}
-	if u := c.Uncertainty(); u < 700*time.Millisecond {
-		t.Errorf("after an hour without a reading the uncertainty is only %v", u)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		m, c := newMachine(t)
+		m.broken.Store(true)
+		m.uptime.Add(int64(time.Hour))
+		c.Reconnected()
+		<-m.looks
+		if diff := cmp.Diff(noon.Add(time.Hour), c.Now()); diff != "" {
+			t.Error(diff)
+		}
+		if u := c.Uncertainty(); u < 700*time.Millisecond {
+			t.Errorf("after an hour without a reading the uncertainty is only %v", u)
+		}
+	})
 }
 
 func TestReadingThatFailedIsRepeatedSoon(t *testing.T) {
 	t.Parallel()
-	m, c := newMachine(t)
-	m.broken.Store(true)
-	c.Reconnected()
-	<-m.looks
-	again := 0
-	for range 30 { // seconds, of which the first may pass before the clock waits for it
-		m.Mock.Add(retryEvery)
-		again += len(m.looks)
-	}
-	if again == 0 {
-		t.Error("nobody read the clock again")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		m, c := newMachine(t)
+		m.broken.Store(true)
+		c.Reconnected()
+		<-m.looks
+		pass(retryEvery)
+		synctest.Wait()
+		if n := len(m.looks); n != 1 {
+			t.Errorf("the clock was read %d times again", n)
+		}
+	})
 }
 
 func TestClockWithoutAFirstReadingIsRefused(t *testing.T) {
 	t.Parallel()
-	m := &machine{Mock: clock.NewMock(), looks: make(chan struct{}, 1)}
-	m.broken.Store(true)
-	if _, err := newClock(t.Context(), m, m.elapsed, m.read); err == nil {
-		t.Error("a clock that knows nothing was made")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		m := &machine{Clock: clock.New(), looks: make(chan struct{}, 1)}
+		m.broken.Store(true)
+		if _, err := newClock(t.Context(), m, m.elapsed, m.read); err == nil {
+			t.Error("a clock that knows nothing was made")
+		}
+	})
 }
 
 // The machine's wall clock is years behind the server's: a deadline that was
 // taken as the machine's time would be far in the future.
 func TestDeadlinesAreTheServersMoments(t *testing.T) {
 	t.Parallel()
-	m, c := newMachine(t)
-	byDeadline, cancel := c.WithDeadline(t.Context(), noon.Add(2*time.Second))
-	defer cancel()
-	byTimeout, cancel := c.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
-	m.Mock.Add(time.Second)
-	if byDeadline.Err() != nil || byTimeout.Err() != nil {
-		t.Error("a context ended early")
-	}
-	m.Mock.Add(2 * time.Second)
-	<-byDeadline.Done()
-	<-byTimeout.Done()
+	synctest.Test(t, func(t *testing.T) {
+		_, c := newMachine(t)
+		byDeadline, cancel := c.WithDeadline(t.Context(), noon.Add(2*time.Second))
+		defer cancel()
+		byTimeout, cancel := c.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		pass(time.Second)
+		if byDeadline.Err() != nil || byTimeout.Err() != nil {
+			t.Error("a context ended early")
+		}
+		pass(2 * time.Second)
+		<-byDeadline.Done()
+		<-byTimeout.Done()
+	})
 }

@@ -2,11 +2,11 @@ package pgserver
 
 import (
 	"context"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -54,28 +54,22 @@ func (p *fakePool) Release(bool) error {
 // interval.
 func TestAHeraldThatClosesTellsWhatWaits(t *testing.T) {
 	t.Parallel()
-	for range 100 {
-		pool := &fakePool{free: make(chan struct{}, 1)}
-		h := NewHerald(pool, "", &driver.Waker{})
-		h.Start(func(context.Context, func(string)) {})
-		h.Committed(driver.Hints{{Table: "another"}: noon})
-		for h.waiting() { // it has taken the hint and waits for the connection
-			runtime.Gosched()
+	synctest.Test(t, func(t *testing.T) {
+		for range 100 { // which of two signals it sees first is random
+			pool := &fakePool{free: make(chan struct{}, 1)}
+			h := NewHerald(pool, "", &driver.Waker{})
+			h.Start(func(context.Context, func(string)) {})
+			h.Committed(driver.Hints{{Table: "another"}: noon})
+			synctest.Wait() // it has taken the hint and waits for the connection
+			h.Committed(driver.Hints{{Table: "task"}: noon})
+			h.stop()
+			pool.free <- struct{}{}
+			h.Close()
+			if !slices.ContainsFunc(pool.told, func(payload string) bool { return strings.Contains(payload, `"task"`) }) {
+				t.Fatalf("only %v was told", pool.told)
+			}
 		}
-		h.Committed(driver.Hints{{Table: "task"}: noon})
-		h.stop()
-		pool.free <- struct{}{}
-		h.Close()
-		if !slices.ContainsFunc(pool.told, func(payload string) bool { return strings.Contains(payload, `"task"`) }) {
-			t.Fatalf("only %v was told", pool.told)
-		}
-	}
-}
-
-func (h *Herald) waiting() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return len(h.pending) > 0
+	})
 }
 
 func TestHintsThatWaitAreMerged(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -231,18 +232,24 @@ func TestWakingWaitsForTheCommit(t *testing.T) {
 // What a view shows the database keeps, so it does not last.
 func TestAViewIsOverInTime(t *testing.T) {
 	t.Parallel()
-	f := &fake{}
-	s := f.store(t, func(c *Config) { c.ViewTime = time.Nanosecond })
-	err := s.View(t.Context(), func(from driver.Reader) error {
-		_, err := jobs.Count(t.Context(), from, "", 1)
-		return err
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{}
+		s := f.store(t, func(c *Config) { c.ViewTime = time.Minute })
+		err := s.View(t.Context(), func(from driver.Reader) error {
+			if _, err := jobs.Count(t.Context(), from, "", 1); err != nil {
+				return err
+			}
+			<-time.NewTimer(2 * time.Minute).C
+			_, err := jobs.Count(t.Context(), from, "", 1)
+			return err
+		})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		if log := f.log(); log != "BEGIN SELECT ROLLBACK" {
+			t.Errorf("said %s", log)
+		}
 	})
-	if !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v", err)
-	}
-	if log := f.log(); log != "BEGIN ROLLBACK" {
-		t.Errorf("said %s", log)
-	}
 }
 
 // Whatever keeps a connection from being made may pass: what was to be written can be

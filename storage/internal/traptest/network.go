@@ -132,7 +132,7 @@ func callsEnd(t *testing.T, a Adapter) {
 			t.Parallel()
 			dsn, proxy := viaProxy(t)
 			s := a.opened(t, dsn, Options{Clock: RealTime})
-			bounded(t, func(ctx context.Context) error { return call(ctx, a, s, proxy.Blackhole) })
+			bounded(t, func(ctx context.Context) error { return call(ctx, a, s, func() { proxy.Blackhole() }) })
 			proxy.Resume()
 			if n := Count(t, s); n > 1 {
 				t.Errorf("%d rows", n)
@@ -155,7 +155,7 @@ func closeEnds(t *testing.T, a Adapter) {
 	dsn, proxy := viaProxy(t)
 	s := a.opened(t, dsn, Options{Notify: true})
 	Until(t, looking(t, dsn), listening, 1)
-	bounded(t, func(ctx context.Context) error { return calls["statement"](ctx, a, s, proxy.Blackhole) })
+	bounded(t, func(ctx context.Context) error { return calls["statement"](ctx, a, s, func() { proxy.Blackhole() }) })
 	start := RealTime.Now()
 	if err := s.Close(); err != nil {
 		t.Error(err)

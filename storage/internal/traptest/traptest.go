@@ -249,10 +249,8 @@ func scan[V any](t testing.TB, db *sql.DB, query string, args ...any) (v V) {
 // Until runs a query, which pauses by itself, until it answers true.
 func Until(t testing.TB, db *sql.DB, query string, args ...any) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
 	for done := false; !done; {
-		err := db.QueryRowContext(ctx, "SELECT ("+query+") FROM pg_sleep(0.01)", args...).Scan(&done)
+		err := db.QueryRowContext(t.Context(), "SELECT ("+query+") FROM pg_sleep(0.01)", args...).Scan(&done)
 		if err != nil {
 			t.Fatal(query, err)
 		}
