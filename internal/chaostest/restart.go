@@ -28,10 +28,11 @@ func Restarts(t *testing.T, d Driver) {
 	server := pgtest.New(t, nil)
 	d.DSN = server.Database
 	a := newArena(t, d)
-	a.ensure()
+	a.ensure(a.deliveries)
 	workers := []*exec.Cmd{a.start("run"), a.start("run")}
 	n := outages(t, d)
 	for range n {
+		a.flow()
 		a.arrive(1 + a.rnd.IntN(60))
 		end := server.Stop
 		if a.rnd.IntN(2) == 0 {
@@ -63,13 +64,13 @@ func (a *arena) arrive(calls int) {
 	for len(a.provider.arrived) > 0 { // those of before
 		<-a.provider.arrived
 	}
-	late := time.NewTimer(2 * time.Minute)
+	late := time.NewTimer(5 * time.Minute)
 	defer late.Stop()
 	for range calls {
 		select {
 		case <-a.provider.arrived:
 		case <-late.C:
-			a.t.Fatal("no deliveries in two minutes")
+			a.t.Fatal("no deliveries in five minutes")
 		}
 	}
 }
