@@ -27,14 +27,11 @@ func TestUnderFault(t *testing.T) {
 	if name == "an undeclared inability" {
 		h.NoJoin = ""
 	}
-	if view := faultNamed(name).view; view != nil && name != "a view loses an error" {
-		h.Alone = ""
-	}
 	Run(t, h)
 }
 
 func faultNamed(name string) fault {
-	for _, f := range faults() {
+	for _, f := range faults {
 		if f.name == name {
 			return f
 		}
@@ -46,7 +43,7 @@ func faultNamed(name string) fault {
 // the theme that is about it does.
 func TestFaultsAreNoticed(t *testing.T) {
 	t.Parallel()
-	for _, f := range faults() {
+	for _, f := range faults {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			out, err := suiteUnder(t, f)
