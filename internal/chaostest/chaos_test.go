@@ -64,42 +64,16 @@ func TestI12_ResendAndPostmarkEndTheirDoubtsByThemselves(t *testing.T) {
 	Each(t, testlevel.Nightly, Mails, drivers...)
 }
 
-// I-8, I-9, I-13, I-26: see [Tickers].
-//
-//spec:t-034 t-073
-func TestKilledTickersSendEachLinkOnce(t *testing.T) {
-	t.Parallel()
-	Each(t, testlevel.Nightly, Tickers, drivers...)
-}
-
 // I-22: see [Schedulers].
 func TestI22_KilledSchedulersDeliverEachRunByOneSide(t *testing.T) {
 	t.Parallel()
 	Each(t, testlevel.Nightly, Schedulers, drivers...)
 }
 
-// See [Consents].
-func TestConsentAndSuppressionHoldInFourProcesses(t *testing.T) {
-	t.Parallel()
-	Each(t, testlevel.Nightly, Consents, drivers...)
-}
-
-// See [Digests].
-func TestKilledWorkersMakeOneDigestForEachRecipientAndWindow(t *testing.T) {
-	t.Parallel()
-	Each(t, testlevel.Nightly, Digests, drivers...)
-}
-
 // See [Erasures].
 func TestKilledErasuresLeaveNothingAndTouchNobodyElse(t *testing.T) {
 	t.Parallel()
 	Each(t, testlevel.Nightly, Erasures, drivers...)
-}
-
-// See [Prunings].
-func TestKilledPruningsForgetWhatIsOldAndNothingElse(t *testing.T) {
-	t.Parallel()
-	Each(t, testlevel.Nightly, Prunings, drivers...)
 }
 
 // I-8, I-9, I-13: see [Restarts].

@@ -12,7 +12,6 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/internal/testlevel"
-	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/postgres"
 )
@@ -24,9 +23,6 @@ type Driver struct {
 	DSN    func(t testing.TB) string // of an empty database
 	Open   func(ctx context.Context, dsn string, clk clock.Clock) (*Host, error)
 	Again  bool // its database's stories are played at length through another driver
-
-	// Channels are those over which [Mails] and [Reports] send; nil: Resend and Postmark.
-	Channels func(providerURL string) []channel.Channel
 }
 
 // share is how much of n a run plays: half of it through a driver that only comes
@@ -67,13 +63,9 @@ type Story func(*testing.T, Driver)
 var Stories = map[string]Story{
 	"killed workers":         Workers,
 	"doubts":                 Doubts,
-	"killed tickers":         Tickers,
 	"killed schedulers":      Schedulers,
 	"a server that restarts": Restarts,
-	"consent":                Consents,
-	"digests":                Digests,
 	"killed erasures":        Erasures,
-	"killed prunings":        Prunings,
 	"mails":                  Mails,
 }
 

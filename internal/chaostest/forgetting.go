@@ -2,14 +2,10 @@ package chaostest
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,11 +25,10 @@ import (
 const (
 	canary = "zinnober" // who is erased
 	other  = "purpur"   // who is not
-	month  = 30 * 24 * time.Hour
 )
 
-// forgetting is an arena of letters, each with a file of its own, that are erased or
-// forgotten by processes which are killed.
+// forgetting is an arena of letters, each with a file of its own, that are erased by
+// processes which are killed.
 type forgetting struct {
 	*arena
 	letters, most int
@@ -74,9 +69,9 @@ func (f *forgetting) write(who, kind string, n int, on time.Time) {
 	})
 }
 
-// killed starts a worker again and again, and kills it at a random moment, or as soon as
+// killed starts an erasure again and again, and kills it at a random moment, or as soon as
 // it has written something. left counts what is to be done.
-func (f *forgetting) killed(role, left string) {
+func (f *forgetting) killed(left string) {
 	f.t.Helper()
 	f.on(func(ctx context.Context, h *Host) error {
 		count := func() (int, error) {
@@ -88,7 +83,7 @@ func (f *forgetting) killed(role, left string) {
 		}
 		before, err := count()
 		for err == nil && f.kills < f.most && before > 0 {
-			w, now := f.start(role), before
+			w, now := f.start("erase"), before
 			if f.kills%2 == 0 {
 				<-time.NewTimer(time.Duration(f.rnd.IntN(150)) * time.Millisecond).C
 			} else {
@@ -135,11 +130,11 @@ func (f *forgetting) collected() {
 // in the end nothing is left of the person in any table or blob, and all of another's.
 func Erasures(t *testing.T, d Driver) {
 	f := newForgetting(t, d)
-	later := clock.New().Now().Add(12 * month)
+	later := clock.New().Now().AddDate(1, 0, 0)
 	f.write(canary, "letter-", f.letters, later)
 	f.write(other, "note-", 50, later)
 	before := f.rows()
-	f.killed("erase", "SELECT count(*) FROM outgoing_message WHERE recipient_ref = 'ref-"+canary+"'")
+	f.killed("SELECT count(*) FROM outgoing_message WHERE recipient_ref = 'ref-"+canary+"'")
 	for range 3 { // a pass that failed waits a quarter of an hour, what was under way an hour
 		f.drain()
 		f.offset += time.Hour
@@ -162,75 +157,6 @@ func Erasures(t *testing.T, d Driver) {
 	if kept < 100 || f.count("blob") != 50 || f.count("outgoing_message") != f.letters+50 || len(f.provider.log()) > 0 {
 		t.Errorf("%d rows of the other were compared; %d blobs, %d messages, %d calls", kept, f.count("blob"), f.count("outgoing_message"), len(f.provider.log()))
 	}
-}
-
-// Prunings has processes forget old letters, which are killed in the middle: in the end
-// each old one has a stub and no file, and young ones are whole. Nothing is sent again.
-func Prunings(t *testing.T, d Driver) {
-	f := newForgetting(t, d)
-	f.write(canary, "letter-", f.letters, time.Time{})
-	f.drain()
-	f.offset += 20 * 24 * time.Hour
-	f.write(other, "note-", 50, time.Time{})
-	f.drain()
-	f.offset += 11 * 24 * time.Hour
-	f.prune() // says what will go
-	f.offset += 8 * 24 * time.Hour
-	before := f.young()
-	f.killed("prune", "SELECT count(*) FROM outgoing_message WHERE forgotten_on IS NULL AND partition_key LIKE 'letter-%'")
-	for range 3 {
-		f.prune()
-		f.offset += 25 * time.Hour
-	}
-	f.collected()
-	for what, want := range map[string]int{
-		"outgoing_message WHERE forgotten_on IS NOT NULL": f.letters, "outgoing_message": f.letters + 50, "blob": 50, "blob_owner": 50,
-	} {
-		if got := f.count(what); got != want {
-			t.Errorf("%s: %d rows, not %d", what, got, want)
-		}
-	}
-	if after := f.young(); !slices.Equal(after, before) {
-		t.Errorf("young letters are changed: %d and %d rows", len(before), len(after))
-	}
-	f.again()
-	f.drain()
-	if calls := len(f.provider.log()); calls != f.letters+50 {
-		t.Errorf("%d calls for %d letters", calls, f.letters+50)
-	}
-}
-
-// again asks for an old letter once more, in other words.
-func (f *forgetting) again() {
-	f.t.Helper()
-	f.on(func(ctx context.Context, h *Host) error {
-		_, out := services(h.Store, f.provider.URL)
-		_, err := out.EnsureOutgoingMessage(ctx, nil, notify.OutgoingMessage{
-			Channel: channelKey, PartitionKey: "letter-7", NotificationType: "news", RecipientRef: "ref-" + canary, Address: canary + "@example.com",
-		})
-		if conflict := (*notify.ConflictError)(nil); errors.As(err, &conflict) {
-			return nil
-		}
-		return err
-	})
-}
-
-func (f *forgetting) prune() {
-	f.t.Helper()
-	if err := f.start("prune").Wait(); err != nil {
-		f.t.Fatal(err)
-	}
-}
-
-// young are the rows of letters that are not old.
-func (f *forgetting) young() (out []string) {
-	for row, text := range f.rows() {
-		if strings.Contains(text, other) && !strings.HasPrefix(row, "retention") {
-			out = append(out, row+" "+text)
-		}
-	}
-	slices.Sort(out)
-	return out
 }
 
 func (f *forgetting) count(of string) int {
@@ -269,39 +195,6 @@ func (f *forgetting) rows() map[string]string {
 		return nil
 	})
 	return out
-}
-
-// late is a clock that is put forward while a process works.
-type late struct {
-	clock.Clock
-	by atomic.Int64
-}
-
-func (c *late) moved() shifted                  { return shifted{c.Clock, time.Duration(c.by.Load())} }
-func (c *late) Now() time.Time                  { return c.moved().Now() }
-func (c *late) Since(t time.Time) time.Duration { return c.moved().Since(t) }
-func (c *late) Until(t time.Time) time.Duration { return c.moved().Until(t) }
-func (c *late) WithDeadline(ctx context.Context, d time.Time) (context.Context, context.CancelFunc) {
-	return c.moved().WithDeadline(ctx, d)
-}
-
-// pruning is the worker process that forgets letters of a month ago, until it is killed or
-// finds no more. A Poller looks for them once it has been there for a while.
-func pruning(ctx context.Context, d Driver, by time.Duration) (err error) {
-	clk := &late{Clock: clock.New()}
-	clk.by.Store(int64(by))
-	h, err := d.Open(ctx, os.Getenv(dsnVariable), clk)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, h.Close()) }()
-	reminders, out := services(h.Store, os.Getenv(providerVariable))
-	poller := belfry.NewPoller(h.Store, &belfry.Options{
-		Retention: belfry.Retention{Messages: month}, Logger: slog.New(slog.DiscardHandler),
-	}, reminders, out)
-	fmt.Println("ready")
-	clk.by.Add(int64(2 * time.Hour))
-	return poller.Drain(ctx)
 }
 
 // erasing is the worker process that erases the person, until it is killed.

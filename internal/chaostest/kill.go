@@ -154,11 +154,8 @@ func (a *arena) round() {
 
 // wait lets a random number of calls, or a random short time, pass; every other kill
 // waits for calls, so that some are under way however slow the machine is.
-func (a *arena) wait() { a.waitFor(90) }
-
-// waitFor is wait for fewer calls than most.
-func (a *arena) waitFor(most int) {
-	calls, long := a.rnd.IntN(most), time.Duration(20+a.rnd.IntN(400))*time.Millisecond
+func (a *arena) wait() {
+	calls, long := a.rnd.IntN(90), time.Duration(20+a.rnd.IntN(400))*time.Millisecond
 	if a.kills%2 == 1 {
 		calls, long = 1+calls, 10*time.Second
 	}

@@ -24,8 +24,7 @@ import (
 )
 
 // mailbox is what providers have made mails of, each by its documented rules: Resend takes
-// a key once, Postmark takes everything and can be asked, and SES takes everything and
-// reports it, where a configuration set says so.
+// a key once, Postmark takes everything and can be asked.
 type mailbox struct {
 	*provider
 	ahead   atomic.Int64   // how far its clock is ahead, which is that of the workers
@@ -33,17 +32,15 @@ type mailbox struct {
 	repeats int            // requests under a key that Resend knew
 	asked   int            // questions to Postmark
 	batches int            // requests to Postmark with several mails
-	reports []channel.StatusEvent
 }
 
 func newMailbox(t *testing.T) *mailbox {
-	b := &mailbox{provider: &provider{arrived: make(chan struct{}, 1<<16), cut: map[string]bool{}}, mails: map[string]int{}}
+	b := &mailbox{provider: &provider{arrived: make(chan struct{}, 1<<16)}, mails: map[string]int{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /emails", b.resend)
 	mux.HandleFunc("POST /email", b.postmark)
 	mux.HandleFunc("POST /email/batch", b.batch)
 	mux.HandleFunc("GET /messages/outbound", b.search)
-	mux.HandleFunc("POST /v2/email/outbound-emails", b.ses)
 	b.Server = httptest.NewServer(mux)
 	t.Cleanup(b.Close)
 	return b
@@ -102,7 +99,7 @@ func answerOf(m posted) map[string]any {
 
 // take makes a mail, unless whoever called is gone before: of half of the messages that
 // is looked at when the request is read, of the others when it is answered.
-func (b *mailbox) take(r *http.Request, id string, accept func()) (answer bool) {
+func (b *mailbox) take(r *http.Request, id string, accept func()) bool {
 	b.arrived <- struct{}{}
 	if isTold(id) && !b.waited(r) {
 		return false
@@ -110,13 +107,7 @@ func (b *mailbox) take(r *http.Request, id string, accept func()) (answer bool) 
 	b.mu.Lock()
 	accept()
 	b.mu.Unlock()
-	answer = b.waited(r)
-	if !answer {
-		b.mu.Lock()
-		b.cut[id] = true
-		b.mu.Unlock()
-	}
-	return answer
+	return b.waited(r)
 }
 
 // waited waits while the provider is mute, and reports whether the caller did so too.
@@ -157,56 +148,43 @@ type mailing struct {
 	messages int
 }
 
-// newMailing is one of about so many messages, or of 5,000 in a full run, and as many kills.
-func newMailing(t *testing.T, d Driver, messages, kills int) *mailing {
+// Mails has mails flow over Resend and Postmark, there one by one and in batches, while
+// workers are killed at random moments, some of them in the middle of calls. Each is made
+// once, and no doubt waits for a person or asks a policy: Resend knows a repeat, and
+// Postmark finds what it has.
+func Mails(t *testing.T, d Driver) {
+	messages, kills := 2100, 16
 	if testlevel.Has(t, testlevel.Nightly) {
 		messages, kills = 5001, 40
 	}
 	box := newMailbox(t)
 	m := &mailing{arena: &arena{t: t, driver: d, dsn: d.DSN(t), provider: box.provider, rnd: random(t), minKills: kills}, box: box}
-	for _, c := range d.mails(box.URL) {
+	for _, c := range mailChannels(box.URL) {
 		m.channels = append(m.channels, c.Key())
 	}
 	m.messages = messages - messages%len(m.channels)
-	return m
-}
-
-// Mails has mails flow over Resend and Postmark, there one by one and in batches, while
-// workers are killed at random moments, some of them in the middle of calls. Each is made once, and no doubt waits for
-// a person or asks a policy: Resend knows a repeat, and Postmark finds what it has.
-func Mails(t *testing.T, d Driver) {
-	m := newMailing(t, d, 2100, 16)
-	flowing := m.flow(func() {})
-	doubts := m.query("SELECT kind, sum(CASE WHEN doubts > 0 THEN 1 ELSE 0 END) FROM outgoing_message GROUP BY kind")
-	t.Logf("%s: %d kills, %d messages, %d of them before the last kill, doubts %v, %d repeats known to Resend, %d questions to Postmark, %d batches",
-		d.Name, m.kills, m.messages, flowing, doubts, m.box.repeats, m.box.asked, m.box.batches)
-	m.check(doubts)
-}
-
-// flow kills workers until it has killed enough, has the rest sent, and calls report after
-// each step. It returns how many mails were made before the last kill.
-func (m *mailing) flow(report func()) (before int) {
 	m.write()
 	for m.kills < m.minKills {
 		m.round()
-		report()
 		m.passes()
 	}
-	before = m.made()
+	flowing := m.made()
 	for range 40 {
 		if err := m.start("mailsdrain").Wait(); err != nil {
-			m.t.Fatal(err)
+			t.Fatal(err)
 		}
-		report()
 		if m.query("SELECT 'open', count(*) FROM outgoing_message WHERE due_on IS NOT NULL")["open"] == 0 {
 			break
 		}
 		m.passes()
 	}
-	if before >= m.messages {
-		m.t.Errorf("everything was sent before the last kill: the kills proved nothing")
+	if flowing >= m.messages {
+		t.Errorf("everything was sent before the last kill: the kills proved nothing")
 	}
-	return before
+	doubts := m.query("SELECT kind, sum(CASE WHEN doubts > 0 THEN 1 ELSE 0 END) FROM outgoing_message GROUP BY kind")
+	t.Logf("%s: %d kills, %d messages, %d of them before the last kill, doubts %v, %d repeats known to Resend, %d questions to Postmark, %d batches",
+		d.Name, m.kills, m.messages, flowing, doubts, m.box.repeats, m.box.asked, m.box.batches)
+	m.check(doubts)
 }
 
 // between is the time from one pair of kills to the next: longer than a lease and than
@@ -317,28 +295,19 @@ func registerLetter(out *notify.Notifier) {
 }
 
 // mails is the host's program with channels of mail, and no policy for doubts.
-func mails(store storage.Store, channels []channel.Channel) (*automation.Scheduler, *notify.Notifier) {
-	out := notify.New(store, nil, channels...)
+func mails(store storage.Store, provider string) (*automation.Scheduler, *notify.Notifier) {
+	out := notify.New(store, nil, mailChannels(provider)...)
 	registerLetter(out)
 	return automation.New(store, out, nil), out
 }
 
-// mails are the channels of a driver, or those that end their doubts by themselves.
-func (d Driver) mails(provider string) []channel.Channel {
-	if d.Channels != nil {
-		return d.Channels(provider)
-	}
+// mailChannels are those that end their doubts by themselves.
+func mailChannels(provider string) []channel.Channel {
 	first, err := resend.New("re_key", &resend.Options{From: "office@school.example", BaseURL: provider})
-	if err != nil {
-		panic(err)
-	}
+	must(err)
 	second, err := postmark.New("token", &postmark.Options{From: "office@school.example", BaseURL: provider})
-	if err != nil {
-		panic(err)
-	}
+	must(err)
 	third, err := postmark.New("token", &postmark.Options{Key: "email:batches", From: "office@school.example", BaseURL: provider, Batch: 20})
-	if err != nil {
-		panic(err)
-	}
+	must(err)
 	return []channel.Channel{first, second, third}
 }

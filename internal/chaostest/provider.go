@@ -22,7 +22,6 @@ type call struct {
 	ID      string
 	Attempt int
 	To      string
-	URL     string // of a survey
 }
 
 // provider is a process that is never killed: it logs every call before it
@@ -107,7 +106,7 @@ type client struct{ url string }
 func (c *client) Key() string { return channelKey }
 
 func (c *client) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
-	body, err := json.Marshal(call{m.ID, m.Attempt, m.To, m.Metadata["surveyUrl"]})
+	body, err := json.Marshal(call{m.ID, m.Attempt, m.To})
 	if err != nil {
 		return channel.Receipt{}, err
 	}

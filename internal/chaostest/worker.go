@@ -16,13 +16,11 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/survey"
 )
 
 // What a worker process is told through its environment.
 const (
-	// run, post, mails, digest, tick, guarded, oldmail and oldlog, each with drain behind it as
-	// well; move, erase, prune.
+	// run, post, mails, guarded, oldmail and oldlog, each with drain behind it as well; move, erase.
 	roleVariable     = "BELFRY_CHAOS_ROLE"
 	driverVariable   = "BELFRY_CHAOS_DRIVER"
 	dsnVariable      = "BELFRY_CHAOS_DSN"
@@ -67,18 +65,12 @@ func work(d Driver) (err error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	if os.Getenv(roleVariable) == "prune" {
-		return pruning(ctx, d, by)
-	}
 	h, err := d.open(ctx, os.Getenv(dsnVariable), by)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
 	role, program := os.Getenv(roleVariable), services
-	if strings.HasPrefix(role, "tick") {
-		return tick(ctx, surveys(h.Store, os.Getenv(providerVariable)), role == "tickdrain")
-	}
 	if role == "erase" {
 		return erasing(ctx, h.Store, os.Getenv(providerVariable))
 	}
@@ -89,12 +81,7 @@ func work(d Driver) (err error) {
 		program = post
 	}
 	if strings.HasPrefix(role, "mails") {
-		program = func(store storage.Store, provider string) (*automation.Scheduler, *notify.Notifier) {
-			return mails(store, d.mails(provider))
-		}
-	}
-	if strings.HasPrefix(role, "digest") {
-		program = digests
+		program = mails
 	}
 	if strings.HasPrefix(role, "guarded") {
 		program = guarded
@@ -114,34 +101,4 @@ func work(d Driver) (err error) {
 	}()
 	_ = poller.Run(ctx)
 	return nil
-}
-
-// surveys are the host's program for links.
-func surveys(store storage.Store, provider string) *survey.Service {
-	return survey.New(store, &survey.Options{
-		SurveyURL: "https://host.example/s/{token}", InDoubt: notify.AssumeSent, // so that no send is made twice
-		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
-	}, &client{url: provider})
-}
-
-// tick is the worker process of a host with a timer of its own: it ticks until it
-// is killed, or until it finds nothing more.
-func tick(ctx context.Context, s *survey.Service, drain bool) error {
-	fmt.Println("ready")
-	alive := make(chan struct{})
-	go func() {
-		defer close(alive)
-		_, _ = io.Copy(io.Discard, os.Stdin)
-	}()
-	for {
-		r, err := s.PollOnce(ctx, 40)
-		if err != nil || drain && r.Processed == 0 {
-			return err
-		}
-		select {
-		case <-alive:
-			return nil
-		case <-clock.New().After(5 * time.Millisecond):
-		}
-	}
 }

@@ -22,17 +22,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/belfry-go/belfry/internal/chaostest"
-	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/internal/sendtest"
 	"github.com/belfry-go/belfry/notify/channeltest"
 )
 
-func TestMain(m *testing.M) {
-	chaostest.Work(drivers...)
-	goleak.VerifyTestMain(pgtest.Wrap(m))
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
 	secret = "canary-secret-access-key"
