@@ -32,7 +32,6 @@ var (
 	settle   = traptest.Settle
 	until    = traptest.Until
 	wantErr  = traptest.WantErr
-	request  = traptest.Request
 )
 
 func claim(ctx context.Context, s *Store, c driver.Claim) ([]*task, error) {

@@ -6,43 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/belfry-go/belfry/internal/pgtest"
 )
 
-const listening = "SELECT count(*) = $1 FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'"
+// patience is how long a call of a test may take before it is given up for dead.
+const patience = 3 * time.Second
 
-func TestNotifyWakesPollersOfOtherProcesses(t *testing.T) {
-	t.Parallel()
-	dsn := emptyDSN(t)
-	opts := &Options{Notify: true}
-	one, two := opened(t, dsn, opts), reopened(t, dsn, opts)
-	elsewhere := reopened(t, dsn, &Options{Notify: true, TablePrefix: "other_"})
-	until(t, one.DB(), listening, 3)
-	signal, other := two.Waker().Listen("task"), elsewhere.Waker().Listen("task")
-	defer signal.Close()
-	defer other.Close()
-
-	for _, statement := range []string{"NOTIFY belfry", "NOTIFY belfry, '[1]'"} { // somebody else's are passed over
-		exec(t, one.DB(), statement)
-	}
-	// The driver drops what comes while it subscribes, so one hint may be lost.
-	var due time.Time
-	for n := 0; due.IsZero(); n++ {
-		row := dueTasks(1)[0]
-		row.Key = fmt.Sprint("task-", n)
-		insert(t, one, row)
-		exec(t, one.DB(), "SELECT pg_sleep(0.01)") // the server tells, and the other listens
-		due = signal.Take()
-	}
-	if diff := cmp.Diff(noon, due); diff != "" {
-		t.Error(diff)
-	}
-	if due := other.Take(); !due.IsZero() {
-		t.Error("a store on other tables was woken")
-	}
-}
+// short is the time that the calls of a test have.
+const short = 200 * time.Millisecond
 
 func TestNotifyIsNotSentForAHostsTransaction(t *testing.T) {
 	t.Parallel()

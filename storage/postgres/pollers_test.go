@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/lib/pq"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
@@ -147,38 +146,4 @@ func begun(t *testing.T, db *sql.DB, id int) *sql.Tx {
 		t.Fatal(err)
 	}
 	return tx
-}
-
-// The lease ran out and another worker has the row: the first one's write is
-// refused, and what the second wrote stands.
-func TestI7_WorkerWhoseLeaseRanOutIsFencedOff(t *testing.T) {
-	t.Parallel()
-	dsn := emptyDSN(t)
-	one, two := opened(t, dsn, nil), reopened(t, dsn, &Options{Migrate: MigrateOff})
-	insert(t, one, dueTasks(1)...)
-	first, err := claim(t.Context(), one, claimOf("first", 1))
-	if err != nil || len(first) != 1 {
-		t.Fatal(first, err)
-	}
-	late := claimOf("second", 1)
-	late.Now, late.LeaseUntil = noon.Add(time.Minute), noon.Add(2*time.Minute)
-	second, err := claim(t.Context(), two, late)
-	if err != nil || len(second) != 1 || !second[0].Abandoned {
-		t.Fatal(second, err)
-	}
-	if err := settle(t.Context(), two, second, "by the second"); err != nil {
-		t.Error(err)
-	}
-	wantErr(t, settle(t.Context(), one, first, "by the first"), driver.ErrStale)
-	var stored *task
-	err = one.InTx(t.Context(), func(tx driver.Tx) (err error) {
-		stored, err = tasks.Get(t.Context(), tx, "", first[0].Key)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff("by the second", stored.Note); diff != "" {
-		t.Error(diff)
-	}
 }

@@ -182,34 +182,6 @@ func settingsStay(t *testing.T, a Adapter) {
 	}
 }
 
-// If a key is taken that was expected to be free, the transaction runs again.
-func taken(t *testing.T, a Adapter) {
-	s := a.opened(t, pgtest.DSN(t), Options{})
-	rows := func(call, from, to int) (rows []*Task) {
-		for i := from; i < to; i++ {
-			rows = append(rows, &Task{Record: driver.Record{Key: fmt.Sprintf("%d %03d", call, i), Status: Ready}})
-		}
-		return rows
-	}
-	for call := range 6 {
-		if err := Insert(t.Context(), s, rows(call, 0, 70)...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	runs := 0
-	err := s.InTx(t.Context(), func(tx driver.Tx) error {
-		runs++
-		added, err := Tasks.Insert(t.Context(), tx, rows(5, 69, 140)...)
-		if err == nil && (added[0] || !added[1]) {
-			t.Errorf("answers: %v", added)
-		}
-		return err
-	})
-	if err != nil || runs != 2 {
-		t.Errorf("%d runs: %v", runs, err)
-	}
-}
-
 // between fails the test unless the store's clock and the server's agree within
 // what the store's says of itself.
 func between(t *testing.T, s Store, dsn string) {
@@ -258,7 +230,7 @@ func reread(t *testing.T, read <-chan struct{}) {
 }
 
 // readings is closed when a store has read the server's clock.
-func readings(p *faultnet.Proxy) <-chan struct{} { return p.DropReplyOnce(Request("clock_timestamp")) }
+func readings(p *faultnet.Proxy) <-chan struct{} { return p.DropReplyOnce(request("clock_timestamp")) }
 
 func clockAfterError(t *testing.T, a Adapter) {
 	dsn, proxy := viaProxy(t)

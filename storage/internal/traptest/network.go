@@ -220,7 +220,7 @@ func lostReplyToStatement(t *testing.T, a Adapter) {
 	if err := Insert(t.Context(), s, rows[0]); err != nil { // it may be prepared now
 		t.Fatal(err)
 	}
-	dropped := proxy.DropReplyOnce(Request(rows[1].Key))
+	dropped := proxy.DropReplyOnce(request(rows[1].Key))
 	err := s.InTx(t.Context(), func(tx driver.Tx) error {
 		// Before the first answer a connection counts as one that broke while it lay idle.
 		if err := look(t.Context(), tx); err != nil {
@@ -286,7 +286,7 @@ func lostReplyToCommit(t *testing.T, a Adapter) {
 	if err := Insert(t.Context(), s, DueTasks(10)...); err != nil {
 		t.Fatal(err)
 	}
-	dropped := proxy.DropReplyOnce(Request("COMMIT\x00"))
+	dropped := proxy.DropReplyOnce(request("COMMIT\x00"))
 	runs := 0
 	var claimed []*Task
 	err := s.InTx(t.Context(), func(tx driver.Tx) (err error) {

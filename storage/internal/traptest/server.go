@@ -15,12 +15,12 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// InSyncWait asks whether a COMMIT waits for a standby.
-const InSyncWait = "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()"
+// inSyncWait asks whether a COMMIT waits for a standby.
+const inSyncWait = "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()"
 
-// Lonely is a database whose commits wait for a standby that never comes; admin
+// lonely is a database whose commits wait for a standby that never comes; admin
 // can look on. prepare runs before that.
-func Lonely(t *testing.T, prepare func(dsn string)) (dsn string, admin *sql.DB) {
+func lonely(t *testing.T, prepare func(dsn string)) (dsn string, admin *sql.DB) {
 	t.Helper()
 	server := pgtest.New(t, nil)
 	dsn = server.Database(t)
@@ -42,13 +42,13 @@ func Lonely(t *testing.T, prepare func(dsn string)) (dsn string, admin *sql.DB) 
 // to it meanwhile, and returns what InTx says.
 func committing(t *testing.T, a Adapter, meanwhile func(admin *sql.DB, cancel context.CancelFunc)) (*sql.DB, error) {
 	t.Helper()
-	dsn, admin := Lonely(t, func(dsn string) { a.opened(t, dsn, Options{}) })
+	dsn, admin := lonely(t, func(dsn string) { a.opened(t, dsn, Options{}) })
 	s := a.reopened(t, dsn, Options{Clock: RealTime, NoMigration: true})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	result := make(chan error)
 	go func() { result <- Insert(ctx, s, DueTasks(1)...) }()
-	Until(t, admin, InSyncWait)
+	Until(t, admin, inSyncWait)
 	meanwhile(admin, cancel)
 	return admin, <-result
 }
@@ -58,7 +58,7 @@ func cancelledCommit(t *testing.T, a Adapter) {
 	WantErr(t, err, driver.ErrOutcomeUnknown)
 	WantErr(t, err, context.Canceled)
 	// The server was told to stop waiting, so that no lock stays behind.
-	Until(t, admin, "SELECT NOT ("+InSyncWait+")")
+	Until(t, admin, "SELECT NOT ("+inSyncWait+")")
 }
 
 func operatorCancels(t *testing.T, a Adapter) {
@@ -141,8 +141,8 @@ func manyClients(t *testing.T, a Adapter) {
 	}
 }
 
-// Replica is a cluster in hot standby, as it is while its primary is away.
-func Replica(t *testing.T) *pgtest.Server {
+// replica is a cluster in hot standby, as it is while its primary is away.
+func replica(t *testing.T) *pgtest.Server {
 	t.Helper()
 	server := pgtest.New(t, nil)
 	folder := scan[string](t, looking(t, server.DSN()), "SHOW data_directory")
@@ -155,8 +155,8 @@ func Replica(t *testing.T) *pgtest.Server {
 	return server
 }
 
-// Either is a DSN with the hosts of both servers, the first one first.
-func Either(t *testing.T, first, second *pgtest.Server) string {
+// either is a DSN with the hosts of both servers, the first one first.
+func either(t *testing.T, first, second *pgtest.Server) string {
 	t.Helper()
 	one, two := pgtest.Addr(t, first.DSN()), pgtest.Addr(t, second.DSN())
 	port := func(addr string) string { return addr[strings.LastIndexByte(addr, ':')+1:] }
@@ -164,7 +164,7 @@ func Either(t *testing.T, first, second *pgtest.Server) string {
 }
 
 func replicas(t *testing.T, a Adapter) {
-	standby, primary := Replica(t), pgtest.New(t, nil)
+	standby, primary := replica(t), pgtest.New(t, nil)
 	for _, attrs := range []string{"read-write", "primary"} {
 		_, err := a.Open(t.Context(), pgtest.With(t, standby.DSN(), "target_session_attrs", attrs), Options{})
 		if !a.ServerError(err) || !strings.Contains(err.Error(), "connect to the primary") {
@@ -174,7 +174,7 @@ func replicas(t *testing.T, a Adapter) {
 	if _, err := a.New(t, standby.DSN(), Options{}); !a.ServerError(err) {
 		t.Errorf("New: %v", err)
 	}
-	s := a.opened(t, Either(t, standby, primary), Options{})
+	s := a.opened(t, either(t, standby, primary), Options{})
 	if err := Insert(t.Context(), s, DueTasks(1)...); err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,6 @@ func Run(t *testing.T, a Adapter) {
 		"calls go on while the server restarts":                   restarts,
 		"replicas":                                                replicas,
 		"read-only sessions are refused":                          readOnly,
-		"a large INSERT that expected free keys":                  taken,
 		"the store follows the server's clock":                    followsClock,
 		"the clock is read again after an error":                  clockAfterError,
 		"the clock is read again on a new connection":             clockAfterReconnect,
@@ -257,8 +256,8 @@ func Until(t testing.TB, db *sql.DB, query string, args ...any) {
 	}
 }
 
-// Request is one that holds a text.
-func Request(text string) func([]byte) bool {
+// request is one that holds a text.
+func request(text string) func([]byte) bool {
 	return func(sent []byte) bool { return bytes.Contains(sent, []byte(text)) }
 }
 
