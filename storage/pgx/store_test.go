@@ -263,28 +263,6 @@ func TestPreparedStatementsOutliveAMigration(t *testing.T) {
 	}
 }
 
-// The driver repeats nothing by itself, whatever is lost.
-func TestNoStatementIsRunTwice(t *testing.T) {
-	t.Parallel()
-	s := opened(t, emptyDSN(t), &Options{MaxOpenConns: 1})
-	pid := scan[int](t, s, "SELECT pg_backend_pid()")
-	err := s.InTx(t.Context(), func(tx driver.Tx) error {
-		if _, err := traptest.Tasks.Find(t.Context(), tx, "", driver.Query{Limit: 1}); err != nil {
-			return err
-		}
-		other := hostPool(t, s.Pool().Config().ConnString(), 1)
-		if _, err := other.Exec(t.Context(), "SELECT pg_terminate_backend($1)", pid); err != nil {
-			return err
-		}
-		_, err := traptest.Tasks.Insert(t.Context(), tx, traptest.DueTasks(1)...)
-		return err
-	})
-	traptest.WantErr(t, err, driver.ErrUnavailable)
-	if n := traptest.Count(t, s); n != 0 { // the pool has replaced the connection
-		t.Errorf("%d rows", n)
-	}
-}
-
 // A host that forgot its transaction would keep pgx's pool open for ever.
 func TestCloseDoesNotWaitForAForgottenTransaction(t *testing.T) {
 	t.Parallel()

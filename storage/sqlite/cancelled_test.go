@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"testing"
 
 	"github.com/belfry-go/belfry/storage/driver"
@@ -11,35 +10,6 @@ import (
 
 // Trap 7: when the context of a statement ends while it runs, SQLite undoes the
 // whole transaction, and the next statement commits by itself.
-
-func TestTrap7DriverCommitsOutsideOfACancelledTransaction(t *testing.T) {
-	t.Parallel()
-	db := raw(t, filepath.Join(t.TempDir(), "a.db"))
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	stop := stopping(t, conn, cancel)
-	execSQL(t, conn, "CREATE TABLE t (n)")
-	tx, err := conn.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	execSQL(t, tx, "INSERT INTO t VALUES (1)")
-	long := "WITH RECURSIVE c(n) AS (SELECT " + stop + " UNION ALL SELECT n + 1 FROM c) INSERT INTO t SELECT n FROM c"
-	if _, err := tx.ExecContext(ctx, long); err == nil {
-		t.Fatal("the statement ended by itself")
-	}
-	execSQL(t, tx, "INSERT INTO t VALUES (2)")
-	if err := tx.Rollback(); err == nil {
-		t.Error("there was a transaction to roll back")
-	}
-	if got := scan[int](t, conn, "SELECT group_concat(n) FROM t"); got != 2 {
-		t.Errorf("the table holds %d", got)
-	}
-}
 
 // cancelling is a store whose table of tasks cancels a context when a task is
 // inserted, while the statement runs.

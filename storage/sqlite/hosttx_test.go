@@ -2,14 +2,11 @@ package sqlite
 
 import (
 	"database/sql"
-	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"testing"
 
 	"github.com/belfry-go/belfry/storage/driver"
-	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 )
 
 // book writes a host's row and a task in one transaction.
@@ -45,40 +42,6 @@ func TestHostsOfTwoProcessesWaitForEachOther(t *testing.T) {
 	all.Wait()
 	if n, m := scan[int](t, s.DB(), "SELECT count(*) FROM booking"), scan[int](t, s.DB(), "SELECT count(*) FROM task"); n != 8*each || m != n {
 		t.Errorf("%d bookings and %d tasks", n, m)
-	}
-}
-
-// A statement of the host's that fails takes all of it back.
-func TestAHostsTransactionIsAllOrNothing(t *testing.T) {
-	t.Parallel()
-	s, _ := onFile(t, nil)
-	execSQL(t, s.DB(), "CREATE TABLE booking (key UNIQUE)")
-	if err := book(t, s, "a"); err != nil {
-		t.Fatal(err)
-	}
-	if err := book(t, s, "a"); err == nil {
-		t.Error("a booking was made twice")
-	}
-	if n := scan[int](t, s.DB(), "SELECT count(*) FROM task"); n != 1 {
-		t.Errorf("%d tasks", n)
-	}
-}
-
-// One connection writes, in memory as in a file: who forgets to bind a call hears of it
-// before any deadline.
-func TestAForgottenBindIsNoticed(t *testing.T) {
-	t.Parallel()
-	for _, path := range []string{":memory:", filepath.Join(t.TempDir(), "belfry.db")} {
-		s := opened(t, path, nil)
-		if err := sqlstore.CreateTable(t.Context(), s.Store, &tasks.Schema); err != nil {
-			t.Fatal(err)
-		}
-		err := s.InHostTx(t.Context(), func(*sql.Tx, driver.Tx) error {
-			return s.InTx(t.Context(), func(driver.Tx) error { return nil })
-		})
-		if !errors.Is(err, driver.ErrJoined) {
-			t.Errorf("%s: %v", path, err)
-		}
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
@@ -23,31 +21,6 @@ func (p pauses) Read(b []byte) (int, error) {
 }
 
 // Trap 8: SQLite's wait for a lock ignores the context. In Go it does not.
-
-func TestTrap8DriverWaitsBeyondTheContext(t *testing.T) {
-	t.Parallel()
-	testlevel.Need(t, testlevel.Nightly) // it measures how long the driver waits
-	if !inC {
-		t.Skip("the library in Go looks at the context")
-	}
-	dsn := filepath.Join(t.TempDir(), "a.db") + "?_journal_mode=WAL&_busy_timeout=1000&_txlock=immediate"
-	holder, waiter := raw(t, dsn), raw(t, dsn)
-	execSQL(t, holder, "CREATE TABLE t (n)")
-	tx, err := holder.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tx.Rollback()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
-	start := realTime.Now()
-	if _, err := waiter.ExecContext(ctx, "INSERT INTO t VALUES (1)"); err == nil {
-		t.Error("the lock was not held")
-	}
-	if waited := realTime.Since(start); waited < 500*time.Millisecond {
-		t.Errorf("it waited %v only", waited)
-	}
-}
 
 // A transaction that waits for another process's ends with its context.
 func TestI30_TheWaitForALockEndsWithTheContext(t *testing.T) {

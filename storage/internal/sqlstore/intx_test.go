@@ -146,18 +146,6 @@ func TestInTxDoesNotCommitWhenItsContextHasEnded(t *testing.T) {
 	}
 }
 
-func TestTxIsOverWhenItsFunctionHasReturned(t *testing.T) {
-	t.Parallel()
-	f := &fake{}
-	var kept driver.Tx
-	if err := f.store(t, nil).InTx(t.Context(), func(tx driver.Tx) error { kept = tx; return nil }); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := jobs.Count(t.Context(), kept, "", 1); !errors.Is(err, errOver) {
-		t.Errorf("got %v", err)
-	}
-}
-
 // Rows that were read before the transaction are the same in its second run: a
 // version that the first run raised would make them stale, or swap them with
 // what somebody else wrote in between.

@@ -3,27 +3,9 @@ package sqlstore
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/belfry-go/belfry/storage/driver"
 )
-
-func TestJoinedTransactionsNeitherClaimNorExtend(t *testing.T) {
-	t.Parallel()
-	f := &fake{}
-	s := f.store(t, nil)
-	tx := s.Join(s.cfg.Writer.(*Database).DB)
-	_, err := jobs.Claim(t.Context(), tx, driver.Claim{Lanes: []driver.LaneClaim{{Limit: 1}}})
-	if !errors.Is(err, driver.ErrJoined) {
-		t.Errorf("Claim: %v", err)
-	}
-	if _, err := jobs.Extend(t.Context(), tx, time.Time{}, &job{}); !errors.Is(err, driver.ErrJoined) {
-		t.Errorf("Extend: %v", err)
-	}
-	if f.log() != "" || tx.Store() != driver.Store(s) {
-		t.Errorf("statements %q, store %v", f.log(), tx.Store())
-	}
-}
 
 // Only the host can repeat its transaction, as a whole.
 func TestJoinedTransactionsAskTheHostToRepeat(t *testing.T) {
