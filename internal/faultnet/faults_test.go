@@ -1,7 +1,6 @@
 package faultnet_test
 
 import (
-	"io"
 	"syscall"
 	"testing"
 )
@@ -85,30 +84,4 @@ func TestCutAllReachesIntoABlackhole(t *testing.T) {
 	proxy.Blackhole()
 	proxy.CutAll()
 	c.expectEnd(syscall.ECONNRESET)
-}
-
-func TestCloseAllIsOrderly(t *testing.T) {
-	t.Parallel()
-	server, proxy := setUp(t)
-	c := dial(t, proxy.Addr())
-	c.ask("before")
-	proxy.CloseAll()
-	c.expectEnd(io.EOF)
-	if err := <-server.ended; err != nil {
-		t.Fatalf("the server saw %v, want an orderly end", err)
-	}
-	dial(t, proxy.Addr()).ask("a new connection")
-}
-
-func TestCloseAllIsOrderlyWhereInputIsUnread(t *testing.T) {
-	t.Parallel()
-	_, proxy := setUp(t)
-	c := dial(t, proxy.Addr())
-	c.ask("before")
-	holds := proxy.Blackhole()
-	c.send("held\n")
-	<-holds
-	c.send("not even read\n")
-	proxy.CloseAll()
-	c.expectEnd(io.EOF)
 }

@@ -1,7 +1,7 @@
 // Package faultnet is a TCP proxy that misbehaves on command, for tests that
 // ask what happens when the network does. It knows no protocol: it forwards
-// bytes, holds them back or cuts the connection in the way a real
-// network does it (FIN, RST, silence).
+// bytes, holds them back, loses replies or cuts connections in the way a real
+// network does it.
 //
 // Only tests import it.
 package faultnet
@@ -59,7 +59,7 @@ func Start(t testing.TB, target string) *Proxy {
 // Addr is the host:port that clients connect to.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// Close stops listening, closes every connection as CloseAll does, and returns
+// Close stops listening, closes every connection in order (FIN), and returns
 // when the proxy's last goroutine has ended. Closing twice is allowed.
 func (p *Proxy) Close() {
 	p.cancel()
@@ -134,10 +134,6 @@ func (p *Proxy) Resume() { p.gate.open() }
 // a crashed machine does. It has happened when CutAll returns. Later
 // connections are not affected, and a black hole stays in force.
 func (p *Proxy) CutAll() { p.end(rst, false) }
-
-// CloseAll closes (FIN) every present connection on both sides, as a pooler or
-// a load balancer does with idle ones. Otherwise it is like CutAll.
-func (p *Proxy) CloseAll() { p.end(fin, false) }
 
 // gate lets goroutines through while it is open. The zero value is open.
 type gate struct {

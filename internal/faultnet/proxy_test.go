@@ -77,7 +77,7 @@ func TestEveryControlMayBeUsedAtOnce(t *testing.T) {
 	_, proxy := setUp(t)
 	var all sync.WaitGroup
 	for _, control := range []func(){
-		proxy.Resume, proxy.CutAll, proxy.CloseAll,
+		proxy.Resume, proxy.CutAll,
 		func() { proxy.Blackhole() },
 		func() { proxy.DropReplyOnce(func([]byte) bool { return false }) },
 		func() {

@@ -34,27 +34,6 @@ func TestI28_NoStringReachesEverywhere(t *testing.T) {
 	}
 }
 
-// The same calls reach the rows of their own tenant, so that those above are
-// refused for their scope and not for something else.
-func TestTheCallsOfTheTableMakeSense(t *testing.T) {
-	t.Parallel()
-	for _, r := range newWorld(t).rooms(t.Context(), "north") {
-		for name := range r.calls {
-			t.Run(r.name()+"."+name, func(t *testing.T) {
-				t.Parallel()
-				for _, again := range newWorld(t).rooms(t.Context(), "north") {
-					if again.name() != r.name() {
-						continue
-					}
-					if err := again.calls[name](); err != nil && strings.Contains(strings.ToLower(err.Error()), "scope") {
-						t.Error(err)
-					}
-				}
-			})
-		}
-	}
-}
-
 // A method that takes a scope, in whatever form, is in the table.
 func TestTheTableForgetsNoMethod(t *testing.T) {
 	t.Parallel()
