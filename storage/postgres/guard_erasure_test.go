@@ -22,31 +22,19 @@ const (
 // A person is found by indexes alone, however much there is of others.
 func TestGuardAPersonIsErasedByIndexes(t *testing.T) {
 	t.Parallel()
-	s, r := recorded(t, emptyDSN(t), 1, &Options{Clock: realTime, Migrate: MigrateAuto})
+	s, r := migrated(t)
 	n := sized(t, 40_000, 1_000_000)
 	const each = 250 // rows of a person
-	hash := keys.RecipientHash(nil, "", "email", "sam@example.com")
-	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO outgoing_message (version, lane, abandoned, is_on_support_hold, scope, key, message_id, hold_reason, kind,
-			status, claim_token, partition_key, row_key, job_partition_key, notification_type, business_unit, method, recipient_ref, recipient_hash,
-			hash_key, recipient_name, address, zone, attempt_no, content, content_hash, input_hash, in_doubt, consent_group, mandatory, requested,
-			calls, provider_message_id, redirected, doubts, lookups, resolution, retry_count, lease_loss_count, reason_code, copies, unless_read)
-		SELECT 1, 0, false, false, 'tenant', 'job-' || g, g::text, '', 'email:smtp', 'Delivered', '', 'job-' || g, '', 'entity', 'news', '', 'email',
-			CASE WHEN g %% 2 = 0 THEN 'p' || g %% (%[1]d / %[2]d) END,
-			CASE WHEN g %% (%[1]d / %[2]d) = 1 THEN '%[3]s' ELSE md5(g::text) END,
-			'', '', '', '', 0, '{}', '', '', 'Hold', '', false, false, 1, '', false, 0, 0, '', 0, 0, '', 0, ''
-		FROM generate_series(1, %[1]d) AS g`, n, each, hash))
-	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO notification_job (version, lane, abandoned, is_on_support_hold, scope, key, hold_reason, kind, status, claim_token,
-			partition_key, row_key, business_unit, entity_type, entity, event_data, recipients, input_hash, source_key, frozen, retry_count,
-			lease_loss_count, reason_code, traced_on)
-		SELECT 1, 0, false, false, 'tenant', 'entity' || chr(31) || 'job-' || g, '', 'news', 'Generated', '', 'entity', 'job-' || g, '', '', '', 'null', '[]',
-			'', '', '{}', 0, 0, '', CASE WHEN g %% 1000 <> 0 THEN now() END
-		FROM generate_series(1, %d) AS g`, n))
-	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO user_message (version, lane, abandoned, scope, key, kind, status, claim_token, partition_key, row_key,
-			job_partition_key, job_row_key, business_unit, recipient_ref, content, content_hash, input_hash)
-		SELECT 1, 0, false, 'tenant', 'user:' || g %% (%[1]d / %[2]d) || chr(31) || g, 'news', 'Read', '', '', '', 'entity', 'job-' || g, '', 'p' || g %% (%[1]d / %[2]d),
-			'{}', '', ''
-		FROM generate_series(1, %[1]d) AS g`, n, each))
-	exec(t, s.DB(), "VACUUM (ANALYZE) outgoing_message, notification_job, user_message")
+	peoplesMessages(t, s, n, each)
+	fill(t, s, "notification_job", n, columns{
+		"scope": "'tenant'", "key": "'entity' || chr(31) || 'job-' || g", "kind": "'news'", "status": "'Generated'", "partition_key": "'entity'", "row_key": "'job-' || g",
+		"traced_on": "CASE WHEN g % 1000 <> 0 THEN now() END",
+	})
+	person := fmt.Sprint("g % ", n/each)
+	fill(t, s, "user_message", n, columns{
+		"scope": "'tenant'", "key": "'user:' || " + person + " || chr(31) || g", "kind": "'news'", "status": "'Read'", "job_partition_key": "'entity'",
+		"job_row_key": "'job-' || g", "recipient_ref": "'p' || " + person,
+	})
 	privacy := belfry.NewPoller(s, nil, notify.New(s, nil)).Privacy()
 	who := belfry.Person{Ref: "p2", Addresses: []belfry.PersonAddress{{Method: "email", Address: "sam@example.com"}}, Inboxes: []string{"user:2"}}
 	var report belfry.ErasureReport
@@ -96,18 +84,13 @@ func TestGuardAPersonIsErasedByIndexes(t *testing.T) {
 // The links to an address that name nobody are found by an index alone, too.
 func TestGuardTheLinksToAnAddressAreErasedByAnIndex(t *testing.T) {
 	t.Parallel()
-	s, r := recorded(t, emptyDSN(t), 1, &Options{Clock: realTime, Migrate: MigrateAuto})
+	s, r := migrated(t)
 	n := sized(t, 40_000, 1_000_000)
 	const each = 40 // links to an address
-	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO survey_instance (version, lane, abandoned, scope, key, public_id, link_hash, customer_ref, kind, status,
-			claim_token, link_key, survey_id, survey_version, business_unit, trigger_id, triggered_by, metadata, channel, recipient_address,
-			recipient_locale, recipient_zone, recipient_hash, unique_hash, contact_group, reminders_remaining, send_ordinal, calls, tries, doubts, chosen, in_doubt, reason_code,
-			is_on_support_hold)
-		SELECT 1, 0, false, 'tenant', g::text, g::text, md5(g::text), CASE WHEN g %% 2 = 0 THEN 'c' || g ELSE '' END, '', 'Sent', '', '', 1, 1, '', '', '', '{}',
-			'email:smtp', 'sam@example.com', '', '', CASE WHEN g %% (%[1]d / %[2]d) = 1 THEN '%[3]s' WHEN g %% 2 = 1 THEN md5(g::text) END, '', '',
-			0, 0, 0, 0, 0, 'null', false, '', false
-		FROM generate_series(1, %[1]d) AS g`, n, each, keys.RecipientHash(nil, "", "email", "sam@example.com")))
-	exec(t, s.DB(), "VACUUM (ANALYZE) survey_instance")
+	linksOf(t, s, n, columns{
+		"scope": "'tenant'", "customer_ref": "CASE WHEN g % 2 = 0 THEN 'c' || g ELSE '' END", "channel": "'email:smtp'", "recipient_address": "'sam@example.com'",
+		"recipient_hash": fmt.Sprintf("CASE WHEN g %% %d = 1 THEN '%s' WHEN g %% 2 = 1 THEN md5(g::text) END", n/each, keys.RecipientHash(nil, "", "email", "sam@example.com")),
+	})
 	privacy := belfry.NewPoller(s, nil, survey.New(s, nil)).Privacy()
 	who := belfry.Person{Addresses: []belfry.PersonAddress{{Method: "email", Address: "Sam@Example.com"}}}
 	var report belfry.ErasureReport

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"database/sql"
-	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -10,10 +9,8 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry"
-	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/notify"
-	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // personIndexes find the rows of a person on the send path.
@@ -125,44 +122,5 @@ func alone(t *testing.T, db *sql.DB) {
 		if err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// An entry of the audit is two rows, so that the one about people can be erased: what the
-// second one costs.
-func TestGuardTheSecondRowOfTheAuditCostsWhatARowDoes(t *testing.T) {
-	t.Parallel()
-	s, r := recorded(t, ownServer(t, &pgtest.Options{Settings: quiet}).Database(t), 1, &Options{Clock: realTime, Migrate: MigrateAuto})
-	const n = 1000
-	entries := make([]*audit.Entry, n)
-	for i := range entries {
-		entries[i] = &audit.Entry{Record: driver.Record{Scope: "tenant"}, Subject: "outgoing_message", SubjectKey: fmt.Sprint("job\x1fmessage-", i),
-			SubjectID: int64(i), SubjectVersion: 2, Action: "Hold", Actor: "belfry", Reason: "OutcomeUnknown", ByProgram: true, From: "Busy", To: "Hold"}
-	}
-	undone := errors.New("undone")
-	seen := r.during(t, "INSERT", func() {
-		err := s.InTx(t.Context(), func(tx driver.Tx) error {
-			if err := audit.Write(t.Context(), tx, entries...); err != nil {
-				return err
-			}
-			return undone
-		})
-		if !errors.Is(err, undone) {
-			t.Fatal(err)
-		}
-	})
-	cost := map[string]perRow{}
-	for _, statement := range seen {
-		for _, table := range []string{"audit_entry", "audit_person"} {
-			if strings.Contains(statement.text, `"`+table+`"`) {
-				buffers, wal := costOf(t, s.DB(), statement)
-				cost[table] = perRow{wal: float64(wal) / n, buffers: float64(buffers) / n}
-			}
-		}
-	}
-	entry, person := cost["audit_entry"], cost["audit_person"]
-	t.Logf("an entry: %v; what tells of people: %v", entry, person)
-	if entry.wal == 0 || person.wal == 0 || person.wal > 1.5*entry.wal || person.buffers > 1.5*entry.buffers {
-		t.Errorf("an entry: %v; what tells of people: %v", entry, person)
 	}
 }

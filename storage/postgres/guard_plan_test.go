@@ -183,20 +183,6 @@ func TestGuardNoPassScansANewTable(t *testing.T) {
 	}
 }
 
-func TestGuardSeesASequentialScan(t *testing.T) {
-	t.Parallel()
-	g := newGuarded(t, emptyDSN(t))
-	g.fill(10_000, "served", driver.LaneNormal, noon, "")
-	exec(t, g.DB(), "DROP INDEX wide_due")
-	for what, s := range g.pass() {
-		sequential := explained(t, g.DB(), s).sequential()
-		polls := strings.HasPrefix(what, "claim") || what == "next"
-		if sequential != polls {
-			t.Errorf("without the due index %s scans the table: %t", what, sequential)
-		}
-	}
-}
-
 // pass are the statements that a pass and its callers send, as many rows as
 // they may have.
 func (g *guarded) pass() map[string]statement {

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -29,25 +28,19 @@ func messageTable(t *testing.T, dsn string, n int) (*Store, *recorder) {
 	s, r := recorded(t, dsn, 1, &Options{Clock: realTime, Migrate: MigrateAuto})
 	for _, rows := range [][2]string{{"old", "now() - interval '400 days'"}, {"new", "now()"}} { // a walk ends at the first young row
 		tag, ended := rows[0], rows[1]
-		exec(t, s.DB(), fmt.Sprintf(`INSERT INTO notification_job (scope, key, kind, status, version, lane, claim_token, abandoned,
-				partition_key, row_key, business_unit, entity_type, entity, event_data, recipients, input_hash, source_key, source_on, created_on,
-				frozen, retry_count, lease_loss_count, reason_code, ended_on, is_on_support_hold, hold_reason)
-			SELECT 'tenant-' || g %% 20, 'p' || g || E'\x1fr' || g || '%[3]s', 'welcome', 'Generated', 3, 0, '', false,
-				'p' || g, 'r' || g || '%[3]s', '', '', '', '{}', '[]', md5(g::text), '', %[2]s, %[2]s, '{}', 0, 0, '', %[2]s, false, ''
-			FROM generate_series(1, %[1]d) AS g`, n, ended, tag))
-		exec(t, s.DB(), fmt.Sprintf(`INSERT INTO outgoing_message (scope, key, kind, status, version, lane, claim_token, abandoned,
-				partition_key, row_key, job_partition_key, notification_type, business_unit, method, recipient_ref, recipient_hash, hash_key,
-				recipient_name, address, zone, attempt_no, content, content_hash, input_hash, in_doubt, consent_group, mandatory, requested,
-				message_id, created_on, calls, sent_on, provider_message_id, via, redirected, doubts, lookups, resolution,
-				retry_count, lease_loss_count, reason_code, is_on_support_hold, hold_reason, copies, unless_read)
-			SELECT 'tenant-' || g %% 20, 'r' || g || '%[3]s' || E'\x1fm' || g, 'email:test', 'SentToProvider', 4, 0, '', false,
-				'r' || g || '%[3]s', 'm' || g, 'p' || g, 'welcome', '', 'email', NULL, md5(g::text), '', '', '', '', 0, '{}', '', md5(g::text), '', '',
-				false, false, md5(g::text || '%[3]s'), %[2]s, 1, %[2]s, '', '', false, 0, 0, '', 0, 0, '', false, '', 0, ''
-			FROM generate_series(1, %[1]d) AS g`, n, ended, tag))
+		fill(t, s, "notification_job", n, columns{
+			"scope": "'tenant-' || g % 20", "key": "'p' || g || chr(31) || 'r' || g || '" + tag + "'", "kind": "'welcome'", "status": "'Generated'", "partition_key": "'p' || g",
+			"row_key": "'r' || g || '" + tag + "'", "input_hash": "md5(g::text)", "source_on": ended, "created_on": ended, "ended_on": ended,
+		})
+		fill(t, s, "outgoing_message", n, columns{
+			"scope": "'tenant-' || g % 20", "key": "'r' || g || '" + tag + "' || chr(31) || 'm' || g", "kind": "'email:test'", "status": "'SentToProvider'",
+			"partition_key": "'r' || g || '" + tag + "'", "row_key": "'m' || g", "job_partition_key": "'p' || g", "notification_type": "'welcome'", "method": "'email'",
+			"recipient_hash": "md5(g::text)", "input_hash": "md5(g::text)", "message_id": "md5(g::text || '" + tag + "')", "created_on": ended, "calls": "1", "sent_on": ended,
+		})
 	}
-	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO blob_owner (scope, key, kind, status, version, lane, claim_token, abandoned, owner, owner_scope, owner_table, owner_key)
-		SELECT '', md5(g::text) || '/' || md5(g::text), '', '', 1, 0, '', false, md5(g::text), '', 'letter', g FROM generate_series(1, %d) AS g`, max(n, 100_000)))
-	exec(t, s.DB(), "VACUUM (ANALYZE) notification_job", "VACUUM (ANALYZE) outgoing_message", "VACUUM (ANALYZE) blob_owner")
+	fill(t, s, "blob_owner", max(n, 100_000), columns{
+		"key": "md5(g::text) || '/' || md5(g::text)", "owner": "md5(g::text)", "owner_table": "'letter'", "owner_key": "g",
+	})
 	return s, r
 }
 
@@ -110,15 +103,11 @@ func forgotten(t *testing.T, s *Store, out *notify.Notifier, table string) (done
 func TestGuardAClaimCostsNoMoreWhileOldRowsAreForgotten(t *testing.T) {
 	t.Parallel()
 	s, r := messageTable(t, ownServer(t, &pgtest.Options{Settings: quiet}).Database(t), sized(t, 3_000, 300_000))
-	exec(t, s.DB(), `INSERT INTO outgoing_message (scope, key, kind, status, version, lane, claim_token, abandoned, due_on,
-			partition_key, row_key, job_partition_key, notification_type, business_unit, method, recipient_ref, recipient_hash, hash_key,
-			recipient_name, address, zone, attempt_no, content, content_hash, input_hash, in_doubt, consent_group, mandatory, requested,
-			message_id, created_on, calls, provider_message_id, via, redirected, doubts, lookups, resolution,
-			retry_count, lease_loss_count, reason_code, is_on_support_hold, hold_reason, copies, unless_read)
-		SELECT '', 'due' || g, 'email:test', 'Created', 1, 0, '', false, now() - interval '1 minute',
-			'due', 'm' || g, '', 'welcome', '', 'email', NULL, md5(g::text), '', '', 'someone@example.com', '', 0, '{}', '', '', '', '',
-			false, false, md5(g::text || 'due'), now(), 0, '', '', false, 0, 0, '', 0, 0, '', false, '', 0, ''
-		FROM generate_series(1, 3000) AS g`, "VACUUM (ANALYZE) outgoing_message")
+	fill(t, s, "outgoing_message", 3000, columns{
+		"key": "'due' || g", "kind": "'email:test'", "status": "'Created'", "due_on": "now() - interval '1 minute'", "partition_key": "'due'", "row_key": "'m' || g",
+		"notification_type": "'welcome'", "method": "'email'", "recipient_hash": "md5(g::text)", "address": "'someone@example.com'",
+		"message_id": "md5(g::text || 'due')", "created_on": "now()",
+	})
 	out := notify.New(s, nil, channel.Func("email:test", func(context.Context, channel.Message) (channel.Receipt, error) {
 		return channel.Receipt{ID: "1"}, nil
 	}))
