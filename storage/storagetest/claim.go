@@ -38,10 +38,6 @@ var claimTheme = theme{name: "claim", sentences: []sentence{
 		c.Kinds = []string{"one", "three"}
 		w.same("keys", keysOf(w.claim(c)), []string{"a", "d"})
 	}},
-	{"nil Types means all of them", func(w *world) {
-		w.insert(typed("a", "one"), typed("b", ""))
-		w.same("keys", keysOf(w.claim(due("t"))), []string{"a", "b"})
-	}},
 	{"no Types means none of them", func(w *world) {
 		w.insert(typed("a", "one"))
 		c := due("t")
@@ -144,10 +140,6 @@ var claimTheme = theme{name: "claim", sentences: []sentence{
 		c.ExceptNames = driver.Names{Column: "origin", Names: []string{"1:a", "gone"}, Scoped: []driver.ScopedKind{{Scope: "one", Kind: "a"}, {Scope: "", Kind: ""}, {Scope: "ÜÜ", Kind: "a"}}}
 		w.same("rows", len(w.claim(c)), 9)
 		w.same("the others", len(w.claim(due("u"))), 7)
-	}},
-	{"Claim takes rows of all scopes", func(w *world) {
-		w.insert(scoped("", "a"), scoped("one", "a"), scoped("two", "a"))
-		w.same("rows", len(w.claim(due("t"))), 3)
 	}},
 	{"each gets Version+1, the lease, the token and the busy status", claimMarks},
 	{"an empty Busy leaves the status alone", func(w *world) {

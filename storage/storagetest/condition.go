@@ -96,10 +96,6 @@ var conditionTheme = theme{name: "conditions", sentences: []sentence{
 		w.same("keys", w.where(driver.Any()), []string{})
 		w.same("beside another", w.where(driver.Any(driver.Any(), driver.Eq("key", "a"))), []string{"a"})
 	}},
-	{"without conditions all rows of the scope are found", func(w *world) {
-		w.insert(newThing("a"), scoped("one", "b"), newThing("c"))
-		w.same("keys", w.where(), []string{"a", "c"})
-	}},
 }}
 
 // compares inserts a row for each of three ascending values, and one that keeps

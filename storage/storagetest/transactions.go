@@ -12,13 +12,6 @@ import (
 var errRefused = errors.New("refused")
 
 var transactionTheme = theme{name: "transactions", sentences: []sentence{
-	{"InTx commits when its function returns nil", func(w *world) {
-		w.tx(func(tx driver.Tx) error {
-			_, err := w.things.Insert(w.ctx, tx, newThings("a", "b")...)
-			return err
-		})
-		w.same("keys", keysOf(w.all()), []string{"a", "b"})
-	}},
 	{"a transaction sees what it wrote", func(w *world) {
 		w.insert(newThing("a"))
 		w.tx(func(tx driver.Tx) error {
@@ -51,18 +44,6 @@ var transactionTheme = theme{name: "transactions", sentences: []sentence{
 			})
 		}()
 		w.undoing().untouched(before)
-	}},
-	{"what was rolled back can be done again", func(w *world) {
-		before := w.undoing().seed()
-		for range 2 {
-			_ = w.store.InTx(w.ctx, func(tx driver.Tx) error {
-				return errors.Join(w.undoing().writeAll(tx), errRefused)
-			})
-		}
-		w.undoing().untouched(before)
-		w.tx(w.undoing().writeAll)
-		w.same("keys", keysOf(w.all()), []string{"a", "held", "new"})
-		w.same("note", w.get("a").Note, "written")
 	}},
 	{"each verb is rolled back by itself", func(w *world) {
 		before := w.undoing().seed()

@@ -122,13 +122,6 @@ var nextTheme = theme{name: "next", sentences: []sentence{
 		w.same("at", w.next(due("t"), at(3)), at(3))
 		w.same("after", w.next(due("t"), at(9)), at(3))
 	}},
-	{"Next is the zero time if there is no such row", func(w *world) {
-		w.same("empty table", w.next(due("t"), at(9)), time.Time{})
-		row := newThing("a")
-		row.DueOn = time.Time{}
-		w.insert(row)
-		w.same("row without DueOn", w.next(due("t"), at(9)), time.Time{})
-	}},
 	{"Next looks at rows that the claim would take", func(w *world) {
 		w.insert(inLanes("a0 b0 c0 d0 e1 f0")...)
 		rows := w.all()
