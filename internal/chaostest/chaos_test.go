@@ -64,12 +64,6 @@ func TestI12_ResendAndPostmarkEndTheirDoubtsByThemselves(t *testing.T) {
 	Each(t, testlevel.Nightly, Mails, drivers...)
 }
 
-// I-22: see [Schedulers].
-func TestI22_KilledSchedulersDeliverEachRunByOneSide(t *testing.T) {
-	t.Parallel()
-	Each(t, testlevel.Nightly, Schedulers, drivers...)
-}
-
 // See [Erasures].
 func TestKilledErasuresLeaveNothingAndTouchNobodyElse(t *testing.T) {
 	t.Parallel()

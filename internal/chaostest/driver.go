@@ -13,13 +13,12 @@ import (
 
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/postgres"
 )
 
 // Driver is a way to a database.
 type Driver struct {
 	Name   string
-	SQLite bool                      // it speaks SQLite's SQL, whose instants are numbers
+	SQLite bool                      // it speaks SQLite's SQL, and has no server
 	DSN    func(t testing.TB) string // of an empty database
 	Open   func(ctx context.Context, dsn string, clk clock.Clock) (*Host, error)
 	Again  bool // its database's stories are played at length through another driver
@@ -38,7 +37,6 @@ func (d Driver) share(t testing.TB, n int) int {
 type Host struct {
 	Store storage.Store
 	DB
-	Begin func(context.Context) (Tx, error)
 	Close func() error
 }
 
@@ -48,14 +46,6 @@ type DB interface {
 	Rows(ctx context.Context, text string, args ...any) ([][]any, error)
 }
 
-// Tx is a transaction of a host.
-type Tx interface {
-	DB
-	Joined() storage.Tx // the store's part in it
-	Commit(context.Context) error
-	Rollback(context.Context) error
-}
-
 // Story is a test that kills processes, or their server, on a database of its own.
 type Story func(*testing.T, Driver)
 
@@ -63,7 +53,6 @@ type Story func(*testing.T, Driver)
 var Stories = map[string]Story{
 	"killed workers":         Workers,
 	"doubts":                 Doubts,
-	"killed schedulers":      Schedulers,
 	"a server that restarts": Restarts,
 	"killed erasures":        Erasures,
 	"mails":                  Mails,
@@ -110,19 +99,12 @@ func SQL(s interface {
 	storage.Store
 	io.Closer
 	DB() *sql.DB
-	Join(postgres.DBTX) storage.Tx
 }) *Host {
-	return &Host{Store: s, DB: sqlDB{s.DB()}, Close: s.Close, Begin: func(ctx context.Context) (Tx, error) {
-		tx, err := s.DB().BeginTx(ctx, nil)
-		if err != nil {
-			return nil, err
-		}
-		return sqlTx{sqlDB{tx}, tx, s.Join(tx)}, nil
-	}}
+	return &Host{Store: s, DB: sqlDB{s.DB()}, Close: s.Close}
 }
 
-// sqlDB is a pool of database/sql, or a transaction.
-type sqlDB struct{ db postgres.DBTX }
+// sqlDB is a pool of database/sql.
+type sqlDB struct{ db *sql.DB }
 
 func (s sqlDB) Exec(ctx context.Context, text string, args ...any) error {
 	_, err := s.db.ExecContext(ctx, text, args...)
@@ -151,13 +133,3 @@ func (s sqlDB) Rows(ctx context.Context, text string, args ...any) (out [][]any,
 	}
 	return out, rows.Err()
 }
-
-type sqlTx struct {
-	sqlDB
-	tx     *sql.Tx
-	joined storage.Tx
-}
-
-func (s sqlTx) Joined() storage.Tx             { return s.joined }
-func (s sqlTx) Commit(context.Context) error   { return s.tx.Commit() }
-func (s sqlTx) Rollback(context.Context) error { return s.tx.Rollback() }

@@ -134,7 +134,7 @@ func Erasures(t *testing.T, d Driver) {
 	f.write(canary, "letter-", f.letters, later)
 	f.write(other, "note-", 50, later)
 	before := f.rows()
-	f.killed("SELECT count(*) FROM outgoing_message WHERE recipient_ref = 'ref-"+canary+"'")
+	f.killed("SELECT count(*) FROM outgoing_message WHERE recipient_ref = 'ref-" + canary + "'")
 	for range 3 { // a pass that failed waits a quarter of an hour, what was under way an hour
 		f.drain()
 		f.offset += time.Hour

@@ -311,3 +311,9 @@ func mailChannels(provider string) []channel.Channel {
 	must(err)
 	return []channel.Channel{first, second, third}
 }
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

@@ -20,7 +20,7 @@ import (
 
 // What a worker process is told through its environment.
 const (
-	// run, post, mails, guarded, oldmail and oldlog, each with drain behind it as well; move, erase.
+	// run, post and mails, each with drain behind it as well; erase.
 	roleVariable     = "BELFRY_CHAOS_ROLE"
 	driverVariable   = "BELFRY_CHAOS_DRIVER"
 	dsnVariable      = "BELFRY_CHAOS_DSN"
@@ -74,17 +74,11 @@ func work(d Driver) (err error) {
 	if role == "erase" {
 		return erasing(ctx, h.Store, os.Getenv(providerVariable))
 	}
-	if strings.HasPrefix(role, "old") || role == "move" {
-		return beside(ctx, role, d, h)
-	}
 	if strings.HasPrefix(role, "post") {
 		program = post
 	}
 	if strings.HasPrefix(role, "mails") {
 		program = mails
-	}
-	if strings.HasPrefix(role, "guarded") {
-		program = guarded
 	}
 	reminders, out := program(h.Store, os.Getenv(providerVariable))
 	poller := belfry.NewPoller(h.Store, &belfry.Options{

@@ -8,12 +8,12 @@ import (
 
 	"github.com/benbjohnson/clock"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
 	"github.com/belfry-go/belfry/internal/chaostest"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/testlevel"
-	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/postgres"
 )
 
@@ -37,13 +37,7 @@ var chaosDrivers = []chaostest.Driver{
 			if err != nil {
 				return nil, err
 			}
-			return &chaostest.Host{Store: s, DB: hostDB{s.Pool()}, Close: s.Close, Begin: func(ctx context.Context) (chaostest.Tx, error) {
-				tx, err := s.Pool().Begin(ctx)
-				if err != nil {
-					return nil, err
-				}
-				return hostsTx{hostDB{tx}, tx, s.Join(tx)}, nil
-			}}, nil
+			return &chaostest.Host{Store: s, DB: hostDB{s.Pool()}, Close: s.Close}, nil
 		},
 	},
 	{
@@ -65,8 +59,8 @@ var chaosDrivers = []chaostest.Driver{
 	},
 }
 
-// hostDB is the host's pool, or its transaction.
-type hostDB struct{ db querier }
+// hostDB is the host's pool.
+type hostDB struct{ db *pgxpool.Pool }
 
 func (h hostDB) Exec(ctx context.Context, text string, args ...any) error {
 	_, err := h.db.Exec(ctx, text, args...)
@@ -80,13 +74,3 @@ func (h hostDB) Rows(ctx context.Context, text string, args ...any) ([][]any, er
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) ([]any, error) { return row.Values() })
 }
-
-type hostsTx struct {
-	hostDB
-	tx     pgx.Tx
-	joined driver.Tx
-}
-
-func (h hostsTx) Joined() driver.Tx                  { return h.joined }
-func (h hostsTx) Commit(ctx context.Context) error   { return h.tx.Commit(ctx) }
-func (h hostsTx) Rollback(ctx context.Context) error { return h.tx.Rollback(ctx) }
