@@ -249,7 +249,7 @@ func TestGuardAPageOfResponsesIsCheapHoweverManyThereAre(t *testing.T) {
 }
 
 // What an outage has left, of one tenant and of all: a hundred rows by an index, and again
-// by their keys.
+// by their keys, each of which walks down the index.
 func TestGuardARecoveryIsCheapHoweverManyMessagesThereAre(t *testing.T) {
 	t.Parallel()
 	s, r := migrated(t)
@@ -267,7 +267,7 @@ func TestGuardARecoveryIsCheapHoweverManyMessagesThereAre(t *testing.T) {
 		},
 	} {
 		for scope, everywhere := range map[notify.Scope]bool{"": true, "tenant": false} {
-			if r.cheap(t, s, fmt.Sprintf("%s, everywhere %t", name, everywhere), "outgoing_message", 250, func() {
+			if r.cheap(t, s, fmt.Sprintf("%s, everywhere %t", name, everywhere), "outgoing_message", 500, func() {
 				if n, err := f(scope, everywhere); n != 100 || err != nil {
 					t.Fatal(name, n, err)
 				}
