@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
-	"github.com/belfry-go/belfry/internal/testlevel"
 )
 
 // Trap 3: behind PgBouncer in transaction mode, lib/pq's default protocol runs

@@ -4,10 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"runtime"
 	"testing"
-	"time"
 
-	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 

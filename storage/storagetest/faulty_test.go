@@ -2,7 +2,6 @@ package storagetest
 
 import (
 	"context"
-	"sync/atomic"
 	"testing"
 	"time"
 
