@@ -51,8 +51,6 @@ type Report struct {
 // Poller claims due rows for its services and settles them. Any number of
 // pollers, in any number of processes, may work on one store; each row is in the
 // hands of one of them. Its methods may be called from any number of goroutines.
-//
-//spec:t-006 t-075
 type Poller struct {
 	options  Options // with those defaults that the poller itself needs
 	runners  []work.Runner
@@ -107,8 +105,6 @@ const (
 // Run polls until ctx ends; then it claims nothing more, finishes what runs
 // (see Options.Grace), and gives the rest back. It returns ctx's error. Run goes
 // with a real clock: a program that moves a mock clock uses PollOnce or Drain.
-//
-//spec:t-071
 func (p *Poller) Run(ctx context.Context) error {
 	p.runs.Add(1)
 	defer p.runs.Add(-1)

@@ -157,8 +157,6 @@ func conflictText(want, stored *ownership) string {
 
 // rolledOut counts a run that the due pass settled under the guard. It is told
 // inside the transaction, so one that runs again counts again.
-//
-//spec:r-035
 func (t *telemetry) rolledOut(ctx context.Context, o *ownership, conflict bool, now time.Time) {
 	outcome := o.Status
 	switch {
@@ -233,8 +231,6 @@ func (o *ownership) delivered(on time.Time) {
 }
 
 // decideOldDelivery is the compare-and-swap of the old side.
-//
-//spec:r-028
 func decideOldDelivery(stored, want *ownership) (storage.Outcome, bool) {
 	switch {
 	case stored.ran(OldScheduler) && len(want.Coordinates) > 0 && bytes.Equal(stored.Coordinates, want.Coordinates):
@@ -316,8 +312,6 @@ func (r OldRun) check() error {
 // The error wraps [ErrActionRefused] unless the run is Owned by the other side,
 // and, towards this side, where the part is at a stage before StageRunNow; it is
 // storage.ErrNotFound where the guard of scope knows no such key.
-//
-//spec:r-033
 func (s Rollout) TransferOwnership(ctx context.Context, scope Scope, key string, to Owner, by By) error {
 	if to != OldScheduler && to != AutomationScheduler {
 		return fmt.Errorf("automation: TransferOwnership: %.40q is no side", string(to))

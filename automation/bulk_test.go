@@ -41,8 +41,6 @@ func numberedKey(i int) string {
 
 // One row is Completed, one is on hold: they are refused, and the others go on. A
 // dry run says the same and writes nothing.
-//
-//spec:a-112
 func TestOneRowThatIsRefusedDoesNotStopTheRest(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
@@ -181,8 +179,6 @@ func TestABulkOfAnySizeTakesSixStatements(t *testing.T) {
 
 // Support acts while a worker has the rows: its lease stays, what it decides is
 // dropped and counted as stale, and the next one runs them.
-//
-//spec:a-112
 func TestABulkUnderAWorkerBreaksNoLease(t *testing.T) {
 	for name, actions := range map[string][]automation.Action{
 		"held": {automation.ActionHold}, "cancelled": {automation.ActionCancel}, "held and released": {automation.ActionHold, automation.ActionRelease, automation.ActionHold},

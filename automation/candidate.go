@@ -31,8 +31,6 @@ func DateOf(t time.Time) Date { return civil.DateOf(t, t.Location()) }
 
 // GapPolicy says what becomes of a local time that the clocks of a zone jump
 // over. Empty means GapForward (Automation & Reminders, "Two trigger types").
-//
-//spec:a-077
 type GapPolicy = civil.GapPolicy
 
 // The gap policies, for 02:30 where clocks jump from 02:00 to 03:00.
@@ -44,8 +42,6 @@ const (
 
 // OverlapPolicy says which instant is meant by a local time that the clocks of
 // a zone show twice. Empty means OverlapFirst.
-//
-//spec:a-077
 type OverlapPolicy = civil.OverlapPolicy
 
 // The overlap policies.
@@ -71,15 +67,11 @@ type Source struct {
 
 // TypeReminder is the automation type of what [Scheduler.Register] serves.
 // Types that hosts add with [Scheduler.Handle] have names of their own.
-//
-//spec:a-012
 const TypeReminder = "Reminder"
 
 // TypeReportSubscription is the automation type of runs of reports, which package
 // automation/report serves (Report Subscription). It is their Setting and the
 // type of their Source as well, whose ID is the subscription's.
-//
-//spec:a-013 r-012
 const TypeReportSubscription = "ReportSubscription"
 
 // TriggerType says what makes a row due (Automation & Reminders,
@@ -88,21 +80,16 @@ type TriggerType string
 
 // The trigger types.
 const (
-	//spec:a-015
 	DateBased TriggerType = "DateBased" // so many days before a date, at a time of day in a zone
 	// InstantBased rows are so long before an instant; see [Candidate].At.
 	InstantBased TriggerType = "InstantBased"
 	// ThresholdCondition rows are due at once, since a reading met a [Threshold].
-	//spec:a-016
 	ThresholdCondition TriggerType = "ThresholdCondition"
-	//spec:a-017
-	Recurring TriggerType = "Recurring" // an occurrence of a series; see Recurrence
+	Recurring          TriggerType = "Recurring" // an occurrence of a series; see Recurrence
 	// ScheduledRun rows are at an instant: those of types that hosts add, and the
 	// occurrences of a report's series.
-	//spec:a-018 r-013
 	ScheduledRun TriggerType = "ScheduledRun"
-	//spec:a-019 r-013
-	ManualRun TriggerType = "ManualRun" // a run of a report that a person asked for
+	ManualRun    TriggerType = "ManualRun" // a run of a report that a person asked for
 )
 
 // Candidate says what the host wants to happen and when. From it follow the key
@@ -112,8 +99,6 @@ const (
 // Zone; or At, and falls so long Before it; or it has a Threshold, and is due when
 // that is met; or a Recurrence, and its next occurrence is a row. Work of a type that the host added (AutomationType set)
 // has a ScheduledOn instead.
-//
-//spec:a-043 a-075
 type Candidate struct {
 	// Scope is the tenant; empty in a host that has one.
 	Scope Scope
@@ -219,8 +204,6 @@ func (e *CandidateError) Unwrap() error { return e.Err }
 // times that come to one instant are one occurrence; in an hour that clocks show
 // twice each local time happens once, so that an hourly cadence pauses for the
 // other pass. The type's CatchUp and BusinessDay are for dates and play no part.
-//
-//spec:a-017 a-085
 type Recurrence struct {
 	// Cron has five fields: minute, hour, day of month, month, day of week (0 and
 	// 7 are Sunday), each a star, or a list of numbers, names, ranges and steps; L
@@ -252,8 +235,6 @@ type Recurrence struct {
 // A provider that leaves the candidate out while the condition is not met tells
 // of no fall: its open rows end as Superseded, but FalseToTrue sees no new rise
 // later. In the same way, a fall and a rise that no event told of are one state.
-//
-//spec:a-016 a-078
 type Threshold struct {
 	// Metric is the name of what is measured, such as "occupancy". It is required
 	// and stands in the key.
@@ -309,8 +290,6 @@ const (
 
 // Comparison says how a reading is compared with the value of a [Threshold].
 // Empty means AtLeast.
-//
-//spec:a-078
 type Comparison string
 
 // The comparisons. They are exact: decimals are never rounded.

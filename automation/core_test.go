@@ -62,7 +62,6 @@ func TestPlansOfAnOpenTransactionAreNotUsedAgain(t *testing.T) {
 	})
 }
 
-//spec:a-078
 func TestComparisonsAreExact(t *testing.T) {
 	t.Parallel()
 	const nearly = "0.90000000000000000000000000000000000000000000000000001"
@@ -79,8 +78,6 @@ func TestComparisonsAreExact(t *testing.T) {
 
 // A metric's attribute has few values and holds no data, so a host's own reason
 // does not become one.
-//
-//spec:a-065
 func TestAHostsReasonIsNoAttribute(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[Reason]string{

@@ -74,8 +74,6 @@ func (w *world) withKnowing(change func(*automation.ReminderType)) *knows {
 
 // Offsets changed and nobody told of it: the row of the old one goes to nobody, and
 // that of the new one exists.
-//
-//spec:a-094 a-095
 func TestADueRowIsComparedWithWhatItsSourceAsksForNow(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		k := w.withKnowing(nil)
@@ -217,7 +215,6 @@ func TestAnAnswerThatWasMadeWithAnOlderSettingUndoesNoNewerOne(t *testing.T) {
 	})
 }
 
-//spec:a-115
 func TestAPreviewOfASourceSaysWhatBecomesOfEachCandidate(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		k := w.withKnowing(func(t *automation.ReminderType) { t.Gap, t.Zone = automation.GapSkip, "Europe/Dublin" })

@@ -152,8 +152,6 @@ func (t *try) settle(ctx context.Context, b *batch) *decision {
 // dispatch makes what the settled rows decided exist, in the transaction that
 // settled them: automation's own rows first, then each kind of artifact in one
 // call and always in the same order, so that passes do not lock each other out.
-//
-//spec:n-001
 func (s worker) dispatch(ctx context.Context, tx storage.Tx, done []work.Done[scheduleRow, *decision]) error {
 	done, err := s.rollout().acquire(ctx, tx, done)
 	if err != nil {

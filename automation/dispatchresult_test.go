@@ -11,8 +11,6 @@ import (
 
 // What a run led to before it turns out to be another's stays with the row, and nothing
 // that was never committed does.
-//
-//spec:r-029
 func TestI22_WhatARunLedToOutlivesItsConflict(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)

@@ -17,7 +17,6 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-//spec:a-003 a-005 a-010 a-012 a-047 f-013 f-042 n-001 n-002 n-007 n-030 n-033
 func TestADueReminderQueuesItsDelivery(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		var due automation.Due
@@ -64,8 +63,6 @@ func TestADueReminderQueuesItsDelivery(t *testing.T) {
 
 // What is no longer valid is an outcome: Deactivated with its reason, and no try
 // is counted.
-//
-//spec:a-055 a-096 f-044 n-011
 func TestI18_WhatIsNoLongerValidIsDeactivatedAndNoFailure(t *testing.T) {
 	for want, change := range map[automation.Reason]func(*automation.ReminderType){
 		automation.SourceNoLongerValid: func(t *automation.ReminderType) {
@@ -117,7 +114,6 @@ func (w *world) checkEnded(key string, why automation.Reason) {
 	}
 }
 
-//spec:a-095
 func TestAChangedSourceIsAskedForWhatItWantsNow(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		now := automation.AsksFor(0, offsets(date(2026, 6, 1), 30, 60)...)
@@ -141,7 +137,6 @@ func TestAChangedSourceIsAskedForWhatItWantsNow(t *testing.T) {
 	})
 }
 
-//spec:a-095
 func TestAChangedInputUnderTheSameKeyIsHeldAndNeverOverwritten(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		c := offsets(date(2026, 5, 1), 30)
@@ -163,7 +158,6 @@ func TestAChangedInputUnderTheSameKeyIsHeldAndNeverOverwritten(t *testing.T) {
 	})
 }
 
-//spec:a-072 n-008
 func TestThePolicyHasTheLastWordAndSeesTheSetting(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
@@ -236,7 +230,6 @@ func (b batchRecipients) RecipientsOf(_ context.Context, due []automation.Due) (
 	return out, nil
 }
 
-//spec:a-071
 func TestABatchOfRecipientsIsAskedForOnceUnlessARowSpoilsIt(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		var calls []int
@@ -261,8 +254,6 @@ func TestABatchOfRecipientsIsAskedForOnceUnlessARowSpoilsIt(t *testing.T) {
 
 // The delivery artifact stands for something else: the row is on hold, and the
 // rest of the batch goes out.
-//
-//spec:f-044 n-062
 func TestAConflictOfDeliveryHoldsItsRowOnly(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))

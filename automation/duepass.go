@@ -15,8 +15,6 @@ import (
 )
 
 // duePass is what a Poller runs over automation_scheduler.
-//
-//spec:a-003 f-013
 func (s worker) duePass() work.Pass {
 	return work.New(s.store, s.dueSpec("automation", 0, s.registry.ordinaryTypes))
 }
@@ -75,8 +73,6 @@ type step struct {
 
 // reminderSteps are what a due reminder goes through (Automation & Reminders,
 // "Execution-time revalidation").
-//
-//spec:a-090
 var reminderSteps = []step{
 	{"decode", (*batch).decode},
 	{"rollout", (*batch).checkRollout},

@@ -25,13 +25,10 @@ const (
 	SettingInactive storage.Outcome = "SettingInactive"
 	// ThresholdNotMet: its reading does not meet its [Threshold]. Open rows that
 	// stand for it have ended, unless another candidate of the call still meets it.
-	//spec:a-079
 	ThresholdNotMet storage.Outcome = "ThresholdNotMet"
 )
 
 // Ensured is the answer for one candidate.
-//
-//spec:a-042
 type Ensured struct {
 	// Outcome is storage.Created, Updated, Reactivated, Unchanged, InFlight or Conflict,
 	// or one of this package's.
@@ -104,8 +101,6 @@ func answer(outcome storage.Outcome, row, want *scheduleRow) Ensured {
 // else is done. After any other error nothing of the call was written: a
 // [*CandidateError] says which candidate cannot be stored and why. Many
 // candidates take few statements.
-//
-//spec:a-002 r-003
 func (s *Scheduler) Ensure(ctx context.Context, c ...Candidate) ([]Ensured, error) {
 	plans, err := s.planner().plans(within(ctx, s.tx), c)
 	if err != nil || len(plans) == 0 {

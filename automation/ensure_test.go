@@ -16,7 +16,6 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-//spec:a-002 a-040
 func TestEnsureInsertsWhatIsMissing(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		got := w.ensure(candidate(nil))
@@ -31,7 +30,6 @@ func TestEnsureInsertsWhatIsMissing(t *testing.T) {
 	})
 }
 
-//spec:a-046
 func TestARepeatChangesNothingUnderAWorker(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.ensure(candidate(nil))
@@ -47,7 +45,6 @@ func TestARepeatChangesNothingUnderAWorker(t *testing.T) {
 	})
 }
 
-//spec:a-042
 func TestI4_ACompletedRowIsNeverSentAgain(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
@@ -76,7 +73,6 @@ func TestI4_ACompletedRowIsNeverSentAgain(t *testing.T) {
 	})
 }
 
-//spec:a-045
 func TestI3_AnotherInputIsAConflictAndOverwritesNothing(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.ensure(candidate(nil))
@@ -117,7 +113,6 @@ func TestARepeatWritesNothingAndResetsNoBackOff(t *testing.T) {
 	})
 }
 
-//spec:a-041
 func TestAnotherTimeOfSendingMovesThePendingRow(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(func(t *automation.ReminderType) { t.Recipients = failing(errBoom) }))
@@ -134,7 +129,6 @@ func TestAnotherTimeOfSendingMovesThePendingRow(t *testing.T) {
 	})
 }
 
-//spec:a-041
 func TestEnsureReactivatesWhatEnded(t *testing.T) {
 	for _, status := range []string{automation.StatusFailed, automation.StatusDeactivated, automation.StatusCancelled} {
 		t.Run(status, func(t *testing.T) {
@@ -223,7 +217,6 @@ func TestTheSameCandidateTwiceInOneCallIsOneRow(t *testing.T) {
 	})
 }
 
-//spec:a-020
 func TestEqualKeysInTwoScopesNeverMeet(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
@@ -289,7 +282,6 @@ func TestManyKnownCandidatesAreAnsweredAsIfAskedOneByOne(t *testing.T) {
 	})
 }
 
-//spec:a-024
 func TestAWorkerThatDiesAfterItsClaimIsFollowedByAnother(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))

@@ -14,8 +14,6 @@ import (
 )
 
 // Event tells that something happened to an entity of the host.
-//
-//spec:a-056
 type Event struct {
 	Scope Scope
 	// ID is the event's own id, the same when it is delivered again. It is required
@@ -187,8 +185,6 @@ const (
 var ErrStaleEvent = errors.New("automation: stale event")
 
 // EventResult is what an event led to.
-//
-//spec:a-062 a-063 a-064
 type EventResult struct {
 	Outcome EventOutcome
 	// SourceVersion is the newest version that the event's stream has shown.
@@ -222,8 +218,6 @@ type EventFailure struct {
 // reported beside a complete result, which has an Outcome; after any other error
 // nothing was written. Outside a bound transaction, call it after the host's own change
 // has committed.
-//
-//spec:a-002
 func (s *Scheduler) HandleEvent(ctx context.Context, e Event) (EventResult, error) {
 	if err := e.check(); err != nil {
 		return EventResult{}, err
@@ -330,8 +324,6 @@ func (s ensurer) endInvalid(ctx context.Context, tx storage.Tx, e Event, p event
 
 // endSuperseded ends the open rows of the source, of the settings that were
 // spoken for, that no candidate asks for.
-//
-//spec:a-087
 func (s ensurer) endSuperseded(ctx context.Context, tx storage.Tx, e Event, p eventPlan, result *EventResult) error {
 	if len(p.spoken) == 0 {
 		return nil

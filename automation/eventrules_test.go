@@ -140,8 +140,6 @@ func (losses) Notifications(context.Context, automation.Event) ([]automation.Imm
 // An immediate notification is a job and its schedule: without the schedule it
 // would be in the history and never go out. It has its own moment, and a repeated
 // event sends nothing more.
-//
-//spec:a-064
 func TestAnImmediateNotificationGoesOutAtItsMoment(t *testing.T) {
 	eachAcademy(t, func(r *automation.ReminderType) { r.Immediate = losses{} }, func(s *academy) {
 		s.messages.Register(notify.Type{Name: "noon", Renderer: notify.Template{Subject: "It is noon"}})
@@ -169,8 +167,6 @@ func TestAnImmediateNotificationGoesOutAtItsMoment(t *testing.T) {
 
 // Whatever is given up waits for a person: it is on hold with its reason, and a
 // release takes it up again.
-//
-//spec:a-053
 func TestI17_WhatIsGivenUpWaitsForAPersonAndGoesOn(t *testing.T) {
 	faults := map[string]error{"7": errors.New("no connection"), "8": automation.Permanent(errors.New("no such table"))}
 	fails := automation.RecipientFunc(func(_ context.Context, d automation.Due) ([]notify.Recipient, error) { return nil, faults[d.Source.ID] })
@@ -199,8 +195,6 @@ func TestI17_WhatIsGivenUpWaitsForAPersonAndGoesOn(t *testing.T) {
 }
 
 // "Old" are the open rows of the setting and source of the candidates only.
-//
-//spec:a-062
 func TestOnlyRowsOfTheSettingAndSourceAreSuperseded(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := w.withTriggers(nil)
@@ -223,7 +217,6 @@ func TestOnlyRowsOfTheSettingAndSourceAreSuperseded(t *testing.T) {
 	})
 }
 
-//spec:a-069
 func TestInvalidationsEndRowsBySettingSourceAndKey(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		var ask []automation.Invalidation

@@ -152,8 +152,6 @@ func ExampleRollout_DeliverForOldScheduler() {
 }
 
 // Before scheduled runs move, people pick single ones.
-//
-//spec:r-033
 func ExampleRollout_TransferOwnership() {
 	ctx := context.Background()
 	_, reminders, tick, keys := migration(ctx)

@@ -17,8 +17,6 @@ import (
 
 // Explanation is the story of one key: who asked for the work, what happened to
 // it, and what would happen now. String tells it to people.
-//
-//spec:n-013
 type Explanation struct {
 	Scope Scope
 	Key   string
@@ -140,8 +138,6 @@ func (s *Schedule) offset() string {
 // reminder that is registered here it asks settings, validator, recipients and
 // policy as the due pass would, and writes nothing. A key without a row is
 // explained as well; the error is for what could not be read.
-//
-//spec:a-114
 func (s *Scheduler) Explain(ctx context.Context, scope Scope, key string) (Explanation, error) {
 	var e Explanation
 	var row *scheduleRow

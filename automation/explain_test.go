@@ -83,7 +83,6 @@ func TestExplainSaysWhatWouldHappenNow(t *testing.T) {
 	})
 }
 
-//spec:a-114 n-013
 func TestExplainTellsTheWholeStory(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := w.withTriggers(func(t *automation.ReminderType) { t.Recipients = failing(errBoom) })
@@ -137,8 +136,6 @@ func (w *world) because(setting string, want automation.Cause, details ...string
 }
 
 // One story goes through all that can keep a row from existing.
-//
-//spec:a-115
 func TestEachCauseOfAnAbsence(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {

@@ -57,7 +57,6 @@ const (
 	fifteenMinutes = 15 * time.Minute
 )
 
-//spec:a-025 a-053
 func TestI17_BackOffAndThenHold(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(func(t *automation.ReminderType) { t.Recipients = failing(errBoom) }))
@@ -71,7 +70,6 @@ func TestI17_BackOffAndThenHold(t *testing.T) {
 	})
 }
 
-//spec:a-052
 func TestI17_LostLeasesCountOnceEachAndEndOnHold(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
@@ -95,7 +93,6 @@ func TestI17_LostLeasesCountOnceEachAndEndOnHold(t *testing.T) {
 	})
 }
 
-//spec:a-054
 func TestLongRunningTypesGoOnDailyForAWeek(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(func(t *automation.ReminderType) { t.Recipients, t.LongRunning = failing(errBoom), true }))

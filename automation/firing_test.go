@@ -36,8 +36,6 @@ var history = []firingStep{
 }
 
 // The four policies side by side over one history of readings.
-//
-//spec:a-080
 func TestFiringPoliciesSideBySide(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		m := w.withMeter(nil)
@@ -112,19 +110,16 @@ func firingStory(t *testing.T, policy automation.FiringPolicy, want [7][]string)
 	})
 }
 
-//spec:a-081
 func TestOncePerSourceFiresOnceWhateverIsCrossed(t *testing.T) {
 	firingStory(t, automation.OncePerSource, [7][]string{{"any:OncePerSource:source"}, {}, {}, {}, {}, {}, {}})
 }
 
-//spec:a-082
 func TestOncePerThresholdFiresForEachValueAndScope(t *testing.T) {
 	firingStory(t, automation.OncePerThreshold, [7][]string{
 		{"10:OncePerThreshold:source"}, {}, {}, {}, {"20:OncePerThreshold:source"}, {"20:OncePerThreshold:east"}, {},
 	})
 }
 
-//spec:a-083
 func TestOncePerDayFiresOnEachDayOnWhichItIsSeen(t *testing.T) {
 	firingStory(t, automation.OncePerDay, [7][]string{
 		{"10:OncePerDay:source@2026-03-01"}, {}, {}, {"10:OncePerDay:source@2026-03-02"},
@@ -132,7 +127,6 @@ func TestOncePerDayFiresOnEachDayOnWhichItIsSeen(t *testing.T) {
 	})
 }
 
-//spec:a-084
 func TestFalseToTrueFiresOnEachRise(t *testing.T) {
 	firingStory(t, automation.FalseToTrue, [7][]string{
 		{"10:FalseToTrue:source@1"}, {}, {"10:FalseToTrue:source@2"}, {}, {"20:FalseToTrue:source@1"}, {"20:FalseToTrue:east@1"}, {},

@@ -44,8 +44,6 @@ func outcomes(r automation.EventResult) []storage.Outcome {
 
 // A certificate is issued, its first reminder goes out, it is renewed, and the
 // event is delivered again.
-//
-//spec:a-002 a-062 a-063
 func TestARenewedCertificateLosesItsLaterReminders(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := w.withTriggers(nil)
@@ -88,7 +86,6 @@ func TestARenewedCertificateLosesItsLaterReminders(t *testing.T) {
 	})
 }
 
-//spec:a-057
 func TestAnOlderEventCannotUndoANewerOne(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := w.withTriggers(nil)
@@ -112,8 +109,6 @@ func TestAnOlderEventCannotUndoANewerOne(t *testing.T) {
 }
 
 // Without versions the source is loaded behind the row that orders its events.
-//
-//spec:a-057
 func TestASourceWithoutVersionsIsLoadedInsideTheTransaction(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
@@ -152,8 +147,6 @@ func (f triggerFunc) Candidates(context.Context, automation.Event) ([]automation
 }
 
 // An event deactivates a row while its handler runs: nothing is dispatched.
-//
-//spec:a-050
 func TestARowThatAnEventEndsUnderItsHandlerDispatchesNothing(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		var p *triggers
@@ -179,7 +172,6 @@ func TestARowThatAnEventEndsUnderItsHandlerDispatchesNothing(t *testing.T) {
 	})
 }
 
-//spec:a-001 a-064 a-070 n-006 n-035 n-056
 func TestAnEventMakesItsImmediateNotificationOnce(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(func(t *automation.ReminderType) {
@@ -213,7 +205,6 @@ func (f immediates) Notifications(_ context.Context, e automation.Event) ([]auto
 	return f(e), nil
 }
 
-//spec:a-066
 func TestAnEventThatNobodyHearsWritesNothing(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		if got := w.handle(automation.Event{Type: "unheard", Source: automation.Source{"a", "b"}}); got.Outcome != automation.EventIgnored {
@@ -222,7 +213,6 @@ func TestAnEventThatNobodyHearsWritesNothing(t *testing.T) {
 	})
 }
 
-//spec:a-056
 func TestABadEventIsRefusedAndWritesNothing(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := w.withTriggers(nil)

@@ -26,8 +26,6 @@ import (
 //
 // Handlers decide, the pass writes: a handler writes nothing to the store but
 // blobs. What it wants to exist it returns.
-//
-//spec:a-014
 type Handler interface {
 	Handle(ctx context.Context, due []Due) ([]Outcome, error)
 }
@@ -56,8 +54,6 @@ func (l longRunning) unwrap() Handler { return l.Handler }
 // serves its rows, which [Scheduler.Ensure] makes of candidates with that
 // AutomationType. It panics on a nil handler, a name that no key can hold, that
 // is taken, or that the documents reserve.
-//
-//spec:a-014
 func (s *Scheduler) Handle(automationType string, h Handler) {
 	switch {
 	case h == nil:
@@ -116,8 +112,6 @@ func (a *Artifacts) empty() bool {
 
 // deliver reports whether anything of it reaches people; rows of this package
 // and traces do not.
-//
-//spec:r-026
 func (a *Artifacts) deliver() bool {
 	return len(a.Jobs)+len(a.MessagingJobs)+len(a.Schedules)+len(a.UserMessages)+len(a.OutgoingMessages) > 0
 }
@@ -267,16 +261,12 @@ func Permanent(err error) error { return permanent.Mark(err) }
 // still wanted (Automation & Reminders, "Execution-time revalidation"). It may
 // be called from several goroutines and again for the same row, and changes
 // nothing. Without one a source counts as valid.
-//
-//spec:a-094 a-097
 type Validator interface {
 	Validate(ctx context.Context, d Due) (Validity, error)
 }
 
 // Validity is a Validator's answer: [StillValid], [NoLongerValid] or [AsksFor].
 // The zero value is NoLongerValid without a reason of its own.
-//
-//spec:a-094
 type Validity struct {
 	valid      bool
 	reason     Reason
@@ -298,8 +288,6 @@ func NoLongerValid(reason Reason) Validity { return Validity{reason: reason} }
 // same transaction; without any it ends as by NoLongerValid. The version is the
 // source's, as in [Event]: candidates of an older one than an event has shown
 // already are not ensured. Zero: there are no versions.
-//
-//spec:a-095
 func AsksFor(version int64, c ...Candidate) Validity {
 	return Validity{valid: len(c) > 0, candidates: slices.Clone(c), version: version}
 }

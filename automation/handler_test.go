@@ -22,8 +22,6 @@ func export(id string) automation.Candidate {
 func exportKey(id string) string { return "host:export:file:" + id + ":default" }
 
 // A host's own type: one row for each verdict that its handler can give.
-//
-//spec:a-014
 func TestAHostsHandlerDecidesAboutEachRow(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Handle("export", automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
@@ -124,8 +122,6 @@ func TestAHandlersArtifactsAreEnsuredWithItsRow(t *testing.T) {
 }
 
 // Messages whose keys only their Ensure knows are named by the row all the same.
-//
-//spec:f-045
 func TestARowNamesTheMessagesThatWereMadeForIt(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Handle("export", automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
@@ -155,7 +151,6 @@ func TestARowNamesTheMessagesThatWereMadeForIt(t *testing.T) {
 	})
 }
 
-//spec:a-018
 func TestAHostsRowMovesInPlace(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.ensure(export("1"))

@@ -18,8 +18,6 @@ import (
 // alerts: however many rows there are, it looks at no more than ten thousand of each
 // lane that are due for longest, and as many holds of each reason, over all scopes. It
 // writes nothing, and takes no lock.
-//
-//spec:a-116
 func (s *Scheduler) Health(ctx context.Context, reach storage.Reach) (health.Summary, error) {
 	out, err := census.Take(ctx, s.read, reach, census.Of(s.dueTables()...), s.explainer().lostSeries, skippedSources, census.Pauses(pauses))
 	if err != nil {

@@ -49,7 +49,6 @@ func TestHealthOfNothingIsGood(t *testing.T) {
 	})
 }
 
-//spec:a-116
 func TestHealthCountsWhatIsDueAndServedByNobody(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
@@ -162,7 +161,6 @@ func brief(h health.Summary) string {
 	return fmt.Sprint(due, " ", held)
 }
 
-//spec:a-116
 func TestHealthCountsNoFurtherThanItsLimit(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		var many []automation.Candidate

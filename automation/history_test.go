@@ -63,8 +63,6 @@ func TestTheUsualWayWritesNoHistory(t *testing.T) {
 }
 
 // Everything that can happen to one row, and who did it and why.
-//
-//spec:a-114
 func TestTheHistoryTellsEachTransition(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		fail := error(nil)
@@ -167,8 +165,6 @@ func TestAReleaseAtShutdownIsNoTransition(t *testing.T) {
 
 // The runs about an entity are listed from their traces, page by page, and stay
 // with their tenant and their kind of entity.
-//
-//spec:a-008
 func TestTheRunsOfASourceAreListed(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
@@ -222,8 +218,6 @@ func TestTheRunsOfASourceAreListed(t *testing.T) {
 
 // The traces are for people: no poll looks for work in them, and what is written
 // into them is found by its key.
-//
-//spec:a-008 a-011
 func TestNoPollScansTheTraces(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {

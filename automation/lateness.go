@@ -15,8 +15,6 @@ import (
 // asked for only now. The zero value runs each one that there is, however late; the
 // occurrences of a series run one after the other, never two at once. docs/automation.md
 // has the table of all cases.
-//
-//spec:a-085
 type Lateness struct {
 	// CatchUp is how late a new row may be; an older candidate is answered with
 	// OffsetPassed, so that a first import does not send every offset of the past at

@@ -155,8 +155,6 @@ func overtaken(by func(storage.Tx)) func(storetest.Call) error {
 // ends them, a worker claims one of the two. Memory and SQLite let one
 // transaction write at a time, so the claim is made in the event's own; on
 // PostgreSQL it is also made, and committed, by a transaction beside it.
-//
-//spec:a-030
 func TestI18_AnEventEndsARowThatAWorkerClaimsMeanwhile(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {

@@ -24,8 +24,6 @@ type historian interface {
 // begins; empty after the last.
 // Explain tells the story of a single row. The error says so if the dispatcher
 // keeps no traces.
-//
-//spec:a-008
 func (s Support) History(ctx context.Context, scope Scope, source Source, p storage.Page) ([]notify.AutomationJob, string, error) {
 	out, ok := s.out.(historian)
 	if !ok {

@@ -91,8 +91,6 @@ func panics(t *testing.T, f func()) (text string) {
 }
 
 // Every code in the group of holds is one that Health counts.
-//
-//spec:a-026
 func TestHealthKnowsEveryReasonOfAHold(t *testing.T) {
 	t.Parallel()
 	file, err := parser.ParseFile(token.NewFileSet(), "reason.go", nil, parser.ParseComments)
@@ -122,8 +120,6 @@ var start = storetest.Start
 
 // Ensure decides on the deciding columns of what is stored, and answers with
 // them; both must be as if it had read the row whole.
-//
-//spec:a-030
 func TestOnlyDecidingColumnsDecide(t *testing.T) {
 	t.Parallel()
 	for _, status := range []string{StatusPending, StatusProcessing, StatusCompleted, StatusFailed, StatusDeactivated, StatusCancelled} {

@@ -168,8 +168,6 @@ const maxFindings = 100
 // keys as an event would, and looks those up. Providers are asked outside of any
 // transaction of its own, recipients as at the moment when the row would be due.
 // It writes nothing. The error is for what could not be read.
-//
-//spec:a-115
 func (s *Scheduler) ExplainMissing(ctx context.Context, scope Scope, setting string, source Source) (Absence, error) {
 	a := Absence{Scope: scope, Setting: setting, Source: source}
 	if setting == "" {

@@ -18,8 +18,6 @@ const defaultCatchUp = 24 * time.Hour
 // resolve computes when a date-based row is due: so many days before its date,
 // at a time of day in a zone, and from there to UTC (Automation & Reminders,
 // "Two trigger types"). It returns the field at fault beside an error.
-//
-//spec:a-093
 func (s planner) resolve(ctx context.Context, want *scheduleRow, c Candidate, t ReminderType) (string, error) {
 	local := c.TargetDate.AddDays(-c.DaysBefore)
 	if local.IsZero() {

@@ -16,8 +16,6 @@ import (
 
 // In London clocks jump from 01:00 to 02:00 on 29 March 2026, and on 25 October
 // they show 01:00 to 02:00 twice.
-//
-//spec:a-021 a-077
 func TestDaylightSavingIsByPolicy(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		at := func(d automation.Date, gap automation.GapPolicy, overlap automation.OverlapPolicy) automation.Ensured {
@@ -50,8 +48,6 @@ func TestDaylightSavingIsByPolicy(t *testing.T) {
 }
 
 // The same local time before and after the clocks change is an hour apart in UTC.
-//
-//spec:a-015
 func TestOffsetsAcrossADaylightSavingChangeKeepTheirLocalTime(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		var got []time.Time
@@ -68,7 +64,6 @@ func TestOffsetsAcrossADaylightSavingChangeKeepTheirLocalTime(t *testing.T) {
 	})
 }
 
-//spec:a-058
 func TestABusinessUnitThatMovesZonesMovesItsPendingRows(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.ensure(candidate(nil))
@@ -99,8 +94,6 @@ func TestABusinessDayMovesTheLocalDateAndNotTheKey(t *testing.T) {
 }
 
 // The key does not depend on who builds it, when and where.
-//
-//spec:a-038
 func TestI19_TheSameWishHasTheSameKeyEverywhere(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		identity := map[string]string{"a": "1", "b": "2", "c": "3", "d": "4"}
@@ -119,8 +112,6 @@ func TestI19_TheSameWishHasTheSameKeyEverywhere(t *testing.T) {
 }
 
 // I-19: half past midnight in Auckland is still the day before in UTC.
-//
-//spec:a-022 a-075
 func TestI19_TheLocalDateIsThatOfTheZone(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))

@@ -17,17 +17,13 @@ type Owner string
 
 // The two sides.
 const (
-	//spec:r-024
-	OldScheduler Owner = "OldScheduler" // what did the work before
-	//spec:r-024
+	OldScheduler        Owner = "OldScheduler"        // what did the work before
 	AutomationScheduler Owner = "AutomationScheduler" // this package
 )
 
 // The statuses of an [Ownership].
 const (
-	//spec:r-025
-	OwnershipOwned = "Owned" // its owner may deliver; only now may it change owner
-	//spec:r-025
+	OwnershipOwned           = "Owned"           // its owner may deliver; only now may it change owner
 	OwnershipDeliveryCreated = "DeliveryCreated" // its owner has created the delivery; for ever
 	OwnershipCancelled       = "Cancelled"       // there is nothing to deliver: nobody wants it any more, or has it to get
 )
@@ -98,8 +94,6 @@ func (o *ownership) ran(side Owner) bool {
 }
 
 // Ownership says which side delivers a run.
-//
-//spec:r-023
 type Ownership struct {
 	Scope  Scope
 	Key    string
@@ -157,8 +151,6 @@ type ContestedRun struct {
 // OwnershipConflicts lists the rows of a scope that are on hold for an
 // [OwnershipConflict], by their keys, and says where the next page begins; empty after
 // the last. What is to be done about one is written at the reason.
-//
-//spec:r-029
 func (s Rollout) OwnershipConflicts(ctx context.Context, scope Scope, p storage.Page) (out []ContestedRun, next string, err error) {
 	err = s.read(ctx, func(from driver.Reader) error {
 		rows, after, err := schedules.Page(ctx, from, scope, p, driver.Query{

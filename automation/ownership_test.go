@@ -19,8 +19,6 @@ import (
 
 // I-22: the run belongs to this side, so the old scheduler is refused, before
 // and after it was delivered.
-//
-//spec:r-024
 func TestI22_TheOldSchedulerIsRefusedWhatIsNotItsOwn(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
@@ -47,8 +45,6 @@ func TestI22_TheOldSchedulerIsRefusedWhatIsNotItsOwn(t *testing.T) {
 
 // I-22: the old scheduler has delivered while the row was on its way: the row is
 // held, names both sides, and nothing of it goes out, now or later.
-//
-//spec:r-029
 func TestI22_ARunThatTheOldSchedulerDeliveredIsHeld(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
@@ -88,8 +84,6 @@ func TestI22_ARunThatTheOldSchedulerDeliveredIsHeld(t *testing.T) {
 
 // The old scheduler has begun, and will never finish: support gives the run to
 // this side and releases it.
-//
-//spec:r-029
 func TestSupportResolvesAConflict(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.begunByTheOld()
@@ -142,8 +136,6 @@ func TestARefusedTransferWritesNothing(t *testing.T) {
 
 // What the guard says is written in the transaction that dispatches: without the
 // dispatch it is not said.
-//
-//spec:r-026
 func TestI22_TheGuardAndTheDeliveryAreOneTransaction(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
@@ -161,8 +153,6 @@ func TestI22_TheGuardAndTheDeliveryAreOneTransaction(t *testing.T) {
 
 // A retry reuses ownership and coordinates; another delivery under the same run
 // is a conflict.
-//
-//spec:r-023 r-028
 func TestARetryIsTheSameDelivery(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		rowKey := "first"
@@ -197,8 +187,6 @@ func TestARetryIsTheSameDelivery(t *testing.T) {
 
 // Nothing was to be delivered: neither side does later, unless it is asked for
 // again.
-//
-//spec:r-025
 func TestARunWithNothingToDeliverIsCancelled(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		nobody := true
@@ -226,8 +214,6 @@ func TestARunWithNothingToDeliverIsCancelled(t *testing.T) {
 }
 
 // Support has a cancelled run tried again, which asks nobody.
-//
-//spec:r-025
 func TestACancelledRunThatIsRetriedIsDelivered(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		to := []notify.Recipient{}

@@ -62,7 +62,6 @@ func (w *world) sent() map[string]int {
 	return out
 }
 
-//spec:a-113
 func TestAPauseStopsWhatItCoversAndNothingElse(t *testing.T) {
 	for name, c := range map[string]struct {
 		of   []automation.Extent
@@ -104,8 +103,6 @@ func TestAPauseStopsWhatItCoversAndNothingElse(t *testing.T) {
 
 // Two processes, each with a poller that goes on: both heed a pause, and its end,
 // with their next poll.
-//
-//spec:a-113
 func TestAPauseIsEffectiveWithinOnePollOfEveryProcess(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))

@@ -197,8 +197,6 @@ func (c *Candidate) fill(r *scheduleRow, key string, trigger TriggerType, in key
 
 // planThreshold checks a candidate with a threshold. Which row it asks for is
 // known once the reading is compared with those before; see measure.
-//
-//spec:a-088
 func (s planner) planThreshold(ctx context.Context, c Candidate, t ReminderType) (plan, string, error) {
 	if c.isInstant() {
 		return plan{}, "At", errInstant
@@ -320,7 +318,6 @@ func (b *batch) makeArtifacts(context.Context) {
 	})
 }
 
-//spec:f-048
 func (t *try) job(notificationType string) (notify.Job, error) {
 	row := t.row
 	data, err := json.Marshal(eventData{t.due.Source, t.due.TargetDate, t.due.DaysBefore, row.Key, t.due.instantData(), t.due.occurrenceData(), t.due.thresholdData()})

@@ -21,8 +21,6 @@ import (
 
 // EventHandler is what a host's event pipeline calls after the host's own change
 // (Automation & Reminders, "Provider contracts"). *[Scheduler] is one.
-//
-//spec:a-073
 type EventHandler interface {
 	HandleEvent(ctx context.Context, e Event) (EventResult, error)
 }
@@ -128,8 +126,6 @@ func NewProcessors(opts *ProcessorsOptions) *Processors {
 
 // Register adds processors. It panics on what only a programmer can get wrong:
 // no name or one that is taken, no handler.
-//
-//spec:a-108
 func (p *Processors) Register(add ...Processor) {
 	p.all.mu.Lock()
 	defer p.all.mu.Unlock()

@@ -32,7 +32,6 @@ func quietly() (*automation.Processors, *bytes.Buffer) {
 	return automation.NewProcessors(&automation.ProcessorsOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))}), &log
 }
 
-//spec:a-073
 func TestProcessorsAreAskedInTheirOrder(t *testing.T) {
 	t.Parallel()
 	var asked []string
@@ -75,8 +74,6 @@ func TestAStaleEventIsProcessed(t *testing.T) {
 
 // A name as an event or error must not leak into logs: only words of the program
 // do, and the error goes to the caller.
-//
-//spec:a-073
 func TestAProcessorThatFailsDoesNotStopTheRest(t *testing.T) {
 	t.Parallel()
 	var asked []string

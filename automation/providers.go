@@ -19,8 +19,6 @@ import (
 // inside the transaction: there they read through connections of their own,
 // through the host's transaction in Event.Data, or through [TxOf], and call
 // nothing else of this store.
-//
-//spec:a-057 a-067 a-068
 type TriggerProvider interface {
 	// EventTypes lists the events that Candidates understands. It is asked once,
 	// by Register.
@@ -36,8 +34,6 @@ type TriggerProvider interface {
 // SettingLister is for a [TriggerProvider] whose reminders have settings of
 // their own: rows of a setting for which it gives no candidate any more have to
 // go as well.
-//
-//spec:a-068
 type SettingLister interface {
 	// Settings lists the settings that Candidates speaks for on this event.
 	Settings(ctx context.Context, e Event) ([]string, error)
@@ -46,8 +42,6 @@ type SettingLister interface {
 // InvalidationProvider says which rows an event ends (Automation & Reminders,
 // "Provider contracts"): the source was deleted, a setting was switched off.
 // Its methods may be called from several goroutines and change nothing.
-//
-//spec:a-069
 type InvalidationProvider interface {
 	// EventTypes is asked once, by Register.
 	EventTypes() []string
@@ -55,8 +49,6 @@ type InvalidationProvider interface {
 }
 
 // Invalidation names open rows to deactivate. Completed rows always stay.
-//
-//spec:a-069
 type Invalidation struct {
 	// Setting is required; for rows of candidates that named none it is the type's
 	// Name.
@@ -90,8 +82,6 @@ func (s planner) planInvalidations(ctx context.Context, e Event, name string, p 
 // ImmediateNotificationProvider says what to send at once about an event
 // (Automation & Reminders, "Provider contracts"). Its methods may be called from
 // several goroutines, and again for the same event, and change nothing.
-//
-//spec:a-070 n-006
 type ImmediateNotificationProvider interface {
 	// EventTypes is asked once, by Register.
 	EventTypes() []string
@@ -102,8 +92,6 @@ type ImmediateNotificationProvider interface {
 // rows stay as they are when configuration changes. It may be called from
 // several goroutines and again for the same row, and changes nothing. The
 // context ends when the row's lease is lost.
-//
-//spec:a-071
 type RecipientProvider interface {
 	Recipients(ctx context.Context, d Due) ([]notify.Recipient, error)
 }
@@ -115,8 +103,6 @@ type BatchRecipientProvider interface {
 }
 
 // RecipientFunc is a RecipientProvider made of a function.
-//
-//spec:a-071
 type RecipientFunc func(ctx context.Context, d Due) ([]notify.Recipient, error)
 
 // Recipients calls f.
@@ -127,15 +113,11 @@ func (f RecipientFunc) Recipients(ctx context.Context, d Due) ([]notify.Recipien
 // DeliveryPolicy decides how, at the moment the row is due: it may choose other
 // channels, add inboxes, and leave recipients out. Nobody left over ends the row
 // as Deactivated, SkippedByPolicy. Otherwise it is as RecipientProvider.
-//
-//spec:a-072
 type DeliveryPolicy interface {
 	Deliver(ctx context.Context, d Due, to []notify.Recipient) ([]notify.Recipient, error)
 }
 
 // DeliveryPolicyFunc is a DeliveryPolicy made of a function.
-//
-//spec:a-072
 type DeliveryPolicyFunc func(ctx context.Context, d Due, to []notify.Recipient) ([]notify.Recipient, error)
 
 // Deliver calls f.
@@ -144,8 +126,6 @@ func (f DeliveryPolicyFunc) Deliver(ctx context.Context, d Due, to []notify.Reci
 }
 
 // Setting is what the host's reminder setting says now.
-//
-//spec:a-059
 type Setting struct {
 	ID string
 	// Active is false for a setting that is off or does not exist: its rows end as
@@ -163,8 +143,6 @@ type Setting struct {
 // rows are due. It may be called from several goroutines. Without one, every
 // type is its own active setting. One that keeps its settings in the scheduler's
 // own store reads through [TxOf]; package automation/settings is one.
-//
-//spec:a-059
 type SettingsSource interface {
 	// Setting returns the setting with that id; one that does not exist is not
 	// Active, which is no error.
@@ -217,8 +195,6 @@ func named(settings []Setting, ids []string) []Setting {
 // Immediate is a notification about an event itself, not scheduled ahead. It is
 // made once for each event id and notification type, however often the event is
 // delivered; the first one stands.
-//
-//spec:a-070
 type Immediate struct {
 	// Type is the notification type; default that of the reminder type whose
 	// provider asks for it.

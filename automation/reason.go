@@ -2,32 +2,25 @@ package automation
 
 // Reason is a short code that says why a row is in its state or on hold. Codes
 // are stored and never change; hosts may add their own.
-//
-//spec:a-026 a-096
 type Reason string
 
 // Reasons of rows that are no longer wanted. None of them counts as a failure.
 const (
 	// SourceNoLongerValid: the [Validator] no longer recognised the source. No
 	// action needed.
-	//spec:a-055
 	SourceNoLongerValid Reason = "SourceNoLongerValid"
 	// ReminderSettingInactive: the setting is off or gone. Switch it on and tell the
 	// source's event again to have the row back.
-	//spec:a-055 a-091
 	ReminderSettingInactive Reason = "ReminderSettingInactive"
 	// InputChanged: the source now asks for something else, which was ensured in the
 	// same transaction.
-	//spec:a-095
 	InputChanged Reason = "InputChanged"
 	// Superseded: an event of the source, or its setting of now, no longer asked for
 	// this row. No action needed; asking again brings it back.
-	//spec:a-062 a-086
 	Superseded Reason = "Superseded"
 	// ThresholdNoLongerMet: a newer reading no longer meets the [Threshold]. No
 	// action needed; a later reading that does brings the row back, or makes
 	// another, by the firing policy.
-	//spec:a-079
 	ThresholdNoLongerMet Reason = "ThresholdNoLongerMet"
 	// Invalidated: an [InvalidationProvider] ended the row and gave no reason. No
 	// action needed.
@@ -44,7 +37,6 @@ const (
 	SentByOldJob Reason = "SentByOldJob"
 	// Shadow: the old scheduler owns the run and does it. No action needed; a move
 	// of the roll-out makes a future row Pending.
-	//spec:r-027
 	Shadow Reason = "Shadow"
 	// NoRecipients: the [RecipientProvider] named nobody. Mend the data, then retry
 	// the row.
@@ -79,12 +71,10 @@ const (
 	InputConflict Reason = "InputConflict"
 	// DeliveryConflict: another delivery exists under the row's identity. Nothing
 	// was or will be sent for the row: find out which is right, and cancel the row.
-	//spec:n-062
 	DeliveryConflict Reason = "DeliveryConflict"
 	// OwnershipConflict: the old scheduler owns or has delivered the run
 	// (HoldDetail). Nothing was sent for the row. If it has delivered, cancel the
 	// row; if it never will, [Rollout.TransferOwnership], then release.
-	//spec:r-029
 	OwnershipConflict Reason = "OwnershipConflict"
 	// RetriesExhausted: the last try failed. Mend the cause in Diagnostics, then
 	// release.

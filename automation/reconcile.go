@@ -33,8 +33,6 @@ type ReconcileOptions struct {
 // takes the row of its source. The error is for a type without a [Scan], a scope
 // that it does not allow, a bound scheduler, and for a page that failed: then
 // the pages before it are done, and the report counts them.
-//
-//spec:a-110
 func (s Upkeep) Reconcile(ctx context.Context, scope Scope, name string, opts *ReconcileOptions) (ReconcileReport, error) {
 	var o ReconcileOptions
 	if opts != nil {
@@ -93,8 +91,6 @@ const maxDifferences = 1000
 
 // ReconcileReport says what one run of reconciliation looked at and did. In a
 // dry run the counts are what would have been done.
-//
-//spec:a-110
 type ReconcileReport struct {
 	Scope  Scope
 	Type   string // the reminder type

@@ -51,7 +51,6 @@ func (w *world) replace(id string) {
 	}
 }
 
-//spec:a-099
 func TestReconciliationRepairsWhatNoEventTold(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.drifted()
@@ -89,7 +88,6 @@ func TestReconciliationRepairsWhatNoEventTold(t *testing.T) {
 	})
 }
 
-//spec:a-110
 func TestADryRunTellsWhatARunWouldDoAndWritesNothing(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.drifted()

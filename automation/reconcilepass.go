@@ -83,8 +83,6 @@ func begin(now time.Time, scope Scope, t ReminderType, since time.Time, coveredU
 }
 
 // turn is the row's next state after a page that was committed.
-//
-//spec:a-106
 func (r *reconciliation) turn(now time.Time, run ReconcileReport, p *scannedPage) {
 	r.FailureCount = 0
 	run.Unlisted += r.skip(p)
@@ -128,8 +126,6 @@ func (r *reconciliation) off() {
 
 // ReconciliationState says how far the background runs of a reminder type have
 // come in a scope.
-//
-//spec:a-101
 type ReconciliationState struct {
 	Scope Scope
 	Type  string

@@ -30,7 +30,6 @@ func (w *world) due() {
 	}
 }
 
-//spec:a-104
 func TestI21_APollReadsOneBatchAndTheWatermarkWaitsForTheLast(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		s := w.withStaff(nil)
@@ -79,8 +78,6 @@ func TestI21_APollReadsOneBatchAndTheWatermarkWaitsForTheLast(t *testing.T) {
 }
 
 // The second run looks at what changed, and at what is new in the window.
-//
-//spec:a-101
 func TestARunLooksAtChangesAndAtWhatIsNewInTheWindow(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		s := w.withStaff(nil)
@@ -150,8 +147,6 @@ func TestI21_AFailedPageMovesNothingAndAfterFourTriesTheNextRunBeginsAnew(t *tes
 
 // A poisoned source keeps neither the others from their repair nor the watermark: it is
 // named, and each run begins with it until it can be planned.
-//
-//spec:a-106
 func TestI21_ASourceThatFailsIsNamedAndTriedAgain(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		s := w.withStaff(nil)
@@ -198,8 +193,6 @@ func TestI21_ASourceThatFailsIsNamedAndTriedAgain(t *testing.T) {
 }
 
 // More sources fail than are remembered: the watermark stays, and nothing is forgotten.
-//
-//spec:a-106
 func TestI21_MoreSourcesFailThanAreNamed(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		s := w.withStaff(nil)
@@ -255,8 +248,6 @@ func TestALostRunnerIsReplaced(t *testing.T) {
 }
 
 // A tenant that is taken off the list is not scanned any more, until it is back.
-//
-//spec:a-103
 func TestAScopeThatIsNotAllowedAnyMoreIsLeftAlone(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		s := w.withStaff(func(c *automation.Scan) { c.Scopes = []automation.Scope{"", "east"} })

@@ -71,7 +71,6 @@ func (w *world) lost() []health.Lost {
 	return w.health(storage.Everywhere()).Lost
 }
 
-//spec:a-017 a-085
 func TestOnlyTheNextOccurrenceExists(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
@@ -101,8 +100,6 @@ func TestOnlyTheNextOccurrenceExists(t *testing.T) {
 }
 
 // whatever ends or holds the first occurrence, with the second one's state.
-//
-//spec:a-085
 func TestNothingThatBecomesOfAnOccurrenceEndsTheSeries(t *testing.T) {
 	t.Parallel()
 	nine := day(2026, 3, 1, 9)

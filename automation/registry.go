@@ -102,8 +102,6 @@ func (r *registry) handler(name string) (Handler, bool) {
 }
 
 // route gives the listeners of an event type, and false if there are none.
-//
-//spec:a-066
 func (r *registry) route(eventType string) (route, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

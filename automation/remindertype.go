@@ -14,8 +14,6 @@ import (
 
 // ReminderType is a kind of reminder and all that the host's code says about it
 // (Automation & Reminders, "Reminders"). Only Name and Recipients are required.
-//
-//spec:a-001 a-054 a-099
 type ReminderType struct {
 	// Name is stored with every row and must be the same in every process. It may
 	// not be empty or hold a colon or a control character.
@@ -163,8 +161,6 @@ func checkName(name string) error {
 
 // Guarded marks a handler whose runs an old scheduler may do as well; see
 // [ReminderType].Guarded. It panics on a nil handler.
-//
-//spec:r-022
 func Guarded(h Handler) Handler {
 	if h == nil {
 		panic("automation: Guarded without a handler")

@@ -167,7 +167,6 @@ func TestEveryBadCandidateOfACallIsNamed(t *testing.T) {
 	})
 }
 
-//spec:a-031
 func TestARowBeyondItsLimitIsRefusedWhole(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := &triggers{}
@@ -209,7 +208,6 @@ func TestACandidateTakesWhatItLeavesOutFromItsTypeAndBusinessUnit(t *testing.T) 
 	})
 }
 
-//spec:a-068
 func TestSettingsChanges(t *testing.T) {
 	first := offsets(date(2026, 5, 1), 30)
 	for name, c := range map[string]struct {
@@ -254,8 +252,6 @@ func TestSettingsChanges(t *testing.T) {
 }
 
 // Template and recipients may change as they like: they are read when due.
-//
-//spec:a-039
 func TestAChangedTemplateLeavesThePendingRow(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := w.withTriggers(nil)
@@ -280,7 +276,6 @@ func TestAChangedTemplateLeavesThePendingRow(t *testing.T) {
 	})
 }
 
-//spec:a-092
 func TestASettingThatIsOffEndsItsRowsAndKeepsTheCompletedOnes(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {

@@ -13,8 +13,6 @@ import (
 // takes the sources' rows first, leaves alone those that have shown a newer
 // version, records readings, compares once more, and then deactivates before it
 // ensures.
-//
-//spec:a-107
 func (p *scannedPage) repair(ctx context.Context, tx storage.Tx, different []*scannedSource) error {
 	if err := p.stamp(ctx, tx, different); err != nil {
 		return err
@@ -91,8 +89,6 @@ func (p *scannedPage) end(ctx context.Context, tx storage.Tx, among []*scannedSo
 }
 
 // ensure makes sure of the wanted rows that are different.
-//
-//spec:a-109
 func (p *scannedPage) ensure(ctx context.Context, tx storage.Tx, among []*scannedSource) error {
 	var plans []plan
 	for _, x := range among {

@@ -25,8 +25,6 @@ type ReportPage func(ctx context.Context, from driver.Reader, scope Scope, p sto
 // gives, every six hours in each scope that [Scheduler.KeepReports] was called for:
 // package automation/report calls it. Where it is called again the last read counts. The
 // passes are beside those of s.
-//
-//spec:a-101
 func (s *Scheduler) ScanReports(read ReportPage, passes ...work.Pass) {
 	s.registry.scanReports(read, passes)
 }
@@ -178,8 +176,6 @@ var differenceOf = map[storage.Outcome]DifferenceKind{
 // are handled one by one and by a pass of their own, so that one that takes long
 // keeps neither reminders nor other reports waiting. It panics on a nil handler, a
 // name that no key can hold or that is taken, or a negative Lateness.
-//
-//spec:r-003
 func (s *Scheduler) HandleReports(name string, h Handler, l Lateness) {
 	switch {
 	case h == nil:

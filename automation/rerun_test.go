@@ -36,8 +36,6 @@ func (w *world) completed(change func(*automation.ReminderType)) *triggers {
 }
 
 // Each rerun is a delivery of its own, and a second click is none.
-//
-//spec:a-044
 func TestARerunIsSentOnceMore(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.completed(func(t *automation.ReminderType) { t.Lateness.Window = 1 })
@@ -76,7 +74,6 @@ func TestARerunIsSentOnceMore(t *testing.T) {
 	})
 }
 
-//spec:a-044
 func TestARerunIsAuditedOnBothRows(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.completed(nil)

@@ -42,8 +42,6 @@ const minRetention = 24 * time.Hour
 //
 // CatchUp counts as a day where it is shorter. One that is made longer later
 // than rows were deleted asks for them again.
-//
-//spec:a-117
 type Retention struct {
 	// After is how long a row stays after its end, at least a day. Zero: as long as the
 	// Poller's Retention.Reminders says.
@@ -90,8 +88,6 @@ var errBound = errors.New("not in a bound transaction")
 // it. What the Poller's Retention says is not looked at.
 // The report tells what was done also where there is an error: that of an
 // Archive, or one that ended the walk.
-//
-//spec:a-117
 func (s Upkeep) Retain(ctx context.Context) (RetentionReport, error) {
 	if s.tx != nil {
 		return RetentionReport{}, fmt.Errorf("automation: Retain: %w", errBound)

@@ -63,8 +63,6 @@ func TestWhatEndedLongAgoIsDeletedAndNeverSentAgain(t *testing.T) {
 // A row is the memory that keeps its work from happening twice: whenever it is
 // gone, whoever asks for its key again, at whatever time of that day in whatever
 // zone and under a calendar that has changed, is told that the moment passed.
-//
-//spec:a-117
 func TestNoKeyIsForgottenThatCouldBeAskedForAgain(t *testing.T) {
 	for name, catchUp := range map[string]time.Duration{"as usual": 0, "an hour": time.Hour, "sixty days": 60 * days} {
 		t.Run(name, func(t *testing.T) {
@@ -157,8 +155,6 @@ func (w *world) threshold(policy keys.FiringPolicy) string {
 }
 
 // What may be asked for at any time is kept, unless the type says otherwise.
-//
-//spec:a-117
 func TestEachKindOfKeyIsRememberedForAsLongAsItMayBeAskedFor(t *testing.T) {
 	for name, forgetAfter := range map[string]time.Duration{"without a word of the type": 0, "where the type forgets": 90 * days} {
 		t.Run(name, func(t *testing.T) {

@@ -20,22 +20,17 @@ type Stage int
 // The stages. The zero value leaves everything to the old scheduler.
 const (
 	// StageDesign: rows are made, and are not due; nothing is compared yet.
-	//spec:r-031
 	StageDesign Stage = 0
 	// StageShadow: as before, and [Rollout.Compare] tells how they differ from
 	// what the old scheduler did.
-	//spec:r-032
 	StageShadow Stage = 1
 	// StageRunNow: runs that people ask for are done here: manual ones, reruns, and
 	// those that [Rollout.TransferOwnership] picks.
-	//spec:r-033
 	StageRunNow Stage = 2
 	// StageScheduled: scheduled runs are done here as well; the old scheduler still
 	// asks for each, and is refused.
-	//spec:r-034
 	StageScheduled Stage = 3
 	// StageCutOver: as before; the old scheduler's job is switched off.
-	//spec:r-036
 	StageCutOver Stage = 4
 )
 
@@ -97,8 +92,6 @@ func asked(key string) bool {
 // to this one: all work of a type, that of a business unit, or that of one source.
 // Of the parts that cover a run the narrowest counts: one that names its Source
 // before one that names its BusinessUnit.
-//
-//spec:r-030
 type RolloutPart struct {
 	Scope Scope
 	// Type is a reminder type or a host's automation type; required.

@@ -18,8 +18,6 @@ import (
 
 // A row in shadow is never due, whatever happens, and nothing of the guard is
 // taken for it.
-//
-//spec:r-027 r-031
 func TestARowInShadowIsNeverDue(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
@@ -44,8 +42,6 @@ func TestARowInShadowIsNeverDue(t *testing.T) {
 
 // Support retries a row in shadow: it goes back there, and the run stays where
 // it was.
-//
-//spec:r-027
 func TestI22_ARetriedShadowDoesNotAcquire(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
@@ -103,8 +99,6 @@ func TestEventsEndRowsInShadow(t *testing.T) {
 }
 
 // The whole way: shadow, run now, scheduled, cut-over, and back.
-//
-//spec:r-030 r-037
 func TestAPartMovesForthAndBack(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
@@ -157,8 +151,6 @@ func TestAPartMovesForthAndBack(t *testing.T) {
 }
 
 // What has come stays with the old scheduler: it may have it in hand.
-//
-//spec:r-034
 func TestAMoveForwardLeavesWhatHasCome(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
@@ -177,8 +169,6 @@ func TestAMoveForwardLeavesWhatHasCome(t *testing.T) {
 }
 
 // A worker has the row while the part goes back: what it decides is dropped.
-//
-//spec:r-037
 func TestI22_AMoveBackTakesTheRowFromItsWorker(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(func(t *automation.ReminderType) {
@@ -199,8 +189,6 @@ func TestI22_AMoveBackTakesTheRowFromItsWorker(t *testing.T) {
 }
 
 // The narrowest part counts: two people stay behind, their unit goes ahead.
-//
-//spec:r-034
 func TestTheNarrowestPartCounts(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
@@ -231,8 +219,6 @@ func TestTheNarrowestPartCounts(t *testing.T) {
 }
 
 // A move that stopped half-way is finished by the same call.
-//
-//spec:r-030
 func TestAMoveIsFinishedByRepeatingIt(t *testing.T) {
 	t.Parallel()
 	for _, way := range []struct {

@@ -295,8 +295,6 @@ type OldReport struct {
 // at it, and a run that was reported is never delivered here. Runs that are not
 // known here belong to part for the comparison, whose Type is required. It is
 // safe to repeat; the first report of a run stands.
-//
-//spec:r-032
 func (s Rollout) ReportOldRun(ctx context.Context, part RolloutPart, runs ...OldRun) (OldReport, error) {
 	if err := part.check(); err != nil {
 		return OldReport{}, err

@@ -46,8 +46,6 @@ func (w *world) ran(part automation.RolloutPart, on time.Time, keys ...string) a
 }
 
 // What only one side knows, and what it knows for another moment.
-//
-//spec:r-032
 func TestAComparisonNamesWhatDiffers(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := &triggers{}
@@ -94,8 +92,6 @@ func TestAComparisonNamesWhatDiffers(t *testing.T) {
 
 // In shadow nothing moves a series on: each of its occurrences is compared all
 // the same, and a cut-over goes on with the next one.
-//
-//spec:r-032 r-036
 func TestASeriesInShadowIsComparedAndCutOver(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
@@ -135,8 +131,6 @@ func TestASeriesInShadowIsComparedAndCutOver(t *testing.T) {
 
 // A series whose occurrence lies ahead at the cut-over: an event reactivates it,
 // and so does the move itself.
-//
-//spec:r-036
 func TestAnEnsureAfterTheCutOverReactivates(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
@@ -272,8 +266,6 @@ func (h measuring) Record(_ context.Context, value float64, opts ...metric.Recor
 
 // Conflicts, deliveries and latency are measured by stage, and nothing of what
 // they are about is.
-//
-//spec:r-035
 func TestRunsUnderTheGuardAreMeasuredByStage(t *testing.T) {
 	t.Parallel()
 	clk := clock.NewMock()

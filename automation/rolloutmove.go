@@ -57,8 +57,6 @@ type MovedRun struct {
 // same stage, which finishes it, while runs that nobody moved stay with the owner
 // they have. A finished move to the stage that the part has is refused with
 // [ErrActionRefused].
-//
-//spec:r-030 r-037
 func (s Rollout) MoveRollout(ctx context.Context, part RolloutPart, to Stage, by By, opts *ActionOptions) (RolloutMove, error) {
 	if err := errors.Join(part.check(), to.check(), by.Check()); err != nil {
 		return RolloutMove{}, fmt.Errorf("automation: MoveRollout: %w", err)

@@ -33,8 +33,6 @@ const (
 // the time of change and the batch: a scan without bounds cannot be declared.
 // [Scheduler.Register] panics on a Scan that misses a required field or leaves
 // the bounds.
-//
-//spec:a-099 a-100 a-102 a-103 a-104 a-105
 type Scan struct {
 	// Read gives one page of sources; required. It gives active sources only, and
 	// nothing but what the request describes. It may be called from several
@@ -72,8 +70,6 @@ type Scan struct {
 // where due_date is the local date of any reminder of the source, and those of
 // the other tenants and business units are left out. A reminder that has no day,
 // such as one past a threshold, is due today.
-//
-//spec:a-101 a-102
 type ScanRequest struct {
 	Scope Scope
 	// BusinessUnits are the Scan's; none means all of the scope.
@@ -96,8 +92,6 @@ type ScanRequest struct {
 }
 
 // ScanPage is the answer to a ScanRequest.
-//
-//spec:a-104
 type ScanPage struct {
 	Sources []ScannedSource
 	// Next is where the next page begins, in the provider's own words: the After

@@ -25,7 +25,6 @@ func memoryWorld(t *testing.T) *world {
 	return newWorld(t, memory.New(&memory.Options{Clock: clk}), clk, nil)
 }
 
-//spec:a-105 a-108
 func TestAScanWithoutBoundsCannotBeRegistered(t *testing.T) {
 	t.Parallel()
 	w := memoryWorld(t)
@@ -59,8 +58,6 @@ func TestAScanWithoutBoundsCannotBeRegistered(t *testing.T) {
 }
 
 // A provider that leaves what it was asked for is told so, and nothing is done.
-//
-//spec:a-104
 func TestI21_APageThatLeavesItsBoundsIsRefused(t *testing.T) {
 	t.Parallel()
 	employee := func(ids ...string) (out []automation.ScannedSource) {
@@ -121,7 +118,6 @@ func TestReconcileRefusesWhatItCannotDo(t *testing.T) {
 	})
 }
 
-//spec:a-103
 func TestOnlyAllowedBusinessUnitsAreScanned(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		s := w.withStaff(func(c *automation.Scan) { c.BusinessUnits = []string{"north"} })
@@ -143,8 +139,6 @@ func TestOnlyAllowedBusinessUnitsAreScanned(t *testing.T) {
 }
 
 // The window is of days anywhere on earth, and sources outside it are not read.
-//
-//spec:a-102
 func TestTheDueWindowIsThatOfTheRequest(t *testing.T) {
 	t.Parallel()
 	w := memoryWorld(t)
@@ -172,8 +166,6 @@ func TestTheDueWindowIsThatOfTheRequest(t *testing.T) {
 }
 
 // The same source by an event and by a scan: the same rows, but for who asked.
-//
-//spec:a-038 a-107 a-109
 func TestI19_EventsAndReconciliationMakeTheSameRows(t *testing.T) {
 	t.Parallel()
 	rows := func(by func(*world, *staff)) map[string]automation.ScheduleRow {
@@ -222,8 +214,6 @@ func TestReconciliationLeavesAloneWhatEndedLongAgo(t *testing.T) {
 }
 
 // A setting that is off ends the rows of all its sources.
-//
-//spec:a-100
 func TestASettingThatIsOffReachesEverySourceByAScan(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {

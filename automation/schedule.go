@@ -87,8 +87,6 @@ func (s *Schedule) Dispatched() (notify.DispatchResult, error) {
 // scheduleRow is a row of automation_scheduler. Its Key is the SchedulerKey, and
 // its Kind the reminder type or the host's automation type that serves it. It stays
 // small; whatever is large belongs into a blob.
-//
-//spec:a-009 a-021 a-022 a-025 a-026 a-027 a-028 a-029 a-052 f-042 r-011 r-014
 type scheduleRow struct {
 	storage.Record
 	driver.Stub
@@ -219,8 +217,6 @@ func (r *scheduleRow) IsOpen() bool {
 }
 
 // dueOn is the next moment anybody should look at the row.
-//
-//spec:a-047
 func (r *scheduleRow) dueOn() time.Time {
 	switch {
 	case !r.IsOpen() || r.IsOnSupportHold:
@@ -233,10 +229,8 @@ func (r *scheduleRow) dueOn() time.Time {
 
 // The statuses of a [Schedule].
 const (
-	//spec:a-023
-	StatusPending    = "Pending"    // waits for its moment, or for its next try
-	StatusProcessing = "Processing" // held by a worker
-	//spec:a-005 a-092
+	StatusPending     = "Pending"     // waits for its moment, or for its next try
+	StatusProcessing  = "Processing"  // held by a worker
 	StatusCompleted   = "Completed"   // delivery work is queued, which does not mean that it arrived
 	StatusFailed      = "Failed"      // tried in vain, on support hold
 	StatusDeactivated = "Deactivated" // no longer wanted; see ReasonCode
@@ -355,7 +349,6 @@ func (r *scheduleRow) undecodable(now time.Time, err error) {
 	r.giveUp(now, Undecodable)
 }
 
-//spec:a-053
 func (r *scheduleRow) retry(now time.Time, longRunning bool) {
 	r.RetryCount++
 	wait, more := retryAfter(r.Key, r.RetryCount, longRunning)

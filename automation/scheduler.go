@@ -67,8 +67,6 @@ import (
 // Scheduler keeps due work and hands it to delivery. Its methods may be called
 // from any number of goroutines; any number of schedulers, in any number of
 // processes, may work on one store.
-//
-//spec:a-010 a-073
 type Scheduler struct{ *core }
 
 // core is what the parts of a scheduler share. Each part is a value over it, with
@@ -209,8 +207,6 @@ func Schemas() []*driver.Schema {
 }
 
 // Options are a scheduler's settings; every zero value is useful.
-//
-//spec:a-032 a-058
 type Options struct {
 	// Settings loads reminder settings. Nil: every registered type is its own
 	// active setting.
@@ -287,8 +283,6 @@ func (s worker) settled(ctx context.Context, tx storage.Tx, rows []*scheduleRow)
 
 // telemetry counts what callers ask for; the pass counts its own. Attributes are
 // words of this package, never data.
-//
-//spec:a-065
 type telemetry struct {
 	ensuredRows, events, ended, untraced metric.Int64Counter
 	reconciled, repaired                 metric.Int64Counter

@@ -11,7 +11,6 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-//spec:a-009
 func TestTheMigrationsMakeTheTablesOfThisPackage(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {

@@ -131,8 +131,6 @@ func (p *player) is(status string) {
 
 // Every story ends in the status that it is named after; together they take
 // every edge of the table, and no other.
-//
-//spec:a-023
 func TestI15_I16_EveryEdgeOfTheTableIsTakenAndNoOther(t *testing.T) {
 	t.Parallel()
 	fails := func() error { return automation.Permanent(errBoom) }

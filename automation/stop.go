@@ -188,8 +188,6 @@ const maxSelected = 1000
 // required, since an index finds the rows by it; whatever else is set narrows
 // them down. A Selection without Keys finds open rows and rows on hold, never
 // ones that have ended.
-//
-//spec:a-112
 type Selection struct {
 	Keys       []string // at most 1000, in any state
 	Setting    string
@@ -275,16 +273,12 @@ var pauses = driver.Define[pause.Row]("automation_pause").Grows(driver.Bounded).
 //
 // A pause that exists gets the new end, or is refused ([ErrActionRefused]) if
 // that is the one it has. It is audited in the same transaction, as Resume is.
-//
-//spec:a-113
 func (s Support) Pause(ctx context.Context, e Extent, until time.Time, by By) error {
 	return s.changePause(ctx, e, by, func(tx storage.Tx, row pause.Row) error { return pause.Begin(ctx, tx, pauses, row, until, by) })
 }
 
 // Resume ends the pause of exactly this extent. The error wraps
 // [ErrActionRefused] if there is none.
-//
-//spec:a-113
 func (s Support) Resume(ctx context.Context, e Extent, by By) error {
 	return s.changePause(ctx, e, by, func(tx storage.Tx, row pause.Row) error { return pause.End(ctx, tx, pauses, row, by) })
 }

@@ -22,16 +22,12 @@ var ErrActionRefused = audit.ErrActionRefused
 // Like Release, Retry and Cancel it writes who did it and why into the audit, in
 // the same transaction, and returns storage.ErrNotFound where scope has no such
 // key.
-//
-//spec:a-111
 func (s Support) Hold(ctx context.Context, scope Scope, key string, by By) error {
 	return s.act(ctx, scope, key, ActionHold, by)
 }
 
 // Release ends a hold. A row that is Failed or Cancelled becomes Pending with
 // its tries counted from zero, any other stays what it is.
-//
-//spec:a-111
 func (s Support) Release(ctx context.Context, scope Scope, key string, by By) error {
 	return s.act(ctx, scope, key, ActionRelease, by)
 }
@@ -146,8 +142,6 @@ func (s Support) act(ctx context.Context, scope Scope, key string, action Action
 // this call made it). To send yet again, name the key of the last rerun. It is
 // audited on both rows. The error wraps [ErrActionRefused] unless the row is
 // Completed, and storage.ErrNotFound where scope has no such key.
-//
-//spec:a-044
 func (s Support) Rerun(ctx context.Context, scope Scope, key string, by By) (out Ensured, err error) {
 	if err := by.Check(); err != nil {
 		return Ensured{}, fmt.Errorf("automation: %w", err)
@@ -319,8 +313,6 @@ type BulkReport struct {
 //
 // An error means that nothing of the call was written. It is safe to repeat:
 // what was done is refused the second time.
-//
-//spec:a-112
 func (s Support) Bulk(ctx context.Context, scope Scope, action Action, sel Selection, by By, opts *ActionOptions) (BulkReport, error) {
 	q, err := sel.query()
 	switch {

@@ -35,7 +35,6 @@ func (w *world) refused(action supportAction, why string) {
 	}
 }
 
-//spec:a-027 a-047 a-111
 func TestARowOnHoldWaitsForItsRelease(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
@@ -122,8 +121,6 @@ func TestRetryEndsABackOffAndAnEnd(t *testing.T) {
 }
 
 // Cancelled by support: no event revives it, only an audited release does.
-//
-//spec:a-111
 func TestNoEnsureRevivesWhatSupportCancelled(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))

@@ -16,8 +16,6 @@ import (
 
 // A class fills up, somebody cancels before anybody was told, and it fills up
 // again: the same row, or under FalseToTrue another one.
-//
-//spec:a-016 a-079
 func TestAFallEndsTheRowAndARiseBringsItBack(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		m := w.withMeter(nil)
@@ -214,7 +212,6 @@ func TestI3_AnotherComparisonUnderTheSameKeyIsAConflict(t *testing.T) {
 	})
 }
 
-//spec:a-088
 func TestThresholdSettingsChanges(t *testing.T) {
 	settings := settingsMap{"capacity": true}
 	for name, c := range map[string]struct {
@@ -265,8 +262,6 @@ func TestThresholdSettingsChanges(t *testing.T) {
 }
 
 // A host without events says directly what it measured.
-//
-//spec:a-079
 func TestEnsureOfAThresholdThatIsNotMetEndsItsRow(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		of := func(class, reading string, policy automation.FiringPolicy) automation.Candidate {

@@ -24,8 +24,6 @@ import (
 // Whatever order the events of a class come in, and however often, in the end
 // the open rows are those of the newest reading, and what is counted are the
 // rises among the readings that were applied.
-//
-//spec:a-078
 func TestI7_EventsInAnyOrderEndAsTheNewestReading(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -130,8 +130,6 @@ type Traces struct {
 // Trace reads the newest trace of a row. It is storage.ErrNotFound if there is no
 // such row, none was written, or its time is over. It belongs to no bound
 // transaction.
-//
-//spec:a-032
 func (s Support) Trace(ctx context.Context, scope Scope, key string) (Trace, error) {
 	if s.tx != nil {
 		return Trace{}, fmt.Errorf("automation: Trace: %w", errBound)

@@ -35,7 +35,6 @@ func (w *world) trace(key string) automation.Trace {
 	return trace
 }
 
-//spec:a-032
 func TestThereAreNoTracesUnlessAskedFor(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
@@ -49,7 +48,6 @@ func TestThereAreNoTracesUnlessAskedFor(t *testing.T) {
 	})
 }
 
-//spec:a-032
 func TestATraceTellsWhatWasSeenAndDecided(t *testing.T) {
 	eachTraced(t, func(w *world) {
 		eve := notify.Recipient{Ref: "eve", Channel: "email:print", Address: "eve@example.com"}

@@ -12,7 +12,6 @@ import (
 	"github.com/belfry-go/belfry/notify"
 )
 
-//spec:a-094
 func TestI18_EveryAnswerOfAValidatorSaysWhatBecomesOfTheRow(t *testing.T) {
 	for name, story := range map[string]struct {
 		says automation.Validity
@@ -92,7 +91,6 @@ func TestARowThatCannotBeReadIsHeldAtOnceAndBlocksNoOther(t *testing.T) {
 	}
 }
 
-//spec:a-097
 func TestAMessageThatWaitedIsRevalidated(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		valid, err := true, error(nil)

@@ -97,8 +97,6 @@ func TestTypesRegisteredBeforeAndAfterBindingAreShared(t *testing.T) {
 }
 
 // n callers want the same thing at once.
-//
-//spec:a-020 a-040
 func TestI2_ConcurrentEnsuresAgreeAndOneCreates(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		const n = 16
@@ -140,8 +138,6 @@ func TestI2_ConcurrentEnsuresAgreeAndOneCreates(t *testing.T) {
 }
 
 // Two workers take turns on the due rows; each is dispatched once.
-//
-//spec:a-003 a-048
 func TestConcurrentPollersDispatchEachRowOnce(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
@@ -213,8 +209,6 @@ func statements(t *testing.T, n int) (out [4]int) {
 // first, by what it found last, which makes the difference of a statement, and
 // reads rows that change twice, in part and whole; their history is three more at most. Not
 // parallel: what it found last is remembered for the whole process.
-//
-//spec:a-067
 func TestTheNumberOfStatementsDoesNotGrowWithTheRows(t *testing.T) {
 	for _, n := range []int{20, 499} {
 		got := statements(t, n)

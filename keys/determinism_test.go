@@ -57,8 +57,6 @@ func TestI19_SameKeysFromManyGoroutines(t *testing.T) {
 
 // TestI19_SameKeysInAnotherProcess runs this binary again under other zones
 // and languages, with other seeds of map iteration.
-//
-//spec:a-039
 func TestI19_SameKeysInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	exe, err := os.Executable()

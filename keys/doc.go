@@ -65,6 +65,4 @@
 //
 // Everything here is a pure function without state, safe for concurrent use.
 // What is refused is reported as a [*PartError].
-//
-//spec:a-039 a-051
 package keys

@@ -14,8 +14,6 @@ import (
 // One event may give rise to several notifications, so their type is part of
 // it. EventType is the entity's own; a notification's event type is mapped
 // from it explicitly and never assumed to be equal.
-//
-//spec:n-035
 type NotificationEvent struct {
 	EntityType       string // the kind of entity
 	Entity           string // its id
@@ -54,8 +52,6 @@ func parseEvent(key string) (Parsed, error) {
 // The first keeps the triggers of a survey apart, so that two of them with one
 // recipe do not swallow each other's events. The second lets them share, as in
 // (Triggers & Scheduler, "About UniqueHash").
-//
-//spec:t-027
 type SurveyInstance struct {
 	Survey  int64  // the host's id of the survey, from 1
 	Trigger string // the trigger's id; empty: the survey's triggers share

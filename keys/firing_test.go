@@ -25,8 +25,6 @@ var changes = []change{
 
 // TestEachPolicyFiresAgainForItsOwnReasons is the table that tells the four
 // policies from one another: a change makes a new key only where it is listed.
-//
-//spec:a-080
 func TestEachPolicyFiresAgainForItsOwnReasons(t *testing.T) {
 	t.Parallel()
 	for policy, reasons := range map[keys.FiringPolicy]string{

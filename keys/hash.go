@@ -42,8 +42,6 @@ const inputFormat = "belfry-input-1"
 // of sending, zone, template, channel, recipients, display text. Fields that
 // the trigger does not use stay empty. Dates and decimals are hashed as they
 // are given, so callers give the canonical spelling, as in the key.
-//
-//spec:a-028
 type Input struct {
 	BusinessUnit string
 	SourceType   string
@@ -102,8 +100,6 @@ type RecipeSlot struct {
 // characters and is at most [MaxPartLen] bytes, and a value has no control
 // characters and is valid UTF-8. Anything else is refused, and so are no slots at
 // all. The error is a [*PartError], which names the path and never the value.
-//
-//spec:t-024
 func RecipeHash(slots ...RecipeSlot) (string, error) {
 	if len(slots) == 0 {
 		return "", &PartError{Kind: "recipe", Problem: "has no paths"}
@@ -148,8 +144,6 @@ const recipientFormat = "belfry-recipient-1"
 // is plain SHA-256, from which whoever reads the database can find a phone
 // number by trying all of them. A changed key changes every hash; see
 // [Fingerprint].
-//
-//spec:n-044
 func RecipientHash(hmacKey []byte, identity, method, destination string) string {
 	fields := []string{recipientFormat, identity, method, destination}
 	if len(hmacKey) == 0 {

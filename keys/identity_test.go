@@ -11,8 +11,6 @@ import (
 
 // TestI20_SplitGivesBackWhatJoined for parts that hold colons and
 // underscores, and for such as hold the separator.
-//
-//spec:n-027
 func TestI20_SplitGivesBackWhatJoined(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -65,8 +63,6 @@ func TestSplitRefuses(t *testing.T) {
 
 // TestTheLongestGuardFits: type, partition, row and event type at their
 // limits make an identity that Join accepts.
-//
-//spec:n-054
 func TestTheLongestGuardFits(t *testing.T) {
 	t.Parallel()
 	part, row := strings.Repeat("a", keys.MaxPartLen), strings.Repeat("r", keys.MaxKeyLen)

@@ -12,8 +12,6 @@ import (
 // TestI20_TriggerKeyWithAColonIsNoOtherKey is the collision that the formats
 // have as the documents write them: both values would read
 // reminder:s1:employee:7:first-aid:default:2026-05-01:30.
-//
-//spec:a-043
 func TestI20_TriggerKeyWithAColonIsNoOtherKey(t *testing.T) {
 	t.Parallel()
 	for part, k := range map[string]keys.Reminder{

@@ -27,8 +27,6 @@ var thresholdInput = keys.Input{
 
 // TestEveryFieldOfInputCounts changes one field at a time; a field that is
 // added later and forgotten in Hash fails here.
-//
-//spec:a-028
 func TestEveryFieldOfInputCounts(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{dateInput().Hash(): "none"}
@@ -53,8 +51,6 @@ func TestEveryFieldOfInputCounts(t *testing.T) {
 
 // TestInputHashTellsNeighboursApart: texts that run together if fields are
 // only appended.
-//
-//spec:a-028
 func TestInputHashTellsNeighboursApart(t *testing.T) {
 	t.Parallel()
 	seen := map[string]int{}

@@ -19,8 +19,6 @@ type Parsed interface {
 // Parse reads a key of any format. It accepts exactly the texts that the
 // formats' Key methods give, and returns the value that gives them; instants
 // come back in UTC. Everything else is refused with a [*PartError].
-//
-//spec:a-038
 func Parse(key string) (Parsed, error) {
 	if p := lengthProblem(key, MaxKeyLen); p != "" {
 		return nil, &PartError{Kind: "key", Problem: p}
@@ -210,8 +208,6 @@ const separator = "\x1f"
 // Refused are no parts at all, a part that is empty, is not valid UTF-8 or
 // holds a control character, and more than [MaxIdentityLen] bytes altogether.
 // A ':' is welcome: parts are often keys. The error is a [*PartError].
-//
-//spec:n-027
 func Join(parts ...string) (string, error) {
 	if len(parts) == 0 {
 		return "", &PartError{Kind: "identity", Problem: "has no parts"}

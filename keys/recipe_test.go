@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-//spec:t-024
 func TestARecipeRefusesWhatCouldBridgeItsSlots(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

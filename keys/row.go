@@ -15,8 +15,6 @@ import (
 // SHA-256 of the scheduler key, in 40 lower-case hex digits. It equals the
 // StorageRunKeyHash of (Report Subscription), which groups the artifacts of
 // one run. The key is hashed as it is given, without a check.
-//
-//spec:n-030 n-031 r-019
 func AutomationRowKey(schedulerKey string) string {
 	sum := sha256.Sum256([]byte(schedulerKey))
 	return hex.EncodeToString(sum[:20])
@@ -29,8 +27,6 @@ func AutomationRowKey(schedulerKey string) string {
 //
 // where job is the job's GUID. The history of an entity so begins with the
 // newest. The error is a [*PartError].
-//
-//spec:n-029
 func JobRow(created time.Time, job string) (string, error) {
 	if p := textProblem(job, MaxPartLen, ":"); p != "" {
 		return "", &PartError{Kind: "notification job row", Part: "job", Problem: p}
@@ -57,8 +53,6 @@ func ticksRow(kind, part string, t time.Time, rest string) (string, error) {
 // its schedule), never the moment of writing, or a repeat would make a second
 // message. jobRow is the job's row key, at most [MaxKeyLen] bytes. The error
 // is a [*PartError].
-//
-//spec:f-052 n-038
 func UserMessageRow(source time.Time, jobRow string) (string, error) {
 	if p := textProblem(jobRow, MaxKeyLen, ""); p != "" {
 		return "", &PartError{Kind: "user message row", Part: "jobRow", Problem: p}
@@ -83,8 +77,6 @@ const (
 // first. attempt is 0 for the usual message and left out then; a number from 1
 // is a new attempt that somebody intended, never a retry, which uses the row
 // again. The error is a [*PartError].
-//
-//spec:n-043
 func OutgoingMessageRow(recipientHash, method string, attempt int) (string, error) {
 	if len(recipientHash) != hashLength || strings.Trim(recipientHash, decimalDigits+"abcdef") != "" {
 		return "", outgoingError("recipientHash", "", "is not 40 lower-case hex digits")
@@ -120,8 +112,6 @@ func outgoingError(part, value, problem string) error {
 // in lower case. So a retry finds the job of the first try. Apart from the six
 // bits of version and variant it begins with the same digits as
 // [AutomationRowKey].
-//
-//spec:r-020
 func MessagingJobGUID(schedulerKey string) string {
 	u := sha256.Sum256([]byte(schedulerKey))
 	u[6] = u[6]&0x0f | 0x80 // version 8
@@ -132,24 +122,18 @@ func MessagingJobGUID(schedulerKey string) string {
 // CampaignPartition is the partition key of a campaign's notification jobs,
 // {businessUnit}_Campaign (Communication - System architecture, "Key
 // policy"). The error is a [*PartError].
-//
-//spec:n-032
 func CampaignPartition(businessUnit string) (string, error) {
 	return partition("campaign partition", "businessUnit", "", businessUnit, "_Campaign")
 }
 
 // UserPartition is the partition key of a customer's messages, user:{id}.
 // Its prefix keeps customers and staff apart. The error is a [*PartError].
-//
-//spec:f-036 n-037
 func UserPartition(id string) (string, error) {
 	return partition("user partition", "user", "user:", id, "")
 }
 
 // EmployeePartition is the partition key of a staff member's messages,
 // employee:{guid}. The error is a [*PartError].
-//
-//spec:f-036 n-037
 func EmployeePartition(guid string) (string, error) {
 	return partition("employee partition", "employee", "employee:", guid, "")
 }
@@ -175,8 +159,6 @@ const (
 // 9999-12-31T23:59:59.9999999 minus those of t, truncated to microseconds, in
 // 19 digits. The zone of t does not matter. An instant outside the years 1 to
 // 9999 is refused with a [*PartError].
-//
-//spec:n-029
 func ReverseTicks(t time.Time) (string, error) {
 	if !inCalendar(t) {
 		return "", &PartError{Kind: "reverse ticks", Problem: outsideCalendar}

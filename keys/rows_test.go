@@ -50,8 +50,6 @@ func outgoing(method string, attempt int) func() (string, error) {
 }
 
 // TestI20_OutgoingRowsAreInjective: hash, method and attempt can be read back.
-//
-//spec:n-043
 func TestI20_OutgoingRowsAreInjective(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

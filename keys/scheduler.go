@@ -17,8 +17,6 @@ const MaxOffsetDays = 36525
 //
 // A target date or an offset that changes makes another occasion, so both are
 // part of it; the time of sending is not.
-//
-//spec:a-033
 type Reminder struct {
 	Setting    string // the reminder setting, usually its GUID
 	SourceType string // the kind of entity, such as "employee"
@@ -66,8 +64,6 @@ func parseReminder(key string) (Parsed, error) {
 // format of Belfry's own, since the documents have none:
 //
 //	reminder:{setting}:{sourceType}:{source}:{triggerKey}:recurring:{occurrence}
-//
-//spec:a-037
 type Recurring struct {
 	Setting    string    // the reminder setting, usually its GUID
 	SourceType string    // the kind of entity, such as "class"
@@ -103,8 +99,6 @@ func parseRecurring(c []string) (Parsed, error) {
 //
 // An instant that moves makes another occasion. Before is written in hours, minutes
 // and seconds, without those that are zero: 2h, 1h30m, 45s, -15m, and 0s.
-//
-//spec:a-037
 type Instant struct {
 	Setting    string        // the reminder setting, usually its GUID
 	SourceType string        // the kind of entity, such as "lesson"
@@ -152,8 +146,6 @@ func parseInstantKey(c []string) (Parsed, error) {
 // Which of the two instants it is belongs to the subscription and never
 // changes: the start of the period if the report's cadence has one, so that a
 // moved time of sending makes no second run, else the time of the schedule.
-//
-//spec:a-035 r-004 r-015
 type ReportRun struct {
 	Subscription string    // the report subscription, usually its GUID
 	On           time.Time // set, in whole seconds; any zone, written in UTC
@@ -196,8 +188,6 @@ func parseReport(key string) (Parsed, error) {
 //
 // Run is the only random id in any key. It is made before the first insert,
 // returned to the caller, and used again by every retry.
-//
-//spec:a-036 r-016
 type ManualReportRun struct {
 	Subscription string // the report subscription, usually its GUID
 	Run          string // the run's id, usually a GUID
@@ -218,8 +208,6 @@ func (ManualReportRun) parsed() {}
 // Belfry's own:
 //
 //	host:{type}:{sourceType}:{source}:{triggerKey}
-//
-//spec:a-037
 type Host struct {
 	Type       string // the automation type as the host registered it
 	SourceType string // the kind of entity

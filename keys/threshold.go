@@ -13,8 +13,6 @@ import (
 // Value and ScopeKey follow from the policy and are best made by
 // [Firing.Parts]; Key refuses a pair that Parts would not have made, so that
 // 0.9 and 0.90 cannot become two reminders.
-//
-//spec:a-034 a-080
 type Threshold struct {
 	Setting    string       // the reminder setting, usually its GUID
 	SourceType string       // the kind of aggregate, such as "class"
@@ -81,14 +79,10 @@ type FiringPolicy string
 
 // The policies. Each fires once for:
 const (
-	//spec:a-081
-	OncePerSource FiringPolicy = "OncePerSource" // the source and metric, whatever threshold is crossed
-	//spec:a-082
+	OncePerSource    FiringPolicy = "OncePerSource"    // the source and metric, whatever threshold is crossed
 	OncePerThreshold FiringPolicy = "OncePerThreshold" // each threshold value in each scope
-	//spec:a-083
-	OncePerDay FiringPolicy = "OncePerDay" // each local date on which it is met
-	//spec:a-084
-	FalseToTrue FiringPolicy = "FalseToTrue" // each rise from not met to met
+	OncePerDay       FiringPolicy = "OncePerDay"       // each local date on which it is met
+	FalseToTrue      FiringPolicy = "FalseToTrue"      // each rise from not met to met
 )
 
 // What stands in the key of a policy that looks at neither value nor scope.
@@ -108,8 +102,6 @@ const (
 //
 // Fields that the policy does not use are ignored, so a caller may fill in
 // all of them.
-//
-//spec:a-080
 type Firing struct {
 	Policy    FiringPolicy
 	Value     string // the threshold as somebody wrote it; see Decimal

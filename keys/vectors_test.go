@@ -137,8 +137,6 @@ func recipientOf(hmacKey []byte) func(*time.Location) (string, error) {
 	return textOf(func() string { return keys.RecipientHash(hmacKey, "customer-42", "email", "sam@example.com") })
 }
 
-//spec:a-033 a-034 a-035 a-036 a-037 f-036 n-029 n-030 n-031 n-032 n-035 n-037 n-038 n-043 r-004 r-015 r-016 r-019
-//spec:r-020 t-024
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	for _, v := range vectors {

@@ -28,8 +28,6 @@ const (
 
 // Coordinates say where an artifact is found. They are deterministic, so they
 // are known before it exists.
-//
-//spec:n-024
 type Coordinates struct {
 	PartitionKey string `json:"pk,omitempty"`
 	RowKey       string `json:"rk,omitempty"`
@@ -57,20 +55,18 @@ func Schemas() []*driver.Schema {
 // The states of rows, as they are stored. Jobs, messaging jobs, schedules and
 // messages each have some of them; see the tables in the documentation.
 const (
-	StatusCreated    = "Created"
-	StatusReady      = "Ready"
-	StatusProcessing = "Processing"
-	StatusDispatched = "Dispatched"
-	StatusGenerating = "Generating"
-	StatusGenerated  = "Generated"
-	StatusDigested   = "Digested"
-	StatusSkipped    = "Skipped"
-	StatusFailed     = "Failed"
-	StatusRetryReady = "RetryReady"
-	StatusSending    = "Sending"
-	//spec:n-052
+	StatusCreated        = "Created"
+	StatusReady          = "Ready"
+	StatusProcessing     = "Processing"
+	StatusDispatched     = "Dispatched"
+	StatusGenerating     = "Generating"
+	StatusGenerated      = "Generated"
+	StatusDigested       = "Digested"
+	StatusSkipped        = "Skipped"
+	StatusFailed         = "Failed"
+	StatusRetryReady     = "RetryReady"
+	StatusSending        = "Sending"
 	StatusOutcomeUnknown = "OutcomeUnknown"
-	//spec:n-049
 	StatusSentToProvider = "SentToProvider"
 	StatusDelivered      = "Delivered"
 	StatusOpened         = "Opened"
@@ -200,7 +196,6 @@ var userStates = states.Machine{
 	Terminal: []string{StatusArchived},
 }
 
-//spec:n-048
 var outgoingStates = states.Machine{
 	Name:  string(ArtifactOutgoingMessage),
 	Start: []string{StatusCreated, StatusSkipped},

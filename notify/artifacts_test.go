@@ -139,8 +139,6 @@ func TestI1_AnArtifactHasOneScheduleForEachEventType(t *testing.T) {
 
 // A message is found under its job: its partition is the job's row key, with the
 // job's own partition beside it. One of a campaign has the campaign's GUID alone.
-//
-//spec:n-041 n-042
 func TestAMessageIsInThePartitionOfItsJob(t *testing.T) {
 	eachClinic(t, notify.Options{}, func(c *clinic) {
 		job := appointment("7")
@@ -168,8 +166,6 @@ func TestAMessageIsInThePartitionOfItsJob(t *testing.T) {
 
 // SourceReverseTicks is from the occasion, and not from the moment at which
 // somebody wrote the job: what is told late keeps its place.
-//
-//spec:f-037 n-039
 func TestAnInboxIsInTheOrderOfTheOccasions(t *testing.T) {
 	eachClinic(t, notify.Options{}, func(c *clinic) {
 		for _, v := range []struct {

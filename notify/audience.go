@@ -54,8 +54,6 @@ type Rows interface {
 // AudienceRows is an audience from the rows of a query; scan makes a recipient of
 // the present row. Give the query an ORDER BY that is total: another order is
 // another payload, and so a conflict in a retry. The rows are closed at the end.
-//
-//spec:f-027
 func AudienceRows(rows Rows, scan func() (Recipient, error)) Audience {
 	return AudienceOf(func(yield func(Recipient, error) bool) {
 		defer func() { _ = rows.Close() }() // Err has said what there was to say
@@ -131,8 +129,6 @@ type CSVColumns struct {
 // order mark is passed over. Every record that cannot be read is listed with its
 // line; a column that is missing ends the stream, and so does a record, or a header, of
 // more than 64 KiB: one quote that nothing closes would take the whole file.
-//
-//spec:f-027
 func AudienceCSV(r io.Reader, columns CSVColumns) Audience {
 	return Audience{func(yield func(entry) bool) {
 		c := newCSVReader(r, columns)

@@ -37,7 +37,6 @@ func (h *host) stored(p notify.Payload) (out []notify.Recipient) {
 	return out
 }
 
-//spec:f-026
 func TestAnAudienceFromCSVIsNormalisedWhileItStreams(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		put := func() notify.Payload {
@@ -62,7 +61,6 @@ func TestAnAudienceFromCSVIsNormalisedWhileItStreams(t *testing.T) {
 	})
 }
 
-//spec:f-027
 func TestEveryFaultOfAnAudienceIsListedWithItsLineAndNothingIsStored(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		file := "id,email,how\n" +
@@ -143,7 +141,6 @@ func TestWhatIsCommonToAnAudienceIsChecked(t *testing.T) {
 	})
 }
 
-//spec:f-027
 func TestAnAudienceComesFromRowsOfTheHost(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		db, err := sql.Open("sqlite3", filepath.Join(t.TempDir(), "host.db"))
@@ -188,8 +185,6 @@ func TestAnIteratorThatFailsEndsTheAudience(t *testing.T) {
 
 // Communication - Codebase flow, "Campaign": the API authorizes before exposing
 // content.
-//
-//spec:f-028
 func TestContentIsShownOnlyAfterTheHostHasAgreed(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.plan("spring", h.audience(crowd(3)...))
@@ -224,7 +219,6 @@ func TestContentIsShownOnlyAfterTheHostHasAgreed(t *testing.T) {
 	})
 }
 
-//spec:f-033
 func TestADryRunOfACampaignCountsAndWritesNothing(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.moody("p004")

@@ -20,8 +20,6 @@ const maxTallied = 10_000
 
 // CampaignProgress tells how far a campaign has come. It holds no address and no
 // text.
-//
-//spec:f-033
 type CampaignProgress struct {
 	Scope                    Scope
 	GUID, Type, BusinessUnit string
@@ -59,8 +57,6 @@ func (n Campaigns) Start(ctx context.Context, j MessagingJob, on time.Time) (Ens
 
 // Progress tells how far a campaign has come, in two statements whatever its
 // size. The error wraps storage.ErrNotFound where scope has no such messaging job.
-//
-//spec:f-033
 func (n Campaigns) Progress(ctx context.Context, scope Scope, guid string) (p CampaignProgress, err error) {
 	within, err := under(guid)
 	if err != nil {
@@ -117,8 +113,6 @@ func (p *CampaignProgress) tally(ctx context.Context, from driver.Reader, within
 // AllowCampaign is the host's word on whether the caller may see who a campaign is
 // for and what it says (Communication - Codebase flow, "Campaign"). An error
 // refuses, and is that of the call.
-//
-//spec:f-028
 type AllowCampaign func(ctx context.Context, c CampaignProgress) error
 
 // CampaignContent is the payload of a campaign.
@@ -132,8 +126,6 @@ type CampaignContent struct {
 
 // Content opens the payload of a campaign after allow has agreed; before
 // that, nothing of it is read. It panics without allow.
-//
-//spec:f-028
 func (n Campaigns) Content(ctx context.Context, scope Scope, guid string, allow AllowCampaign) (*CampaignContent, error) {
 	if allow == nil {
 		panic("notify: Campaigns.Content needs an AllowCampaign")
@@ -184,16 +176,12 @@ func (c *CampaignContent) Recipients(ctx context.Context) iter.Seq2[Recipient, e
 // actions on campaigns it writes who did it and why into the audit, in the same
 // transaction; the error wraps [ErrActionRefused] where the campaign's state has
 // nothing to pause, and storage.ErrNotFound where scope has no such campaign.
-//
-//spec:f-032
 func (n Campaigns) Pause(ctx context.Context, scope Scope, guid string, by By) error {
 	return act(ctx, n.core, messagingJobs, scope, guid, "PauseCampaign", by, (*messagingJobRow).pause)
 }
 
 // Resume lets a paused campaign go on where it was; nobody gets a second
 // message by that. One that was paused before its schedule was due waits for it.
-//
-//spec:f-032
 func (n Campaigns) Resume(ctx context.Context, scope Scope, guid string, by By) error {
 	return act(ctx, n.core, messagingJobs, scope, guid, "ResumeCampaign", by, (*messagingJobRow).resume)
 }

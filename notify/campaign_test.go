@@ -96,8 +96,6 @@ func (h *host) called() []string {
 }
 
 // Communication - System architecture, "Choose send path by producer".
-//
-//spec:f-002 f-006 f-025 f-034 n-010 n-042
 func TestACampaignReachesEveryRecipientOnce(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		bad, nobody, both := person("kim"), notify.Recipient{Ref: "nobody"}, person("ann")
@@ -168,8 +166,6 @@ func TestACampaignForNobodyIsSkipped(t *testing.T) {
 
 // Communication - System architecture, "Partial failure handling": MessagingJob
 // exists, blob incompatible.
-//
-//spec:f-031 n-061
 func TestAnIncompatibleBlobStopsTheCampaign(t *testing.T) {
 	header := `{"format":"belfry-audience-1","eventData":null}` + "\n"
 	line := `{"ref":"sam","channel":"email:test","address":"sam@Example.com","name":"sam","locale":"en"}` + "\n"
@@ -203,7 +199,6 @@ func TestAnIncompatibleBlobStopsTheCampaign(t *testing.T) {
 	}
 }
 
-//spec:f-026
 func TestACampaignWithoutABlobStopsAndOneWhoseBlobIsGoneWaits(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.plan("without", notify.Payload{})
@@ -223,8 +218,6 @@ func TestACampaignWithoutABlobStopsAndOneWhoseBlobIsGoneWaits(t *testing.T) {
 }
 
 // Communication - Codebase flow, "Important tests".
-//
-//spec:f-031 f-056 n-061
 func TestARetryOfACampaignWithTheSameAudienceIsCompatibleAndWithAnotherAConflict(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		first := h.audience(crowd(5)...)
@@ -274,7 +267,6 @@ func TestAConflictOfOneMessageStopsTheCampaign(t *testing.T) {
 	})
 }
 
-//spec:n-045
 func TestAnotherHashKeyInTheMiddleStopsTheCampaign(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		people := crowd(6)
@@ -315,7 +307,6 @@ func TestI1_WhoIsInTheAudienceTwiceGetsOneMessage(t *testing.T) {
 	})
 }
 
-//spec:n-032
 func TestAMessageOfACampaignIsRevalidatedBeforeItsRetry(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		var asked []notify.Job
@@ -338,7 +329,6 @@ func TestAMessageOfACampaignIsRevalidatedBeforeItsRetry(t *testing.T) {
 	})
 }
 
-//spec:f-034
 func TestAnUrgentMessageDuringACampaignLeavesWithinOnePoll(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.Register(notify.Type{Name: "alarm", Renderer: visitTemplate, Urgent: true})
@@ -369,7 +359,6 @@ func (h *host) pollOnce(batch int) {
 	}
 }
 
-//spec:f-033
 func TestTheProgressOfACampaignIsTold(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.begin("spring", crowd(12)...)

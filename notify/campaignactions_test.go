@@ -58,7 +58,6 @@ func inTheMiddle(h *host, act func()) {
 	h.run("notify.campaign")
 }
 
-//spec:f-032
 func TestAPauseInTheMiddleOfAChunkDropsTheChunk(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		inTheMiddle(h, func() {
@@ -124,8 +123,6 @@ func TestACancelledCampaignMakesNothingMoreAndSendsNothingMore(t *testing.T) {
 }
 
 // All messages are made; some are out, one is with the provider, the rest wait.
-//
-//spec:f-032
 func TestWhatACancelledCampaignHasNotSentIsCancelledPageByPage(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.begin("spring", crowd(30)...)

@@ -166,8 +166,6 @@ func (h *heap) look() {
 
 // At each point where a transaction of a campaign can be lost, or only the reply
 // to its commit, the next run goes on, and every recipient gets one message.
-//
-//spec:n-063
 func TestACampaignMayLoseAnyCommit(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		for point := range 24 {
@@ -212,7 +210,6 @@ func (h *host) killed(guid string) {
 	})
 }
 
-//spec:f-029
 func TestAKilledChunkIsMadeAgainAfterItsLease(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.begin("spring", crowd(7)...)
@@ -237,8 +234,6 @@ func TestAKilledChunkIsMadeAgainAfterItsLease(t *testing.T) {
 }
 
 // The store refuses the messages of a chunk: its cursor stays in front of them.
-//
-//spec:f-029
 func TestACursorDoesNotMoveWithoutItsMessages(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.begin("spring", crowd(7)...)
@@ -269,8 +264,6 @@ func TestACursorDoesNotMoveWithoutItsMessages(t *testing.T) {
 
 // Two processes have the same chunk, since the first was taken for dead: only one
 // of them moves the cursor, and counts.
-//
-//spec:f-025
 func TestTheCursorIsFenced(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		taken := false

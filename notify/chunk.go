@@ -20,8 +20,6 @@ const chunkSize = 1000
 // of the audience, and the transaction that stores its messages moves the
 // cursor. So a crash repeats nothing, and a person's word counts between two
 // chunks.
-//
-//spec:f-002
 func (n generator) campaignSpec() work.Spec[messagingJobRow, chunk] {
 	return work.Spec[messagingJobRow, chunk]{
 		Name: "notify.campaign", Table: messagingJobs,
@@ -38,8 +36,6 @@ func (n generator) campaignSpec() work.Spec[messagingJobRow, chunk] {
 
 // generateChunks decides about a group. The rows stay as they are: only the
 // transaction that stores a chunk says that it is done.
-//
-//spec:f-029
 func (n generator) generateChunks(_ context.Context, items []work.Item[messagingJobRow]) ([]chunk, error) {
 	out := make([]chunk, len(items))
 	for i, it := range items {

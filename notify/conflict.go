@@ -16,8 +16,6 @@ import (
 // something else: an immutable field differs. The stored artifact is as it
 // was, nothing is sent for the wanted one, and the transaction stays usable
 // (Communication - System architecture, "Ensure contracts").
-//
-//spec:a-045 f-031 n-026 n-061 n-062
 type ConflictError struct {
 	Artifact Artifact
 	Scope    Scope

@@ -95,8 +95,6 @@ func (c Content) hashOr(given string) string {
 }
 
 // Hash is the ContentHash of c: 64 lower-case hex digits.
-//
-//spec:n-022
 func (c Content) Hash() string {
 	sum := keys.Sum("belfry-content-1", string(mustJSON(c)))
 	return hex.EncodeToString(sum[:])

@@ -72,7 +72,6 @@ func highest(kinds []channel.StatusKind) string {
 	return StatusSentToProvider
 }
 
-//spec:f-024 n-050
 func TestI27_CallbacksInAnyOrderAndMultiplicityGiveTheSameStatus(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

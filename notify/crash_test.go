@@ -83,8 +83,6 @@ func (f *flaky) revive() bool {
 
 // The job is written by somebody else between the scheduler's look and its
 // commit: it is looked at again, in the same transaction.
-//
-//spec:f-004
 func TestAJobThatChangesUnderTheSchedulerIsLoadedAgain(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.dispatch(visit("7", person("sam")))
@@ -132,8 +130,6 @@ func TestARenderingThatWasInterruptedIsNotCounted(t *testing.T) {
 // which a transaction can be lost, of producers, passes, gates and callbacks, alone
 // or with its process, the next run finishes the work. Nobody is called twice, and
 // what nobody was called for waits in doubt, if its call had begun.
-//
-//spec:n-004 n-063
 func TestEveryPassMayLoseItsCommit(t *testing.T) {
 	t.Parallel()
 	for i, how := range []crash{{}, {after: true}, {dies: true}, {after: true, dies: true}} {

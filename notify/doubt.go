@@ -151,8 +151,6 @@ func (n resolver) resolveAll(ctx context.Context, items []sending, land func(*me
 }
 
 // resolve takes the steps in their order; the first that answers settles.
-//
-//spec:n-052
 func (n resolver) resolve(it sending, c channel.Channel) {
 	m := it.Row
 	if l, ok := c.(channel.StatusLookup); ok && m.Lookups <= len(lookupWaits) {

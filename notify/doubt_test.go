@@ -64,7 +64,6 @@ func (h *host) settle() {
 	h.t.Fatal("the message never comes to rest")
 }
 
-//spec:n-052
 func TestI12_WhatIsInDoubtIsVisibleAndThenHeldAndListed(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.crashing("", h.provider)
@@ -118,7 +117,6 @@ func TestResendIsLimitedAndThenAPersonDecides(t *testing.T) {
 	})
 }
 
-//spec:n-052
 func TestTheProviderIsAskedFirst(t *testing.T) {
 	for name, c := range map[string]struct {
 		knows  channel.LookupResult

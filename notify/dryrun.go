@@ -258,8 +258,6 @@ func (s *seenKeys) note(key string) bool {
 // host's own "show me" button, and for tests of templates. The attachments are in
 // the content by name and blob; one that the renderer made for this is removed
 // after a day. The type has to be registered here. A content that no message may have is an [channel.ErrContent].
-//
-//spec:f-018
 func (n *Notifier) Preview(ctx context.Context, j Job, r Recipient) (c Content, err error) {
 	if err := jobs.CheckScope(j.Scope); err != nil {
 		return c, err

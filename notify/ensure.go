@@ -28,8 +28,6 @@ import (
 // the transaction stays usable and one of its own is committed. After any
 // other error nothing of the call was written, or the transaction given must
 // be rolled back.
-//
-//spec:n-003 n-010 n-014
 type DeliveryDispatcher interface {
 	EnsureAutomationJob(ctx context.Context, tx storage.Tx, jobs ...AutomationJob) ([]Ensured, error)
 	EnsureNotificationJob(ctx context.Context, tx storage.Tx, jobs ...Job) ([]Ensured, error)
@@ -45,35 +43,25 @@ type Registrar interface{ Register(t Type) }
 
 // Path is the way that a delivery takes, by its producer (Communication -
 // System architecture, "Choose send path by producer").
-//
-//spec:f-043
 type Path string
 
 // The delivery paths.
 const (
-	PathManual Path = "Manual"
-	//spec:n-007
-	PathDirectReminder Path = "DirectReminder"
-	//spec:n-008
-	PathUIOnlyReminder Path = "UIOnlyReminder"
-	//spec:n-009
+	PathManual             Path = "Manual"
+	PathDirectReminder     Path = "DirectReminder"
+	PathUIOnlyReminder     Path = "UIOnlyReminder"
 	PathReportSubscription Path = "ReportSubscription"
 	PathCampaign           Path = "Campaign"
-	//spec:n-011
-	PathSkipped Path = "Skipped" // nothing is sent; the reason is kept
+	PathSkipped            Path = "Skipped" // nothing is sent; the reason is kept
 )
 
 // maxResultMessages bounds the messages that one result names, since it is
 // stored in a small row.
-//
-//spec:f-045
 const maxResultMessages = 10
 
 // DispatchResult is what a piece of due work led to (Communication - Codebase
 // flow, "DeliveryDispatchResult"). It is compact, merged when work is repeated,
 // and never deleted. The zero value says that nothing was dispatched yet.
-//
-//spec:a-029 f-042 f-044 n-011
 type DispatchResult struct {
 	Path          Path        `json:"path,omitempty"`
 	AutomationJob Coordinates `json:"automationJob,omitzero"`
@@ -101,8 +89,6 @@ func (r DispatchResult) IsZero() bool {
 // Merge gives r with what later says: coordinates that later has replace or
 // join those of r, and what later leaves empty stays, but for the SkippedReason of
 // what is sent after all. At most ten messages of each kind are named.
-//
-//spec:f-046
 func (r DispatchResult) Merge(later DispatchResult) DispatchResult {
 	return DispatchResult{
 		Path:             cmp.Or(later.Path, r.Path),
@@ -152,8 +138,6 @@ func union(a, b []Coordinates) []Coordinates {
 }
 
 // Ensured is the answer for one artifact of an Ensure call.
-//
-//spec:n-024
 type Ensured struct {
 	Artifact Artifact
 	Scope    Scope
@@ -324,7 +308,6 @@ func (k *kind[R]) decide(stored, want *R) (storage.Outcome, bool) {
 	return storage.Unchanged, false
 }
 
-//spec:f-054
 func (k *kind[R]) conflict(stored, want *R) *ConflictError {
 	for _, f := range k.immutable(stored, want) {
 		if f.stored != f.wanted {

@@ -105,7 +105,6 @@ func eachMethod(t *testing.T, test func(h *host, m method)) {
 	})
 }
 
-//spec:n-014 n-015 n-023 n-027 n-054
 func TestI1_AtMostOneArtifactPerTypeAndKey(t *testing.T) {
 	eachMethod(t, func(h *host, m method) {
 		first, err := m.ensure(h, h.t.Context(), nil, false, 1, 2, 1)
@@ -132,7 +131,6 @@ func outcomes(all []notify.Ensured) []storage.Outcome {
 	return out
 }
 
-//spec:n-021 n-024
 func TestI2_ConcurrentEnsuresAgreeAndOneCreates(t *testing.T) {
 	eachMethod(t, func(h *host, m method) {
 		type answer struct {
@@ -166,7 +164,6 @@ func TestI2_ConcurrentEnsuresAgreeAndOneCreates(t *testing.T) {
 	})
 }
 
-//spec:n-022
 func TestI3_AnotherHashIsAConflictAndChangesNothing(t *testing.T) {
 	eachMethod(t, func(h *host, m method) {
 		before, err := m.ensure(h, h.t.Context(), nil, false, 1)
@@ -194,7 +191,6 @@ func TestI3_AnotherHashIsAConflictAndChangesNothing(t *testing.T) {
 	})
 }
 
-//spec:n-026
 func TestAConflictIsRecordedOnceForSupport(t *testing.T) {
 	eachMethod(t, func(h *host, m method) {
 		for _, different := range []bool{false, true, true} {
@@ -211,8 +207,6 @@ func TestAConflictIsRecordedOnceForSupport(t *testing.T) {
 }
 
 // A conflict is an outcome: what else the transaction does stays.
-//
-//spec:n-026
 func TestAConflictLeavesTheTransactionUsable(t *testing.T) {
 	eachMethod(t, func(h *host, m method) {
 		if _, err := m.ensure(h, h.t.Context(), nil, false, 1); err != nil {
@@ -250,8 +244,6 @@ func TestARolledBackTransactionLeavesNothing(t *testing.T) {
 }
 
 // What belongs to the pipeline is never taken from a caller.
-//
-//spec:n-023
 func TestACallerCannotSayHowFarAnArtifactIs(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		m := notify.OutgoingMessage{
@@ -272,8 +264,6 @@ func TestACallerCannotSayHowFarAnArtifactIs(t *testing.T) {
 }
 
 // Communication - Codebase flow, "Important tests".
-//
-//spec:f-055
 func TestStorageAdaptersPreserveKeysSuppliedByTheCaller(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		job := visit("7")
@@ -290,8 +280,6 @@ func TestStorageAdaptersPreserveKeysSuppliedByTheCaller(t *testing.T) {
 }
 
 // Communication - Codebase flow, "Important tests".
-//
-//spec:f-030 f-056 n-017
 func TestCampaignRetryReusesACompatibleMessagingJobAndItsBlob(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		put := func(text string) notify.MessagingJob {
@@ -325,7 +313,6 @@ func TestCampaignRetryReusesACompatibleMessagingJobAndItsBlob(t *testing.T) {
 	})
 }
 
-//spec:f-002
 func TestAScheduleOfAMessagingJobMakesItReady(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		if _, err := h.EnsureMessagingJob(t.Context(), nil, notify.MessagingJob{Scope: "tenant", Type: "visit", GUID: "campaign"}); err != nil {

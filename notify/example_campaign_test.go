@@ -23,8 +23,6 @@ const membersCSV = `id,email,name,code
 
 // A campaign goes to the members in a file: each once, each with a code of their
 // own.
-//
-//spec:n-010
 func ExampleCampaigns_PutAudience() {
 	ctx := context.Background()
 	store, _ := newStore()

@@ -57,8 +57,6 @@ func book(ctx context.Context, store *sqlite.Store, out *notify.Notifier, bookin
 }
 
 // A booking that is rolled back is not confirmed; one that is made is, once.
-//
-//spec:n-006
 func ExampleNotifier_WithTx() {
 	dir, err := os.MkdirTemp("", "belfry")
 	orPanic(err)

@@ -28,8 +28,6 @@ func newStore() (*memory.Store, *clock.Mock) {
 }
 
 // A message is ensured twice and goes out once.
-//
-//spec:n-003
 func ExampleNotifier() {
 	ctx := context.Background()
 	store, _ := newStore()

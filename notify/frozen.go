@@ -77,8 +77,6 @@ type frozenRef struct {
 func (r frozenRef) isZero() bool { return len(r.Inline) == 0 && r.Blob.IsZero() }
 
 // freeze puts f where it belongs.
-//
-//spec:n-046
 func freeze(ctx context.Context, blobs storage.Blobs, f frozen) (frozenRef, error) {
 	text := mustJSON(f)
 	if len(text) <= maxInline {

@@ -32,8 +32,6 @@ import (
 // is set it only says what it would say, and counts and writes nothing.
 //
 // One that has a method Name() string is called by that name in logs and errors.
-//
-//spec:f-021
 type Gate interface {
 	Ask(ctx context.Context, a []Attempt) ([]Verdict, error)
 }

@@ -51,7 +51,6 @@ func TestWhatAGateDefersWaitsAndWhatItSkipsEnds(t *testing.T) {
 	})
 }
 
-//spec:f-021
 func TestAGateThatFailsLetsNothingThrough(t *testing.T) {
 	for name, g := range map[string]notify.Gate{
 		"an error": notify.GateFunc(func(context.Context, notify.Attempt) (notify.Verdict, error) {
@@ -107,7 +106,6 @@ func TestAGateIsAskedOnlyAboutWhatThoseBeforeItLetThrough(t *testing.T) {
 	})
 }
 
-//spec:f-021
 func TestTheBuiltInGatesStandInTheirOrder(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		var names []string

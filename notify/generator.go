@@ -27,8 +27,6 @@ type generated struct {
 
 // generatorSpec is the generator pass: it renders a job once for each
 // recipient. It may be repeated at any point.
-//
-//spec:f-005 n-004
 func (n generator) generatorSpec() work.Spec[jobRow, generated] {
 	return work.Spec[jobRow, generated]{
 		Name: "notify.generator", Table: jobs,
@@ -183,8 +181,6 @@ func (n generator) frozenOf(ctx context.Context, j *jobRow, subscribers []Recipi
 
 // dispatchMessages ensures the messages of settled jobs, in bulk, and puts a
 // job on hold whose messages stand for something else.
-//
-//spec:n-059
 func (n generator) dispatchMessages(ctx context.Context, tx storage.Tx, done []work.Done[jobRow, generated]) error {
 	var b batch
 	var cut []*jobRow
@@ -331,7 +327,6 @@ func (n generator) rowsOf(j *jobRow, hashKey string, d delivery) (user *userMess
 	return user, outgoing, err
 }
 
-//spec:f-051
 func (d delivery) userMessage(j *jobRow) *userMessageRow {
 	d.Content.Mail = channel.Mail{} // whoever else gets the mail is not for an inbox to show
 	return &userMessageRow{
@@ -344,8 +339,6 @@ func (d delivery) userMessage(j *jobRow) *userMessageRow {
 
 // outgoing is the message of d; one that has a problem is kept as skipped, so
 // that support sees who was not reached.
-//
-//spec:f-049
 func (n generator) outgoing(j *jobRow, hashKey string, d delivery) (*messageRow, error) {
 	t := n.registry.lookup(j.Kind)
 	m := &messageRow{

@@ -14,8 +14,6 @@ import (
 )
 
 // The generator fails for a while; the job waits and then arrives.
-//
-//spec:f-005
 func TestARendererThatFailsIsTriedAgain(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		broken := true
@@ -146,7 +144,6 @@ func skippedOf(outcomes map[string]string) (out []string) {
 	return out
 }
 
-//spec:f-041 n-012
 func TestAJobForNobodyIsSkippedWithAReason(t *testing.T) {
 	for reason, people := range map[string][]notify.Recipient{
 		notify.ReasonNoRecipients:  nil,
@@ -183,8 +180,6 @@ func TestABadAddressIsKeptAsSkippedAndStopsNobodyElse(t *testing.T) {
 
 // First rendering wins: the template, the address and the hash key all change
 // between a run of the generator and its repeat.
-//
-//spec:n-025 n-046
 func TestTheFirstRenderingWins(t *testing.T) {
 	for name, text := range map[string]string{"in the row": "short", "in a blob": strings.Repeat("long ", 1000)} {
 		t.Run(name, func(t *testing.T) {
@@ -227,7 +222,6 @@ func renders(text string) notify.Renderer {
 	})
 }
 
-//spec:n-022
 func TestContentHashIsCheckedOnlyWhereTheCallerSuppliesTheContent(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		ensure := func(text, hash string) error {
@@ -280,8 +274,6 @@ func TestMessagesOfTheGeneratorCarryNoContentHash(t *testing.T) {
 
 // Communication - System architecture, "Partial failure handling": any key hash
 // mismatch stops the send. Another producer has taken the job's message key.
-//
-//spec:f-054 n-062
 func TestHashMismatchStopsTheSend(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		job := visit("7", person("sam"), person("kim"), inbox("kim"))

@@ -199,8 +199,6 @@ func (o *RotateOptions) rotate(n *core, r *hashKeyRow) string {
 // recipients without a Ref begin anew. It is audited, and refused ([ErrActionRefused])
 // where the key is in use already, or a former one is missing and opts does not
 // forget it.
-//
-//spec:n-045
 func (n Contacts) RotateHashKey(ctx context.Context, by By, opts *RotateOptions) error {
 	err := n.store.InTx(ctx, func(tx storage.Tx) error {
 		if _, err := n.beginHashKey(ctx, tx); err != nil {

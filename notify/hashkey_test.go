@@ -11,7 +11,6 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-//spec:n-045
 func TestAnotherHashKeyThanTheFirstOneIsRefused(t *testing.T) {
 	first, other := []byte("0123456789abcdef0123456789abcdef"), []byte("fedcba9876543210fedcba9876543210")
 	visits(t, func(t *testing.T, h *host) {
@@ -97,8 +96,6 @@ func TestAHashKeyThatWasRolledBackIsNotTheFirstOne(t *testing.T) {
 
 // One person is reached once, however the address was typed; with a host's key
 // nobody can find it from the row key.
-//
-//spec:n-044
 func TestTheRecipientHashIsOfTheNormalisedAddressUnderTheHostsKey(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		secret := []byte("0123456789abcdef0123456789abcdef")

@@ -24,8 +24,6 @@ func (n *Notifier) Inbox(scope Scope, person string) Inbox { return Inbox{n.core
 
 // Messages lists those that are neither archived nor snoozed, newest first, and says
 // where the next page begins; empty after the last.
-//
-//spec:f-038
 func (i Inbox) Messages(ctx context.Context, p storage.Page) ([]UserMessage, string, error) {
 	return i.list(ctx, p, driver.Null("archived_on"), i.awake())
 }
@@ -71,8 +69,6 @@ type InboxCount struct {
 
 // Count counts what is new. Its cost depends on what is unread, and not on the size of
 // the inbox.
-//
-//spec:f-038
 func (i Inbox) Count(ctx context.Context) (c InboxCount, err error) {
 	within, err := under(i.person)
 	if err != nil {

@@ -57,7 +57,6 @@ func (h *host) marked(n int) func(int, error) {
 	}
 }
 
-//spec:f-038
 func TestAnInboxIsSeenReadAndArchived(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		mark := func(want int, mark notify.InboxMark, rows ...string) {

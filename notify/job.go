@@ -16,8 +16,6 @@ import (
 
 // MaxEventData bounds a job's EventData in bytes; larger inputs are loaded by
 // the renderer.
-//
-//spec:f-015
 const MaxEventData = 4 << 10
 
 // Job is a NotificationJob: one occasion to notify somebody, in the history of
@@ -25,8 +23,6 @@ const MaxEventData = 4 << 10
 // fields down to ValidUntil, of which Type and RowKey are required;
 // the others are the answer of a list and ignored. All that a caller fills in is
 // written once.
-//
-//spec:f-015 f-017 f-037 n-028 n-032 n-033 n-034 n-039 r-021
 type Job struct {
 	Scope Scope
 	// Type is the notification type.
@@ -161,8 +157,6 @@ func (j *jobRow) conflicted() {
 // EnsureNotificationJob makes sure of jobs; see [DeliveryDispatcher]. A new job
 // waits until its [Schedule] is due. Immutable are its type, business unit,
 // entity and InputHash.
-//
-//spec:n-016
 func (n *Notifier) EnsureNotificationJob(ctx context.Context, tx storage.Tx, want ...Job) ([]Ensured, error) {
 	return ensure(ctx, n.core, tx, jobKind, want, (*Job).row)
 }
@@ -239,8 +233,6 @@ func compactJSON(data json.RawMessage) (json.RawMessage, error) {
 // work. A caller of EnsureAutomationJob fills in the fields down to
 // ScheduledOn, of which Type, PartitionKey and RowKey are required; the others are
 // the answer of a list and ignored.
-//
-//spec:a-008 f-043
 type AutomationJob struct {
 	Scope Scope
 	// Type is the automation type.
@@ -311,8 +303,6 @@ const statusRecorded = "Recorded"
 
 // EnsureAutomationJob makes sure of traces; see [DeliveryDispatcher]. The first
 // one stands. Immutable are the type, the scheduler key and the InputHash.
-//
-//spec:n-015
 func (n *Notifier) EnsureAutomationJob(ctx context.Context, tx storage.Tx, want ...AutomationJob) ([]Ensured, error) {
 	return ensure(ctx, n.core, tx, automationKind, want, (*AutomationJob).row)
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-//spec:f-038
 func TestAnInboxIsListedNewestFirstPageByPage(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		for i := range 5 {
@@ -43,7 +42,6 @@ func TestAnInboxIsListedNewestFirstPageByPage(t *testing.T) {
 	})
 }
 
-//spec:n-013 n-033
 func TestATraceFollowsAJob(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		job := visit("7", person("sam"), inbox("kim"), inbox("kim"))

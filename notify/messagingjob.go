@@ -15,8 +15,6 @@ import (
 // "Campaign"). A caller of EnsureMessagingJob fills in the fields down to
 // ValidUntil, of which Type and GUID are required; the others are the answer of
 // a list and ignored. How far it has come is its [CampaignProgress].
-//
-//spec:f-025 f-026 n-061
 type MessagingJob struct {
 	Scope Scope
 	// Type is the notification type.
@@ -322,8 +320,6 @@ func (m *messageRow) cancelled(now time.Time, reason string) {
 // first one. Immutable are the type, the business unit, the InputHash and the
 // ContentHash. A conflict puts the campaign on hold, and what it has not sent yet waits
 // until a person releases it.
-//
-//spec:f-056 n-017
 func (n *Notifier) EnsureMessagingJob(ctx context.Context, tx storage.Tx, want ...MessagingJob) ([]Ensured, error) {
 	return ensure(ctx, n.core, tx, messagingKind, want, (*MessagingJob).row)
 }

@@ -28,8 +28,6 @@ import (
 type Scope = storage.Scope
 
 // Options are the settings of a [Notifier]; nil and every zero value are useful.
-//
-//spec:n-045
 type Options struct {
 	// HashKey keys the hash of recipients in message keys, so that nobody who
 	// reads the database can find a phone number by trying all of them: 32
@@ -108,8 +106,6 @@ func (o *Options) withDefaults() Options {
 // delivers what was dispatched when a poller runs its passes. Its methods may
 // be called from any number of goroutines, those of a bound copy (see WithTx)
 // from one.
-//
-//spec:a-004
 type Notifier struct{ *core }
 
 // core is what the parts of a Notifier share. Each part is a value over it, with the

@@ -93,7 +93,6 @@ func TestI3_AConflictAsksForNoSecondMessage(t *testing.T) {
 	})
 }
 
-//spec:a-029 f-043 f-046
 func TestADispatchResultIsMergedAndNothingOfItIsLost(t *testing.T) {
 	t.Parallel()
 	first := notify.DispatchResult{
@@ -114,7 +113,6 @@ func TestADispatchResultIsMergedAndNothingOfItIsLost(t *testing.T) {
 	}
 }
 
-//spec:f-045
 func TestADispatchResultStaysCompact(t *testing.T) {
 	t.Parallel()
 	var r notify.DispatchResult

@@ -19,8 +19,6 @@ import (
 // "OutgoingMessage + send claim"). A caller of EnsureOutgoingMessage fills in
 // the fields down to UnlessRead, of which Channel is required, and leaves MessageID
 // empty; the others are the answer of a list and ignored.
-//
-//spec:n-040 n-041 n-042 n-043
 type OutgoingMessage struct {
 	Scope Scope
 	// Channel is the key of the one that sends it.
@@ -163,8 +161,6 @@ var outgoingMessages = driver.Define[messageRow]("outgoing_message").Grows(drive
 	Kept("Retention.Messages", "what a job led to; one that no job led to leaves a stub, so that it is not sent again")
 
 // Progress is what calls of the provider and doubts about them have led to.
-//
-//spec:n-049
 type Progress struct {
 	// Calls counts provider calls that were started.
 	Calls int `db:"calls"`
@@ -237,8 +233,6 @@ func (m *messageRow) released(now time.Time) {
 }
 
 // accepted is the provider's receipt.
-//
-//spec:f-023
 func (m *messageRow) accepted(on time.Time, r channel.Receipt) {
 	m.become(StatusSentToProvider)
 	m.FailedOn = time.Time{}
@@ -290,8 +284,6 @@ func (m *messageRow) expired(now time.Time) bool {
 // Immutable are the job, the recipient, the method, the type and the
 // InputHash, and the ContentHash if both sides have one: the first rendering
 // wins, and the send claim decides whether a provider is called.
-//
-//spec:n-019
 func (n *Notifier) EnsureOutgoingMessage(ctx context.Context, tx storage.Tx, want ...OutgoingMessage) ([]Ensured, error) {
 	if err := n.rightHashKey(ctx, tx); err != nil {
 		return nil, err

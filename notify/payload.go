@@ -49,8 +49,6 @@ type Payload struct {
 // What no message could be made of is an *[AudienceError] that lists every fault
 // with its line, and nothing is stored. An address that its channel cannot
 // deliver to is none: it is listed in the answer.
-//
-//spec:n-010
 func (n Campaigns) PutAudience(ctx context.Context, a Audience, opts *PayloadOptions) (Payload, error) {
 	var o PayloadOptions
 	if opts != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-//spec:a-004 f-005 f-023 n-001 n-004 n-007 n-041 n-049
 func TestADirectReminderArrivesOnceAtEachRecipient(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.dispatch(visit("7", person("sam"), person("kim")))
@@ -43,8 +42,6 @@ func TestADirectReminderArrivesOnceAtEachRecipient(t *testing.T) {
 }
 
 // Communication - Codebase flow, "Important tests".
-//
-//spec:f-048 n-016 n-028 n-034
 func TestDirectReminderRetryMakesOneNotificationJob(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		for range 3 {
@@ -62,8 +59,6 @@ func TestDirectReminderRetryMakesOneNotificationJob(t *testing.T) {
 
 // Communication - Codebase flow, "Important tests": the generator's work is done
 // and lost, then done again; and once more after all is finished.
-//
-//spec:f-049 n-019 n-040 n-046 n-060
 func TestGeneratorRetryMakesOneOutgoingMessagePerRecipientAndMethod(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.dispatch(visit("7", person("sam"), person("kim"), person("sam")))
@@ -107,8 +102,6 @@ func (h *host) regenerate() {
 }
 
 // Communication - Codebase flow, "Important tests".
-//
-//spec:f-020 f-050 n-048 n-060
 func TestDuplicateDistributorMessageDoesNotCallTheProviderASecondTime(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.dispatch(visit("7", person("sam")))
@@ -130,8 +123,6 @@ func inbox(name string) notify.Recipient {
 }
 
 // Communication - Codebase flow, "Important tests".
-//
-//spec:a-007 f-006 f-035 f-051 n-008
 func TestUIOnlyReminderMakesAUserMessageAndNoOutgoingMessage(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.dispatch(visit("7", inbox("sam")))
@@ -148,8 +139,6 @@ func TestUIOnlyReminderMakesAUserMessageAndNoOutgoingMessage(t *testing.T) {
 }
 
 // Communication - Codebase flow, "Important tests".
-//
-//spec:f-037 f-052 n-018 n-036 n-039
 func TestUserMessageRetryWithStableSourceTicksMakesOneRow(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.dispatch(visit("7", inbox("sam")))
@@ -167,8 +156,6 @@ func TestUserMessageRetryWithStableSourceTicksMakesOneRow(t *testing.T) {
 }
 
 // Communication - System architecture, "Partial failure handling".
-//
-//spec:n-059
 func TestUserMessageMissingForOneRecipientIsInserted(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.dispatch(visit("7", inbox("sam"), inbox("kim")))
@@ -183,8 +170,6 @@ func TestUserMessageMissingForOneRecipientIsInserted(t *testing.T) {
 }
 
 // Communication - System architecture, "Partial failure handling".
-//
-//spec:f-053 n-020 n-055 n-057 r-006
 func TestMissingSchedulerIsRecreatedThroughTheDispatchGuard(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		job := visit("7", person("sam"))
@@ -203,7 +188,6 @@ func TestMissingSchedulerIsRecreatedThroughTheDispatchGuard(t *testing.T) {
 	})
 }
 
-//spec:n-058
 func TestAScheduleWhoseJobIsMissingWaitsAndIsThenHeld(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		job := visit("7", person("sam"))
@@ -225,7 +209,6 @@ func TestAScheduleWhoseJobIsMissingWaitsAndIsThenHeld(t *testing.T) {
 	})
 }
 
-//spec:n-058
 func TestAScheduleThatNeverFindsItsJobEndsOnHold(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		plan := notify.ScheduleFor(visit("7"), time.Time{})
@@ -246,8 +229,6 @@ func TestAScheduleThatNeverFindsItsJobEndsOnHold(t *testing.T) {
 
 // Its row stays as it is, version included: neither what the generator would do
 // with a job that was woken again, nor the table of states, hides a touch.
-//
-//spec:f-004
 func TestAScheduleOfAJobPastCreatedLeavesItAlone(t *testing.T) {
 	for name, past := range map[string]func(*notify.JobRow){
 		"in back-off": func(j *notify.JobRow) {
@@ -276,8 +257,6 @@ func TestAScheduleOfAJobPastCreatedLeavesItAlone(t *testing.T) {
 }
 
 // The same for a job whose messages are made and sent.
-//
-//spec:n-055
 func TestASecondScheduleOfAJobThatWasSentSendsNothing(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		job := visit("7", person("sam"))
@@ -298,7 +277,6 @@ func TestASecondScheduleOfAJobThatWasSentSendsNothing(t *testing.T) {
 	})
 }
 
-//spec:f-001 n-003 n-053
 func TestNothingHappensBeforeTheScheduleIsDue(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		job := visit("7", person("sam"))
@@ -318,7 +296,6 @@ func TestNothingHappensBeforeTheScheduleIsDue(t *testing.T) {
 	})
 }
 
-//spec:f-001
 func TestATypeThatIsNotRegisteredHereIsLeftToOthers(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		job := visit("7", person("sam"))

@@ -76,10 +76,8 @@ const (
 	ReasonAttachment = "AttachmentMissing"
 	// ReasonNotSeeded: the catalogue does not know the type. Add it, for later
 	// messages.
-	//spec:f-041
 	ReasonNotSeeded = "NotSeeded"
 	// ReasonDisabled: the business unit has switched the type off. No action needed.
-	//spec:f-041
 	ReasonDisabled = "Disabled"
 	// ReasonNoSubscribers: nobody has subscribed to the type in its business unit.
 	// Subscribe somebody, for later messages.

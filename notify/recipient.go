@@ -19,8 +19,6 @@ import (
 // Recipient is one person or inbox that a job is for. With a Channel it gets an
 // [OutgoingMessage], with an Inbox a [UserMessage], with both both of them, and
 // with neither it is counted as skipped.
-//
-//spec:f-006 f-035
 type Recipient struct {
 	// Ref is the host's stable id of the recipient. Together with the method and
 	// the normalised address it is the identity of the message, so it never
@@ -89,8 +87,6 @@ func redacted(text string) string {
 // control"). It is asked when a schedule is due and when a job is rendered, for
 // many at once and from several goroutines. Without one every registered type is
 // wanted, and goes to those whom its job names.
-//
-//spec:a-060 f-003 f-039
 type Catalogue interface {
 	// Options answers for each question in order. An error fails the try of all.
 	Options(ctx context.Context, asked []Question) ([]NotificationOption, error)
@@ -109,8 +105,6 @@ type Question struct {
 
 // NotificationOption is what a catalogue says about a type in a business unit.
 // The zero value says that the type is not in the catalogue: nothing is sent.
-//
-//spec:f-017 f-039 f-040
 type NotificationOption struct {
 	Seeded, Enabled bool
 	// Subscribers are told beside those whom a job names.
@@ -178,8 +172,6 @@ func (j *jobRow) question() Question {
 }
 
 // unwanted says which of the schedules are for nobody, and why.
-//
-//spec:n-012
 func (n generator) unwanted(ctx context.Context, items []work.Item[scheduleRow], found []woken) (map[int]string, error) {
 	if n.options.Catalogue == nil {
 		return nil, nil

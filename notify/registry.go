@@ -18,8 +18,6 @@ import (
 
 // Type is a type of notification, known by its name to every process that
 // serves it. A job of a type that a process does not know is left to others.
-//
-//spec:f-014
 type Type struct {
 	// Name is stored with jobs and messages; it is required.
 	Name string
@@ -87,7 +85,6 @@ type InDoubt string
 // The policies of a message in doubt. Nothing is sent again without one that
 // says so.
 const (
-	//spec:t-086
 	Hold       InDoubt = "Hold"       // a person decides; the default
 	AssumeSent InDoubt = "AssumeSent" // a lost message is better than a second one
 	Resend     InDoubt = "Resend"     // a second message is better than a lost one

@@ -215,7 +215,6 @@ func TestNothingIsWrittenIfOneArgumentIsRefused(t *testing.T) {
 	})
 }
 
-//spec:n-037
 func TestBadInputIsRefusedWithWhatAndWhere(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		ctx := t.Context()

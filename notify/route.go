@@ -17,8 +17,6 @@ import (
 // ChannelSource chooses the channel for each scope: with its own credentials, From
 // and Reply-To. It is called from several goroutines, for each group of messages,
 // so it keeps the channels that it has made.
-//
-//spec:f-010
 type ChannelSource interface {
 	// Keys are the keys that it has channels for. This process claims messages of
 	// these beside those of its own channels. It is asked before each claim and may

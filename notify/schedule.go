@@ -19,8 +19,6 @@ import (
 // guard"). A caller of EnsureNotificationScheduler fills in the fields down to
 // ScheduledOn, of which Type and ArtifactRowKey with its partition are required;
 // the others are the answer of a list and ignored.
-//
-//spec:n-053 n-056
 type Schedule struct {
 	Scope Scope
 	// Type is the notification type.
@@ -90,8 +88,6 @@ func (s *scheduleRow) view() Schedule {
 }
 
 // ScheduleFor is the schedule of j at a moment; zero means at once.
-//
-//spec:n-006
 func ScheduleFor(j Job, on time.Time) Schedule {
 	at := j.Coordinates()
 	return Schedule{
@@ -114,8 +110,6 @@ func ScheduleForCampaign(j MessagingJob, on time.Time) Schedule {
 
 // Guard is the key of the row: the four parts of the dispatch guard, joined.
 // The error is a *keys.PartError.
-//
-//spec:n-054 r-006
 func (s *Schedule) Guard() (string, error) {
 	artifact := cmp.Or(s.ArtifactType, ArtifactNotificationJob)
 	return keys.Join(string(artifact), s.ArtifactPartitionKey, s.ArtifactRowKey, cmp.Or(s.EventType, s.Type))
@@ -123,8 +117,6 @@ func (s *Schedule) Guard() (string, error) {
 
 // wake makes the job of a due schedule ready, or skips it for a reason; one past
 // Created is left alone.
-//
-//spec:f-004
 func (j *jobRow) wake(now time.Time, skip string) bool {
 	if skip != "" && j.Status == StatusCreated {
 		j.skipped(now, skip)
@@ -145,8 +137,6 @@ func wake(r *storage.Record, now time.Time) bool {
 // [DeliveryDispatcher]. The dispatch guard is the key: one schedule for an
 // artifact and event type. Immutable are the type, the business unit and the
 // InputHash, if both sides have one.
-//
-//spec:f-053 n-003 n-020 n-057
 func (n *Notifier) EnsureNotificationScheduler(ctx context.Context, tx storage.Tx, want ...Schedule) ([]Ensured, error) {
 	return ensure(ctx, n.core, tx, scheduleKind, want, (*Schedule).row)
 }
@@ -210,8 +200,6 @@ type woken struct {
 
 // schedulerSpec is the scheduler pass: a due schedule makes the artifact that
 // its guard names ready and due now.
-//
-//spec:f-001 n-004
 func (n generator) schedulerSpec() work.Spec[scheduleRow, woken] {
 	return work.Spec[scheduleRow, woken]{
 		Name: "notify.scheduler", Table: schedules,
@@ -227,8 +215,6 @@ func (n generator) schedulerSpec() work.Spec[scheduleRow, woken] {
 
 // schedule decides about a group: an artifact that is missing is a failure with
 // back-off, since its producer may still be about to commit it.
-//
-//spec:n-058
 func (n generator) schedule(ctx context.Context, items []work.Item[scheduleRow]) ([]woken, error) {
 	named, err := n.loadArtifacts(ctx, items)
 	if err != nil {

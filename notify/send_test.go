@@ -27,7 +27,6 @@ func failing(err error) func(context.Context, channel.Message) (channel.Receipt,
 	return func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, err }
 }
 
-//spec:f-019 n-047 r-007
 func TestI8_AClaimAndItsCallStartCommitBeforeTheProviderIsCalled(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
@@ -43,7 +42,6 @@ func TestI8_AClaimAndItsCallStartCommitBeforeTheProviderIsCalled(t *testing.T) {
 	})
 }
 
-//spec:f-007 n-047
 func TestI9_AtMostOneProviderCallPerClaim(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
@@ -130,8 +128,6 @@ func TestAPermanentRefusalIsFinalAtOnce(t *testing.T) {
 }
 
 // What a provider answers is never a reason to lose its acceptance.
-//
-//spec:n-049
 func TestAnAcceptanceWithAnUnstorableReceiptIsKept(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
@@ -196,8 +192,6 @@ func TestAMessageThatWasNotCalledIsGivenBackUncounted(t *testing.T) {
 
 // The call-started write is fenced: an event that ended the message meanwhile
 // stands, and nobody is called.
-//
-//spec:n-048
 func TestI26_NoCallStartsAfterTheMessageHasEnded(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
@@ -233,7 +227,6 @@ func TestAClaimThatDiedBeforeItsCallGoesBackByItself(t *testing.T) {
 	})
 }
 
-//spec:f-007
 func TestCallsOfAGroupRunAtOnce(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		h.dispatch(visit("7", person("sam"), person("kim"), person("lou")))

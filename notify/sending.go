@@ -19,8 +19,6 @@ type nothing = struct{}
 
 // distributorSpec is the send pass. A claim commits before anything is called,
 // and a process claims only messages whose channel it has.
-//
-//spec:f-007 n-004 n-047 r-007
 func (n sender) distributorSpec() work.Spec[messageRow, channel.SuppressionReason] {
 	return work.Spec[messageRow, channel.SuppressionReason]{
 		Name: "notify.distributor", Table: outgoingMessages,

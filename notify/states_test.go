@@ -254,8 +254,6 @@ func reaches(m states.Machine, from string, ends, seen []string) bool {
 }
 
 // I-17, and: an expired lease counts once.
-//
-//spec:f-022
 func TestI17_BackOffIsFiveMinutesFifteenMinutesAnHourThenHold(t *testing.T) {
 	t.Parallel()
 	s, j := &scheduleRow{}, &jobRow{}

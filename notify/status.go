@@ -16,8 +16,6 @@ import (
 
 // StatusChange tells the host what became of a message: the end of its way, or a
 // doubt about it. It holds no address and no text.
-//
-//spec:f-047
 type StatusChange struct {
 	// ID is the same however often the change is told.
 	ID               string     `json:"id"`
@@ -79,8 +77,6 @@ func (s statusFunc) Status(ctx context.Context, c StatusChange) error { return s
 // Subscribe adds subscribers, before pollers run the passes of n. From the first
 // poll on every change is kept for them, whichever process makes it. It panics on
 // a nil subscriber, and on a key that is empty or taken.
-//
-//spec:f-047
 func (n *Notifier) Subscribe(subs ...StatusSubscriber) {
 	for _, s := range subs {
 		if s == nil {

@@ -51,7 +51,6 @@ func heard(t *testing.T, story func(h *host, c *crm)) {
 	})
 }
 
-//spec:f-047
 func TestTheHostHearsWhatBecameOfMessages(t *testing.T) {
 	heard(t, func(h *host, c *crm) {
 		h.answer = func(_ context.Context, m channel.Message) (channel.Receipt, error) {
@@ -94,7 +93,6 @@ func TestWithoutSubscribersNoChangeIsStored(t *testing.T) {
 	})
 }
 
-//spec:f-047
 func TestADeadLetterIsListedAndReplayed(t *testing.T) {
 	heard(t, func(h *host, c *crm) {
 		h.answer = func(context.Context, channel.Message) (channel.Receipt, error) {

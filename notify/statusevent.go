@@ -34,8 +34,6 @@ var (
 // request is the store's. Events that say too little are counted as refused, and
 // do not stop the others. A panic of w is an error, which holds nothing of the
 // callback, as no error of Receive does.
-//
-//spec:n-005
 func (n *Notifier) Receive(ctx context.Context, w channel.Webhook, r channel.WebhookRequest) (TrackReport, error) {
 	r.Now = driver.Now(n.store)
 	var events []channel.StatusEvent

@@ -65,8 +65,6 @@ func (n Support) Resolve(ctx context.Context, scope Scope, key string, d Decisio
 // again at once, with its tries counted from zero; a campaign goes on with the
 // chunk that failed. A message that is held in doubt is refused; see Resolve. One that
 // has failed for good is not on hold; see Retry.
-//
-//spec:n-051
 func (n Support) Release(ctx context.Context, scope Scope, a Artifact, key string, by By) error {
 	switch a {
 	case ArtifactNotificationScheduler:

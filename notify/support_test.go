@@ -64,7 +64,6 @@ func TestAPersonDecidesThatAMessageArrived(t *testing.T) {
 	})
 }
 
-//spec:n-051
 func TestAPersonDecidesToSendAgain(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.inDoubt()
@@ -79,7 +78,6 @@ func TestAPersonDecidesToSendAgain(t *testing.T) {
 	})
 }
 
-//spec:n-051
 func TestSupportActionsRefuseWhatMakesNoSense(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.inDoubt()

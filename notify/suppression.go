@@ -36,8 +36,6 @@ type Destination struct{ Method, Address string }
 
 // Suppression says that an address of a tenant gets no more messages, or only
 // mandatory ones. The address itself is not in it.
-//
-//spec:f-012
 type Suppression struct {
 	Scope  Scope
 	Method string // the delivery method
@@ -282,8 +280,6 @@ func (s *suppressionRow) lift(time.Time) (refused string) {
 // suppressed for that reason already stay as they are. Who did it and why is in
 // the audit, in the same transaction. An address that its method cannot deliver
 // to is an error that says which argument, and nothing is written.
-//
-//spec:f-012
 func (n Contacts) Suppress(ctx context.Context, scope Scope, reason channel.SuppressionReason, by By, to ...Destination) error {
 	if err := by.Check(); err != nil {
 		return err

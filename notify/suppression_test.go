@@ -136,7 +136,6 @@ func TestACallbackAboutARedirectedMessageSuppressesNobody(t *testing.T) {
 	})
 }
 
-//spec:f-012
 func TestBouncesComplaintsAndUnsubscribesSuppress(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.accepted()
@@ -231,7 +230,6 @@ func TestANewComplaintRenewsALiftedSuppression(t *testing.T) {
 	})
 }
 
-//spec:f-012
 func TestASuppressedAddressGetsNothingOrOnlyWhatItAskedFor(t *testing.T) {
 	key := []byte("0123456789abcdef0123456789abcdef")
 	gated(t, func(store storage.Store) *notify.Options {

@@ -22,8 +22,6 @@ type Renderer interface {
 }
 
 // RendererFunc is a Renderer made of a function.
-//
-//spec:f-014
 type RendererFunc func(ctx context.Context, j Job, r Recipient) (Content, error)
 
 // Render calls f.

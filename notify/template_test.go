@@ -24,7 +24,6 @@ func render(t *testing.T, tmpl notify.Template, event string) (notify.Content, e
 	return tmpl.Render(t.Context(), notify.Job{EventData: []byte(event)}, notify.Recipient{Name: "O'Neil <sam>", Locale: "de-AT"})
 }
 
-//spec:f-014
 func TestTemplatesRenderTheMembersOfEventData(t *testing.T) {
 	t.Parallel()
 	got, err := render(t, notify.Template{
@@ -63,7 +62,6 @@ func TestTemplateInjectionIsText(t *testing.T) {
 	}
 }
 
-//spec:f-015
 func TestAnEntityIDIsEventData(t *testing.T) {
 	t.Parallel()
 	for event, want := range map[string]string{`42`: "42", `"car-7"`: "car-7", `null`: "<no value>", ``: "<no value>"} {
@@ -123,7 +121,6 @@ func TestNumbersOfTheDataAreNumbers(t *testing.T) {
 	}
 }
 
-//spec:f-018
 func TestAPreviewStoresNothing(t *testing.T) {
 	t.Parallel()
 	store, _ := newStore()
@@ -247,8 +244,6 @@ func TestASubscriberWhoCannotBeToldStopsNobodyElse(t *testing.T) {
 
 // Communication - Codebase flow, "What Notification Settings control": types that
 // are not seeded, or have no subscriber, are skipped gracefully.
-//
-//spec:a-060 f-003 f-039 f-041 n-012
 func TestWhatNobodyWantsIsSkippedWithAReason(t *testing.T) {
 	units := map[string]notify.NotificationOption{"off": {Seeded: true}, "lonely": {Seeded: true, Enabled: true}}
 	shelves(t, units, func(h *host, _ *shelf) {
@@ -275,7 +270,6 @@ func TestWhatNobodyWantsIsSkippedWithAReason(t *testing.T) {
 
 func coordinates(j notify.Job) notify.Coordinates { return j.Coordinates() }
 
-//spec:f-017 f-040
 func TestSubscribersHearBesideThoseWhomTheJobNames(t *testing.T) {
 	subscribed := notify.NotificationOption{Seeded: true, Enabled: true, Subscribers: []notify.Recipient{person("boss"), person("sam")}}
 	shelves(t, map[string]notify.NotificationOption{"north": subscribed}, func(h *host, s *shelf) {
@@ -294,8 +288,6 @@ func TestSubscribersHearBesideThoseWhomTheJobNames(t *testing.T) {
 }
 
 // Whom a job is for is decided once: a repeat of the generator asks nobody.
-//
-//spec:f-017
 func TestSubscribersAreFrozenByTheFirstRun(t *testing.T) {
 	units := map[string]notify.NotificationOption{"north": {Seeded: true, Enabled: true, Subscribers: []notify.Recipient{person("sam")}}}
 	shelves(t, units, func(h *host, s *shelf) {
@@ -308,7 +300,6 @@ func TestSubscribersAreFrozenByTheFirstRun(t *testing.T) {
 	})
 }
 
-//spec:f-003
 func TestACatalogueThatFailsIsAskedAgain(t *testing.T) {
 	units := map[string]notify.NotificationOption{"north": {Seeded: true, Enabled: true}}
 	shelves(t, units, func(h *host, s *shelf) {

@@ -29,8 +29,6 @@ type Trace struct {
 
 // Trace tells what became of the job or the campaign at those coordinates. What does
 // not exist is no error.
-//
-//spec:n-013
 func (n *Notifier) Trace(ctx context.Context, scope Scope, at Coordinates) (t Trace, err error) {
 	key, err := keys.Join(at.PartitionKey, at.RowKey)
 	if err != nil {

@@ -235,8 +235,6 @@ var heights = map[string]int{
 
 // statusOf is what each kind says at least: whatever a provider reports about a
 // message, it has it.
-//
-//spec:f-024
 var statusOf = map[channel.StatusKind]string{
 	channel.KindAccepted:     StatusSentToProvider,
 	channel.KindFailed:       StatusFailedFinal,
@@ -258,8 +256,6 @@ func raised(status string, k channel.StatusKind) string {
 // reported brings what a provider reports into the message, and says whether it
 // changed anything. Neither a retry nor a take-over follows. A worker that holds
 // the message keeps its lease, and merges its result.
-//
-//spec:n-050
 func (m *messageRow) reported(now time.Time, e *deliveryEvent) bool {
 	named := m.ProviderMessageID == "" && e.ProviderMessageID != ""
 	if named {

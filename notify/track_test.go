@@ -39,7 +39,6 @@ func (h *host) accepted() *notify.MessageRow {
 	return h.status(notify.StatusSentToProvider)
 }
 
-//spec:f-011
 func TestACallbackSettlesADoubtAndEndsTheHold(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.inDoubt()
@@ -205,7 +204,6 @@ func TestACallbackStopsACallThatHasNotStarted(t *testing.T) {
 	})
 }
 
-//spec:n-050
 func TestARepeatedCallbackChangesNothing(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.accepted()

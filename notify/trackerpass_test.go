@@ -88,8 +88,6 @@ func TestAnEventWithoutAMessageIsLookedForFourTimes(t *testing.T) {
 }
 
 // A message that is restored, or committed, after its callback came.
-//
-//spec:f-011
 func TestAnEarlyEventIsAppliedOnceTheMessageIsThere(t *testing.T) {
 	heard(t, func(h *host, c *crm) {
 		m := notify.OutgoingMessage{

@@ -15,8 +15,6 @@ import (
 // never sent and never due. A caller of EnsureUserMessage fills in the fields
 // down to SourceOn, of which Type, PartitionKey and SourceOn are required; the others are the
 // answer of a list and ignored.
-//
-//spec:a-007 n-036 n-039
 type UserMessage struct {
 	Scope Scope
 	// Type is the notification type.
@@ -107,8 +105,6 @@ func (m *userMessageRow) view() UserMessage {
 // EnsureUserMessage makes sure of in-app messages; see [DeliveryDispatcher].
 // Immutable are the job, the recipient, the type and the InputHash, and the
 // ContentHash if both sides have one: the first rendering wins.
-//
-//spec:n-018
 func (n *Notifier) EnsureUserMessage(ctx context.Context, tx storage.Tx, want ...UserMessage) ([]Ensured, error) {
 	return ensure(ctx, n.core, tx, userKind, want, (*UserMessage).row)
 }

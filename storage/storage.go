@@ -32,7 +32,6 @@ type (
 	// Blobs keeps payloads that are too large for a row.
 	Blobs = driver.Blobs
 	// Ref names a payload in [Blobs].
-	//spec:f-026
 	Ref = driver.Ref
 	// Owned are the blobs that one row names.
 	Owned = driver.Owned
@@ -48,8 +47,7 @@ func Everywhere() Reach { return driver.Everywhere() }
 const (
 	LaneUrgent = driver.LaneUrgent
 	LaneNormal = driver.LaneNormal
-	//spec:f-034
-	LaneBulk = driver.LaneBulk
+	LaneBulk   = driver.LaneBulk
 )
 
 // Outcome says what became of a wish.
@@ -57,18 +55,12 @@ type Outcome = driver.Outcome
 
 // The outcomes.
 const (
-	//spec:a-040 n-023
-	Created = driver.Created
-	//spec:a-041 a-089
-	Updated = driver.Updated
-	//spec:a-041
+	Created     = driver.Created
+	Updated     = driver.Updated
 	Reactivated = driver.Reactivated
-	//spec:a-042 f-030 n-025 n-055 n-060
-	Unchanged = driver.Unchanged
-	//spec:a-046
-	InFlight = driver.InFlight // held by a worker, whose try counts for nothing if the row was changed
-	//spec:a-045
-	Conflict = driver.Conflict // the stored row stands for something else
+	Unchanged   = driver.Unchanged
+	InFlight    = driver.InFlight // held by a worker, whose try counts for nothing if the row was changed
+	Conflict    = driver.Conflict // the stored row stands for something else
 )
 
 // Errors that callers branch on; adapters wrap them with what happened where.
@@ -78,7 +70,6 @@ var (
 	// ErrPage: a [Page].After is none that a call returned.
 	ErrPage = driver.ErrPage
 	// ErrStale: the row was written by somebody else since it was read.
-	//spec:a-050
 	ErrStale = driver.ErrStale
 	// ErrJoined: Claim and Extend do not work inside a host's transaction.
 	ErrJoined = driver.ErrJoined
@@ -106,6 +97,5 @@ type (
 	// ValueError says which column cannot hold a value, and why, but not the value.
 	ValueError = driver.ValueError
 	// RowSizeError refuses a row that should have put its payload into a blob.
-	//spec:a-031
 	RowSizeError = driver.RowSizeError
 )

@@ -41,7 +41,6 @@ func inTransaction(t *testing.T, s *Service, f func(storage.Tx)) {
 	}
 }
 
-//spec:t-082
 func TestAVersionIsParsedOnceAndSharedByBoundCopies(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
@@ -161,7 +160,6 @@ func TestParsedVersionsAreNotReadAgain(t *testing.T) {
 	}
 }
 
-//spec:t-082
 func TestTheCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	c := newVersionCache()
@@ -239,8 +237,6 @@ func TestAVersionOfALaterReleaseHarmsNoOtherSend(t *testing.T) {
 
 // The rows of a survey's triggers name the published version and its hash; those of
 // its neighbours are not touched. A row that is in use no more stays, without a kind.
-//
-//spec:t-012
 func TestTheRowsOfTriggersFollowTheVersion(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {

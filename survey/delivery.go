@@ -19,8 +19,6 @@ import (
 
 // Delivery is one entry in the log of an instance's sends (Triggers & Scheduler,
 // "DeliveryLogJson").
-//
-//spec:t-025 t-026 t-070
 type Delivery struct {
 	PublicID string // of the instance
 	Channel  string
@@ -52,15 +50,11 @@ type deliveryRow struct {
 
 // What came of a send.
 const (
-	//spec:t-069
-	DeliveryDelivered = "delivered" // the channel has accepted it
-	//spec:t-068
-	DeliveryFailed = "failed" // not accepted, or not even tried; it is tried again, or the schedule stops
-	//spec:t-068
-	DeliveryRefused = "refused" // refused for good: the schedule stops
-	DeliveryUnknown = "unknown" // nobody knows whether it was sent
-	DeliverySkipped = "skipped" // a gate does not let it out: the schedule stops
-	//spec:t-066
+	DeliveryDelivered = "delivered"  // the channel has accepted it
+	DeliveryFailed    = "failed"     // not accepted, or not even tried; it is tried again, or the schedule stops
+	DeliveryRefused   = "refused"    // refused for good: the schedule stops
+	DeliveryUnknown   = "unknown"    // nobody knows whether it was sent
+	DeliverySkipped   = "skipped"    // a gate does not let it out: the schedule stops
 	DeliveryNoChannel = "no-channel" // nobody has the channel: the schedule stops
 )
 

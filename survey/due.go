@@ -9,8 +9,6 @@ import (
 )
 
 // expire ends the instance. What was still to be sent is not.
-//
-//spec:t-042
 func (i *instanceRow) expire(now time.Time) {
 	switch {
 	case !i.ExpiresOn.IsZero() && !now.Before(i.ExpiresOn):
@@ -94,8 +92,6 @@ func later(a, b time.Time) time.Time {
 // advance says what follows a send (Triggers & Scheduler, "What advance NextSendAt
 // actually does"): when the next one is due, and how many reminders are left to be
 // scheduled after it; the zero time if that was the last one.
-//
-//spec:t-036 t-038 t-039
 func advance(reminders []form.Duration, remaining int, sentOn time.Time) (next time.Time, left int) {
 	index := len(reminders) - remaining
 	if index < 0 || index >= len(reminders) {

@@ -15,8 +15,6 @@ import (
 )
 
 // DeleteOptions are the choices of [Support.Delete]; nil is the zero value.
-//
-//spec:t-028
 type DeleteOptions struct {
 	// Forget lets the event make a new instance when it is told again, as deleted
 	// rows do in (Triggers & Scheduler, "About UniqueHash"). It also forgets an

@@ -224,8 +224,6 @@ func TestADeletedInstanceIsNeverSent(t *testing.T) {
 
 // A host may let the event make a new instance, at once or later; the old one
 // stays for whoever has its id.
-//
-//spec:t-028
 func TestADeletedInstanceMayBeForgotten(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {

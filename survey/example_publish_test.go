@@ -15,8 +15,6 @@ import (
 
 // A survey is published, corrected and withdrawn. Saying the same again changes
 // nothing.
-//
-//spec:t-019
 func ExampleService_Publish() {
 	ctx, clk := context.Background(), clock.NewMock()
 	clk.Set(time.Date(2026, 5, 14, 5, 0, 0, 0, time.UTC))
@@ -151,8 +149,6 @@ func ExampleSupport_Instances() {
 }
 
 // A link is taken back. Its event makes a new one only if that is asked for.
-//
-//spec:t-028
 func ExampleSupport_Delete() {
 	ctx, s := context.Background(), published()
 	by := survey.By{Actor: "kim", Reason: "the visit was booked by mistake"}

@@ -26,8 +26,6 @@ import (
 
 // A response becomes a complaint ticket, where its trigger routes it so, and is
 // exported. Whoever submits it again gets the first receipt.
-//
-//spec:t-053
 func ExampleService_Complete() {
 	ctx, clk := context.Background(), clock.NewMock()
 	clk.Set(time.Date(2026, 5, 14, 5, 12, 34, 0, time.UTC))

@@ -63,8 +63,6 @@ func (d demo) print(_ context.Context, m channel.Message) (channel.Receipt, erro
 }
 
 // A host with a timer of its own ticks: the link, its reminder, and the end.
-//
-//spec:t-006
 func ExampleService_PollOnce() {
 	d := newDemo()
 	s := survey.New(d.store, &survey.Options{SurveyURL: "https://example.com/s/{token}"}, channel.Func("memory:default", d.print))

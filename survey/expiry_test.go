@@ -14,8 +14,6 @@ import (
 
 // The document's first lifecycle: the customer never responds after the last
 // reminder.
-//
-//spec:t-042 t-046
 func TestALinkWithoutAResponseExpiresAfterItsGrace(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		id := h.linked(csiGR)
@@ -32,8 +30,6 @@ func TestALinkWithoutAResponseExpiresAfterItsGrace(t *testing.T) {
 }
 
 // The second: nobody has the channel.
-//
-//spec:t-043 t-066
 func TestALinkWhoseChannelNobodyHasExpires(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.use(survey.Options{})
@@ -58,8 +54,6 @@ func TestALinkWhoseChannelNobodyHasExpires(t *testing.T) {
 
 // The third: the tickers were down for longer than the grace. It is not sent after
 // all.
-//
-//spec:t-044
 func TestALinkThatNobodyGotToExpiresUnsent(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		id := h.linked(definition("2d", nil))
@@ -100,8 +94,6 @@ func TestAScheduleLongerThanTheGraceIsNotCutOff(t *testing.T) {
 }
 
 // A trigger has its own grace.
-//
-//spec:t-080
 func TestATriggerHasItsOwnGrace(t *testing.T) {
 	for name, c := range map[string]struct {
 		more   string
@@ -128,8 +120,6 @@ func TestATriggerHasItsOwnGrace(t *testing.T) {
 }
 
 // The absolute limit of an instance comes before its grace, and before its sends.
-//
-//spec:t-080
 func TestTheAbsoluteLimitComesFirst(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		id := h.linked(definition("0d", []string{"5d"}))
@@ -149,8 +139,6 @@ func TestTheAbsoluteLimitComesFirst(t *testing.T) {
 }
 
 // A changed grace applies to rows that are saved afterwards.
-//
-//spec:t-041
 func TestAChangedGraceAppliesToWhatIsSavedAfterwards(t *testing.T) {
 	eachHost(t, &survey.Options{ExpiryGrace: 10 * day}, func(h *host) {
 		before := h.linked(definition("0d", []string{"5d"}))
@@ -170,8 +158,6 @@ func TestAChangedGraceAppliesToWhatIsSavedAfterwards(t *testing.T) {
 }
 
 // A rolling deployment: for a while only processes without the channel run.
-//
-//spec:t-018 t-063
 func TestASendWaitsForAProcessThatHasItsChannel(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.use(survey.Options{})
@@ -187,8 +173,6 @@ func TestASendWaitsForAProcessThatHasItsChannel(t *testing.T) {
 
 // After an outage the first process to come back may have no channel: nobody could
 // take the send, so that is no reason to stop it.
-//
-//spec:t-066
 func TestAnOutageStopsNoSend(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.drain() // the channel has been seen

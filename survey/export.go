@@ -24,8 +24,6 @@ const exportPage = 100
 // ExportJSONLines writes the responses that q selects as JSON, one [StoredResponse]
 // a line, and says how many. It reads page by page, holds one page, and keeps no
 // transaction open while w takes it. Limit bounds the whole; zero: all.
-//
-//spec:t-087
 func (s Responses) ExportJSONLines(ctx context.Context, scope Scope, w io.Writer, q ResponseQuery) (int, error) {
 	buffered := bufio.NewWriter(w)
 	lines := json.NewEncoder(buffered)
@@ -86,8 +84,6 @@ var errNewVersion = errors.New("survey: a response to another version came while
 // A spreadsheet would run a text that begins like a formula. So a text that begins
 // with =, +, -, @, a tab or a line break gets an apostrophe before it; numbers stay
 // as they are. Like [Responses.ExportJSONLines] it holds one page of responses.
-//
-//spec:t-087
 func (s Responses) ExportCSV(ctx context.Context, scope Scope, w io.Writer, q ResponseQuery) (int, error) {
 	numbers, err := s.versionsAmong(ctx, scope, q)
 	if err != nil {

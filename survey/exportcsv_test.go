@@ -39,7 +39,6 @@ func (h *host) csv(q survey.ResponseQuery) string {
 	return out.String()
 }
 
-//spec:t-087
 func TestAnExportIsCSVThatNoSpreadsheetRuns(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.twoAnswers()
@@ -95,8 +94,6 @@ func TestAnExportAsJSONLinesSaysAll(t *testing.T) {
 
 // More than two pages come out, each response once; while a slow reader takes them,
 // the store takes writes.
-//
-//spec:t-087
 func TestAnExportGoesPageByPage(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)

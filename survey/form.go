@@ -95,8 +95,6 @@ func endingOf(ctx context.Context, from driver.Reader, row *instanceRow, v *vers
 // beacon tells it: who only fetches the link, as mail scanners do, has not opened
 // it. Reminders stay scheduled. It changes nothing the second time, nor after the
 // response; a link that does not lead to a survey gets [ErrNoSurvey].
-//
-//spec:t-047
 func (s *Service) Opened(ctx context.Context, token string) error {
 	find := byToken(token)
 	return s.inTx(ctx, func(tx storage.Tx) error {

@@ -14,8 +14,6 @@ import (
 
 // The texts that come with the package speak the customer's language, from right
 // to left where it is written so.
-//
-//spec:t-064
 func TestTheDefaultTextsAreInTheCustomersLanguage(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.linked(strings.Replace(csiGR, "{", `{"title": {"en": "Your visit", "ar": "زيارتك"}, `, 1)) // in Arabic
@@ -50,8 +48,6 @@ const own = `"messages": [
 
 // The definition's own texts take the place of the shipped ones; a reminder without
 // one has that of the send before.
-//
-//spec:t-064
 func TestADefinitionHasItsOwnTexts(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(strings.Replace(definition("0d", []string{"1d", "1d", "1d"}), `"questions"`, own+` "questions"`, 1))

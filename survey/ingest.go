@@ -20,8 +20,6 @@ import (
 )
 
 // Batch is what [Service.Ingest] takes: events of one kind.
-//
-//spec:t-003 t-014
 type Batch struct {
 	Scope     Scope  `json:"-"` // the host's to say, never the caller's
 	EventKind string `json:"eventKind"`
@@ -30,8 +28,6 @@ type Batch struct {
 }
 
 // Item is one event and who is asked about it.
-//
-//spec:t-021
 type Item struct {
 	// Payload is a JSON object of at most 24 KiB and 32 levels; its values are the
 	// paths candidate.*, those of objects inside it with dots: candidate.car.vin.
@@ -42,8 +38,6 @@ type Item struct {
 }
 
 // Recipient is who gets the link. No field holds control characters.
-//
-//spec:t-021
 type Recipient struct {
 	// Address is what the channel sends to, in at most 320 bytes, kept as it is
 	// written: a recipe tells "+964 770" from "+964770".
@@ -207,8 +201,6 @@ const (
 //
 // The error is about the batch as a whole, or the store's. It may be ingested
 // again after that, and after any crash: what was made already is Skipped.
-//
-//spec:t-002
 func (s *Service) Ingest(ctx context.Context, b Batch) (IngestReport, error) {
 	if err := b.check(); err != nil {
 		return IngestReport{}, fmt.Errorf("survey: Ingest: %w", err)
@@ -262,8 +254,6 @@ func (s *Service) ingest(ctx context.Context, b *Batch, chunk []Item) ([]ItemRep
 // many had which outcome: the four counts add up to the items. As JSON it is the
 // answer of (Triggers & Scheduler, "Step 6 — the response"), where what the
 // document does not have is left out if it says nothing.
-//
-//spec:t-029
 type IngestReport struct {
 	Created int          `json:"created"`
 	Skipped int          `json:"skipped"`
@@ -274,8 +264,6 @@ type IngestReport struct {
 
 // ItemReport is what became of one item: Failed if it or an instance failed,
 // Created if an instance was, Skipped if all were, else NoMatch.
-//
-//spec:t-029
 type ItemReport struct {
 	Outcome   Outcome          `json:"outcome"`
 	Instances []InstanceReport `json:"instances"` // by survey and trigger
@@ -301,7 +289,6 @@ type Outcome string
 const (
 	Created Outcome = "Created"
 	Skipped Outcome = "Skipped" // the event has an instance already
-	//spec:t-032
 	Failed  Outcome = "Failed"
 	NoMatch Outcome = "NoMatch" // no trigger wants the event
 )

@@ -85,8 +85,6 @@ var uuid = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a
 
 // The worked example of (Triggers & Scheduler, "Step 5 — the SurveyInstance row
 // after INSERT").
-//
-//spec:t-005 t-025
 func TestTheDocumentsEventMakesTheDocumentsRow(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
@@ -112,8 +110,6 @@ func TestTheDocumentsEventMakesTheDocumentsRow(t *testing.T) {
 }
 
 // The response of (Triggers & Scheduler, "Step 6 — the response"), to the byte.
-//
-//spec:t-029
 func TestTheDocumentsResponse(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
@@ -139,8 +135,6 @@ func TestTheDocumentsResponse(t *testing.T) {
 }
 
 // A report of one item with several outcomes says which instance had which.
-//
-//spec:t-029
 func TestOutcomesOfInstancesThatDifferFromTheItems(t *testing.T) {
 	t.Parallel()
 	two := with(t, `"triggers": [{`, `"triggers": [{"id": "second", "enabled": true, "eventKind": "service-visit-closed",
@@ -162,8 +156,6 @@ func TestOutcomesOfInstancesThatDifferFromTheItems(t *testing.T) {
 }
 
 // Told twice in one batch, twice in two, and by two processes: one instance.
-//
-//spec:t-030
 func TestAnEventIsSkippedWithTheOriginalsId(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
@@ -188,8 +180,6 @@ func TestAnEventIsSkippedWithTheOriginalsId(t *testing.T) {
 }
 
 // What one item has wrong with it stops no other.
-//
-//spec:t-032
 func TestABadItemFailsAlone(t *testing.T) {
 	t.Parallel()
 	address := func(r survey.Recipient) survey.Item {
@@ -245,8 +235,6 @@ func TestABadItemFailsAlone(t *testing.T) {
 }
 
 // What stands at a path of the recipe has to be a text.
-//
-//spec:t-016
 func TestWhatARecipeTakes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, payload, same, reason string }{
@@ -281,8 +269,6 @@ func TestWhatARecipeTakes(t *testing.T) {
 }
 
 // Objects in the payload have dotted paths.
-//
-//spec:t-016
 func TestARecipeReachesIntoObjects(t *testing.T) {
 	t.Parallel()
 	definition := with(t, `"candidate.wip"`, `"candidate.visit.order.number"`)
@@ -304,7 +290,6 @@ func twoTriggers(t testing.TB, scope string) string {
 		"schedule": {"initialDelay": "0d", "reminders": ["1d"]}, "channel": "memory:default"}, {"dedupScope": %q, `, scope, scope))
 }
 
-//spec:t-027
 func TestTwoTriggersWithOneRecipeDoNotSwallowEachOther(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
@@ -321,8 +306,6 @@ func TestTwoTriggersWithOneRecipeDoNotSwallowEachOther(t *testing.T) {
 }
 
 // As the document has it: the survey's triggers share one set of hashes.
-//
-//spec:t-027
 func TestDedupScopeSurvey(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
@@ -337,7 +320,6 @@ func TestDedupScopeSurvey(t *testing.T) {
 	})
 }
 
-//spec:t-013
 func TestATriggerThatIsOffMakesNothing(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
@@ -348,7 +330,6 @@ func TestATriggerThatIsOffMakesNothing(t *testing.T) {
 	})
 }
 
-//spec:t-014
 func TestAnEventOfAnotherKindMatchesNothing(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {

@@ -33,8 +33,6 @@ func (f *faulty) statements(do func()) int64 {
 
 // Items cost no statements of their own, new or known ones, up to what one
 // transaction takes.
-//
-//spec:t-081
 func TestTheStatementsOfABatchDoNotGrowWithItsItems(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
@@ -59,8 +57,6 @@ func TestTheStatementsOfABatchDoNotGrowWithItsItems(t *testing.T) {
 }
 
 // More than one transaction takes, and more rows than one statement does.
-//
-//spec:t-003
 func TestABatchOfAnySize(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
@@ -87,8 +83,6 @@ func TestABatchOfAnySize(t *testing.T) {
 }
 
 // One event, told at once by many: one of them has made the instance.
-//
-//spec:t-030
 func TestI2_ManyTellOfOneEventAtOnce(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
@@ -118,8 +112,6 @@ func TestI2_ManyTellOfOneEventAtOnce(t *testing.T) {
 
 // Wherever a process dies, the batch is told again and is whole then, and nothing
 // is there twice.
-//
-//spec:t-003
 func TestABatchIsRepeatedAfterAnyCrash(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
@@ -280,8 +272,6 @@ func TestABatchThatMakesNoSense(t *testing.T) {
 }
 
 // Reasons are for logs and answers: they name paths and hold no values.
-//
-//spec:t-032
 func TestI29_ReasonsHoldNoValues(t *testing.T) {
 	t.Parallel()
 	const canary = "sam@example.com"

@@ -17,8 +17,6 @@ import (
 )
 
 // Once they are parsed, surveys that want an event cost no statements of their own.
-//
-//spec:t-022
 func TestTheStatementsOfABatchDoNotGrowWithTheSurveys(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {

@@ -16,8 +16,6 @@ import (
 
 // Instance is one link that is offered to one customer (Triggers & Scheduler, "The
 // SurveyInstance row").
-//
-//spec:t-005 t-025 t-040 t-064
 type Instance struct {
 	Scope Scope
 	// Key is derived from its survey, its trigger and UniqueHash, so that an event
@@ -170,7 +168,6 @@ func (i *instanceRow) view() Instance {
 // The states of an [Instance] (Triggers & Scheduler, "SurveyInstance state
 // machine"). A claim does not change them: the lease alone says that it is held.
 const (
-	//spec:t-046
 	StatusPending   = "Pending"   // created, not sent yet
 	StatusSent      = "Sent"      // at least one send succeeded
 	StatusOpened    = "Opened"    // the customer's browser has shown the form
@@ -256,15 +253,11 @@ func (i *instanceRow) skip(now time.Time, reason string) {
 }
 
 // settleCall ends the call under way, and whatever held the send up.
-//
-//spec:t-037
 func (i *instanceRow) settleCall() {
 	i.CallStartedOn, i.InDoubt, i.NextTryOn = time.Time{}, false, time.Time{}
 }
 
 // failed is a try that came to nothing: back-off; the last one stops the schedule.
-//
-//spec:t-045 t-067
 func (i *instanceRow) failed(now time.Time, reason string, retryAfter time.Duration) {
 	if !i.triedInVain(now, reason, retryAfter) {
 		i.stop(now, reason)
@@ -285,8 +278,6 @@ func (i *instanceRow) triedInVain(now time.Time, reason string, retryAfter time.
 }
 
 // stop ends the schedule before its time. The row expires later.
-//
-//spec:t-043
 func (i *instanceRow) stop(now time.Time, reason string) {
 	i.settleCall()
 	i.NextSendOn, i.StoppedOn, i.ReasonCode = time.Time{}, now, reason

@@ -102,8 +102,6 @@ func (l *listener) find(v *version) {
 }
 
 // triggers reads the rows of the batch's kind.
-//
-//spec:t-022
 func (in *intake) triggers(ctx context.Context) (rows []*triggerRow, err error) {
 	const page = 1000
 	q := driver.Query{Where: []driver.Cond{driver.Eq("event_kind", in.batch.EventKind)}, Limit: page}
@@ -209,8 +207,6 @@ func (in *intake) instance(e *event, l listener, hash, key string) (*instanceRow
 
 // flush inserts what is pending and reports it. The first of several rows with one
 // key stands for all: the same event was told twice in one batch.
-//
-//spec:t-081
 func (in *intake) flush(ctx context.Context) error {
 	first := map[string]int{}
 	var rows []*instanceRow

@@ -38,8 +38,6 @@ func token(t testing.TB, link string) string {
 
 // The link is made anew each time, from the key and the public id; the store has
 // only its hash.
-//
-//spec:t-035
 func TestALinkIsMadeOfTheHostsKey(t *testing.T) {
 	t.Parallel()
 	eachHost(t, &survey.Options{LinkKey: hostsKey}, func(h *host) {
@@ -62,8 +60,6 @@ func TestALinkIsMadeOfTheHostsKey(t *testing.T) {
 
 // A reminder sixty days later carries the link of the first send, whatever became
 // of the key in between.
-//
-//spec:t-083
 func TestALinkOutlivesTheChangeOfItsKey(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {

@@ -101,7 +101,6 @@ func TestInstancesAreListedFromTheNewestOnAndOnHold(t *testing.T) {
 	})
 }
 
-//spec:t-026 t-070
 func TestAnInstanceHasItsDeliveryLog(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
@@ -153,7 +152,6 @@ func (h *host) publishAs(scope survey.Scope, id int64, definition string) {
 	}
 }
 
-//spec:t-020
 func TestListsAreReadInPages(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {

@@ -32,8 +32,6 @@ type OutboxEvent struct {
 }
 
 // EventStatus is how far an event has come.
-//
-//spec:t-057
 type EventStatus string
 
 // The states of an event.
@@ -44,8 +42,6 @@ const (
 )
 
 // EventDelivery is an event on its way to one subscriber.
-//
-//spec:t-058
 type EventDelivery struct {
 	Subscriber string
 	// Status is Pending, Dispatching, Dispatched or DeadLetter. One that stays
@@ -87,8 +83,6 @@ func (s Support) Events(ctx context.Context, scope Scope, q ResponseQuery) (out 
 }
 
 // Event is the event of the response to an instance, or [storage.ErrNotFound].
-//
-//spec:t-057
 func (s Support) Event(ctx context.Context, scope Scope, publicID string) (out OutboxEvent, err error) {
 	err = s.read(ctx, func(from driver.Reader) error {
 		row, err := responses.Get(ctx, from, scope, publicID)
@@ -142,8 +136,6 @@ func (s Support) DeadLetters(ctx context.Context, scope Scope, subscriber string
 // ReplayDeadLetters has a subscriber called again for what was given up, at most a
 // thousand of them, and says how many. They are due at once, with their attempts
 // counted from zero, and the audit says who asked for it. A dry run only counts.
-//
-//spec:t-062
 func (s Support) ReplayDeadLetters(ctx context.Context, scope Scope, subscriber string, by By, opts *ActionOptions) (n int, err error) {
 	err = s.inTx(ctx, func(tx storage.Tx) (err error) {
 		n, err = outbox.ReplayDead(ctx, tx, scope, outboxKey(subscriber), by, opts)
@@ -168,8 +160,6 @@ func (s Support) Unsubscribe(ctx context.Context, subscriber string, by By, opts
 // called before, or the response was for it. One that waits for its call, or is
 // under way, is refused with [ErrActionRefused]; a response that does not exist is
 // [storage.ErrNotFound]. The audit says who asked for it.
-//
-//spec:t-062
 func (s Support) ReplayEvent(ctx context.Context, scope Scope, publicID, subscriber string, by By) error {
 	return s.inTx(ctx, func(tx storage.Tx) error {
 		if _, err := responses.Get(ctx, tx, scope, publicID); err != nil {

@@ -95,7 +95,6 @@ func (h *host) wantMatched(kind string, want ...string) {
 	}
 }
 
-//spec:t-004 t-020
 func TestAPublishedVersionIsUsedAndListed(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
@@ -215,7 +214,6 @@ func TestANumberThatIsExpectedMustBeTheNext(t *testing.T) {
 	})
 }
 
-//spec:t-022
 func TestIngestUsesTheTriggersOfThePublishedVersionOnly(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {

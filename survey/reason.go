@@ -6,7 +6,6 @@ const (
 	// ReasonNoChannel: no process has had the trigger's channel for
 	// [Options.UnclaimedAfter]. The sends have stopped; run a process that has it,
 	// then retry.
-	//spec:t-066
 	ReasonNoChannel = "NoChannel"
 	// ReasonBadAddress: the channel cannot deliver to the address. The sends have
 	// stopped; mend the address in your data.
@@ -45,7 +44,6 @@ const (
 	ReasonAbsent = "Absent"
 	// ReasonTooLate: nobody got to a send within its grace, so the link expired
 	// unsent. If it happens often, processes are down for too long.
-	//spec:t-044
 	ReasonTooLate = "TooLate"
 	// ReasonLimit: the trigger's expiresAfter was over. No action needed.
 	ReasonLimit = "ExpiresAfter"

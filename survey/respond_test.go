@@ -126,7 +126,6 @@ func (h *host) notifier() *notify.Notifier {
 	return n
 }
 
-//spec:t-047
 func TestAnOpenedInstanceKeepsItsReminders(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)

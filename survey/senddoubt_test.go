@@ -22,8 +22,6 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // A send of which nobody knows whether it happened: by default the first one is made once
 // more, or the customer would never be asked, and then waits for a person.
-//
-//spec:t-067
 func TestTheFirstSendInDoubtIsMadeOnceMore(t *testing.T) {
 	for name, again := range map[string]error{"it goes out": nil, "a doubt again": channel.Unknown("", io.EOF)} {
 		t.Run(name, func(t *testing.T) {
@@ -55,8 +53,6 @@ func TestTheFirstSendInDoubtIsMadeOnceMore(t *testing.T) {
 
 // A reminder in doubt is taken for sent, so that nobody gets it twice; so is the first
 // send if the host says so.
-//
-//spec:t-067
 func TestASendInDoubtIsTakenForMade(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		id := h.linked(csiGR)
@@ -238,8 +234,6 @@ func TestI9_ACallThatOutlivesItsLeaseIsNotRepeated(t *testing.T) {
 
 // A process that stalls before its call is taken over, which counts as a try, since
 // a row may bring down whoever takes it; when it goes on it makes no call.
-//
-//spec:t-073
 func TestI26_WhoLostItsLeaseBeforeTheCallMakesNone(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		begun, goOn := make(chan struct{}), make(chan struct{})
@@ -369,8 +363,6 @@ func TestACallUnderWayDoesNotUndoAnAnswer(t *testing.T) {
 }
 
 // Nobody who has answered before the first send gets one.
-//
-//spec:t-048
 func TestWhoHasAnsweredIsNotSentTo(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		id := h.linked(definition("0d", []string{"1d"}))

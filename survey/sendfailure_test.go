@@ -21,8 +21,6 @@ import (
 )
 
 // A first try that fails is made again as the initial send, not as a reminder.
-//
-//spec:t-035 t-040
 func TestAFailedFirstTryIsNoReminder(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.fails(errors.New("away"))
@@ -50,8 +48,6 @@ func TestAFailedFirstTryIsNoReminder(t *testing.T) {
 
 // A channel that always fails is given up, and its rows expire. The document's
 // query would have missed them.
-//
-//spec:t-045 t-068
 func TestAChannelThatAlwaysFailsIsGivenUpAndExpires(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.fails(errors.New("away"))
@@ -91,8 +87,6 @@ func TestAProviderMayAskForALongerPause(t *testing.T) {
 }
 
 // What would fail in the same way again stops the schedule at once.
-//
-//spec:t-068
 func TestARefusalForGoodStopsTheSchedule(t *testing.T) {
 	for name, c := range map[string]struct {
 		opts   survey.Options
@@ -134,8 +128,6 @@ func TestARefusalForGoodStopsTheSchedule(t *testing.T) {
 }
 
 // Code of the host that panics fails its own row, and no other.
-//
-//spec:t-067
 func TestAPanicFailsItsOwnRow(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.use(survey.Options{Logger: quiet(), Renderer: rendererFunc(func(d form.LinkData) (form.Parts, error) {
@@ -279,8 +271,6 @@ func TestAGateThatFailsLetsNothingThrough(t *testing.T) {
 
 // A pause of package notify holds for links too, and a gate's other address gets
 // what it says.
-//
-//spec:t-085
 func TestPausesAndRedirectionsOfNotifyHold(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.use(survey.Options{Gates: &gate.Options{
@@ -310,8 +300,6 @@ func TestPausesAndRedirectionsOfNotifyHold(t *testing.T) {
 
 // An address that notify knows to be suppressed gets no link, however the event
 // has spelt it.
-//
-//spec:t-085
 func TestASuppressedAddressGetsNoLink(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.use(survey.Options{}, channel.Func("sms:test", h.send))

@@ -25,8 +25,6 @@ type nothing = struct{}
 // commits before anything is called, and leaves the status alone: a customer may
 // open and answer the form meanwhile. A process claims only sends whose channel it
 // has, and every expiry.
-//
-//spec:t-034
 func (s asker) sendPass() work.Pass {
 	return work.New(s.store, work.Spec[instanceRow, nothing]{
 		Name: "survey.send", Table: instances, Claimable: active, Types: s.channelKeys, Except: s.outNow, Group: s.options.Concurrency, Limit: s.groupTimeout,
@@ -124,8 +122,6 @@ func rowsOf(items []*sending) map[*instanceRow]bool {
 }
 
 // wanted leaves out, and expires, what is not to be sent now.
-//
-//spec:t-048
 func (s asker) wanted(all []*sending) (open []*sending) {
 	for _, it := range all {
 		switch r, now := it.Row, driver.Now(s.store); {

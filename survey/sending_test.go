@@ -38,8 +38,6 @@ func (h *host) scheduled(id string) scheduled {
 }
 
 // The document's walk: one reminder after a day.
-//
-//spec:t-037 t-065 t-069
 func TestTheScheduleWithOneReminder(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		id := h.linked(csiGR)
@@ -71,7 +69,6 @@ func TestTheScheduleWithOneReminder(t *testing.T) {
 	})
 }
 
-//spec:t-039
 func TestAScheduleWithoutReminders(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		id := h.linked(definition("15m", nil))
@@ -165,8 +162,6 @@ func copyOfLinks(t *testing.T, open func(mock clock.Clock, environment string) (
 }
 
 // Options that no program can mean are found when it starts.
-//
-//spec:t-063
 func TestNewPanicsOnWhatOnlyAProgrammerGetsWrong(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]*survey.Options{

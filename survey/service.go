@@ -26,8 +26,6 @@ import (
 type Scope = storage.Scope
 
 // Options are the settings of a [Service]; nil and every zero value are useful.
-//
-//spec:t-035 t-041 t-083 t-085
 type Options struct {
 	// SurveyURL is the address of the form, in which {token} stands for the link's
 	// token and {publicId} for the instance's PublicID, such as
@@ -163,8 +161,6 @@ var errForeignTx = errors.New("survey: the transaction belongs to another store"
 // InDoubt that is none, channels without a SurveyURL, a SurveyURL that is no address with
 // {token}, an UnsubscribeURL that is no https address with one, and a link key of fewer
 // than 32 bytes.
-//
-//spec:t-063
 func New(store storage.Store, opts *Options, channels ...channel.Channel) *Service {
 	if store == nil {
 		panic("survey: New needs a store")
@@ -240,8 +236,6 @@ func (s *Service) Passes() []work.Pass {
 }
 
 // Report counts what a poll did.
-//
-//spec:t-033
 type Report struct {
 	// Processed rows were taken and settled: links sent, put off or expired, and
 	// responses passed on. Zero: nothing that this process serves was due and free.
@@ -275,8 +269,6 @@ var errBound = errors.New("survey: not in a bound transaction")
 // then subscribers. Any number of calls, in any number of processes, may run at
 // once. It returns what was done also where there is an error; a pass that fails
 // does not stop the other.
-//
-//spec:t-006 t-033 t-072
 func (s *Service) PollOnce(ctx context.Context, batchSize int) (Report, error) {
 	if s.tx != nil {
 		return Report{}, errBound

@@ -15,8 +15,6 @@ import (
 
 // Any number of ticks may run at once, in one process and in several: each send is
 // made once.
-//
-//spec:t-072
 func TestTicksAtOnceSendEachLinkOnce(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		const links = 100
@@ -58,8 +56,6 @@ func TestTicksAtOnceSendEachLinkOnce(t *testing.T) {
 }
 
 // A tick takes at most its batch, and reports it.
-//
-//spec:t-033
 func TestATickTakesAtMostItsBatch(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(definition("0d", nil))

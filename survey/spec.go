@@ -6,12 +6,8 @@ import (
 
 // ISurveyChannel is the specification's name for the transport of a survey
 // link: one concept serves notifications and surveys.
-//
-//spec:t-007
 type ISurveyChannel = channel.Channel
 
 // ISurveyResponseSubscriber is the specification's name for a system that hears
 // of responses.
-//
-//spec:t-059
 type ISurveyResponseSubscriber = Subscriber

@@ -43,8 +43,6 @@ func walk(reminders []form.Duration, first time.Time) (steps []step) {
 
 // The document's table of the standard cadence for new vehicles: 60 days, then
 // reminders after 5, 10 and 15 days.
-//
-//spec:t-038
 func TestTheArithmeticOfTheLongSchedule(t *testing.T) {
 	t.Parallel()
 	event := time.Date(2026, 5, 14, 5, 12, 34, 0, time.UTC)
@@ -63,8 +61,6 @@ func TestTheArithmeticOfTheLongSchedule(t *testing.T) {
 
 // The same arithmetic for any list of reminders, zero included: one send more than
 // reminders, each after its own delay, counted down to none.
-//
-//spec:t-036
 func TestTheArithmeticOfAnySchedule(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -93,8 +89,6 @@ func TestTheArithmeticOfAnySchedule(t *testing.T) {
 }
 
 // A count that fits no schedule ends it, rather than panic or send for ever.
-//
-//spec:t-036
 func TestACountBeyondTheScheduleEndsIt(t *testing.T) {
 	t.Parallel()
 	for _, remaining := range []int{-1, 3} {
@@ -105,8 +99,6 @@ func TestACountBeyondTheScheduleEndsIt(t *testing.T) {
 }
 
 // When a row is due, and for whom, follows from the row and the grace alone.
-//
-//spec:t-034 t-041
 func TestWhenARowIsDue(t *testing.T) {
 	t.Parallel()
 	event := time.Date(2026, 5, 14, 0, 0, 0, 0, time.UTC)
@@ -146,8 +138,6 @@ func TestWhenARowIsDue(t *testing.T) {
 }
 
 // I-16: a transition that is not in the table is a programmer's error.
-//
-//spec:t-046
 func TestI16_NothingLeavesAnEnd(t *testing.T) {
 	t.Parallel()
 	for _, end := range machine.Terminal {

@@ -35,8 +35,6 @@ type Response struct {
 }
 
 // Receipt is the answer to a submission.
-//
-//spec:t-052
 type Receipt struct {
 	PublicID    string
 	CompletedOn time.Time
@@ -53,8 +51,6 @@ var ErrNoSurvey = errors.New("survey: there is no survey to be answered here")
 var ErrExpired = fmt.Errorf("%w any more: its time is over", ErrNoSurvey)
 
 // ErrAnswered says that another response was there first. It stands.
-//
-//spec:t-052
 var ErrAnswered = errors.New("survey: the survey has been answered already")
 
 // Submit takes the response to the link with that token, and passes it on to the
@@ -65,16 +61,12 @@ var ErrAnswered = errors.New("survey: the survey has been answered already")
 // IdempotencyKey, get the first receipt with Repeated; other answers get
 // [ErrAnswered]. Answers that do not fit the questions get an [*AnswersError], and
 // every link that does not lead to a survey [ErrNoSurvey].
-//
-//spec:t-008 t-050
 func (s *Service) Submit(ctx context.Context, token string, r Response) (Receipt, error) {
 	return s.submit(ctx, byToken(token), r, true)
 }
 
 // Complete takes the response to an instance whose form the host keeps elsewhere,
 // under the rules of [Service.Submit]. What is not in scope looks absent.
-//
-//spec:t-053
 func (s *Service) Complete(ctx context.Context, scope Scope, publicID string, r Response) (Receipt, error) {
 	return s.submit(ctx, byPublicID(scope, publicID), r, false)
 }
@@ -143,8 +135,6 @@ func (i *instanceRow) complete(now, completedOn time.Time, shown bool) {
 
 // keep writes the response and what it causes. The unique key decides a race that
 // the instance has not decided.
-//
-//spec:t-051
 func (s *Service) keep(ctx context.Context, tx storage.Tx, row *instanceRow, v *version, r Response, a *form.Answers) (Receipt, error) {
 	stored := responseOf(row, v, r, a)
 	isNew, err := responses.Insert(ctx, tx, stored)

@@ -16,7 +16,6 @@ import (
 	"github.com/belfry-go/belfry/survey/form"
 )
 
-//spec:t-051
 func TestI23_AResponseEndsItsInstanceAndMakesOneEvent(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
@@ -65,8 +64,6 @@ func TestI23_WhatIsRolledBackLeavesNothing(t *testing.T) {
 
 // Somebody holds the row all the time, writes it and gives it back, and browsers
 // tell that they show it.
-//
-//spec:t-052
 func TestI25_OfTwoHundredSubmitsOneWinsWhileASenderHoldsTheRow(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
@@ -129,7 +126,6 @@ func (h *host) hold(token string) {
 	}
 }
 
-//spec:t-052
 func TestTheSameSubmissionGetsTheFirstReceipt(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
@@ -162,7 +158,6 @@ func TestTheSameSubmissionGetsTheFirstReceipt(t *testing.T) {
 	})
 }
 
-//spec:t-050
 func TestAnswersThatDoNotFitChangeNothing(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
@@ -234,7 +229,6 @@ func TestALinkWhoseTimeIsOverSaysSo(t *testing.T) {
 	})
 }
 
-//spec:t-053
 func TestAHostCompletesAnInstanceWhoseFormIsElsewhere(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
@@ -273,7 +267,6 @@ func TestAFormBeforeAllYearsIsCompletedNow(t *testing.T) {
 	})
 }
 
-//spec:t-051
 func TestI23_ASubmitThatFailsAnywhereIsAllOrNothingAndMayBeRepeated(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)

@@ -19,8 +19,6 @@ import (
 // and again until it returns nil: after waits that grow from a minute to a day,
 // eight times, and then no more until somebody replays the dead letter. A
 // [Permanent] error makes it a dead letter at once; see [RetryAfter] too. One that takes long, or panics, delays no other.
-//
-//spec:t-059
 type Subscriber interface {
 	// Key names the subscriber for ever, such as "servicebus:csi-tickets": events
 	// wait for it under this name.
@@ -45,8 +43,6 @@ func RetryAfter(wait time.Duration, err error) error {
 func NoteMessageID(ctx context.Context, id string) { outbox.NoteMessageID(ctx, id) }
 
 // SubscriberFunc makes a subscriber of a function.
-//
-//spec:t-077
 func SubscriberFunc(key string, dispatch func(ctx context.Context, e ResponseCompleted) error) Subscriber {
 	return subscriberFunc{key, dispatch}
 }
@@ -66,8 +62,6 @@ func (s subscriberFunc) Dispatch(ctx context.Context, e ResponseCompleted) error
 // poll on every response that no trigger routes elsewhere is kept for them,
 // whichever process takes it; older ones they get by replay only. It panics on a
 // nil subscriber, and on a key that is empty or taken.
-//
-//spec:t-055
 func (s *Service) Subscribe(subs ...Subscriber) {
 	for _, sub := range subs {
 		if sub == nil || sub.Key() == "" {
@@ -89,8 +83,6 @@ func (s *Service) Subscribe(subs ...Subscriber) {
 
 // ResponseCompleted is the event of a response. It holds all that a subscriber
 // needs (Triggers & Scheduler, "What the payload contains").
-//
-//spec:t-056 t-060
 type ResponseCompleted struct {
 	// EventID is the same however often the event is dispatched.
 	EventID             string          `json:"eventId"`

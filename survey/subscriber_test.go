@@ -67,7 +67,6 @@ func (h *host) event(publicID string) string {
 
 var sam = survey.By{Actor: "sam", Reason: "it is up again"}
 
-//spec:t-054 t-056 t-060
 func TestI24_EverySubscriberHearsOfAResponseOnce(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		e := listen(h.survey, "bi", "tickets") // has never polled
@@ -91,7 +90,6 @@ func TestI24_EverySubscriberHearsOfAResponseOnce(t *testing.T) {
 	})
 }
 
-//spec:t-061 t-079
 func TestATriggerRoutesByTheAnswers(t *testing.T) {
 	eachHost(t, &survey.Options{ExpectedSubscribers: []string{"elsewhere"}}, func(h *host) {
 		e := listen(h.survey, "bi", "tickets", "other")
@@ -106,7 +104,6 @@ func TestATriggerRoutesByTheAnswers(t *testing.T) {
 	})
 }
 
-//spec:t-057
 func TestAResponseWaitsVisiblyForItsSubscriber(t *testing.T) {
 	eachHost(t, &survey.Options{ExpectedSubscribers: []string{"bi", "bi"}}, func(h *host) {
 		h.publish(csiGR)
@@ -160,8 +157,6 @@ func TestASubscriberThatComesLaterGetsOlderResponsesByReplay(t *testing.T) {
 
 // Who comes later gets what the routing would have sent it, by the version that was
 // answered or by the one that is published, and nothing else.
-//
-//spec:t-061 t-062
 func TestAReplayOfWhatWasMissedKeepsToTheRouting(t *testing.T) {
 	eachHost(t, &survey.Options{Elsewhere: true}, func(h *host) {
 		h.publish(strings.Replace(tickets, `{"key": "tickets", "filter"`, `{"key": "later", "filter"`, 1))
@@ -187,7 +182,6 @@ func TestAReplayOfWhatWasMissedKeepsToTheRouting(t *testing.T) {
 	})
 }
 
-//spec:t-062
 func TestI24_OneResponseIsReplayedToOneSubscriber(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		e := listen(h.survey, "bi")
@@ -209,7 +203,6 @@ func TestI24_OneResponseIsReplayedToOneSubscriber(t *testing.T) {
 	})
 }
 
-//spec:t-059
 func TestASubscriberMayAskForAPause(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		e := listen(h.survey, "bi")
@@ -238,8 +231,6 @@ func TestASubscriberMayAskForAPause(t *testing.T) {
 }
 
 // The other domain's subscribers share the tables.
-//
-//spec:t-055
 func TestSubscribersOfBothDomainsMayHaveOneKey(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		out := h.notifier()
@@ -280,7 +271,6 @@ func TestI28_EventsAndDeadLettersAreOfOneScope(t *testing.T) {
 	})
 }
 
-//spec:t-055
 func TestSubscribePanicsOnWhatOnlyAProgrammerCanCause(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		for name, sub := range map[string]survey.Subscriber{

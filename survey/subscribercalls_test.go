@@ -32,8 +32,6 @@ func TestATickCountsTheCallsOfSubscribers(t *testing.T) {
 }
 
 // The calls of a subscriber are kept, with what it knows the event by.
-//
-//spec:t-055
 func TestTheCallsOfASubscriberAreKept(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		answers := []error{errors.New("down"), errors.New(strings.Repeat("é", 1000)), nil}

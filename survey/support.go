@@ -36,8 +36,6 @@ func (s Support) Hold(ctx context.Context, scope Scope, publicID string, by By) 
 // Release ends a hold. What came due meanwhile goes out at once, or expires if its
 // grace is over. A send that was held in doubt is taken for made; Retry sends it
 // once more.
-//
-//spec:t-086
 func (s Support) Release(ctx context.Context, scope Scope, publicID string, by By) error {
 	return s.actWith(ctx, scope, publicID, "Release", by, releaseBySupport)
 }

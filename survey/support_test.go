@@ -66,8 +66,6 @@ func TestSupportHoldsALink(t *testing.T) {
 }
 
 // What waits for its next try is tried now, with its tries counted from zero.
-//
-//spec:t-086
 func TestSupportRetriesASend(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.fails(errors.New("away"))
@@ -195,8 +193,6 @@ func TestSupportNeedsAScopeAndAReason(t *testing.T) {
 
 // Explain says what would happen next, and why not more, and nothing of the
 // customer.
-//
-//spec:t-086
 func TestExplainTellsTheStoryOfALink(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		id := h.linked(definition("1h", []string{"1d"}))

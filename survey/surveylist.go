@@ -11,8 +11,6 @@ import (
 )
 
 // Survey is a survey as it is listed. What it is called is as in its latest version.
-//
-//spec:t-020
 type Survey struct {
 	Scope                             Scope
 	ID                                int64
@@ -38,8 +36,6 @@ func (s *Service) Surveys(ctx context.Context, scope Scope, p storage.Page) (lis
 }
 
 // VersionInfo is a version as it is listed.
-//
-//spec:t-020
 type VersionInfo struct {
 	Scope                             Scope
 	SurveyID, Number                  int64

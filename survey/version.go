@@ -15,8 +15,6 @@ import (
 )
 
 // Version is what [Service.Publish] takes: a survey with its definition.
-//
-//spec:t-004
 type Version struct {
 	Scope Scope
 	// SurveyID is the host's id of the survey, above zero: the templateId of recipes.
@@ -253,8 +251,6 @@ const versionOverhead = 1 << 10
 // versionCache keeps the versions that were used last (Triggers & Scheduler, "Schema
 // cache"). Scope and content hash are part of what they are found by: no tenant gets
 // another's, and what was read in a transaction that was rolled back harms nobody.
-//
-//spec:t-082
 type versionCache struct {
 	limit int
 

@@ -61,8 +61,6 @@ type Options struct {
 //
 // Requests of other origins that would change something are refused. It panics
 // without a service or without who.
-//
-//spec:r-042
 func ReportRuns(s *report.Service, who Authorise, opts *Options) http.Handler {
 	if s == nil || who == nil {
 		panic("automationhttp: ReportRuns needs a service and an Authorise")
@@ -143,6 +141,4 @@ var openAPI []byte
 
 // OpenAPI is the description of [ReportRuns] in OpenAPI 3.1, as JSON. It names no
 // server and no security scheme: both are the host's.
-//
-//spec:r-042
 func OpenAPI() []byte { return bytes.Clone(openAPI) }

@@ -27,8 +27,6 @@ func (h *host) runNow(as, body string, header ...string) (answer, asked) {
 
 // I-1: however often a request is repeated, by the id or by the header, there is one
 // run.
-//
-//spec:r-048
 func TestI1_ARunThatIsAskedForTwiceRunsOnce(t *testing.T) {
 	eachHost(t, false, func(h *host) {
 		h.subscribe("tenant", "weekly")

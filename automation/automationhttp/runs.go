@@ -127,7 +127,6 @@ type asked struct {
 	HoldReason      string    `json:"holdReasonCode,omitempty"`
 }
 
-//spec:r-048
 func (a *api) runNow(w http.ResponseWriter, r *http.Request, c Caller) {
 	var want order
 	if !readBody(w, r, &want) {

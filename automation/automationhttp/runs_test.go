@@ -38,8 +38,6 @@ func (h *host) pages(path string) (out [][]string) {
 }
 
 // The three lists, the latest first, page by page, and of the caller's own tenant.
-//
-//spec:r-046 r-047
 func TestI28_RunsAreListedInTheCallersTenant(t *testing.T) {
 	eachHost(t, false, func(h *host) {
 		h.subscribe("tenant", "weekly")
@@ -76,8 +74,6 @@ func TestI28_RunsAreListedInTheCallersTenant(t *testing.T) {
 
 // A run with its history, and what it led to: coordinates, files and messages, which
 // have no address.
-//
-//spec:r-043 r-045
 func TestARunAndItsDelivery(t *testing.T) {
 	eachHost(t, false, func(h *host) {
 		h.subscribe("tenant", "weekly")
@@ -149,8 +145,6 @@ func (h *host) delivered(path string) {
 }
 
 // I-22: a guarded run says which side delivers it.
-//
-//spec:r-044
 func TestI22_ARunSaysWhoOwnsIt(t *testing.T) {
 	eachHost(t, true, func(h *host) {
 		h.subscribe("tenant", "weekly")

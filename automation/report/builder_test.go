@@ -43,8 +43,6 @@ func (w *world) nothingSent(key string) {
 
 // A report of 2 GB is stopped where it is too large, without being held in memory,
 // and waits for a person, since the next try would make just this.
-//
-//spec:r-049
 func TestAReportThatIsTooLargeIsStoppedAtItsLimit(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		var gave int64

@@ -44,8 +44,6 @@ func (c *crashing) hook(call storetest.Call) error {
 
 // I-10: wherever the process ends that runs a report, another one finishes it: one
 // run, one message, or one that is in doubt and held.
-//
-//spec:r-002 r-005
 func TestI10_AReportSurvivesEveryCrash(t *testing.T) {
 	t.Parallel()
 	for _, bulk := range []bool{false, true} {

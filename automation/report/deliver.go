@@ -27,8 +27,6 @@ type delivery struct {
 
 // deliver stores the parts and says which artifacts deliver them. All identities
 // follow from the scheduler key, so the row can name them before they exist.
-//
-//spec:r-005
 func (s *Service) deliver(ctx context.Context, t Type, d delivery) (automation.Outcome, error) {
 	if !d.run.Subscription.Delivery.Link {
 		t.MaxBytes = min(t.MaxBytes, notify.MaxAttachments)
@@ -70,8 +68,6 @@ func (d delivery) summary() string {
 }
 
 // throughJob is the path of a report that few get: Job, Schedule, OutgoingMessage.
-//
-//spec:r-017
 func (d delivery) throughJob(data json.RawMessage, out *automation.Outcome) error {
 	job := notify.Job{
 		Scope: d.due.Scope, Type: d.due.Type,

@@ -22,8 +22,6 @@ import (
 const monday = "report-subscription:g-1:scheduled:2026-03-02T09:00:00Z"
 
 // The artifacts of a run are found by what follows from its key.
-//
-//spec:n-009 n-031 r-006 r-008 r-009 r-017 r-019 r-020 r-021
 func TestI19_ArtifactsAreGroupedByTheHashOfTheKey(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.create(weekly(nil))
@@ -90,8 +88,6 @@ func TestABodyTakesThePlaceOfTheTemplates(t *testing.T) {
 }
 
 // What a link leads to is there for as long as Keep says, and no longer.
-//
-//spec:r-009
 func TestAFileOfARunIsOpenedUntilItsTimeIsOver(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.create(weekly(func(s *report.Subscription) { s.Delivery.Link = true }))
@@ -133,8 +129,6 @@ func (w *world) collect() {
 
 // A report that is empty is an outcome with a reason, or is sent: the subscription
 // says which.
-//
-//spec:r-049
 func TestAnEmptyReportIsSkippedOrSent(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.build = func(context.Context, report.Run) (report.Report, error) {

@@ -19,6 +19,4 @@
 // 5 minutes, 15 minutes and an hour; types that are LongRunning once a day from
 // then on, seven times; then the run waits for a person, and the next one of its
 // series runs all the same. Completed means that delivery is queued.
-//
-//spec:a-006 r-002
 package report

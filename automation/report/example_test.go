@@ -54,8 +54,6 @@ var mondays = report.Subscription{
 }
 
 // Somebody subscribes to the sales of each week.
-//
-//spec:r-001
 func Example() {
 	ctx := context.Background()
 	clk, _, reports, poller := host(nil)

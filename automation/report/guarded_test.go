@@ -15,8 +15,6 @@ import (
 
 // I-22: a guarded report is the old scheduler's until its part has moved: its runs
 // are shadows, runs that people ask for come first, and scheduled ones last.
-//
-//spec:r-022 r-026 r-033
 func TestI22_AGuardedReportIsDeliveredByItsOwnerOnly(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {

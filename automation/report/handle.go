@@ -32,8 +32,6 @@ func (s *Service) handle(ctx context.Context, due []automation.Due) ([]automatio
 
 // run builds a report and says what delivers it. It writes nothing but blobs,
 // which nobody keeps unless the transaction that settles the run does.
-//
-//spec:r-040
 func (s *Service) run(ctx context.Context, d automation.Due) (automation.Outcome, error) {
 	run, stop, err := s.load(ctx, d)
 	if err != nil || stop != "" {

@@ -22,8 +22,6 @@ type RunDetail struct {
 }
 
 // Run tells about one run by its key, or storage.ErrNotFound.
-//
-//spec:r-043
 func (s *Service) Run(ctx context.Context, scope automation.Scope, key string) (RunDetail, error) {
 	if err := reportKey(key); err != nil {
 		return RunDetail{}, err
@@ -40,8 +38,6 @@ func (s *Service) Run(ctx context.Context, scope automation.Scope, key string) (
 
 // Ownership tells which side delivers a run, or storage.ErrNotFound where the guard
 // knows no such run: those of a type that is not Guarded are not in it.
-//
-//spec:r-044
 func (s *Service) Ownership(ctx context.Context, scope automation.Scope, key string) (automation.Ownership, error) {
 	if err := reportKey(key); err != nil {
 		return automation.Ownership{}, err
@@ -77,8 +73,6 @@ type Sent struct {
 // Messages lists the outgoing messages of a run in the order of their keys, and
 // says where the next page begins; empty after the last. While the run is not
 // Completed, or nothing was rendered yet, there are none.
-//
-//spec:r-045
 func (s *Service) Messages(ctx context.Context, scope automation.Scope, key string, p storage.Page) ([]Sent, string, error) {
 	detail, err := s.Run(ctx, scope, key)
 	if err != nil {
@@ -123,8 +117,6 @@ func (s *Service) OpenFile(ctx context.Context, scope automation.Scope, key, nam
 }
 
 // RunState is a run as support sees it.
-//
-//spec:r-045
 type RunState struct {
 	Key          string
 	Subscription string // guid
@@ -173,8 +165,6 @@ func stateOf(r *automation.Schedule) RunState {
 // that was deleted are there, too. Like the other lists it says where the next
 // page begins; empty after the last. An After of the caller's own making is
 // storage.ErrPage.
-//
-//spec:r-047
 func (s *Service) Runs(ctx context.Context, scope automation.Scope, guid string, p storage.Page) ([]RunState, string, error) {
 	if guid == "" {
 		return nil, "", fmt.Errorf("report: Runs: no subscription: %w", storage.ErrNotFound)
@@ -184,8 +174,6 @@ func (s *Service) Runs(ctx context.Context, scope automation.Scope, guid string,
 
 // RecentRuns lists the runs of all subscriptions of a scope whose moment has come,
 // the latest first.
-//
-//spec:r-047
 func (s *Service) RecentRuns(ctx context.Context, scope automation.Scope, p storage.Page) ([]RunState, string, error) {
 	return s.runs(ctx, scope, automation.ReportRuns{Begun: true, Page: p})
 }
@@ -193,8 +181,6 @@ func (s *Service) RecentRuns(ctx context.Context, scope automation.Scope, p stor
 // FailedRuns lists the runs of a scope that wait for a person, the latest first.
 // automation.Scheduler's Retry, Release and Cancel decide about them by their
 // keys, or Bulk about many.
-//
-//spec:r-046
 func (s *Service) FailedRuns(ctx context.Context, scope automation.Scope, p storage.Page) ([]RunState, string, error) {
 	return s.runs(ctx, scope, automation.ReportRuns{Held: true, Page: p})
 }
@@ -246,8 +232,6 @@ func (s *Service) Preview(ctx context.Context, sub Subscription, n int) ([]autom
 }
 
 // Asked is a run that a person asked for.
-//
-//spec:r-018
 type Asked struct {
 	// Run is the id of the run, made before anything is written. It is set beside an
 	// error, too: a call that is repeated with it asks for the same run.
@@ -263,8 +247,6 @@ type Asked struct {
 // whatever became of the first. A paused subscription can be run, one that is
 // deactivated, or whose runs the old scheduler has, is [ErrActionRefused]. A run that
 // this call made is audited.
-//
-//spec:r-018 r-041
 func (s *Service) RunNow(ctx context.Context, scope automation.Scope, guid, run string, by By) (Asked, error) {
 	asked := Asked{Run: run}
 	if err := by.Check(); err != nil {

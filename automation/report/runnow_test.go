@@ -13,8 +13,6 @@ import (
 
 // The id of a run is there before its row, comes back, and finds the same run
 // however often it is used.
-//
-//spec:r-013 r-016 r-018 r-041
 func TestI1_ARunThatIsAskedForTwiceRunsOnce(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.create(weekly(nil))
@@ -52,8 +50,6 @@ func TestI1_ARunThatIsAskedForTwiceRunsOnce(t *testing.T) {
 }
 
 // Whatever goes wrong, the caller has the id to ask with again.
-//
-//spec:r-018
 func TestTheIdOfARunComesWithItsError(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		asked, err := w.reports.RunNow(w.ctx, "", "none", "", support)
@@ -76,8 +72,6 @@ func TestTheIdOfARunComesWithItsError(t *testing.T) {
 
 // A pause ends the runs that wait, those that people asked for too; a person may
 // ask for one all the same.
-//
-//spec:a-019 r-041
 func TestAPausedSubscriptionRunsForWhoeverAsks(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.create(weekly(nil))

@@ -33,8 +33,6 @@ func (w *world) pages(list func(p storage.Page) ([]report.RunState, string, erro
 
 // What support lists: the runs of a subscription, what ran last, and what waits
 // for a person; the latest first, page by page, and of one scope.
-//
-//spec:r-014 r-046 r-047
 func TestRunsAreListedTheLatestFirst(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.build = func(ctx context.Context, run report.Run) (report.Report, error) {

@@ -172,8 +172,6 @@ func (f *faults) parameters(p json.RawMessage) {
 // [*InvalidError] lists all that is wrong with it; nothing was written then. A
 // GUID that exists is storage.ErrStale, unless it holds just this: then nothing
 // changes, so a call may be repeated.
-//
-//spec:r-038
 func (s *Service) Create(ctx context.Context, sub Subscription) (Subscription, error) {
 	if sub.Version != 0 {
 		return Subscription{}, errors.New("report: Create: the subscription has a Version; Update it")
@@ -193,8 +191,6 @@ func (s *Service) Create(ctx context.Context, sub Subscription) (Subscription, e
 // that is not there storage.ErrNotFound. What is stored already as it is wanted is
 // not written. A subscription that is paused stays so, one that is deactivated
 // cannot be changed.
-//
-//spec:r-038
 func (s *Service) Update(ctx context.Context, sub Subscription) (Subscription, error) {
 	if sub.Version == 0 {
 		return Subscription{}, errors.New("report: Update: the subscription has no Version; read it first, or Create it")

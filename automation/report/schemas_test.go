@@ -12,7 +12,6 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-//spec:r-011
 func TestTheTableIsWhatTheMigrationsMake(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {

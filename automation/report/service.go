@@ -114,8 +114,6 @@ func Schemas() []*driver.Schema { return []*driver.Schema{&subscriptions.Schema}
 // NewGUID makes an id for a subscription or for a run that a person asks for: a
 // UUID of version 7 from the store's clock and randomness, so that ids sort by
 // their time.
-//
-//spec:r-041
 func (s *Service) NewGUID() (string, error) {
 	var u [16]byte
 	if _, err := io.ReadFull(s.store.Rand(), u[6:]); err != nil {

@@ -16,8 +16,6 @@ import (
 // Subscription says which report is built when, and who gets it how. All but the
 // cadence is looked at when a run is due, so a change of it reaches the run that
 // waits.
-//
-//spec:r-001
 type Subscription struct {
 	Scope automation.Scope
 	// GUID stands in the keys of the runs; empty in Create: one is made. It may not
@@ -60,8 +58,6 @@ type Subscription struct {
 
 // Delivery says how a report reaches its recipients. The zero value attaches its
 // files to one message each, and sends nothing if it is empty.
-//
-//spec:r-008 r-009
 type Delivery struct {
 	// Link leaves the files where they are: messages have the URLs that the type's
 	// Link gives.
@@ -227,16 +223,12 @@ var ErrActionRefused = audit.ErrActionRefused
 // worker builds at this moment is not delivered. Like Resume, Deactivate and Delete
 // it is one transaction, writes who did it and why into the audit, and returns
 // storage.ErrNotFound where scope has no such subscription.
-//
-//spec:r-039
 func (s *Service) Pause(ctx context.Context, scope automation.Scope, guid string, by By) error {
 	return s.turn(ctx, scope, guid, "Pause", StatusPaused, by)
 }
 
 // Resume makes the next run from now on. Those that were missed are not made up
 // for.
-//
-//spec:r-039
 func (s *Service) Resume(ctx context.Context, scope automation.Scope, guid string, by By) error {
 	return s.turn(ctx, scope, guid, "Resume", StatusActive, by)
 }

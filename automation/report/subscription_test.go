@@ -17,8 +17,6 @@ import (
 
 // Of all runs of a subscription only the next one is a row, under the key of the
 // documents, and the one behind it is made when that ends.
-//
-//spec:a-006 a-013 a-018 r-003 r-012 r-013 r-015 r-038
 func TestI13_OnlyTheNextRunExistsAhead(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		saved := w.create(weekly(nil))
@@ -51,8 +49,6 @@ func TestI13_OnlyTheNextRunExistsAhead(t *testing.T) {
 
 // What a change of a subscription does to the run that waits: a cadence moves it,
 // and everything else is looked at when it is due.
-//
-//spec:r-038 r-040
 func TestAChangeReachesTheRunThatWaits(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.create(weekly(nil))
@@ -93,8 +89,6 @@ func TestAChangeReachesTheRunThatWaits(t *testing.T) {
 }
 
 // Pause, deactivate and delete end what waits and keep what was done.
-//
-//spec:r-039
 func TestPendingRunsEndAndCompletedOnesStay(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.create(weekly(nil))
@@ -141,8 +135,6 @@ func TestPendingRunsEndAndCompletedOnesStay(t *testing.T) {
 
 // A subscription that is made again under its old guid repeats no run, and does
 // not get the old one's version for its own.
-//
-//spec:r-039
 func TestI4_ADeletedSubscriptionThatComesBackRepeatsNothing(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.create(weekly(nil))
@@ -165,7 +157,6 @@ func TestI4_ADeletedSubscriptionThatComesBackRepeatsNothing(t *testing.T) {
 	})
 }
 
-//spec:r-001
 func TestASubscriptionIsSavedOrRefusedWithEveryFault(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		bad := weekly(func(s *report.Subscription) {

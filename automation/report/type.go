@@ -17,8 +17,6 @@ import (
 
 // Type is a kind of report and all that the host's code says about it. Only Name
 // and Builder are required.
-//
-//spec:r-001 r-009 r-022
 type Type struct {
 	// Name is stored with subscriptions and runs, and must be the same in every
 	// process. It is the name of the notify.Type, too.
@@ -148,8 +146,6 @@ func (t Type) renderer(name string) (notify.Renderer, bool) {
 // Builder makes the report of a run. It is called from several goroutines, and
 // again for the same run whenever a try has failed or what it made could not be
 // stored. It changes nothing.
-//
-//spec:r-049
 type Builder interface {
 	// Build says what the report is made of; the parts are written afterwards. ctx
 	// ends when the lease of the run is lost or the process stops, for the parts as
@@ -181,8 +177,6 @@ type Run struct {
 }
 
 // Report is what a Builder made.
-//
-//spec:r-049
 type Report struct {
 	// Empty says that there is nothing to report; see Delivery.SendEmpty.
 	Empty bool

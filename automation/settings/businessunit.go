@@ -13,8 +13,6 @@ import (
 )
 
 // BusinessUnit is a part of a tenant with a zone and a calendar of its own.
-//
-//spec:a-093
 type BusinessUnit struct {
 	Scope automation.Scope
 	// ID is the host's. It may not be empty or hold a colon or a control character.

@@ -25,6 +25,4 @@
 // rows and make new ones, a time of sending or a zone moves them in place, and
 // template and channels are read when a row is due (Automation & Reminders,
 // "When settings change").
-//
-//spec:a-061
 package settings

@@ -62,8 +62,6 @@ func (w *world) pages(reminderType string) (out [][]string) {
 
 // A unit's own setting takes the place of the one for all; a type that nobody
 // seeded is left out.
-//
-//spec:a-060 f-040
 func TestNotificationSettingsOfAUnit(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.saveUnit(unit("north", "UTC"))

@@ -52,7 +52,6 @@ func (w *world) mustBe(completed stored, want map[string]string) {
 	}
 }
 
-//spec:a-086
 func TestMatrixAnotherOffsetDeactivatesAndRecreates(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		setting, completed := w.settle()
@@ -65,7 +64,6 @@ func TestMatrixAnotherOffsetDeactivatesAndRecreates(t *testing.T) {
 	})
 }
 
-//spec:a-087
 func TestMatrixAnotherDateDeactivatesAndRecreates(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		_, completed := w.settle()
@@ -78,7 +76,6 @@ func TestMatrixAnotherDateDeactivatesAndRecreates(t *testing.T) {
 	})
 }
 
-//spec:a-089
 func TestMatrixATimeOfSendingMovesRowsInPlace(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		setting, completed := w.settle()
@@ -101,8 +98,6 @@ func TestMatrixATimeOfSendingMovesRowsInPlace(t *testing.T) {
 }
 
 // The pending row is not even written, and what is due takes the new choice.
-//
-//spec:a-090
 func TestMatrixTemplateAndChannelsAreReadAtExecution(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		setting, completed := w.settle()
@@ -123,7 +118,6 @@ func TestMatrixTemplateAndChannelsAreReadAtExecution(t *testing.T) {
 	})
 }
 
-//spec:a-091
 func TestMatrixASettingThatIsSwitchedOffDeactivatesItsRows(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		_, completed := w.settle()
@@ -147,8 +141,6 @@ func TestMatrixASettingThatIsSwitchedOffDeactivatesItsRows(t *testing.T) {
 }
 
 // Nobody told the sources, so the row itself finds out at its moment.
-//
-//spec:a-091
 func TestMatrixASettingThatIsOffEndsARowAtItsMoment(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		setting, completed := w.settle()
@@ -164,7 +156,6 @@ func TestMatrixASettingThatIsOffEndsARowAtItsMoment(t *testing.T) {
 	})
 }
 
-//spec:a-093
 func TestMatrixAnotherZoneMovesRowsInPlace(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		office := w.saveUnit(unit("office", "Europe/Dublin"))
@@ -190,8 +181,6 @@ func TestMatrixAnotherZoneMovesRowsInPlace(t *testing.T) {
 }
 
 // A calendar is like a zone: the date moves, the key stays.
-//
-//spec:a-093
 func TestMatrixAHolidayMovesRowsInPlace(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		office := w.saveUnit(unit("office", "UTC"))

@@ -16,8 +16,6 @@ import (
 // and who hears of it (Communication - Codebase flow, "What Notification
 // Settings control"). The one without a BusinessUnit seeds the type for all
 // units: a unit's own takes its place there.
-//
-//spec:a-060 f-040
 type NotificationSetting struct {
 	Scope automation.Scope
 	// Type is the notification type, and BusinessUnit the unit or empty: together

@@ -24,7 +24,6 @@ func (w *world) drain() {
 	}
 }
 
-//spec:a-086
 func TestASavedOffsetReachesTheRowsWithoutAnEvent(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		setting, completed := w.settle()
@@ -40,7 +39,6 @@ func TestASavedOffsetReachesTheRowsWithoutAnEvent(t *testing.T) {
 	})
 }
 
-//spec:a-093
 func TestASavedZoneAndCalendarMoveTheRowsWithoutAnEvent(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		office := w.saveUnit(unit("office", "Europe/Dublin"))
@@ -159,8 +157,6 @@ func TestOnlyWhatRowsDependOnIsPlannedAgain(t *testing.T) {
 }
 
 // The moment comes before the re-plan does: what was asked for then goes to nobody.
-//
-//spec:a-094
 func TestADueRowIsComparedWithItsSettingOfNow(t *testing.T) {
 	for name, change := range map[string]func(*settings.ReminderSetting){
 		"offset": func(r *settings.ReminderSetting) { r.Offsets = []int{early, 5} },

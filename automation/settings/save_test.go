@@ -38,7 +38,6 @@ func (w *world) office() {
 	w.saveUnit(settings.BusinessUnit{Scope: "north", ID: "office", Zone: "Europe/Dublin"})
 }
 
-//spec:a-061
 func TestWhatIsSavedIsReadAgain(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.office()
@@ -60,7 +59,6 @@ func TestWhatIsSavedIsReadAgain(t *testing.T) {
 	})
 }
 
-//spec:a-061
 func TestEveryFaultIsListedAndNothingIsWritten(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.settings = settings.New(w.store, &settings.Options{Types: []string{"certificate"}})

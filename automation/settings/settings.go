@@ -164,8 +164,6 @@ func (s *Settings) Settings(ctx context.Context, scope automation.Scope, ids []s
 
 // Zone gives the zone of a business unit, for automation.Options. Where there is
 // no such unit it is empty, which leaves it to the type.
-//
-//spec:a-058
 func (s *Settings) Zone(ctx context.Context, scope automation.Scope, businessUnit string) (string, error) {
 	if businessUnit == "" {
 		return "", nil

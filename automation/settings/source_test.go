@@ -131,8 +131,6 @@ func TestAnUnknownUnitLeavesZoneAndDayToTheType(t *testing.T) {
 }
 
 // A source is reminded by the settings of all units and by those of its own.
-//
-//spec:a-059
 func TestTriggersTakeTheSettingsOfTheSourcesUnit(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		for _, id := range []string{"north", "south"} {

@@ -26,8 +26,6 @@ func reads(calls *storetest.Calls) map[string]int {
 
 // Settings are read three times for an event however many there are, and once
 // for all rows that are due; a unit is read for its zone and its calendar.
-//
-//spec:a-059
 func TestSettingsAreReadInBatches(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 50} {

@@ -18,8 +18,6 @@ type Steps []time.Duration
 var Usual = Steps{5 * time.Minute, 15 * time.Minute, time.Hour}
 
 // After is that of the usual steps.
-//
-//spec:a-053
 func After(key string, failures int) (time.Duration, bool) { return Usual.After(key, failures) }
 
 // After returns how long to wait after so many failures in a row, and false if

@@ -171,8 +171,6 @@ func (s Sender[R, T]) each(items []T, settle func(T)) {
 // start commits, in one write fenced by the versions, that the calls are about to
 // begin. After a crash only these rows are in doubt. It returns the calls, of those that
 // are still ours, and the others, which somebody has written since their claim.
-//
-//spec:f-020 f-050 n-047
 func (s Sender[R, T]) start(ctx context.Context, calls [][]T) (started [][]T, lost []T, err error) {
 	now := driver.Now(s.Store)
 	var rows []*R

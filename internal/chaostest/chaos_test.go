@@ -45,8 +45,6 @@ var drivers = []Driver{
 }
 
 // I-8, I-9, I-12, I-13: see [Workers].
-//
-//spec:a-051 f-050
 func TestKilledWorkersLoseNothingAndDoubleNothing(t *testing.T) {
 	t.Parallel()
 	Each(t, testlevel.Check, Workers, drivers...)

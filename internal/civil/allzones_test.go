@@ -38,8 +38,6 @@ func zoneNames(t *testing.T) []string {
 // them: those that exist once are shown by the instant they became, and the
 // policies are exact to the second inside a gap and inside an overlap. Dates
 // that a zone skipped as a whole (Apia lost 30 December 2011) are gaps of a day.
-//
-//spec:a-076
 func TestEveryChangeOfEveryZoneFrom1990To2037(t *testing.T) {
 	t.Parallel()
 	gaps, overlaps, days := 0, 0, 0

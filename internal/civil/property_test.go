@@ -16,7 +16,6 @@ type outcome struct {
 	How, HowOpposite  Resolution
 }
 
-//spec:a-076
 func TestResolveAgreesWithAScanOfEverySecond(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -132,8 +132,6 @@ const maxOffset = daySecs
 // Time, Skipped and an error that wraps ErrSkipped. Any other error means bad
 // input: a date or time that is not Valid, a nil loc, an unknown policy, or a
 // zone made by hand that is more than a day from UTC.
-//
-//spec:a-076 n-051
 func Resolve(d Date, tod TimeOfDay, loc *time.Location, p Policy) (time.Time, Resolution, error) {
 	if err := checkInput(d, tod, loc, p); err != nil {
 		return time.Time{}, "", err

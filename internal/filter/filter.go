@@ -14,8 +14,6 @@ import (
 
 // Filter is a condition on the value at one path, or a group of filters. It is not
 // changed by evaluation, which any number of goroutines may do at once.
-//
-//spec:t-015
 type Filter struct {
 	// QuestionID is the path of the value, such as candidate.jobType.
 	QuestionID string `json:"questionId,omitempty"`

@@ -33,8 +33,6 @@ func parse(t testing.TB, text string) *filter.Filter {
 }
 
 // Each line of the tables in the package comment.
-//
-//spec:t-015
 func TestConditions(t *testing.T) {
 	t.Parallel()
 	event := values(t, `{
@@ -93,7 +91,6 @@ func check(t *testing.T, event map[string]any, path, condition string, want bool
 	}
 }
 
-//spec:t-015
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	event := values(t, `{"a": 1}`)

@@ -135,8 +135,6 @@ func copied[R any](rows []*R) []*R {
 // Pass delivers what is due to the subscribers of this process. Each has a pass
 // of its own, so that one that is slow, with however many events behind it, takes
 // no other's turn.
-//
-//spec:t-054
 func (b *Box) Pass() work.Pass { return work.Prepared(fan{b}, b.prepare) }
 
 type fan struct{ box *Box }
@@ -244,8 +242,6 @@ func (b *Box) of(subscriber string) work.Pass {
 }
 
 // deliver makes the calls of a group at once.
-//
-//spec:t-078
 func (b *Box) deliver(ctx context.Context, items []work.Item[deliveryRow]) ([]nothing, error) {
 	s, ok := b.subscriber(items[0].Row.Kind)
 	if !ok {

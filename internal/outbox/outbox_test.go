@@ -174,7 +174,6 @@ func TestWhatIsRolledBackIsNotHeardOf(t *testing.T) {
 	})
 }
 
-//spec:t-058 t-078
 func TestI24_AFailureIsTriedAgainThenADeadLetterThenReplayed(t *testing.T) {
 	worlds(t, []string{"crm", "desk"}, func(w *world) {
 		w.fail = func(subscriber string, _ outbox.Event) error {

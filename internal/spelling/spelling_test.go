@@ -5,7 +5,6 @@ import (
 	"testing"
 )
 
-//spec:n-044
 func TestAddressesHaveOneSpelling(t *testing.T) {
 	t.Parallel()
 	for _, c := range [][3]string{

@@ -123,7 +123,6 @@ func TestStartTellsWhichRowsMayGoOn(t *testing.T) {
 	}
 }
 
-//spec:a-049 f-020
 func TestStartRefusesARowThatSomebodyElseWrote(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -124,8 +124,6 @@ func (o Options) withDefaults() Options {
 // call-started write): one batched write, fenced by the version, that renews the
 // lease until then. It tells which rows are ours to go on with; a row that
 // somebody else wrote meanwhile is not, and none is after an error.
-//
-//spec:f-020
 func Start[R any](ctx context.Context, store storage.Store, t *driver.Table[R], until time.Time, rows []*R) ([]bool, error) {
 	return StartIf(ctx, store, t, until, rows, nil)
 }

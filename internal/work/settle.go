@@ -46,8 +46,6 @@ func (r *runner[R, A]) fitting(batch []settled[R, A]) int {
 // the store refuses is halved until the row that cannot be stored stands alone;
 // while the database is away it is tried again for as long as a lease, and for
 // keepResults at least, since the result of a finished call must not be dropped.
-//
-//spec:n-063
 func (r *runner[R, A]) settle(ctx context.Context, batch []settled[R, A], rep *Report) {
 	for n := r.fitting(batch); n < len(batch); n = r.fitting(batch) {
 		r.settle(ctx, batch[:n], rep)

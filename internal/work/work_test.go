@@ -154,7 +154,6 @@ func TestPollHandlesWhatIsDueOnce(t *testing.T) {
 	}
 }
 
-//spec:a-050
 func TestDispatchRunsInTheSettlingTransactionForFreshRowsOnly(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -241,7 +240,6 @@ func TestAbandonedRowIsSettledWithoutItsHandler(t *testing.T) {
 	}
 }
 
-//spec:a-011
 func TestOnlyTypesServedHereAreClaimed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -57,8 +57,6 @@ const (
 
 // Webhook understands the callbacks of one provider. Its methods may be called
 // from any number of goroutines.
-//
-//spec:f-011 n-005
 type Webhook interface {
 	// Provider names it: "sendgrid". It never changes.
 	Provider() string

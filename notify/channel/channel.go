@@ -29,8 +29,6 @@ import (
 // ECONNRESET or EPIPE: those leave the outcome unknown. Failures to dial, to
 // resolve a name and to shake hands for TLS are Transient even then, since
 // nothing was sent, and blame the channel. A panic is Unknown.
-//
-//spec:n-002 t-007
 type Channel interface {
 	// Key names the channel: the delivery method, and behind a colon the
 	// transport: "email:smtp", "sms:twilio". It never changes.

@@ -40,8 +40,6 @@ const (
 
 // Error is an error of a provider call with its class. Channels make one
 // with [Permanent], [Transient] or [Unknown].
-//
-//spec:t-065
 type Error struct {
 	Class Class
 	// Fault is what was wrong, as far as the channel can tell; see [Error.Blame].
@@ -97,16 +95,12 @@ func (e *Error) Permanent() bool { return e.Class == ClassPermanent }
 // Permanent says that the provider refused the message and would refuse it
 // again: a bad address, a blocked sender. It blames nobody; see [Error.Blame].
 // cause may be nil.
-//
-//spec:f-022
 func Permanent(code string, cause error) *Error {
 	return &Error{Class: ClassPermanent, Code: code, Err: cause}
 }
 
 // Transient says that the message was definitely not accepted and may be tried
 // again, not before retryAfter has passed if that is set. cause may be nil.
-//
-//spec:f-022
 func Transient(code string, retryAfter time.Duration, cause error) *Error {
 	return &Error{Class: ClassTransient, Code: code, RetryAfter: retryAfter, Err: cause}
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/belfry-go/belfry/notify/channel"
 )
 
-//spec:f-022
 func TestErrorsOfChannelsAreClassified(t *testing.T) {
 	t.Parallel()
 	dial := func(err error) error { return &net.OpError{Op: "dial", Net: "tcp", Err: err} }

@@ -9,8 +9,6 @@ import (
 
 // Message is what a [Channel] sends: finished parts for one recipient. A
 // channel adds nothing to them but what its transport needs.
-//
-//spec:t-064
 type Message struct {
 	// ID is random, stable over all attempts, and never a sequence, so it may be
 	// shown to providers. It is the idempotency key and the file name, where a
@@ -65,8 +63,6 @@ type Attachment struct {
 }
 
 // Receipt is the provider's acceptance of a message.
-//
-//spec:t-065
 type Receipt struct {
 	// ID is the provider's id of the message; empty where there is none.
 	ID string

@@ -40,8 +40,6 @@ type Options struct {
 // in the store, which all processes share, so give all of them the same options. A
 // host appends its own, or puts them between. It panics on options that no program
 // can mean.
-//
-//spec:f-021
 func New(store storage.Store, opts *Options) []notify.Gate {
 	if store == nil {
 		panic("gate: New needs a store")

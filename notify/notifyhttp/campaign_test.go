@@ -30,7 +30,6 @@ func editor(r *http.Request) (notifyhttp.Caller, error) {
 	}}, nil
 }
 
-//spec:f-028
 func TestACampaignIsShownToThoseWhomTheHostAllows(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {

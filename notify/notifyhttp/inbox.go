@@ -63,8 +63,6 @@ const maxBody = 64 << 10
 // Mount it with http.StripPrefix. A GET changes nothing. Requests of other
 // origins that would change something are refused. It panics without a notifier
 // or without who.
-//
-//spec:n-008
 func Inbox(n *notify.Notifier, who Authorise) http.Handler {
 	if n == nil || who == nil {
 		panic("notifyhttp: Inbox needs a notifier and an Authorise")

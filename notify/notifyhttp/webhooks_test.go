@@ -156,7 +156,6 @@ func (s *site) same(want, got any) {
 	}
 }
 
-//spec:n-005
 func TestACallbackIsTracked(t *testing.T) {
 	sites(t, notifyhttp.WebhookOptions{}, func(s *site) {
 		s.post(s.signed(s.events(channel.KindDelivered, channel.KindComplained)), 204)
@@ -168,7 +167,6 @@ func TestACallbackIsTracked(t *testing.T) {
 	})
 }
 
-//spec:n-005
 func TestAForgedCallbackIsRefused(t *testing.T) {
 	sites(t, notifyhttp.WebhookOptions{}, func(s *site) {
 		body := s.events(channel.KindDelivered)

@@ -25,7 +25,6 @@ var greetings = map[string]string{
 	"subject.de-CH.tmpl": "Grüezi", "html.de-CH.tmpl": "<b>{{.On}}</b>",
 }
 
-//spec:f-018
 func TestARecipientGetsTheNearestLocale(t *testing.T) {
 	t.Parallel()
 	l, err := templates.Parse(folder(greetings), "mails/visit", "en")

@@ -202,8 +202,6 @@ func (s *sourced) compile(at compiledKey, set Set) (*localized, error) {
 //
 // otherwise is the [Set].Default; it must be among the files. Every fault in the folder
 // is listed.
-//
-//spec:f-018
 func Parse(files fs.FS, dir, otherwise string) (notify.Renderer, error) {
 	set, err := readSet(files, dir, otherwise)
 	l, fault := set.compile()

@@ -18,8 +18,7 @@ const (
 	Reactivated Outcome = "Reactivated"
 	Unchanged   Outcome = "Unchanged"
 	InFlight    Outcome = "InFlight" // held by a worker, whose try counts for nothing if the row was changed
-	//spec:n-026
-	Conflict Outcome = "Conflict" // the stored row stands for something else
+	Conflict    Outcome = "Conflict" // the stored row stands for something else
 )
 
 // Ensured is the answer for one row: what happened, and the row as it is stored;
@@ -43,8 +42,6 @@ type Decide[R any] func(stored, want *R) (outcome Outcome, write bool)
 // or other writers interfere, and no statement that fails on a conflict, which
 // would abort a host's transaction. A table is read before it is inserted into,
 // so that replays write nothing at all, unless its last batch was mostly new.
-//
-//spec:n-021 t-030
 func (t *Table[R]) Ensure(ctx context.Context, tx Tx, decide Decide[R], want ...*R) ([]Ensured[R], error) {
 	rows := t.rows(want)
 	if err := t.checkNames(rows); err != nil {

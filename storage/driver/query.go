@@ -132,8 +132,6 @@ type Position struct {
 // of one of Kinds, that are free (no lease, and a claimable status) or whose
 // lease has expired, whatever their status. Each gets Version+1, the lease, the
 // token and the busy status; Abandoned says that an expired lease was taken over.
-//
-//spec:a-011 a-048 f-019 t-073
 type Claim struct {
 	// Statuses are the claimable ones.
 	Statuses []string

@@ -16,8 +16,6 @@ type Scope string
 
 // Record is what every table has in common: how a row is found, held and
 // written back. Structs embed it by value and add their business columns.
-//
-//spec:a-020 a-024 a-030 a-049 n-027
 type Record struct {
 	// ID breaks ties. It is not shown outside and promises no order of insertion.
 	ID int64 `db:"id,fixed"`

@@ -26,8 +26,6 @@ func typed[R any](rows []Row) []*R {
 // Insert adds rows and tells which were new; an existing scope and key leaves
 // the stored row as it is. A row that cannot be stored faithfully is refused
 // with a [*ValueError] or [*RowSizeError] before anything is written.
-//
-//spec:f-055
 func (t *Table[R]) Insert(ctx context.Context, tx Tx, rows ...*R) ([]bool, error) {
 	if len(rows) == 0 {
 		return nil, nil
@@ -166,8 +164,6 @@ func staleError(table string, stale []bool) error {
 // Settle is Save for rows of a claim: columns with the tag option "planned" stay
 // as they are stored. They say what a row stands for, which whoever handles it
 // does not change, so that a worker neither sends them back nor overwrites them.
-//
-//spec:a-050 a-051
 func (t *Table[R]) Settle(ctx context.Context, tx Tx, rows ...*R) error {
 	return t.save(ctx, tx, t.worked(), rows)
 }

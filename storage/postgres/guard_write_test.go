@@ -72,7 +72,6 @@ const touchedSQL = `SELECT DISTINCT c.relname || ': ' || a.attname FROM pg_index
 	WHERE a.attname IN ('status', 'version', 'lease_expires_on', 'claim_token', 'abandoned')
 		AND c.relnamespace = 'public'::regnamespace ORDER BY 1`
 
-//spec:t-049
 func TestGuardNoIndexHasAColumnThatClaimsWrite(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t, emptyDSN(t))

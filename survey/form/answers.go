@@ -125,8 +125,6 @@ func (q *Question) fault(code FaultCode, problem string) *AnswerFault {
 
 // AnswersError lists all that is wrong with the answers of a submission. Nothing
 // was written.
-//
-//spec:t-050
 type AnswersError struct {
 	Faults []AnswerFault
 }

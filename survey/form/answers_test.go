@@ -54,7 +54,6 @@ func TestAnswersHaveOneSpelling(t *testing.T) {
 	}
 }
 
-//spec:t-050
 func TestEveryFaultIsListedWithItsQuestion(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string][]string{
@@ -104,8 +103,6 @@ func TestI29_AFaultDoesNotSayWhatWasAnswered(t *testing.T) {
 
 // What customers write has no bound but that of the submission; what is kept has. What
 // the questions allow fits, or they cannot be published.
-//
-//spec:t-056
 func TestAnswersFitIntoTheirEvent(t *testing.T) {
 	t.Parallel()
 	asked := func(n int) (*Definition, json.RawMessage) {

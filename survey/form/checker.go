@@ -22,8 +22,6 @@ func (f Fault) String() string { return strictjson.Fault(f).String() }
 // DefinitionError lists every fault of a definition that was not published, the first
 // hundred. Those of a [Version] itself have the name of its field as their path, such
 // as "SurveyID".
-//
-//spec:t-010
 type DefinitionError struct {
 	Faults []Fault // at least one
 }

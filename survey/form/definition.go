@@ -11,8 +11,6 @@ import (
 
 // Definition is what the authors of a survey write: its questions, and the
 // triggers that send its links (Triggers & Scheduler, "The trigger config").
-//
-//spec:t-004 t-009
 type Definition struct {
 	// Schema may name the JSON Schema of definitions for an editor (see
 	// [DefinitionSchema]); nothing reads it.
@@ -72,8 +70,6 @@ var definitionSchema []byte
 // other programs. It accepts whatever [Validate] accepts. Validate refuses more: what
 // depends on several places, such as an id that is there twice, a question that is
 // asked about before it was asked, and a template that does not parse.
-//
-//spec:t-011
 func DefinitionSchema() []byte { return bytes.Clone(definitionSchema) }
 
 // Filter is a condition on the values of an event or of a response,
@@ -105,8 +101,6 @@ type Filter = filter.Filter
 //
 // The JSON is strict: members that are unknown or there twice, null, and text behind
 // the definition are faults. Numbers are exact.
-//
-//spec:t-010 t-019
 func Validate(definition json.RawMessage) (warnings []Fault, err error) {
 	d, faults := readDefinition(definition)
 	if err := definitionError(faults); err != nil {
@@ -165,8 +159,6 @@ func Stored(text json.RawMessage) json.RawMessage {
 const MaxDefinition = 256 << 10
 
 // Trigger is the trigger with that id, or nil.
-//
-//spec:t-009
 func (d *Definition) Trigger(id string) *Trigger {
 	for i := range d.Triggers {
 		if d.Triggers[i].ID == id {

@@ -173,8 +173,6 @@ func schemaRefuses(definition string) error {
 
 // The schema refuses what Validate refuses, and nothing else, unless a schema cannot
 // see it.
-//
-//spec:t-011
 func TestTheSchemaAgreesWithValidate(t *testing.T) {
 	t.Parallel()
 	eachDefinition(t, func(t *testing.T, c definitionCase) {
@@ -224,8 +222,6 @@ func readSchema(t *testing.T, text []byte) (s objectSchema) {
 
 // A field that is added to a struct and not to the schema, or the other way round,
 // fails here.
-//
-//spec:t-011
 func TestEveryFieldIsInTheSchema(t *testing.T) {
 	t.Parallel()
 	root := readSchema(t, form.DefinitionSchema())

@@ -15,8 +15,6 @@ import (
 // Duration is a length of time in whole minutes, such as "0d", "15m", "4h", "2d",
 // "1w" or "1d12h" (Triggers & Scheduler, "schedule.initialDelay"). A day has 24
 // hours, also where clocks are changed.
-//
-//spec:t-017
 type Duration time.Duration
 
 const oneDay = 24 * time.Hour

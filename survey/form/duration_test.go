@@ -14,7 +14,6 @@ import (
 
 const oneDay = 24 * time.Hour
 
-//spec:t-017
 func TestDurationsAreRead(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]struct {
@@ -33,7 +32,6 @@ func TestDurationsAreRead(t *testing.T) {
 	}
 }
 
-//spec:t-017
 func TestDurationsAreRefusedWithThePosition(t *testing.T) {
 	t.Parallel()
 	const order = "has its units not in the order w, d, h, m, each once"

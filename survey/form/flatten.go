@@ -18,8 +18,6 @@ const maxDepth = 32
 // there are objects. Numbers stay as they are written. Two names for one path are
 // refused, also if they differ in case only: programs before and behind this one
 // would choose different ones.
-//
-//spec:t-023
 func Flatten(payload json.RawMessage) (values map[string]any, objects map[string]bool, err error) {
 	switch {
 	case len(payload) > MaxMetadata:

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-//spec:t-023
 func TestFlattenGivesValuesByTheirPaths(t *testing.T) {
 	t.Parallel()
 	values, objects, err := Flatten(json.RawMessage(` {"wip":"40956","n":1.50,"big":12345678901234567890,"yes":true,"none":null,
@@ -32,8 +31,6 @@ func TestFlattenGivesValuesByTheirPaths(t *testing.T) {
 }
 
 // As deep as it may go, in objects, arrays and both.
-//
-//spec:t-023
 func TestFlattenTakes32Levels(t *testing.T) {
 	t.Parallel()
 	for _, payload := range []string{

@@ -23,8 +23,6 @@ import (
 // LinkData is what the text of a send is made of. Templates of a definition have,
 // beside its fields, {{.Lang}} and {{.Dir}}: the locale of the text that was chosen
 // for the recipient, and "rtl" or "ltr".
-//
-//spec:t-035
 type LinkData struct {
 	// URL opens the form; PublicID is for correlation.
 	URL, PublicID string

@@ -14,8 +14,6 @@ import (
 )
 
 // Question is one question of a form: enough to draw it and to validate its answer.
-//
-//spec:t-015
 type Question struct {
 	// ID is what answers, filters and exports call it by.
 	ID       string       `json:"id"`

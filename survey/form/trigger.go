@@ -12,8 +12,6 @@ import (
 
 // Trigger produces an instance of its survey for events of one kind (Triggers &
 // Scheduler, "What each field controls").
-//
-//spec:t-012 t-013 t-014 t-016 t-018 t-061 t-079 t-080
 type Trigger struct {
 	// ID is stable within the survey.
 	ID string `json:"id"`
@@ -83,8 +81,6 @@ const (
 )
 
 // Schedule says when a link is sent.
-//
-//spec:t-017
 type Schedule struct {
 	// InitialDelay is from the event to the first send.
 	InitialDelay Duration `json:"initialDelay"`
@@ -93,8 +89,6 @@ type Schedule struct {
 }
 
 // Route sends a response to one subscriber.
-//
-//spec:t-061
 type Route struct {
 	Key string `json:"key"`
 	// Filter is evaluated over the answers by question id; nil: always.

@@ -53,7 +53,6 @@ func faultTexts(faults []form.Fault) (out []string) {
 	return out
 }
 
-//spec:t-010
 func TestEverythingThatIsWrongIsReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	eachDefinition(t, func(t *testing.T, c definitionCase) {
@@ -73,7 +72,6 @@ func TestAnErrorShowsTheFirstFaults(t *testing.T) {
 	}
 }
 
-//spec:t-010 t-019 t-031
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	const nobody = "triggers: has none that is enabled: no event produces an instance"
@@ -113,8 +111,6 @@ func TestWarnings(t *testing.T) {
 }
 
 // A definition as large as may be is stored, and every case that Validate accepts.
-//
-//spec:t-009
 func TestWhatIsValidIsPublished(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {

@@ -43,8 +43,6 @@ func (d *Definition) Warnings() []Fault {
 
 // Warnings are about the rule of thumb for recipes (Triggers & Scheduler, "Authoring
 // rule of thumb").
-//
-//spec:t-031
 func (t *Trigger) warnings(at string, f *strictjson.Faults) {
 	path := strictjson.Member(at, "dedupRecipe")
 	for _, p := range []string{"templateId", "recipient.address"} {

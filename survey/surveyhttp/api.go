@@ -63,8 +63,6 @@ type APIOptions struct {
 // Those are application/problem+json, as from [Forms], with what was wrong as the
 // title. Requests of other origins are refused. It panics without a service or without
 // who.
-//
-//spec:t-002 t-075
 func API(s *survey.Service, who Authorise, opts *APIOptions) http.Handler {
 	if s == nil || who == nil {
 		panic("surveyhttp: API needs a service and an Authorise")

@@ -98,8 +98,6 @@ func TestABadItemFailsAlone(t *testing.T) {
 }
 
 // Nothing works for whom the host has not let in, and nothing is said about why.
-//
-//spec:t-021
 func TestNobodyGetsInWithoutTheHost(t *testing.T) {
 	t.Parallel()
 	h := memoryHost(t)
@@ -144,7 +142,6 @@ func TestI28_ACallerTellsOfItsOwnTenant(t *testing.T) {
 	}
 }
 
-//spec:t-002
 func TestAnIngestHasItsLimits(t *testing.T) {
 	t.Parallel()
 	h := memoryHost(t)
@@ -224,8 +221,6 @@ func TestWhatTheAPIDoesNotDoIsAProblem(t *testing.T) {
 }
 
 // A timer outside of the host's processes turns the clock.
-//
-//spec:t-033 t-075
 func TestATickSendsWhatIsDue(t *testing.T) {
 	eachHost(t, func(h *host) {
 		h.publish(csiGR)

@@ -63,8 +63,6 @@ func openTicket(_ context.Context, e survey.ResponseCompleted) error {
 
 // A whole program, over HTTP: an event comes in, a link goes out, the customer
 // answers, and another system hears of it.
-//
-//spec:t-071
 func ExampleForms() {
 	ctx, stop := context.WithCancel(context.Background())
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -17,8 +17,6 @@ import (
 )
 
 // FormOptions are the settings of [Forms]; nil and every zero value are useful.
-//
-//spec:t-084
 type FormOptions struct {
 	// Template makes the pages from a [Page], in all of its states; nil: the one
 	// that comes with the package.
@@ -110,8 +108,6 @@ func withShipped(own map[string]Texts) map[string]Texts {
 // http.StripPrefix. How slowly a customer may send is for the host's server to
 // bound (http.Server.ReadTimeout). Forms panics without a service, and on Texts for what is
 // no locale.
-//
-//spec:t-008 t-084
 func Forms(s *survey.Service, opts *FormOptions) http.Handler {
 	if s == nil {
 		panic("surveyhttp: Forms needs a service")

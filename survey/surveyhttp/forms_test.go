@@ -13,7 +13,6 @@ import (
 // good is a form that answers all that has to be answered.
 const good = "q.rate=9&q.has-a-complaint=no&q.name=Sam"
 
-//spec:t-008
 func TestAFormIsShownAndAnswered(t *testing.T) {
 	eachHost(t, func(h *host) {
 		token := h.link("en-GB")
@@ -138,8 +137,6 @@ func TestLongAnswersAreTaken(t *testing.T) {
 
 // Without JavaScript a customer has not seen what follows from an answer: it is asked
 // before anything is taken.
-//
-//spec:t-084
 func TestWhatFollowsFromAnAnswerIsAskedWithoutJavaScript(t *testing.T) {
 	eachHost(t, func(h *host) {
 		token := h.link("en")
@@ -184,8 +181,6 @@ func TestThePageSaysThatItWasShown(t *testing.T) {
 }
 
 // Mail scanners follow links, in any way that does not send something.
-//
-//spec:t-047
 func TestAScannerChangesNothing(t *testing.T) {
 	eachHost(t, func(h *host) {
 		token := h.link("en")

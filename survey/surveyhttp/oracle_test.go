@@ -54,8 +54,6 @@ var routes = []struct{ method, before, after, body, media string }{
 
 // Whoever tries links learns nothing: what is unknown, malformed or deleted
 // is answered alike, on every route.
-//
-//spec:t-083
 func TestALinkThatIsNoneHasOneAnswer(t *testing.T) {
 	eachHost(t, func(h *host) {
 		none, live := h.none()

@@ -63,8 +63,6 @@ func visited(t *testing.T, opts *surveytest.Options) *surveytest.Host {
 
 // Each send and expiry happens at its own moment, however long
 // the test lets pass at once.
-//
-//spec:t-007
 func TestWhatBecomesDueHappensAtItsMoment(t *testing.T) {
 	t.Parallel()
 	var h *surveytest.Host

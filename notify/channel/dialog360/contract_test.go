@@ -9,7 +9,6 @@ import (
 	"github.com/belfry-go/belfry/notify/channeltest"
 )
 
-//spec:t-076
 func TestContract(t *testing.T) {
 	t.Parallel()
 	answer := func(status int, body string) http.HandlerFunc {

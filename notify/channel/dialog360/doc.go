@@ -40,6 +40,4 @@
 // set a header such as "Authorization" to a long random value and give both to
 // [NewWebhook]. An attempt has no time that could be checked, so a replay is known
 // by its event id only.
-//
-//spec:t-076
 package dialog360

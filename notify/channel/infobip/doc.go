@@ -38,6 +38,4 @@
 // templates only: the message's Template names one, its parameters are the
 // placeholders of its body, and the message's Locale is its language. A message
 // without a template is sent as its text.
-//
-//spec:t-076
 package infobip

@@ -45,7 +45,6 @@ func TestLogsTellWhatBecameOfACall(t *testing.T) {
 	}
 }
 
-//spec:f-010
 func TestLostAnswerIsFoundInTheLogs(t *testing.T) {
 	t.Parallel()
 	var s *server

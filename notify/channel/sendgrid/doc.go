@@ -32,6 +32,4 @@
 // Switch on the Event Webhook and its signature in SendGrid's settings, and give
 // the verification key to [NewWebhook]. Events of mails that other programs send
 // from the same account are left out.
-//
-//spec:f-008
 package sendgrid

@@ -13,7 +13,6 @@ import (
 	"github.com/belfry-go/belfry/notify/channel/internal/sendtest"
 )
 
-//spec:f-008
 func TestMailArrivesAsItWasGiven(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)

@@ -23,7 +23,6 @@ func envelopeTo(t *testing.T, mail []byte) string {
 	return m.Header.Get("Envelope-To")
 }
 
-//spec:f-010
 func TestRealServerDeliversWhatWasSent(t *testing.T) {
 	t.Parallel()
 	s, roots := startExim(t)

@@ -30,6 +30,4 @@
 // Connections are kept for the next message. One that the server has closed
 // meanwhile is noticed at MAIL, before anything is handed over, and replaced
 // within the same Send.
-//
-//spec:t-076
 package smtp

@@ -32,6 +32,4 @@
 // templates only: the message's Template names one by its Content SID ("HX…"),
 // and its parameters become the variables 1, 2 and so on. A message without a
 // template is sent as its text.
-//
-//spec:f-009
 package twilio

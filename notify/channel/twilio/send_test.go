@@ -10,7 +10,6 @@ import (
 	"github.com/belfry-go/belfry/notify/channel"
 )
 
-//spec:f-009
 func TestTextArrivesAsItWasGiven(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
@@ -40,7 +39,6 @@ func TestMessagingServiceChoosesTheSender(t *testing.T) {
 	}
 }
 
-//spec:f-009
 func TestWhatsAppSendsTemplatesAndText(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)

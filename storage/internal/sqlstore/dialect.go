@@ -9,8 +9,6 @@ import (
 
 // Dialect is how the statements of a database are run. There are two,
 // [PostgreSQL] and [SQLite].
-//
-//spec:t-049
 type Dialect struct {
 	*sqltext.Dialect
 	// detached: the driver undoes a whole transaction when the context of one of

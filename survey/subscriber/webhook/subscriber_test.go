@@ -126,7 +126,6 @@ func refused(t *testing.T, s *webhook.Subscriber) error {
 	return err
 }
 
-//spec:t-077
 func TestAResponseIsPostedSignedAndTheSameEachTime(t *testing.T) {
 	t.Parallel()
 	r := receive(t, nil)
@@ -274,8 +273,6 @@ func (h *host) must(err error) {
 }
 
 // A server on this machine stands for all that a URL must not reach.
-//
-//spec:t-077
 func TestNoURLReachesThisMachineOrItsNetwork(t *testing.T) {
 	t.Parallel()
 	r := receive(t, nil)

@@ -17,8 +17,6 @@ var workshop string
 // A customer follows the link, sends the form empty, is told what is missing, follows
 // the first link of the summary to its field, fills the form in, says that there is a
 // complaint, describes it, and is thanked: by keyboard alone.
-//
-//spec:t-084
 func TestACustomerFillsInTheForm(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int64{360, 768, 1280} {
