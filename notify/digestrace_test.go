@@ -3,11 +3,14 @@ package notify_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage/memory"
 )
 
 // items are those that messages have told of, each as often as it was told, by
@@ -99,5 +102,103 @@ func TestADigestMayLoseEveryCommit(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// raceSize is how many events race, and for how many recipients.
+func raceSize(h *host) (events, recipients int) {
+	if _, ok := h.store.(*memory.Store); ok && !testlevel.Has(h.t, testlevel.Nightly) {
+		return 2000, 40
+	}
+	if testlevel.Has(h.t, testlevel.Nightly) {
+		return 100_000, 500
+	}
+	return 4000, 40
+}
+
+// Events race for digests in four workers, while windows end and others are made ready:
+// each recipient gets one message for a window, and hears of each event once.
+func TestRacingEventsMakeOneDigestForEachRecipientAndWindow(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		events, recipients := raceSize(h)
+		start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+		h.clk.Set(start)
+		worker := func() *host {
+			w := newHost(t, h.store, h.clk, h.provider, h.provider)
+			w.Register(notify.Type{Name: "news", Digest: notify.Digest{Window: time.Hour}, Renderer: newsTemplate})
+			return w
+		}
+		done := make(chan struct{})
+		var workers, producers sync.WaitGroup
+		for range 4 {
+			workers.Go(func() {
+				w := worker()
+				var runners []work.Runner
+				for _, p := range w.Passes() {
+					runners = append(runners, p.Runner(work.Options{Logger: quiet, Lease: 1000 * time.Hour}))
+				}
+				for over := false; !over; {
+					select {
+					case <-done:
+						over = true
+					default:
+					}
+					for _, r := range runners {
+						for {
+							rep, err := r.Poll(t.Context(), 200)
+							if err != nil {
+								t.Error(err)
+							}
+							if err != nil || rep.Claimed == 0 {
+								break
+							}
+						}
+					}
+				}
+			})
+		}
+		const batch = 100
+		for producer := range 2 {
+			producers.Go(func() {
+				for i := producer * batch; i < events; i += 2 * batch {
+					var jobs []notify.Job
+					var plan []notify.Schedule
+					for k := i; k < min(i+batch, events); k++ {
+						j := item(fmt.Sprintf("x%06d", k), person(fmt.Sprint("p", k*7%recipients)))
+						jobs, plan = append(jobs, j), append(plan, notify.ScheduleFor(j, start))
+					}
+					if _, err := h.EnsureNotificationJob(t.Context(), nil, jobs...); err != nil {
+						t.Error(err)
+					}
+					if _, err := h.EnsureNotificationScheduler(t.Context(), nil, plan...); err != nil {
+						t.Error(err)
+					}
+					h.clk.Add(10 * time.Hour * batch / time.Duration(events)) // ten windows in all
+				}
+			})
+		}
+		producers.Wait()
+		close(done)
+		workers.Wait()
+		w := worker()
+		for range 3 {
+			h.clk.Add(time.Hour)
+			w.drain()
+		}
+		w.raceOver(events)
+	})
+}
+
+// raceOver sees that nobody waits, and that all is told.
+func (h *host) raceOver(events int) {
+	h.t.Helper()
+	h.checkDigests(events)
+	byStatus := map[string]int{}
+	for _, j := range all(h, notify.Jobs) {
+		byStatus[j.Status]++
+	}
+	h.t.Logf("%d events, jobs %v, %d messages", events, byStatus, len(h.sent()))
+	if byStatus[notify.StatusDigested] != events || byStatus[notify.StatusGenerated] != len(h.sent()) {
+		h.t.Errorf("jobs at rest: %v, %d calls", byStatus, len(h.sent()))
 	}
 }
