@@ -51,6 +51,7 @@ func played(t *testing.T, database, name string) {
 
 func TestEveryDayCanBePlayedOnSQLite(t *testing.T) {
 	t.Parallel()
+	testlevel.Need(t, testlevel.Nightly)
 	for _, d := range days() {
 		t.Run(d.name, func(t *testing.T) {
 			if len(d.on) > 0 && !slices.Contains(d.on, sqliteName) {
