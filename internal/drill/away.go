@@ -18,8 +18,7 @@ import (
 const callTakes = 200 * time.Millisecond
 
 // away is a day on which the database is gone for minutes: PostgreSQL is stopped, and of
-// a SQLite file another process holds the write lock. Deliberate fault: "I-10
-// results are thrown away after a lease".
+// a SQLite file another process holds the write lock.
 func away(ctx context.Context, g *ground) ([]figure, error) {
 	return g.underLoad(ctx, fmt.Sprintf("%v without the database:", g.away), func(ctx context.Context, dsn string) error {
 		if isPostgres(dsn) {

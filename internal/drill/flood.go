@@ -17,8 +17,7 @@ const (
 )
 
 // flood is a day on which a tenant has a million messages due on a lane: those of another
-// tenant on the same lane and channel go out all the same. Deliberate fault: "work: a
-// flood is not noticed".
+// tenant on the same lane and channel go out all the same.
 func flood(ctx context.Context, g *ground) (figures []figure, err error) {
 	err = g.with(ctx, nil, func(s store, _ string) error {
 		var sent sent
@@ -50,8 +49,7 @@ func flood(ctx context.Context, g *ground) (figures []figure, err error) {
 	return figures, err
 }
 
-// tenants is a day on which each message belongs to another tenant. Deliberate fault:
-// "storage: an Ensure reads row by row".
+// tenants is a day on which each message belongs to another tenant.
 func tenants(ctx context.Context, g *ground) (figures []figure, err error) {
 	err = g.with(ctx, nil, func(s store, _ string) error {
 		many, one := &spread{g: g, s: s, tenants: g.tenants}, &spread{g: g, s: s, tenants: 1}

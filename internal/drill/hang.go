@@ -139,7 +139,7 @@ func hang(ctx context.Context, g *ground) ([]figure, error) {
 }
 
 // block is a day on which a reminder type's provider does not answer, each group until
-// its time is over. Deliberate faults: as for hang.
+// its time is over.
 func block(ctx context.Context, g *ground) ([]figure, error) {
 	return g.compare(ctx, func(s store) *beside {
 		b := &beside{g: g, s: s, options: belfry.Options{Grace: 100 * time.Millisecond}}

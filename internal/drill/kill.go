@@ -54,8 +54,7 @@ func child(ctx context.Context, dsn string) error {
 	return errors.Join(belfry.NewPoller(s, o, out).Run(ctx), s.Close())
 }
 
-// kill is a day on which processes are killed while they send. Deliberate fault: "I-12
-// a call begins before the results before it are stored".
+// kill is a day on which processes are killed while they send.
 func kill(ctx context.Context, g *ground) (figures []figure, err error) {
 	err = g.with(ctx, nil, func(s store, dsn string) error {
 		for _, channel := range []string{wellKey, badKey} {

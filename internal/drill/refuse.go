@@ -23,7 +23,6 @@ const (
 
 // refuse is a day, on a simulated clock, on which the provider's port is closed. A mail
 // is ensured each minute, every tenth one a code that is valid for ten minutes.
-// Deliberate faults: those that begin with "outage:".
 func refuse(ctx context.Context, g *ground) (figures []figure, err error) {
 	clk := clock.NewMock()
 	clk.Set(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC))

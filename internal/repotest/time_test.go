@@ -27,7 +27,6 @@ var mayUseRealTime = map[string]string{
 	"examples/support-console/main.go":        "a program has the real clock",
 	"support/supporthttp/pages_bench_test.go": "a benchmark measures",
 	"automation/replanscale_test.go":          "nightly: it measures a plan of many",
-	"internal/faults/run_test.go":             "nightly: it says how long each mutant took",
 
 	// Killed processes share nothing but the real clock.
 	"internal/chaostest/doubt.go":      "processes",

@@ -39,7 +39,7 @@ func faultNamed(name string) fault {
 	return fault{}
 }
 
-// TestFaultsAreNoticed shows that the suite can fail: for each deliberate fault
+// TestFaultsAreNoticed shows that the suite can fail: for each fault
 // the theme that is about it does.
 func TestFaultsAreNoticed(t *testing.T) {
 	t.Parallel()
