@@ -103,8 +103,15 @@ func (p program) link(name string) string {
 	return p.visited(p.surveys, 0, name)[0]
 }
 
+// handle is the database under the store. A store of pgx has another kind, and the same SQL
+// as that of lib/pq.
 func (w *world) handle() *sql.DB {
-	return w.store.(interface{ DB() *sql.DB }).DB()
+	w.Helper()
+	s, ok := w.store.(interface{ DB() *sql.DB })
+	if !ok {
+		w.Skip("needs a handle of database/sql")
+	}
+	return s.DB()
 }
 
 // addColumns does what a migration of a newer version may do, and records it.

@@ -3,16 +3,9 @@ package postgres
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
 )
-
-// patience is how long a call of a test may take before it is given up for dead.
-const patience = 3 * time.Second
-
-// short is the time that the calls of a test have.
-const short = 200 * time.Millisecond
 
 func TestNotifyIsNotSentForAHostsTransaction(t *testing.T) {
 	t.Parallel()

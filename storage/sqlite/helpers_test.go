@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/benbjohnson/clock"
-
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 )
@@ -23,8 +21,6 @@ type task struct {
 var (
 	tasks = driver.Define[task]("task")
 	noon  = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	// realTime measures how long a call takes.
-	realTime = clock.New()
 )
 
 // onFile is a store on a new file, with the table of tasks.
