@@ -202,6 +202,8 @@ var mutants = []mutant{
 		Old: "spoken: []string{setting}", New: "spoken: nil", Test: "./automation TestSayItAgain/memory"},
 	{Name: "period: a time of day that moves sends twice", File: "automation/seriesensure.go",
 		Old: "period(line, o) == d.PastPeriod", New: `period(line, o) == "never"`, Test: "./automation TestATimeOfDayThatMovesSendsNothingTwice/.*/memory"},
+	{Name: "failover: a refused message is called again without a pause", File: "notify/failover.go",
+		Old: "max(pause, min(e.RetryAfter, maxRetryAfter))", New: "min(pause, 0)", Test: "./notify TestTheLastChannelDoesNotFail/memory"},
 	{Name: "lateness: what is long past is made", File: "automation/lateness.go",
 		Old: "!open && l.CatchUp > 0", New: "false && l.CatchUp > 0", Test: "./automation TestTheTableOfLateness/.*/ended/memory"},
 	{Name: "erasure: what comes again is stored", File: "notify/erased.go",

@@ -62,7 +62,7 @@ func (p *process) ended() bool {
 }
 
 const (
-	startTimeout = time.Minute // crash recovery on a busy machine included
+	startTimeout = 5 * time.Minute // against hanging: crash recovery on a busy machine included
 	pollEvery    = 20 * time.Millisecond
 )
 

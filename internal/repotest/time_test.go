@@ -51,7 +51,6 @@ var mayUseRealTime = map[string]string{
 	"examples/http-service/main_test.go":   "a process starts again",
 	"internal/pgtest/orphan_test.go":       "a server ends",
 	"internal/storetest/storetest.go":      "against hanging",
-	"internal/work/lookback_test.go":       "against hanging",
 	"notify/channeltest/trial.go":          "against hanging",
 	"storage/internal/traptest/host.go":    "against hanging",
 	"storage/internal/traptest/network.go": "time-outs of dead networks",
@@ -74,13 +73,15 @@ const mayPrint = "examples/... cmd/... bench/... internal/drill internal/chaoste
 func TestOnlyTheListedFilesUseRealTime(t *testing.T) {
 	t.Parallel()
 	found := map[string]bool{}
-	bubbles := bubblesIn(goFiles(t))
 	values := valuesIn(goFiles(t))
 	for _, f := range goFiles(t) {
+		if slices.ContainsFunc(f.tree.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == `"testing/synctest"` }) {
+			continue
+		}
 		look := eye{f, values}
 		ast.Inspect(f.tree, func(n ast.Node) bool {
 			what := look.at(n)
-			if what == "" || bubbles.have(f, n) {
+			if what == "" {
 				return true
 			}
 			of := entry(f)
@@ -274,62 +275,4 @@ func (v values) of(f goFile, x ast.Expr, depth int) (float64, bool) {
 		}
 	}
 	return 0, false
-}
-
-// A span is a piece of code.
-type span struct{ from, to token.Pos }
-
-func (s span) has(p token.Pos) bool { return s.from <= p && p < s.to }
-
-// bubbles are the pieces of code in which time is synctest's: the calls of synctest.Test, and
-// the functions that only these pieces name.
-type bubbles map[string][]span
-
-func (b bubbles) have(f goFile, n ast.Node) bool {
-	return slices.ContainsFunc(b[f.dir], func(s span) bool { return s.has(n.Pos()) })
-}
-
-func bubblesIn(files []goFile) bubbles {
-	b, named := bubbles{}, map[string][]token.Pos{}
-	bodies := map[string]map[string]span{}
-	for _, f := range files {
-		if bodies[f.dir] == nil {
-			bodies[f.dir] = map[string]span{}
-		}
-		defined := map[*ast.Ident]bool{}
-		ast.Inspect(f.tree, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.FuncDecl:
-				defined[n.Name] = true
-				if f.test {
-					bodies[f.dir][n.Name.Name] = span{n.Pos(), n.End()}
-				}
-			case *ast.CallExpr:
-				if pkg, name := f.selects(n.Fun); pkg == "testing/synctest" && name == "Test" {
-					b[f.dir] = append(b[f.dir], span{n.Pos(), n.End()})
-				}
-			case *ast.Ident:
-				if !defined[n] {
-					named[f.dir+"."+n.Name] = append(named[f.dir+"."+n.Name], n.Pos())
-				}
-			}
-			return true
-		})
-	}
-	for dir := range b {
-		for more := true; more; {
-			more = false
-			for name, body := range bodies[dir] {
-				uses := named[dir+"."+name]
-				outside := slices.ContainsFunc(uses, func(p token.Pos) bool {
-					return !slices.ContainsFunc(b[dir], func(s span) bool { return s.has(p) })
-				})
-				if len(uses) > 0 && !outside {
-					b[dir], more = append(b[dir], body), true
-					delete(bodies[dir], name)
-				}
-			}
-		}
-	}
-	return b
 }
