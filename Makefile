@@ -160,15 +160,6 @@ vulncheck: ## known weaknesses of the dependencies; VULNDB=file:///… names a c
 		case "$$said" in *"fetching vulnerabilities"*) echo "NOT CHECKED: no way to vuln.go.dev, and no VULNDB." ;; \
 		*) echo "$$said"; exit 1 ;; esac; }
 
-.PHONY: api
-api: ## write the exported API to docs/api.txt
-	@$(GO) run ./internal/apilist > docs/api.txt.new && mv docs/api.txt.new docs/api.txt || { rm -f docs/api.txt.new; exit 1; }
-
-.PHONY: api-check
-api-check: ## fail where docs/api.txt is not the exported API
-	@listing=$$($(GO) run ./internal/apilist) && if ! printf '%s\n' "$$listing" | diff -u docs/api.txt -; then \
-		echo "The exported API changed. If that is meant, run: make api"; exit 1; fi
-
 APIDIFF := $(GO) run golang.org/x/exp/cmd/apidiff@$(APIDIFF_VERSION) -m
 
 .PHONY: api-since

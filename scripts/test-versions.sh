@@ -10,6 +10,7 @@ versions=("$@")
 [ ${#versions[@]} -gt 0 ] || versions=(14 15 16 17 18)
 
 level=${LEVEL:-nightly}
+unset BELFRY_TEST_CLUSTER # a run of make nightly has one, of one version
 failed=()
 lines=()
 for major in "${versions[@]}"; do

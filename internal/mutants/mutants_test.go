@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/testlevel"
 )
 
@@ -92,7 +93,9 @@ func (m mutant) run(t *testing.T, overlay string) (string, error) {
 	cmd := exec.CommandContext(t.Context(), "go", append(args, pkg)...)
 	cmd.Dir = root
 	for _, entry := range os.Environ() {
-		if !strings.HasPrefix(entry, testlevel.Variable+"=") { // a run that names tests takes them at any level
+		// A run that names tests takes them at any level. A cluster of its own has no template
+		// that another mutant has made.
+		if name, _, _ := strings.Cut(entry, "="); name != testlevel.Variable && name != pgtest.ClusterVariable {
 			cmd.Env = append(cmd.Env, entry)
 		}
 	}
