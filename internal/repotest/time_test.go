@@ -15,12 +15,13 @@ import (
 // Real time is what a machine under load takes as it likes. So the library asks the clock it
 // was given, and a test runs in a bubble of synctest, on a mock clock, or waits for a signal.
 // A deadline in a test is there against hanging only, so it is a minute or more.
+// A file that imports testing/synctest is passed over.
 const shortest = time.Minute
 
 // mayUseRealTime lists the files, and the folders of programs, that read the real clock, wait
 // for it or set a deadline under a minute. An entry that is no longer needed is reported.
 var mayUseRealTime = map[string]string{
-	// Programs, and what measures or plays whole days: no part of make check fails by them.
+	// Programs, and what measures or plays whole days.
 	"bench/...":                               "it measures",
 	"internal/contender":                      "it measures",
 	"internal/drill":                          "it plays bad days on real servers",

@@ -15,7 +15,7 @@ import (
 
 const (
 	batch          = 500
-	buffersPerRow  = 11 // 10.03 with 300,000 rows, whose index is a level deeper
+	buffersPerRow  = 10
 	unservedQuick  = 30_000
 	unservedInFull = 300_000
 )
