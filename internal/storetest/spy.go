@@ -98,9 +98,9 @@ func (s *Spy) View(ctx context.Context, f func(driver.Reader) error) error {
 }
 
 // Next tells the hook before it asks the store beneath.
-func (s *Spy) Next(ctx context.Context, schema *driver.Schema, c driver.Claim, horizon time.Time) (time.Time, error) {
+func (s *Spy) Next(ctx context.Context, schema *driver.Schema, c driver.Claim, horizon time.Time) ([]driver.Cursor, error) {
 	if err := s.at(Next, Call{Table: schema.Name}); err != nil {
-		return time.Time{}, err
+		return nil, err
 	}
 	return s.Store.Next(ctx, schema, c, horizon)
 }

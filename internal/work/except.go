@@ -72,7 +72,7 @@ func (r *runner[R, A]) ask(ctx context.Context, from driver.Reader) (Except, err
 	return e, err
 }
 
-// askFirst keeps the look for due rows from seeing what is left out, and from
+// askFirst keeps a look for due rows from seeing what is left out, and from
 // missing what is so no more. While nothing is left out the claim asks early
 // enough, and an idle poll stays one SELECT. It reads, and waits for no writer.
 func (r *runner[R, A]) askFirst(ctx context.Context) error {

@@ -2,12 +2,13 @@ package work
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // flight is a row in the hands of this runner.
@@ -18,40 +19,25 @@ type flight struct {
 	cancel  context.CancelCauseFunc
 	expires time.Time // on the monotonic clock
 	class   class
-	scope   storage.Scope
 	handled bool // it waits to be settled only
 	givenUp bool // it is renewed no more
-}
-
-// class is what rows in flight are counted by: urgent ones apart, so that they do
-// not wait for room behind others of their kind.
-type class struct {
-	kind   string
-	urgent bool
 }
 
 // flights are the rows claimed and not yet settled.
 type flights struct {
 	mu      sync.Mutex
 	rows    map[int64]*flight
-	classes map[class]int
-	scoped  map[driver.ScopedKind]scoped
+	classes map[class]count
+	ofKinds map[class]int // without a tenant
 	freed   chan struct{} // receives after rows were handled or removed
 }
 
-// scoped counts the rows of a kind in one scope that are not urgent, and how many of
-// them a handler still has, or will have.
-type scoped struct{ all, unhandled int }
-
 func newFlights() *flights {
-	return &flights{rows: map[int64]*flight{}, classes: map[class]int{}, scoped: map[driver.ScopedKind]scoped{}, freed: make(chan struct{}, 1)}
+	return &flights{rows: map[int64]*flight{}, classes: map[class]count{}, ofKinds: map[class]int{}, freed: make(chan struct{}, 1)}
 }
 
 func (f *flights) add(ctx context.Context, rec *storage.Record, expires time.Time) *flight {
-	fl := &flight{
-		id: rec.ID, token: rec.ClaimToken, expires: expires,
-		class: class{rec.Kind, rec.Lane == storage.LaneUrgent}, scope: rec.Scope,
-	}
+	fl := &flight{id: rec.ID, token: rec.ClaimToken, expires: expires, class: classOf(rec)}
 	fl.ctx, fl.cancel = context.WithCancelCause(ctx)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -59,31 +45,25 @@ func (f *flights) add(ctx context.Context, rec *storage.Record, expires time.Tim
 		f.drop(old) // its lease ran out unnoticed, and we took the row over
 	}
 	f.rows[rec.ID] = fl
-	f.classes[fl.class]++
 	f.count(fl, 1, 1)
 	return fl
 }
 
 // count changes what a flight counts for.
 func (f *flights) count(fl *flight, all, unhandled int) {
-	if fl.class.urgent {
-		return
+	n, kind := f.classes[fl.class], fl.class.ofKind()
+	f.classes[fl.class] = count{n.all + all, n.unhandled + unhandled}
+	if f.classes[fl.class] == (count{}) {
+		delete(f.classes, fl.class)
 	}
-	of := driver.ScopedKind{Scope: fl.scope, Kind: fl.class.kind}
-	n := f.scoped[of]
-	if n = (scoped{n.all + all, n.unhandled + unhandled}); n == (scoped{}) {
-		delete(f.scoped, of)
-		return
+	if f.ofKinds[kind] += all; f.ofKinds[kind] == 0 {
+		delete(f.ofKinds, kind)
 	}
-	f.scoped[of] = n
 }
 
 func (f *flights) drop(fl *flight) {
 	fl.cancel(nil)
 	delete(f.rows, fl.id)
-	if f.classes[fl.class]--; f.classes[fl.class] == 0 {
-		delete(f.classes, fl.class)
-	}
 	f.land(fl)
 	f.count(fl, -1, 0)
 }
@@ -96,30 +76,40 @@ func (f *flights) land(fl *flight) {
 	}
 }
 
-// kinds are those with so many rows, urgent ones or others.
-func (f *flights) kinds(enough func(rows int) bool) (kinds []string) {
+// backlogs are the classes with more rows in flight than that.
+func (f *flights) backlogs(than int) (all []class) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for of, n := range f.classes {
-		if enough(n) {
-			kinds = append(kinds, of.kind)
+	if len(f.rows) <= than {
+		return nil
+	}
+	for c, n := range f.classes {
+		if n.all > than {
+			all = append(all, c)
 		}
 	}
-	return kinds
+	return all
 }
 
-// ofKind counts the rows of a kind that share the room of a lane.
-func (f *flights) ofKind(kind string, lane int16) int {
+// kinds are those with rows in flight, by lane.
+func (f *flights) kinds() []class {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.classes[class{kind, lane == storage.LaneUrgent}]
+	return slices.Collect(maps.Keys(f.ofKinds))
 }
 
-// ofScope counts the rows of a kind in one scope.
-func (f *flights) ofScope(scope storage.Scope, kind string) scoped {
+// ofKind counts the rows of a kind in a lane, of all tenants.
+func (f *flights) ofKind(c class) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.scoped[driver.ScopedKind{Scope: scope, Kind: kind}]
+	return f.ofKinds[c.ofKind()]
+}
+
+// of counts the rows of a class.
+func (f *flights) of(c class) count {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.classes[c]
 }
 
 // handled notes that rows wait to be settled only.

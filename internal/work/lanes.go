@@ -2,11 +2,12 @@ package work
 
 import (
 	"slices"
+	"time"
 
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// lane is one lane of a runner: its weight and its forward cursor.
+// lane is one lane of a queue: its weight, and the place from which the queue goes on.
 type lane struct {
 	number int16
 	weight int
@@ -14,7 +15,6 @@ type lane struct {
 	got    int  // rows of the last claim
 	short  bool // that were fewer than it asked for
 	at     driver.Cursor
-	look   lookBack
 }
 
 type lanes []*lane
@@ -56,7 +56,7 @@ func (ls lanes) share(n int) []driver.LaneClaim {
 	var claims []driver.LaneClaim
 	for i, l := range ls {
 		if quota[i] > 0 {
-			claims = append(claims, driver.LaneClaim{Lane: l.number, Limit: quota[i]})
+			claims = append(claims, driver.LaneClaim{Lane: l.number, After: l.at, Limit: quota[i]})
 		}
 	}
 	return claims
@@ -82,22 +82,16 @@ func (ls lanes) next(may func(int) bool) int {
 	return best
 }
 
-// all asks every lane, for a peek, some of them from the start.
-func (ls lanes) all(fromStart lanes) []driver.LaneClaim {
-	claims := make([]driver.LaneClaim, len(ls))
-	for i, l := range ls {
-		claims[i] = driver.LaneClaim{Lane: l.number, Limit: 1}
-		if !slices.Contains(fromStart, l) {
-			claims[i].After = l.at
-		}
-	}
-	return claims
-}
-
-// with are the lanes that may be asked.
-func (ls lanes) with(may func(int16) bool) (open lanes) {
+// advance notes how many rows a claim got, and returns the lanes that may have more.
+func (ls lanes) advance(asked []driver.LaneClaim, got map[int16]int, now time.Time) (open lanes) {
 	for _, l := range ls {
-		if may(l.number) {
+		i := slices.IndexFunc(asked, func(a driver.LaneClaim) bool { return a.Lane == l.number })
+		if i >= 0 {
+			l.got, l.short = got[l.number], got[l.number] < asked[i].Limit
+		}
+		if i >= 0 && l.short {
+			l.ended(now)
+		} else {
 			open = append(open, l)
 		}
 	}
@@ -111,15 +105,4 @@ func (ls lanes) get(number int16) *lane {
 		}
 	}
 	return nil
-}
-
-// furthest is the latest of the cursors.
-func (ls lanes) furthest() driver.Cursor {
-	var c driver.Cursor
-	for _, l := range ls {
-		if c.Before(l.at.DueOn, l.at.ID) {
-			c = l.at
-		}
-	}
-	return c
 }

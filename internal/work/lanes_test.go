@@ -2,9 +2,7 @@ package work
 
 import (
 	"testing"
-	"time"
 
-	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -68,35 +66,4 @@ func TestShareGivesExactlyWhatThereIs(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestLookBackIsPacedByItsOwnCost(t *testing.T) {
-	t.Parallel()
-	clk := clock.NewMock()
-	look := lookBack{clock: clk}
-	if !look.allowed() || !look.overdue() {
-		t.Error("the first look-back waits for nothing")
-	}
-	look.measured(clk.Now(), clk.Now().Add(200*time.Millisecond))
-	clk.Add(200 * time.Millisecond)
-	clk.Add(3999 * time.Millisecond)
-	look.hinted = true
-	if look.allowed() || look.overdue() {
-		t.Error("a look-back that took 200 ms comes again within 4 s")
-	}
-	clk.Add(time.Millisecond)
-	if !look.allowed() || !look.overdue() {
-		t.Error("after twenty times its cost it may come again")
-	}
-	look.hinted = false
-	look.measured(clk.Now(), clk.Now().Add(time.Millisecond))
-	clk.Add(time.Millisecond)
-	clk.Add(20 * time.Millisecond)
-	if !look.allowed() || look.overdue() {
-		t.Error("a cheap one comes at once when there is nothing ahead, else once a second")
-	}
-	clk.Add(980 * time.Millisecond)
-	if !look.overdue() {
-		t.Error("once a second it comes first")
-	}
 }

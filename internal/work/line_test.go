@@ -166,9 +166,9 @@ func (unsettledTx) Update(context.Context, *driver.Schema, []driver.Row) ([]bool
 	return nil, errUnsettled
 }
 
-// A flood that nobody waits beside is claimed while it is settled, and leaves a batch of
-// its kind's room to who comes.
-func TestAFloodThatIsAloneGoesOnWhileItIsSettled(t *testing.T) {
+// The backlog of a tenant is claimed while its results are saved, and takes no room from
+// others of its kind.
+func TestABacklogIsClaimedWhileItsResultsAreSaved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newLive(t)
@@ -195,8 +195,8 @@ func TestAFloodThatIsAloneGoesOnWhileItIsSettled(t *testing.T) {
 					busy++
 				}
 			}
-			if busy <= 2_000 || busy > 3_000 {
-				t.Errorf("%d rows of the flood are in flight, want more than half of the room, and a batch less than all", busy)
+			if busy <= 2_000 || busy > 4_000 {
+				t.Errorf("%d rows of the backlog are in flight, want more than half of the room, and not more than all", busy)
 			}
 		}
 		held()
@@ -206,7 +206,7 @@ func TestAFloodThatIsAloneGoesOnWhileItIsSettled(t *testing.T) {
 		if !small.Load() {
 			t.Error("another's rows wait for those of the flood")
 		}
-		held() // no more of them beside another
+		held()
 		close(gone)
 		pass(time.Minute)
 		synctest.Wait()

@@ -56,7 +56,7 @@ func (o *overdue) list(pass string) (out []Stuck) {
 	for g := range o.groups {
 		rows := map[storage.Scope]int{}
 		for _, fl := range g.flights {
-			rows[fl.scope]++
+			rows[fl.class.scope]++
 		}
 		for scope, n := range rows {
 			out = append(out, Stuck{Pass: pass, Kind: g.kind, Scope: scope, Rows: n, Since: g.since})

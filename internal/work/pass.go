@@ -19,7 +19,7 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// realClock paces what a mock clock must not stop: heartbeats, look-backs, the
+// realClock paces what a mock clock must not stop: heartbeats, restarts, the
 // coalescing of settles. It never says what is due.
 var realClock = clock.New()
 
@@ -43,14 +43,13 @@ func (p *pass[R, A]) Runner(o Options) Runner {
 	r := &runner[R, A]{
 		store: p.store, spec: p.spec, o: o, mono: realClock,
 		flights: newFlights(), tel: newTelemetry(p.spec.Name, o), pulse: newPulse(p.spec.Name),
-		looks: map[*line]*look[R]{}, looked: make(chan struct{}, 1),
+		all: &queue{of: everything, lanes: newLanes(o.Lanes)}, queues: []*queue{{of: shared, lanes: newLanes(o.Lanes)}},
 	}
-	r.all, r.rest = r.newLine(everything), r.newLine(theRest)
 	return r
 }
 
 // runner is a pass in one poller. The store's clock says what is due; mono, a
-// real clock, paces heartbeats and look-backs, which a mock clock must not stop.
+// real clock, paces heartbeats and restarts, which a mock clock must not stop.
 type runner[R, A any] struct {
 	store storage.Store
 	spec  Spec[R, A]
@@ -58,18 +57,10 @@ type runner[R, A any] struct {
 	mono  clock.Clock
 	tel   *telemetry
 
-	mu      sync.Mutex // guards what follows: one claim at a time
-	all     *line
-	rest    *line
-	asides  []*line
-	looks   map[*line]*look[R] // look-backs that go on beside the turns
-	hot     atomic.Bool        // a claim of the last turn was full
-	others  time.Time          // when another line last had rows beside a flood
-	flood   time.Time          // when a flood last had rows
-	flooded atomic.Bool        // there are lines of floods
-	again   time.Time          // by mono: when to turn again for what the last turn was too early for
-
-	looked chan struct{} // receives after one of looks has ended
+	mu     sync.Mutex  // guards all and queues: one claim at a time
+	all    *queue      // of single polls
+	queues []*queue    // of Run: the shared one, and those of kinds and tenants
+	full   atomic.Bool // a claim of the last turn was full
 	asking asking
 
 	outage    outage

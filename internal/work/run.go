@@ -32,10 +32,10 @@ func (r *runner[R, A]) Poll(ctx context.Context, batch int) (Report, error) {
 
 	after, cancel := afterward(ctx, slack)
 	defer cancel()
-	done, groups := r.split(r.all, rows, &rep)
 	s := r.session(ctx, ctx.Done())
 	s.single = true
 	defer close(s.closed)
+	done, groups := s.split(rows, &rep)
 	for _, group := range groups {
 		s.launch(group)
 	}
@@ -111,11 +111,10 @@ func (r *runner[R, A]) finish(ctx context.Context, s *session[R, A], end context
 func (r *runner[R, A]) loop(ctx context.Context, s *session[R, A], launched chan<- int) {
 	signal := r.store.Waker().Listen(r.spec.Table.Name, r.spec.Claimable...)
 	defer signal.Close()
-	launch := func(l *line, rows []*R) {
+	launch := func(rows []*R) {
 		r.tel.claimed(ctx, len(rows), r.lag(rows))
-		r.launchAll(s, l, rows, launched)
+		r.launchAll(s, rows, launched)
 	}
-	defer r.lastLooks(ctx, launch)
 	for ctx.Err() == nil {
 		r.pulse.turn()
 		r.heed(signal)
@@ -131,9 +130,9 @@ func (r *runner[R, A]) loop(ctx context.Context, s *session[R, A], launched chan
 	}
 }
 
-func (r *runner[R, A]) launchAll(s *session[R, A], l *line, rows []*R, launched chan<- int) {
+func (r *runner[R, A]) launchAll(s *session[R, A], rows []*R, launched chan<- int) {
 	var rep Report
-	abandoned, groups := r.split(l, rows, &rep)
+	abandoned, groups := s.split(rows, &rep)
 	if len(abandoned) > 0 {
 		launched <- 1
 		r.boardAbandoned(s, abandoned)
@@ -153,31 +152,16 @@ func (r *runner[R, A]) boardAbandoned(s *session[R, A], abandoned []settled[R, A
 	r.board(s.base, rows)
 }
 
-// heed notes whether a row was saved at or before a cursor since the last poll.
-func (r *runner[R, A]) heed(signal *driver.Signal) {
-	first := signal.Take()
-	if first.IsZero() {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, l := range r.lines() {
-		for _, lane := range l.lanes {
-			lane.look.hinted = lane.look.hinted || !first.After(lane.at.DueOn)
-		}
-	}
-}
-
-// sleep waits for the next due moment, a hint, room for a line that had none, what the
-// last turn was too early for, or the polling interval.
+// sleep waits for the next due time, a hint, room for a queue that had none, a restart for
+// a row behind a place, or the polling interval.
 func (r *runner[R, A]) sleep(ctx context.Context, signal *driver.Signal, next time.Time) {
 	d := r.o.Interval
 	if !next.IsZero() {
 		d = min(d, max(next.Sub(r.now()), time.Millisecond))
 	}
 	over := r.store.Clock().After(d)
-	again, stop := r.turnAgain()
-	defer stop()
+	again := r.mono.Timer(r.untilRestart())
+	defer again.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -186,27 +170,14 @@ func (r *runner[R, A]) sleep(ctx context.Context, signal *driver.Signal, next ti
 			return
 		case <-over:
 			return
-		case <-again:
-			return
-		case <-r.looked:
+		case <-again.C:
 			return
 		case <-r.flights.freed:
-			if r.hungry() {
+			if r.roomier() {
 				return
 			}
 		}
 	}
-}
-
-// turnAgain receives when it is time for what the last turn was too early for.
-func (r *runner[R, A]) turnAgain() (c <-chan time.Time, stop func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.again.IsZero() {
-		return nil, func() {}
-	}
-	t := r.mono.Timer(max(r.again.Sub(r.mono.Now()), time.Millisecond))
-	return t.C, func() { t.Stop() }
 }
 
 // stream runs a streaming handler, passes on what it lands, and returns the rows

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/hush"
-	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // session is one call of Poll or Run: where its handlers run and report to.
@@ -24,33 +24,14 @@ type session[R, A any] struct {
 
 	mu    sync.Mutex
 	slots map[seat]chan struct{} // of the groups that are handled now
+	mixed map[class]int          // groups in which a tenant has rows beside others
 }
 
-// seat is what slots are counted by: whoever hangs takes those of its kind, and
-// what is urgent or keeps up does not wait behind a flood.
+// seat is what slots are counted by: one kind in one lane, and one tenant of it apart, if
+// it has many rows or its calls hang. Whoever hangs takes slots from nobody else.
 type seat struct {
-	kind string
-	rank rank
-}
-
-type rank byte
-
-const (
-	keepsUp rank = iota
-	urgent
-	behind // a flood
-)
-
-func (l *line) rankOf(rec *storage.Record) rank {
-	switch {
-	case l.of == everything:
-		return keepsUp
-	case rec.Lane == storage.LaneUrgent:
-		return urgent
-	case l.of == flood:
-		return behind
-	}
-	return keepsUp
+	class
+	apart bool
 }
 
 // group are rows of one seat, to be handled together.
@@ -68,7 +49,7 @@ type outcome[R, A any] struct {
 
 func (r *runner[R, A]) session(base context.Context, stop <-chan struct{}) *session[R, A] {
 	return &session[R, A]{
-		r: r, base: base, stop: stop, slots: map[seat]chan struct{}{},
+		r: r, base: base, stop: stop, slots: map[seat]chan struct{}{}, mixed: map[class]int{},
 		out: make(chan outcome[R, A]), closed: make(chan struct{}), soon: make(chan struct{}, 1),
 	}
 }
@@ -89,8 +70,11 @@ func (s *session[R, A]) slotsOf(at seat) chan struct{} {
 
 // launch handles a group as soon as there is a slot, and reports it once.
 func (s *session[R, A]) launch(g group[R]) {
-	flights, slots := s.r.board(s.baseOf(g.seat), g.rows), s.slotsOf(g.seat)
+	flights, slots := s.r.board(s.base, g.rows), s.slotsOf(g.seat)
+	mixed := s.mixedIn(g)
+	s.count(mixed, 1)
 	go func() {
+		defer s.count(mixed, -1)
 		var o outcome[R, A]
 		select {
 		case <-s.stop:
@@ -104,12 +88,27 @@ func (s *session[R, A]) launch(g group[R]) {
 	}()
 }
 
-// baseOf is the context of the handlers of a seat: a flood goes behind others.
-func (s *session[R, A]) baseOf(at seat) context.Context {
-	if at.rank == behind {
-		return driver.Patient(s.base)
+// mixedIn are the classes of a group of several tenants.
+func (s *session[R, A]) mixedIn(g group[R]) []class {
+	if g.seat.apart {
+		return nil
 	}
-	return s.base
+	in := map[class]bool{}
+	for _, row := range g.rows {
+		in[classOf(s.r.rec(row))] = true
+	}
+	return slices.Collect(maps.Keys(in))
+}
+
+// count adds to the mixed groups of classes.
+func (s *session[R, A]) count(of []class, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range of {
+		if s.mixed[c] += n; s.mixed[c] == 0 {
+			delete(s.mixed, c)
+		}
+	}
 }
 
 func (s *session[R, A]) attempt(g group[R], flights []*flight, free func(), rep *Report) []settled[R, A] {
@@ -118,7 +117,7 @@ func (s *session[R, A]) attempt(g group[R], flights []*flight, free func(), rep 
 		return s.r.release(g.rows, rep)
 	default:
 	}
-	ctx, end := s.r.limited(s.baseOf(g.seat), g.seat.kind, flights, free)
+	ctx, end := s.r.limited(s.base, g.seat.kind, flights, free)
 	defer end()
 	return s.handle(ctx, g.rows, flights, rep)
 }
@@ -187,29 +186,46 @@ type settled[R, A any] struct {
 	dispatch bool // false: abandoned, failed or released, so nothing was decided
 }
 
-// split separates a claim into rows to settle at once, since they were taken
-// over from somebody else, and groups of rows of one
-// kind and rank to be handled.
-func (r *runner[R, A]) split(l *line, rows []*R, rep *Report) (abandoned []settled[R, A], groups []group[R]) {
-	open := map[seat]int{}
+// split separates a claim into rows to settle at once, since they were taken over from
+// another worker, and groups of rows of one seat to be handled together.
+func (s *session[R, A]) split(rows []*R, rep *Report) (abandoned []settled[R, A], groups []group[R]) {
 	rep.Claimed += len(rows)
+	apart, open := s.apart(rows), map[seat]int{}
 	for _, row := range rows {
-		rec := r.rec(row)
+		rec := s.r.rec(row)
 		if rec.Abandoned {
-			r.spec.Abandon(r.now(), row)
+			s.r.spec.Abandon(s.r.now(), row)
 			rep.Abandoned++
 			abandoned = append(abandoned, settled[R, A]{row: row})
 			continue
 		}
-		at := seat{rec.Kind, l.rankOf(rec)}
+		at := seat{class: classOf(rec)}
+		if at.apart = apart[at.class]; !at.apart {
+			at.scope = ""
+		}
 		i, ok := open[at]
-		if !ok || len(groups[i].rows) == r.spec.Group {
+		if !ok || len(groups[i].rows) == s.r.spec.Group {
 			i = len(groups)
 			groups, open[at] = append(groups, group[R]{seat: at}), i
 		}
 		groups[i].rows = append(groups[i].rows, row)
 	}
 	return abandoned, groups
+}
+
+// apart tells which classes of a claim are handled apart from others: those with as many
+// rows as a group has, and those that are in half as many groups already as there are slots.
+func (s *session[R, A]) apart(rows []*R) map[class]bool {
+	counts, apart := map[class]int{}, map[class]bool{}
+	for _, row := range rows {
+		counts[classOf(s.r.rec(row))]++
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c, n := range counts {
+		apart[c] = !s.single && (n >= s.r.spec.Group || s.mixed[c] >= max(s.r.o.Concurrency/2, 1))
+	}
+	return apart
 }
 
 // hurry is the Soon of the session's items.

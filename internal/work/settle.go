@@ -10,7 +10,6 @@ import (
 
 	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // maxSettle is how many rows one settling transaction writes at most, what a single
@@ -329,7 +328,7 @@ func (w *settler[R, A]) full() bool {
 	case w.weight >= maxSettle:
 		return true
 	}
-	return w.busy == 0 && (w.waited || w.open == 0 && !w.r.hot.Load())
+	return w.busy == 0 && (w.waited || w.open == 0 && !w.r.full.Load())
 }
 
 func (w *settler[R, A]) flush(ctx context.Context, closed <-chan struct{}) {
@@ -338,9 +337,6 @@ func (w *settler[R, A]) flush(ctx context.Context, closed <-chan struct{}) {
 	w.pending = w.pending[n:]
 	w.weight -= w.r.weigh(batch)
 	w.busy++
-	if w.r.flooded.Load() {
-		ctx = driver.Patient(ctx)
-	}
 	go func() {
 		var rep Report
 		w.r.settle(ctx, batch, &rep)

@@ -19,7 +19,7 @@ type telemetry struct {
 	pass   attribute.KeyValue
 
 	claims, rows, stale, lost, failed, overdue metric.Int64Counter
-	lag, bound, claim, duration                metric.Float64Histogram
+	lag, restarts, claim, duration             metric.Float64Histogram
 }
 
 func newTelemetry(pass string, o Options) *telemetry {
@@ -48,7 +48,7 @@ func newTelemetry(pass string, o Options) *telemetry {
 		failed:   counter("belfry.polls.failed", "Polls that ended with an error."),
 		overdue:  counter("belfry.groups.overdue", "Groups of rows whose handler took longer than it may, by kind."),
 		lag:      seconds("belfry.due.lag", "How late the latest row of a claim was."),
-		bound:    seconds("belfry.lookback.bound", "How long a row behind the cursor waits at most."),
+		restarts: seconds("belfry.claim.restart", "How long a row waits at most that was made due in the past."),
 		claim:    seconds("belfry.claim.duration", "How long a claim took."),
 		duration: seconds("belfry.group.duration", "How long a group of rows was handled."),
 	}
@@ -64,8 +64,8 @@ func (t *telemetry) claiming(ctx context.Context) func() {
 	return func() { t.claim.Record(ctx, realClock.Since(start).Seconds(), metric.WithAttributes(t.pass)) }
 }
 
-func (t *telemetry) lookedBack(ctx context.Context, bound time.Duration) {
-	t.bound.Record(ctx, bound.Seconds(), metric.WithAttributes(t.pass))
+func (t *telemetry) restarted(ctx context.Context, next time.Duration) {
+	t.restarts.Record(ctx, next.Seconds(), metric.WithAttributes(t.pass))
 }
 
 func (t *telemetry) leaseLost(ctx context.Context) {

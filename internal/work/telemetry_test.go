@@ -59,7 +59,7 @@ func TestTheInstrumentsHaveTheirNamesAndUnits(t *testing.T) {
 	work.New(b.store, b.spec).Runner(i.options())
 	slices.Sort(i.made)
 	want := []string{
-		"belfry.claim.duration s", "belfry.due.lag s", "belfry.group.duration s", "belfry.groups.overdue ", "belfry.leases.lost ", "belfry.lookback.bound s",
+		"belfry.claim.duration s", "belfry.claim.restart s", "belfry.due.lag s", "belfry.group.duration s", "belfry.groups.overdue ", "belfry.leases.lost ",
 		"belfry.polls.failed ", "belfry.rows.claimed ", "belfry.rows.settled ", "belfry.rows.stale ",
 	}
 	if diff := cmp.Diff(want, i.made); diff != "" {
@@ -105,10 +105,10 @@ func TestI29_APollIsMeasuredByNamesFromCode(t *testing.T) {
 				"belfry.leases.lost pass=task":               1,
 			},
 			map[string][]float64{
-				"belfry.claim.duration pass=task": {0, 0, 0, 0},
+				"belfry.claim.duration pass=task": {0, 0},
+				"belfry.claim.restart pass=task":  {1, 1},
 				"belfry.due.lag pass=task":        {19, 90},
 				"belfry.group.duration pass=task": {0, 0, 0, 0, 18}, // a lease is renewed after three tenths of a minute
-				"belfry.lookback.bound pass=task": {1},
 			},
 			"belfry.handle pass=task,rows=1 ended ", // a lost lease is no error of its group
 			"belfry.handle pass=task,rows=1 ended ",
@@ -135,7 +135,7 @@ func TestI29_ASettleThatFailsSaysSoInItsSpan(t *testing.T) {
 				"belfry.rows.settled pass=task,status=Ready": 1,
 				"belfry.rows.stale pass=task":                0,
 			},
-			map[string][]float64{"belfry.claim.duration pass=task": {0}, "belfry.due.lag pass=task": {0}, "belfry.group.duration pass=task": {0}},
+			map[string][]float64{"belfry.claim.duration pass=task": {0}, "belfry.claim.restart pass=task": {1}, "belfry.due.lag pass=task": {0}, "belfry.group.duration pass=task": {0}},
 			"belfry.handle pass=task,rows=1 ended ",
 			"belfry.settle pass=task,rows=1 ended ",
 			"belfry.settle pass=task,rows=1 ended Error",
@@ -168,7 +168,7 @@ func TestI29_PollsThatFailAreCounted(t *testing.T) {
 		stop := b.run(o)
 		pass(2500 * time.Millisecond)
 		_ = stop()
-		i.same(t, map[string]int64{"belfry.polls.failed pass=task": 3}, map[string][]float64{"belfry.claim.duration pass=task": {0, 0, 0}})
+		i.same(t, map[string]int64{"belfry.polls.failed pass=task": 3}, map[string][]float64{})
 	})
 }
 

@@ -141,16 +141,6 @@ type Claim struct {
 	Kinds []string
 	// Scopes are the only ones to take rows of; nil means all of them.
 	Scopes []Scope
-	// NewerThan leaves out the rows with an ID up to it; zero: none. A database that
-	// does so may look at the other rows only, however many are due.
-	NewerThan int64
-	// IDs are the only rows to take, as a [Scout] has found them; nil: all. Stores that
-	// are none take no notice.
-	IDs []int64
-	// Long says that it may have to look at very many rows: for a [Scout].
-	Long bool
-	// Rest is called by a [Scout] between two parts of a long look; nil: it goes on at once.
-	Rest func(context.Context)
 	// Lanes says where to look, and how much to take from each.
 	Lanes []LaneClaim
 	// Except leaves out the rows of these scopes, and ExceptKinds the rows of one

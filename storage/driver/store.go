@@ -23,10 +23,10 @@ type Store interface {
 	// since a database keeps what it shows. It runs f again where InTx would. Do not
 	// call it inside InTx.
 	View(ctx context.Context, f func(Reader) error) error
-	// Next returns the earliest DueOn, at or before horizon, among the rows that
-	// c would claim by then, and the zero time if there is none. It is one
-	// SELECT without a transaction, for idle pollers.
-	Next(ctx context.Context, s *Schema, c Claim, horizon time.Time) (time.Time, error)
+	// Next returns, for each lane of c and in their order, the place of the first row, due
+	// at or before horizon, that c would claim by then; the zero Cursor if there is none.
+	// Limits do not matter. It is one SELECT without a transaction, for idle pollers.
+	Next(ctx context.Context, s *Schema, c Claim, horizon time.Time) ([]Cursor, error)
 	// Blobs keeps payloads that are too large for a row.
 	Blobs() Blobs
 	// Clock is the only source of time for everything that works on this store.
@@ -37,14 +37,6 @@ type Store interface {
 	Identity(ctx context.Context) (Identity, error)
 	// Waker tells pollers in this process about rows that became due.
 	Waker() *Waker
-}
-
-// Scout is a Store whose claims get in the way of others while they look. What a claim that
-// may look at very many rows would take is found by reading first.
-type Scout interface {
-	// Scout tells the ids of the rows that c would take now, for its IDs. The answer is
-	// false where c may look by itself.
-	Scout(ctx context.Context, s *Schema, c Claim) ([]int64, bool, error)
 }
 
 // Clock tells the time, and when some of it has passed. The clocks of

@@ -80,14 +80,14 @@ func (s *Store) Identity(ctx context.Context) (driver.Identity, error) {
 }
 
 // Next looks at the due order from each cursor on; see [driver.Store].
-func (s *Store) Next(ctx context.Context, schema *driver.Schema, c driver.Claim, horizon time.Time) (time.Time, error) {
+func (s *Store) Next(ctx context.Context, schema *driver.Schema, c driver.Claim, horizon time.Time) ([]driver.Cursor, error) {
 	if err := s.enter(ctx); err != nil {
-		return time.Time{}, err
+		return nil, err
 	}
 	defer s.leave()
 	t, err := s.table(schema)
 	if err != nil {
-		return time.Time{}, err
+		return nil, err
 	}
 	return t.next(c, driver.Time(horizon)), nil
 }

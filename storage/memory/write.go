@@ -86,9 +86,6 @@ func (t *table) claimable(img *image, c *driver.Claim, now time.Time) bool {
 	if c.Kinds != nil && !slices.Contains(c.Kinds, r.Kind) {
 		return false
 	}
-	if r.ID <= c.NewerThan {
-		return false
-	}
 	if c.Scopes != nil && !slices.Contains(c.Scopes, r.Scope) {
 		return false
 	}
@@ -106,17 +103,15 @@ func (t *table) isOf(img *image, k driver.Names) bool {
 	return slices.Contains(k.Names, name) || slices.Contains(k.Scoped, driver.ScopedKind{Scope: img.rec.Scope, Kind: name})
 }
 
-// next is the earliest DueOn that c would claim by the horizon.
-func (t *table) next(c driver.Claim, horizon time.Time) time.Time {
-	var first time.Time
-	for _, l := range c.Lanes {
+// next tells where the first rows are that c would claim by the horizon, by lane.
+func (t *table) next(c driver.Claim, horizon time.Time) []driver.Cursor {
+	first := make([]driver.Cursor, len(c.Lanes))
+	for i, l := range c.Lanes {
 		t.walk(l, horizon, func(e *entry) bool {
 			if !t.claimable(e.img, &c, horizon) {
 				return true
 			}
-			if due := e.img.rec.DueOn; first.IsZero() || due.Before(first) {
-				first = due
-			}
+			first[i] = driver.Cursor{DueOn: e.img.rec.DueOn, ID: e.id}
 			return false
 		})
 	}

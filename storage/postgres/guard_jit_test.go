@@ -64,10 +64,8 @@ func TestGuardNoStatementIsCompiled(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	compiled("a long look", func() {
-		c := g.claimOf(batch, driver.Cursor{})
-		c.Long = true
-		if _, _, err := g.Scout(t.Context(), &wides.Schema, c); err != nil {
+	compiled("a look for the next due rows", func() {
+		if _, err := g.Next(t.Context(), &wides.Schema, g.claimOf(batch, driver.Cursor{}), far); err != nil {
 			t.Error(err)
 		}
 	})

@@ -78,62 +78,6 @@ func TestGuardUnservedRowsDoNotSlowAForwardClaim(t *testing.T) {
 	g.cheap("a claim from the cursor", g.claiming(g.claimOf(batch, driver.Cursor{DueOn: last.DueOn, ID: last.ID})), batch)
 }
 
-// A look over very many rows neither locks one nor keeps others from tidying up behind it:
-// it is made of short ones, each of which walks along the index, and misses nothing.
-func TestGuardALongLookIsMadeOfShortOnes(t *testing.T) {
-	t.Parallel()
-	g := newGuarded(t, emptyDSN(t))
-	const rows, stages = 12_000, 3
-	g.fill(rows, "unserved", driver.LaneNormal, noon, "")
-	exec(t, g.DB(), "UPDATE wide SET kind = 'served' WHERE id IN (1, 4999, 5000, 5001, 5002, 9999, 10000, 10001, 11999, 12000)")
-	c := g.claimOf(9, driver.Cursor{})
-	c.Long = true
-	var ids []int64
-	seen := g.during(g, "", func() {
-		var ok bool
-		var err error
-		if ids, ok, err = g.Scout(t.Context(), &wides.Schema, c); err != nil || !ok {
-			t.Fatal(ok, err)
-		}
-	})
-	if want := []int64{1, 4999, 5000, 5001, 5002, 9999, 10000, 10001, 11999}; !slices.Equal(ids, want) {
-		t.Errorf("found %d instead of %d", ids, want)
-	}
-	begun := 0
-	for _, s := range seen {
-		if strings.HasPrefix(s.text, "BEGIN") {
-			begun++
-		}
-		if !strings.HasPrefix(s.text, "SELECT") {
-			continue
-		}
-		if p := explained(t, g.DB(), s); p.sequential() || p.buffers() > rows/2 || p.holds("Limit", "LockRows") {
-			t.Errorf("%s: %d buffers, %v", s.text, p.buffers(), p.scans())
-		}
-	}
-	if begun != stages {
-		t.Errorf("%d transactions instead of %d", begun, stages)
-	}
-	c.IDs = ids
-	g.cheap("a claim of what was found", g.claiming(c), len(ids))
-}
-
-// What a long transaction keeps, or others hold, does not slow a claim of newer rows.
-func TestGuardOlderRowsDoNotSlowAClaimOfNewerOnes(t *testing.T) {
-	t.Parallel()
-	g := newGuarded(t, emptyDSN(t))
-	n := sized(t, unservedQuick, unservedInFull)
-	g.fill(n, "older", driver.LaneNormal, noon, "")
-	c := g.claimOf(batch, driver.Cursor{})
-	c.Kinds = []string{"served", "later"} // the planner does not know that the older ones are of no use
-	if err := g.DB().QueryRowContext(t.Context(), "SELECT max(id) FROM wide").Scan(&c.NewerThan); err != nil {
-		t.Fatal(err)
-	}
-	g.load(batch, "served", driver.LaneNormal, noon.AddDate(0, -1, 0)) // and no statistics of them
-	g.load(10_000, "later", driver.LaneNormal, far)
-	g.cheap("a claim of newer rows", g.claiming(c), batch)
-}
-
 // An urgent row is claimed with the next poll whatever waits in bulk.
 func TestGuardBulkDoesNotSlowAnUrgentClaim(t *testing.T) {
 	t.Parallel()
@@ -195,8 +139,6 @@ func (g *guarded) pass() map[string]statement {
 	if err != nil {
 		g.Fatal(err)
 	}
-	newer := g.claimOf(batch, driver.Cursor{})
-	newer.NewerThan = 9_000
 	except := g.claimOf(batch, driver.Cursor{})
 	only := g.claimOf(batch, driver.Cursor{})
 	only.Scopes = []driver.Scope{"one"}
@@ -237,7 +179,6 @@ func (g *guarded) pass() map[string]statement {
 			return err
 		}),
 		"save":   one("UPDATE", func(tx driver.Tx) error { return wides.Save(ctx, tx, rows...) }),
-		"newer":  g.claiming(newer),
 		"delete": one("DELETE", func(tx driver.Tx) error { return wides.Delete(ctx, tx, rows...) }),
 		"extend": one("UPDATE", func(tx driver.Tx) error {
 			_, err := wides.Extend(ctx, tx, far, rows...)

@@ -54,34 +54,7 @@ var claimTheme = theme{name: "claim", sentences: []sentence{
 		w.same("rows of none", len(w.claim(c)), 0)
 		w.same("the others", len(w.claim(due("v"))), 2)
 	}},
-	{"NewerThan leaves out older rows", func(w *world) {
-		w.insert(scoped("", "a"))
-		w.insert(scoped("", "b"))
-		w.insert(scoped("one", "c"))
-		c := due("t")
-		c.NewerThan = w.find("", driver.Query{Where: []driver.Cond{driver.Eq("key", "a")}, Limit: 1})[0].ID
-		w.same("newer ones", keysOf(w.claim(c)), []string{"b", "c"})
-		w.same("the other", keysOf(w.claim(due("u"))), []string{"a"})
-	}},
-	{"what a Scout has found is claimed if it is still free, and nothing else", func(w *world) {
-		w.insert(newThings("a", "b", "c")...)
-		c := allDue()
-		c.Long = true
-		w.scout(&c)
-		w.insert(newThing("d"))
-		w.same("taken meanwhile", keysOf(w.claim(limited(allDue(), 1))), []string{"a"})
-		want := []string{"d", "b", "c"}
-		if c.IDs != nil {
-			want = []string{"b", "c"}
-		}
-		var got []*thing
-		w.tx(func(tx driver.Tx) (err error) {
-			got, err = w.things.Claim(w.ctx, tx, c)
-			return err
-		})
-		w.same("keys", keysOf(got), want)
-	}},
-	{"a long look misses nothing among very many rows, be they due at one moment or not", func(w *world) {
+	{"a claim misses nothing among very many rows, be they due at one moment or not", func(w *world) {
 		const rows = 16_000
 		var want []string
 		for first := 0; first < rows; first += 1000 {
@@ -98,12 +71,7 @@ var claimTheme = theme{name: "claim", sentences: []sentence{
 			w.insert(some...)
 		}
 		c := due("t")
-		c.Long, c.Kinds = true, []string{"few"}
-		found := c
-		w.scout(&found)
-		if found.IDs != nil {
-			w.same("ids, each once", len(found.IDs), len(want))
-		}
+		c.Kinds = []string{"few"}
 		w.same("keys", keysOf(w.claim(c)), want)
 	}},
 	{"Except leaves out the rows of these scopes", func(w *world) {

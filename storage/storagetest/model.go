@@ -91,7 +91,7 @@ func (m *model) claimable(c driver.Claim, lane driver.LaneClaim) (rows []*thing)
 	for _, r := range m.rows {
 		free := r.LeaseExpiresOn.IsZero() && slices.Contains(c.Statuses, r.Status)
 		expired := !r.LeaseExpiresOn.IsZero() && !r.LeaseExpiresOn.After(c.Now) && (c.Expired.IsZero() || !r.LeaseExpiresOn.After(c.Expired))
-		if r.ID > c.NewerThan && r.Lane == lane.Lane && !r.DueOn.IsZero() && !r.DueOn.After(c.Now) && (free || expired) &&
+		if r.Lane == lane.Lane && !r.DueOn.IsZero() && !r.DueOn.After(c.Now) && (free || expired) &&
 			(c.Kinds == nil || slices.Contains(c.Kinds, r.Kind)) && (c.Scopes == nil || slices.Contains(c.Scopes, r.Scope)) && !slices.Contains(c.Except, r.Scope) &&
 			!slices.Contains(c.ExceptKinds, driver.ScopedKind{Scope: r.Scope, Kind: r.Kind}) && !isOf(r, c.ExceptNames) &&
 			lane.After.Before(r.DueOn, r.ID) {
@@ -102,15 +102,14 @@ func (m *model) claimable(c driver.Claim, lane driver.LaneClaim) (rows []*thing)
 	return rows[:min(len(rows), lane.Limit)]
 }
 
-// next is the earliest DueOn that c takes by the horizon.
-func (m *model) next(c driver.Claim, horizon time.Time) (first time.Time) {
+// next tells where the first row of each lane is that c takes by the horizon.
+func (m *model) next(c driver.Claim, horizon time.Time) []driver.Cursor {
+	first := make([]driver.Cursor, len(c.Lanes))
 	c.Now = horizon
-	for _, lane := range c.Lanes {
+	for i, lane := range c.Lanes {
 		lane.Limit = 1
 		for _, r := range m.claimable(c, lane) {
-			if first.IsZero() || r.DueOn.Before(first) {
-				first = r.DueOn
-			}
+			first[i] = driver.Cursor{DueOn: r.DueOn, ID: r.ID}
 		}
 	}
 	return first
@@ -233,10 +232,6 @@ func someClaim(t *rapid.T, token int, hands []*thing) driver.Claim {
 	}
 	if rapid.Bool().Draw(t, "of scopes") {
 		c.Scopes = rapid.SliceOfNDistinct(someScopes, 0, 2, rapid.ID[driver.Scope]).Draw(t, "scopes")
-	}
-	c.Long = rapid.Bool().Draw(t, "long")
-	if len(hands) > 0 && rapid.Bool().Draw(t, "newer") {
-		c.NewerThan = rapid.SampledFrom(hands).Draw(t, "than").ID
 	}
 	if rapid.Bool().Draw(t, "paused") {
 		c.Except = []driver.Scope{someScopes.Draw(t, "except")}

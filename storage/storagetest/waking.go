@@ -148,6 +148,15 @@ var nextTheme = theme{name: "next", sentences: []sentence{
 		w.same("before", w.next(due("t"), at(49)), time.Time{})
 		w.same("at", w.next(due("t"), at(50)), base)
 	}},
+	{"Next tells of each lane where its first row is", func(w *world) {
+		w.insert(inLanes("a0 b1 c0 d1")...)
+		rows := w.all()
+		c := due("t")
+		c.Lanes = []driver.LaneClaim{{Lane: 1}, {Lane: 7}, {Lane: 0, After: driver.Cursor{DueOn: rows[0].DueOn, ID: rows[0].ID}}}
+		got, err := w.store.Next(w.ctx, &w.things.Schema, c, at(100))
+		w.is("Next", err, nil)
+		w.same("places", got, []driver.Cursor{{DueOn: rows[1].DueOn, ID: rows[1].ID}, {}, {DueOn: rows[2].DueOn, ID: rows[2].ID}})
+	}},
 	{"Next writes nothing", func(w *world) {
 		w.insert(newThing("a"))
 		before := w.all()
@@ -160,5 +169,15 @@ func (w *world) next(c driver.Claim, horizon time.Time) time.Time {
 	w.Helper()
 	got, err := w.store.Next(w.ctx, &w.things.Schema, c, horizon)
 	w.is("Next", err, nil)
-	return got
+	return earliest(got)
+}
+
+// earliest is the first due moment of places; zero: there is none.
+func earliest(places []driver.Cursor) (first time.Time) {
+	for _, at := range places {
+		if first.IsZero() || !at.DueOn.IsZero() && at.DueOn.Before(first) {
+			first = at.DueOn
+		}
+	}
+	return first
 }

@@ -172,33 +172,11 @@ func later(token string) driver.Claim {
 
 func (w *world) claim(c driver.Claim) (rows []*thing) {
 	w.Helper()
-	if !w.scout(&c) {
-		return nil
-	}
 	w.tx(func(tx driver.Tx) (err error) {
 		rows, err = w.things.Claim(w.ctx, tx, c)
 		return err
 	})
 	return rows
-}
-
-// scout finds what a claim would take where pollers would ask for it, and reports
-// whether there is something.
-func (w *world) scout(c *driver.Claim) bool {
-	w.Helper()
-	s, ok := w.store.(driver.Scout)
-	if !ok || !c.Long && c.NewerThan == 0 {
-		return true
-	}
-	ids, ok, err := s.Scout(w.ctx, &w.things.Schema, *c)
-	if err != nil {
-		w.Fatal(err)
-	}
-	if !ok {
-		return true
-	}
-	c.IDs = ids
-	return len(ids) > 0
 }
 
 // save writes rows and gives the indices of the stale ones.

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 	"time"
 
@@ -50,101 +49,28 @@ func inClaimOrder(lanes []driver.LaneClaim) func(a, b driver.Row) int {
 	}
 }
 
-// Next looks for the earliest due moment with one SELECT outside of any
-// transaction; the limits of the lanes do not matter.
-func (s *Store) Next(ctx context.Context, schema *driver.Schema, c driver.Claim, horizon time.Time) (next time.Time, err error) {
+// Next looks for the first due rows with one SELECT outside of any transaction.
+func (s *Store) Next(ctx context.Context, schema *driver.Schema, c driver.Claim, horizon time.Time) ([]driver.Cursor, error) {
+	first := make([]driver.Cursor, len(c.Lanes))
 	if len(c.Lanes) == 0 {
-		return next, ctx.Err()
+		return first, ctx.Err()
 	}
 	c.Now = horizon
-	err = s.read(ctx, "next of "+schema.Name, s.table(schema).next(&c), func(r Rows) error {
-		var v any
+	err := s.read(ctx, "next of "+schema.Name, s.table(schema).next(&c), func(r Rows) error {
+		clear(first) // it may run again
 		for r.Next() {
-			if err := r.Scan(&v); err != nil {
-				return err
-			}
-		}
-		next, _ = instant(v)
-		return nil
-	})
-	return next, err
-}
-
-// Scout finds by reading what a claim would take that looks at more than it should at a
-// time.
-func (s *Store) Scout(ctx context.Context, schema *driver.Schema, c driver.Claim) (ids []int64, scouts bool, err error) {
-	t := s.table(schema)
-	if !t.scouts(&c) {
-		return nil, false, nil
-	}
-	for _, l := range c.Lanes {
-		found, err := s.scout(ctx, t, l, &c)
-		if err != nil {
-			return nil, true, err
-		}
-		ids = append(ids, found...)
-	}
-	return ids, true, nil
-}
-
-// scout walks a lane, in stages if it may be long, each in a snapshot of its own.
-func (s *Store) scout(ctx context.Context, t table, l driver.LaneClaim, c *driver.Claim) (ids []int64, err error) {
-	for more := true; more && l.Limit > 0; {
-		var found []int64
-		var to driver.Cursor
-		err := s.View(ctx, func(from driver.Reader) (err error) {
-			x := from.(*tx)
-			found = nil
-			if to, more, err = stageEnd(ctx, x, t, l, c); err == nil {
-				err = x.query(ctx, t.Scout(l, to, c), scanIDs(&found))
-			}
-			if err != nil {
-				err = x.fail(ctx, "scout of "+t.text().Schema().Name, err)
-			}
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		ids, l.After, l.Limit = append(ids, found...), to, l.Limit-len(found)
-		if more && l.Limit > 0 && c.Rest != nil {
-			c.Rest(ctx)
-		}
-	}
-	return ids, nil
-}
-
-// stageEnd is where the next stage of a walk ends, and whether there is more behind it.
-func stageEnd(ctx context.Context, x *tx, t table, l driver.LaneClaim, c *driver.Claim) (to driver.Cursor, more bool, err error) {
-	to = driver.Cursor{DueOn: c.Now, ID: math.MaxInt64}
-	if !c.Long {
-		return to, false, nil
-	}
-	err = x.query(ctx, t.Stage(l, c), func(r Rows) error {
-		for r.Next() {
+			var lane int16
 			var due any
-			if err := r.Scan(&due, &to.ID); err != nil {
+			var place driver.Cursor
+			if err := r.Scan(&lane, &due, &place.ID); err != nil {
 				return err
 			}
-			to.DueOn, more = instant(due)
+			place.DueOn, _ = instant(due)
+			first[slices.IndexFunc(c.Lanes, func(l driver.LaneClaim) bool { return l.Lane == lane })] = place
 		}
 		return nil
 	})
-	return to, more, err
-}
-
-// scanIDs appends the ids that a query answers with.
-func scanIDs(ids *[]int64) func(Rows) error {
-	return func(r Rows) error {
-		for r.Next() {
-			var id int64
-			if err := r.Scan(&id); err != nil {
-				return err
-			}
-			*ids = append(*ids, id)
-		}
-		return nil
-	}
+	return first, err
 }
 
 // read runs one SELECT outside of a transaction, again if the database is busy

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -21,7 +23,10 @@ type DBTX interface {
 type Database struct {
 	*sql.DB
 	watch Watch
-	turns *turns // nil: the pool has no bound
+	// turns are given in the order of asking, as many as the pool has connections:
+	// database/sql serves anybody who waits, so that of ten who keep asking one may wait
+	// for seconds. Nil: the pool has no bound.
+	turns *semaphore.Weighted
 }
 
 // Watch is told the driver's connection (the argument of
@@ -36,7 +41,7 @@ type Watch func(ctx context.Context, driverConn any) (done func() error)
 func NewDatabase(db *sql.DB, watch Watch) *Database {
 	d := &Database{DB: db, watch: watch}
 	if n := db.Stats().MaxOpenConnections; n > 0 {
-		d.turns = &turns{free: n}
+		d.turns = semaphore.NewWeighted(int64(n))
 	}
 	return d
 }
@@ -51,10 +56,10 @@ func (d *Database) Single() bool { return d.Stats().MaxOpenConnections == 1 }
 func (d *Database) Conn(ctx context.Context) (Conn, error) {
 	next := func() {}
 	if d.turns != nil {
-		if err := d.turns.take(ctx); err != nil {
+		if err := d.turns.Acquire(ctx, 1); err != nil {
 			return nil, err
 		}
-		next = sync.OnceFunc(d.turns.give)
+		next = sync.OnceFunc(func() { d.turns.Release(1) })
 	}
 	conn, err := d.DB.Conn(ctx)
 	if err != nil {

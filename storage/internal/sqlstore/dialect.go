@@ -40,13 +40,8 @@ type table interface {
 	// claim takes due rows, in any order. What it gives all of them alike, lease
 	// and token, it need not tell.
 	claim(ctx context.Context, x *tx, c *driver.Claim) ([]driver.Row, error)
-	// next is a look at the next due moment.
+	// next is a look at the first due rows.
 	next(c *driver.Claim) sqltext.Statement
-	// scouts says whether what a claim takes is found by reading first: stage by stage, each
-	// to its end, if there is one, and a Scout for what is there.
-	scouts(c *driver.Claim) bool
-	Stage(l driver.LaneClaim, c *driver.Claim) sqltext.Statement
-	Scout(l driver.LaneClaim, to driver.Cursor, c *driver.Claim) sqltext.Statement
 }
 
 // inserted is told the id that a row of that scope and key got.

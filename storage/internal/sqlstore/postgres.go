@@ -123,10 +123,6 @@ func (t *postgres) claim(ctx context.Context, x *tx, c *driver.Claim) ([]driver.
 
 func (t *postgres) next(c *driver.Claim) sqltext.Statement { return t.Next(c) }
 
-// scouts: while a claim looks at a million rows, nothing that others replace can be
-// removed. Their updates found no room in a row's own page then, and took twice as long.
-func (t *postgres) scouts(c *driver.Claim) bool { return c.Long && c.NewerThan == 0 }
-
 // optimism says whether a large INSERT into a table is expected to meet no row
 // that has one of its keys. PostgreSQL then need not look for each key before it
 // inserts the row, nor mark the row until it has: an eighth of what an Ensure of

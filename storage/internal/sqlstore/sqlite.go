@@ -93,6 +93,3 @@ func (t sqlite) hold(ctx context.Context, x *tx, c *driver.Claim, rows []driver.
 }
 
 func (t sqlite) next(c *driver.Claim) sqltext.Statement { return t.Next(c) }
-
-// scouts: a claim keeps other writers out while it looks.
-func (t sqlite) scouts(*driver.Claim) bool { return true }

@@ -178,38 +178,3 @@ func TestEveryParameterHasItsPlace(t *testing.T) {
 		}
 	}
 }
-
-// A stage of a long look that fails for a moment is walked again, from where it began, and
-// what it has is told once. There is a rest between two stages.
-func TestAStageOfALongLookIsWalkedAgain(t *testing.T) {
-	t.Parallel()
-	stages, looks, rests := 0, 0, 0
-	f := &fake{}
-	f.answer = func(_ context.Context, text string) error {
-		if strings.HasPrefix(text, `SELECT c."id"`) {
-			if looks++; looks == 1 {
-				return errBusy
-			}
-		}
-		return nil
-	}
-	f.rows = func(text string) [][]sqldriver.Value {
-		if strings.HasPrefix(text, `SELECT c."id"`) {
-			return [][]sqldriver.Value{{int64(looks)}}
-		}
-		if stages++; stages < 4 {
-			return [][]sqldriver.Value{{time.Unix(int64(stages), 0), int64(stages)}}
-		}
-		return nil
-	}
-	s := f.store(t, nil)
-	ids, ok, err := s.Scout(t.Context(), &jobs.Schema, driver.Claim{
-		Long: true, Rest: func(context.Context) { rests++ }, Lanes: []driver.LaneClaim{{Limit: 10}},
-	})
-	if err != nil || !ok || !slices.Equal(ids, []int64{2, 3, 4}) || rests != 2 {
-		t.Errorf("found %d, %t, with %d rests: %v", ids, ok, rests, err)
-	}
-	if log := f.log(); log != strings.TrimSpace(strings.Repeat("BEGIN SELECT SELECT ROLLBACK ", 4)) {
-		t.Error(log)
-	}
-}

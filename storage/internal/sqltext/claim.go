@@ -10,9 +10,6 @@ import (
 const claimSet = ` SET "status" = COALESCE(?, "status"), "version" = "version" + 1,` +
 	` "abandoned" = ("lease_expires_on" IS NOT NULL), "lease_expires_on" = ?, "claim_token" = ?`
 
-// stage is how many entries of the due index a scout walks over at a time.
-const stage = 5000
-
 // due is the condition that a claim takes a row t, whatever its lane: due, of no scope
 // left out, and free or with an expired lease, of a type served here. What is left out
 // comes first, since a claim behind a flood passes over many such rows.
@@ -38,9 +35,6 @@ func (t *Table) due(s shape) string {
 	if s.scopes {
 		text += " AND " + in(`t."scope"`, driver.Text)
 	}
-	if s.newer {
-		text += ` AND t."id" > ?`
-	}
 	return text + " THEN TRUE ELSE FALSE END"
 }
 
@@ -63,9 +57,6 @@ func (t *Table) dueArgs(c *driver.Claim, by time.Time) []any {
 	}
 	if c.Scopes != nil {
 		args = append(args, v(texts(c.Scopes)))
-	}
-	if c.NewerThan != 0 {
-		args = append(args, c.NewerThan)
 	}
 	return args
 }

@@ -110,61 +110,21 @@ func (t *PostgresTable) Untouched(scope driver.Scope, keys []string) (s Statemen
 func (t *PostgresTable) Claim(c *driver.Claim) (Statement, []*driver.Column) {
 	s := shapeOf(c)
 	text := t.shaped(s, func(s shape) string {
-		return "UPDATE " + t.name + claimSet + " WHERE ctid = ANY(ARRAY(" + t.claimable(s) + ")) RETURNING " + t.unknown
+		return "UPDATE " + t.name + claimSet + " WHERE ctid = ANY(ARRAY(SELECT c.ctid" + pgLanes +
+			fmt.Sprintf(pgLane, "ctid", t.name, t.due(s), "l.n FOR UPDATE SKIP LOCKED") + ")) RETURNING " + t.unknown
 	})
-	args := t.setArgs(c)
-	switch {
-	case s.ids:
-		args = append(args, intArray(c.IDs))
-	case s.newer:
-		args = append(append(args, laneArrays(c.Lanes, true)...), c.NewerThan, driver.Time(c.Now))
-	default:
-		args = append(args, laneArrays(c.Lanes, true)...)
-	}
+	args := append(t.setArgs(c), laneArrays(c.Lanes, true)...)
 	return Statement{text, append(args, t.dueArgs(c, c.Now)...)}, t.claimed
 }
 
-// claimable are the places of the rows that a claim takes.
-func (t *PostgresTable) claimable(s shape) string {
-	switch {
-	case s.ids:
-		return "SELECT t.ctid FROM " + t.name + " AS t WHERE " + t.dialect.words.in(`"id"`, driver.Int) +
-			" AND CASE WHEN " + t.due(s) + " THEN TRUE ELSE FALSE END FOR UPDATE SKIP LOCKED"
-	case s.newer:
-		return "SELECT c.ctid" + pgLanes + fmt.Sprintf(pgNewer, t.name, t.due(s))
-	}
-	return "SELECT c.ctid" + pgLanes + fmt.Sprintf(pgLane, "ctid", t.name, t.due(s), "l.n FOR UPDATE SKIP LOCKED")
-}
-
-// Stage answers with the place, moment and id, where a walk of a lane from its cursor is to
-// end; with nothing where it comes to the end of what is due.
-func (t *PostgresTable) Stage(l driver.LaneClaim, c *driver.Claim) Statement {
-	l.Limit = stage
-	text := t.shaped(shape{stage: true}, func(shape) string {
-		return `SELECT c."due_on", c."id"` + pgLanes + fmt.Sprintf(pgLane, `"due_on", t."id"`, t.name, `t."due_on" <= ?`, "1 OFFSET l.n")
-	})
-	return Statement{text, append(laneArrays([]driver.LaneClaim{l}, true), driver.Time(c.Now))}
-}
-
-// Scout answers with the ids of the rows of a lane that c takes, from its cursor to a place.
-func (t *PostgresTable) Scout(l driver.LaneClaim, to driver.Cursor, c *driver.Claim) Statement {
-	s := shapeOf(c)
-	s.scout = true
-	text := t.shaped(s, func(s shape) string {
-		return `SELECT c."id"` + pgLanes + fmt.Sprintf(pgLane, `"id"`, t.name,
-			`(t."due_on", t."id") <= ((SELECT ?::timestamptz), (SELECT ?::bigint)) AND `+t.due(s), "l.n")
-	})
-	args := append(laneArrays([]driver.LaneClaim{l}, true), driver.Time(to.DueOn), to.ID)
-	return Statement{text, append(args, t.dueArgs(c, c.Now)...)}
-}
-
-// Next answers with the earliest moment at which c would claim a row by its Now.
+// Next answers with the lane, the due moment and the id of the first row that c would claim
+// in each lane by its Now.
 func (t *PostgresTable) Next(c *driver.Claim) Statement {
 	s := shapeOf(c)
-	s.peek = true
+	s.next = true
 	text := t.shaped(s, func(s shape) string {
-		return `SELECT min(c."due_on") FROM unnest(?::smallint[], ?::timestamptz[], ?::bigint[]) AS l(lane, due, id),` +
-			fmt.Sprintf(pgLane, `"due_on"`, t.name, t.due(s), "1")
+		return `SELECT l.lane, c."due_on", c."id" FROM unnest(?::smallint[], ?::timestamptz[], ?::bigint[]) AS l(lane, due, id),` +
+			fmt.Sprintf(pgLane, `"due_on", t."id"`, t.name, t.due(s), "1")
 	})
 	return Statement{text, append(laneArrays(c.Lanes, false), t.dueArgs(c, c.Now)...)}
 }
@@ -175,15 +135,6 @@ const pgLanes = " FROM unnest(?::smallint[], ?::timestamptz[], ?::bigint[], ?::b
 // pgLane walks the due order of one lane l.
 const pgLane = ` LATERAL (SELECT t.%s FROM %s AS t WHERE t."lane" = l.lane` +
 	` AND (t."due_on", t."id") > (l.due, l.id) AND %s ORDER BY t."due_on", t."id" LIMIT %s) AS c`
-
-// pgNewer takes from one lane l among the rows above an id, however many dead entries
-// the due index has. The conditions in CASE are of no use for an index, so the planner
-// has only that of the ids; it expects few of them between two bounds that it cannot
-// see, statistics or none.
-const pgNewer = ` LATERAL (SELECT t.ctid FROM %[1]s AS t WHERE t."id" = ANY(ARRAY(SELECT n."id" FROM %[1]s AS n` +
-	` WHERE n."id" > (SELECT ?::bigint) AND n."id" <= (SELECT 9223372036854775807) AND CASE WHEN n."due_on" <= ? THEN TRUE ELSE FALSE END))` +
-	` AND CASE WHEN t."lane" = l.lane AND (t."due_on", t."id") > (l.due, l.id) AND %[2]s THEN TRUE ELSE FALSE END` +
-	` ORDER BY t."due_on", t."id" LIMIT l.n FOR UPDATE SKIP LOCKED) AS c`
 
 // postgres is what PostgreSQL has its own words for.
 type postgres struct{}

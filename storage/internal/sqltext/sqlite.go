@@ -165,31 +165,14 @@ func (t *SQLiteTable) Hold(c *driver.Claim, ids []int64) Statement {
 	return Statement{t.hold, append(t.setArgs(c), sqlite{}.value(ids))}
 }
 
-// Stage answers with the moment, and the highest id, where a walk of a lane from its cursor
-// is to end; with nothing where it comes to the end of what is due. It goes over whole
-// moments: two ranges would be needed to begin within one.
-func (t *SQLiteTable) Stage(l driver.LaneClaim, c *driver.Claim) Statement {
-	text := t.shaped(shape{stage: true}, func(shape) string {
-		return `SELECT t."due_on", 9223372036854775807 FROM ` + t.name + ` AS t WHERE t."lane" = ? AND (t."due_on", t."id") > (?, ?)` +
-			` AND t."due_on" <= ? ORDER BY t."due_on", t."id" LIMIT 1 OFFSET ?`
-	})
-	return Statement{text, []any{int64(l.Lane), driver.Time(l.After.DueOn).UnixMicro(), l.After.ID, driver.Time(c.Now).UnixMicro(), int64(stage)}}
-}
-
-// Scout reads the ids of the rows of one lane that c takes, from its cursor to a place.
-func (t *SQLiteTable) Scout(l driver.LaneClaim, to driver.Cursor, c *driver.Claim) Statement {
-	s := shapeOf(c)
-	s.scout = true
-	return Statement{t.lane(s), t.laneArgs(nil, l, c, to.DueOn, l.Limit)}
-}
-
-// Next answers with the earliest moment at which c would claim a row by its Now.
+// Next answers with the lane, the due moment and the id of the first row that c would claim
+// in each lane by its Now.
 func (t *SQLiteTable) Next(c *driver.Claim) Statement {
 	s := shapeOf(c)
-	s.lanes, s.peek = len(c.Lanes), true
+	s.lanes, s.next = len(c.Lanes), true
 	text := t.shaped(s, func(s shape) string {
 		lane := "SELECT * FROM (" + t.lane(s) + ")"
-		return `SELECT min("due_on") FROM (` + lane + strings.Repeat(" UNION ALL "+lane, s.lanes-1) + ")"
+		return lane + strings.Repeat(" UNION ALL "+lane, s.lanes-1)
 	})
 	var args []any
 	for _, l := range c.Lanes {
@@ -206,33 +189,15 @@ func (t *SQLiteTable) lane(s shape) string {
 	s.lanes = 0
 	return t.shaped(s, func(s shape) string {
 		columns := t.columns
-		switch {
-		case s.peek:
-			columns = `t."due_on"`
-		case s.scout:
-			columns = `t."id"`
+		if s.next {
+			columns = `t."lane", t."due_on", t."id"`
 		}
-		few := ""
-		switch {
-		case s.ids:
-			few = `NOT INDEXED WHERE t."id" IN (SELECT value FROM json_each(?)) AND `
-		case s.newer:
-			few = `NOT INDEXED WHERE t."id" > ? AND `
-		default:
-			few = "WHERE "
-		}
-		return "SELECT " + columns + " FROM " + t.name + " AS t " + few + `t."lane" = ? AND (t."due_on", t."id") > (?, ?)` +
+		return "SELECT " + columns + " FROM " + t.name + ` AS t WHERE t."lane" = ? AND (t."due_on", t."id") > (?, ?)` +
 			" AND " + t.due(s) + ` ORDER BY t."due_on", t."id" LIMIT ?`
 	})
 }
 
 func (t *SQLiteTable) laneArgs(args []any, l driver.LaneClaim, c *driver.Claim, by time.Time, limit int) []any {
-	switch {
-	case c.IDs != nil:
-		args = append(args, sqlite{}.value(c.IDs))
-	case c.NewerThan != 0:
-		args = append(args, c.NewerThan)
-	}
 	args = append(args, int64(l.Lane), driver.Time(l.After.DueOn).UnixMicro(), l.After.ID)
 	return append(append(args, t.dueArgs(c, by)...), int64(limit))
 }

@@ -77,19 +77,15 @@ func list(columns []*driver.Column, before, after string) string {
 
 // shape is what the text of a claim depends on besides its table.
 type shape struct {
-	peek  bool // the next due moment only
-	scout bool // the ids only
-	stage bool // the end of a stage
-	newer bool // rows above an id
-	ids   bool // rows with these ids
-	lanes int  // of a peek on SQLite
+	next  bool // the first places only
+	lanes int  // of a look for them on SQLite
 
 	kinds, scopes, except, exceptKinds bool
 	names                              string // the column of Claim.ExceptNames
 }
 
 func shapeOf(c *driver.Claim) shape {
-	return shape{newer: c.NewerThan != 0, ids: c.IDs != nil, kinds: c.Kinds != nil, scopes: c.Scopes != nil, except: len(c.Except) > 0, exceptKinds: len(c.ExceptKinds) > 0, names: c.ExceptNames.Column}
+	return shape{kinds: c.Kinds != nil, scopes: c.Scopes != nil, except: len(c.Except) > 0, exceptKinds: len(c.ExceptKinds) > 0, names: c.ExceptNames.Column}
 }
 
 // shaped returns the text of a shape, which write makes with ? for parameters.

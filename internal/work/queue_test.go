@@ -1,0 +1,280 @@
+package work_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// elsewhere is a store whose rows others write: it has no hints. A look from the head takes
+// as long as it is told to.
+type elsewhere struct {
+	storage.Store
+	waker driver.Waker
+	head  time.Duration
+
+	mu    sync.Mutex
+	looks []time.Time // from the head
+}
+
+func (s *elsewhere) Waker() *driver.Waker { return &s.waker }
+
+func (s *elsewhere) Next(ctx context.Context, schema *driver.Schema, c driver.Claim, horizon time.Time) ([]driver.Cursor, error) {
+	if len(c.Lanes) > 0 && c.Lanes[0].After == (driver.Cursor{}) {
+		s.mu.Lock()
+		s.looks = append(s.looks, s.Clock().Now())
+		s.mu.Unlock()
+		pass(s.head)
+	}
+	return s.Store.Next(ctx, schema, c, horizon)
+}
+
+// runElsewhere runs a poller whose rows others write.
+func (b *bench) runElsewhere(o work.Options) (s *elsewhere, stop func() error) {
+	inner := b.store
+	s = &elsewhere{Store: inner}
+	b.store = s
+	stop = b.run(o)
+	b.store = inner
+	return s, stop
+}
+
+// What another process makes due in the past lies behind the place of a queue, which starts
+// again at the head each second, whatever there is to claim ahead.
+func TestARowMadeDueInThePastIsClaimedWithinASecond(t *testing.T) {
+	t.Parallel()
+	for name, busy := range map[string]bool{"idle": false, "with full claims ahead": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newLive(t)
+				now := b.store.Clock().Now()
+				b.insert(b.ready("first", now))
+				if busy {
+					b.many(40_000, storage.Record{Key: "ahead", DueOn: now})
+				}
+				b.handle = func(context.Context, work.Item[task]) error { pass(time.Millisecond); return nil }
+				_, stop := b.runElsewhere(work.Options{})
+				pass(500 * time.Millisecond)
+				b.insert(b.ready("past", now.Add(-time.Hour)))
+				pass(1200 * time.Millisecond)
+				synctest.Wait()
+				b.must("past", "Done")
+				_ = stop()
+			})
+		})
+	}
+}
+
+// A long transaction makes looks from the head slow. They take a tenth of the time at most,
+// however often rows are made due in the past.
+func TestLooksFromTheHeadTakeATenthOfTheTime(t *testing.T) {
+	t.Parallel()
+	for name, hints := range map[string]bool{"rows of others": false, "rows of this process": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newLive(t)
+				inner := b.store
+				s := &elsewhere{Store: inner, head: 200 * time.Millisecond}
+				b.store = s
+				stop := b.run(work.Options{})
+				b.store = inner
+				for i := range 200 {
+					pass(50 * time.Millisecond)
+					b.insert(b.ready(fmt.Sprint(i), inner.Clock().Now().Add(-time.Minute)))
+					if hints {
+						s.waker.Wake(driver.Hint{Table: "task", Status: "Ready"}, inner.Clock().Now().Add(-time.Minute))
+					}
+				}
+				pass(4 * time.Second)
+				synctest.Wait()
+				for i := range 200 {
+					b.must(fmt.Sprint(i), "Done")
+				}
+				if n := len(s.looks); n < 5 || n > 8 {
+					t.Errorf("%d looks of 200 ms from the head in 14 s: %v", n, s.looks)
+				}
+				_ = stop()
+			})
+		})
+	}
+}
+
+// A claim asks only for kinds with room, and for no lane in which a look found nothing.
+func TestAnIdleTurnIsOneLook(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		s, stop := b.runElsewhere(work.Options{Interval: 10 * time.Second})
+		pass(time.Minute + 5*time.Second)
+		synctest.Wait()
+		if n := len(s.looks); n != 7 {
+			t.Errorf("%d looks in 65 seconds", n)
+		}
+		_ = stop()
+	})
+}
+
+// channel lets through so many calls in a second, of whatever tenant.
+type channel struct {
+	mu   sync.Mutex
+	free time.Time
+	each time.Duration
+}
+
+func (c *channel) call() {
+	c.mu.Lock()
+	at := time.Now()
+	if c.free.After(at) {
+		at = c.free
+	}
+	c.free = at.Add(c.each)
+	c.mu.Unlock()
+	pass(time.Until(at))
+}
+
+// Behind the backlog of one tenant on a channel of 100 calls a second another tenant's
+// reminder leaves within five seconds, however it came there.
+func TestABacklogOfOneTenantHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	type scene struct {
+		pollers int
+		small   func(b *bench, now time.Time) // makes the other tenant's rows
+		before  func(b *bench, now time.Time)
+		during  func(b *bench, now time.Time) // each second of the first ten
+	}
+	one := func(b *bench, due time.Time) {
+		row := b.ready("small", due)
+		row.Scope, row.Kind = "small", "mail"
+		b.insert(row)
+	}
+	for name, s := range map[string]scene{
+		"due now":                     {small: one},
+		"due in the past, given back": {small: func(b *bench, now time.Time) { one(b, now.Add(-30*time.Minute)) }},
+		"three pollers":               {pollers: 3, small: one},
+		"ten thousand tenants with rows that are due later": {small: one, before: func(b *bench, now time.Time) {
+			rows := make([]task, 10_000)
+			for i := range rows {
+				rows[i] = b.ready("later", now.Add(24*time.Hour))
+				rows[i].Scope, rows[i].Kind = storage.Scope(fmt.Sprint("tenant ", i)), "mail"
+			}
+			b.insert(rows...)
+		}},
+		"inflow above the share": {small: one, during: func(b *bench, now time.Time) {
+			b.many(200, storage.Record{Key: fmt.Sprint("more ", now.Unix(), " "), Scope: "big", Kind: "mail", DueOn: now})
+		}},
+		"a retry": {small: func(b *bench, now time.Time) {
+			row := b.ready("small", now.Add(-time.Minute))
+			row.Scope, row.Kind, row.Note = "small", "mail", "fails"
+			b.insert(row)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newLive(t)
+				b.spec.Types = func() []string { return []string{"mail"} }
+				b.spec.Group = 10
+				now := b.store.Clock().Now()
+				b.many(20_000, storage.Record{Key: "big", Scope: "big", Kind: "mail", DueOn: now.Add(-time.Hour)})
+				if s.before != nil {
+					s.before(b, now)
+				}
+				c := &channel{each: 10 * time.Millisecond}
+				b.handle = func(_ context.Context, it work.Item[task]) error {
+					c.call()
+					if it.Row.Note == "fails" {
+						return errors.New("not now")
+					}
+					return nil
+				}
+				b.spec.Fail = func(now time.Time, r *task, _ error) {
+					r.Status, r.Note, r.DueOn = "Ready", "failed", now.Add(time.Second)
+				}
+				var stops []func() error
+				for range max(s.pollers, 1) {
+					_, stop := b.runElsewhere(work.Options{Grace: time.Second})
+					stops = append(stops, stop)
+				}
+				for range 10 {
+					pass(time.Second)
+					if s.during != nil {
+						s.during(b, b.store.Clock().Now())
+					}
+				}
+				s.small(b, b.store.Clock().Now())
+				pass(5 * time.Second)
+				synctest.Wait()
+				b.done(1, "of the small tenant", func(r *task) bool { return r.Scope == "small" })
+				for _, stop := range stops {
+					_ = stop()
+				}
+			})
+		})
+	}
+}
+
+// A poller that was stopped finds the small tenant's row behind the backlog that grew
+// meanwhile.
+func TestAPollerThatWasStoppedServesAllTenants(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		b.spec.Types = func() []string { return []string{"mail"} }
+		b.spec.Group = 10
+		now := b.store.Clock().Now()
+		b.many(20_000, storage.Record{Key: "big", Scope: "big", Kind: "mail", DueOn: now.Add(-time.Minute)})
+		row := b.ready("small", now.Add(-30*time.Second))
+		row.Scope, row.Kind = "small", "mail"
+		b.insert(row)
+		b.many(20_000, storage.Record{Key: "more", Scope: "big", Kind: "mail", DueOn: now.Add(-20 * time.Second)})
+		c := &channel{each: 10 * time.Millisecond}
+		b.handle = func(context.Context, work.Item[task]) error { c.call(); return nil }
+		_, stop := b.runElsewhere(work.Options{Grace: time.Second})
+		pass(5 * time.Second)
+		synctest.Wait()
+		b.done(1, "of the small tenant", func(r *task) bool { return r.Scope == "small" })
+		_ = stop()
+	})
+}
+
+// A tenant whose calls hang takes slots and room from nobody else: neither with very many
+// rows, nor with few that come one after the other.
+func TestATenantWhoseCallsHangHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	for name, many := range map[string]int{"a backlog": 5000, "one row after the other": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newLive(t)
+				b.spec.Types = func() []string { return []string{"mail"} }
+				now := b.store.Clock().Now()
+				b.many(many, storage.Record{Key: "hung", Scope: "hung", Kind: "mail", Lane: storage.LaneUrgent, DueOn: now.Add(-time.Second)})
+				letGo := b.hanging(func(r *task) bool { return r.Scope == "hung" })
+				stop := b.run(work.Options{})
+				for i := range 30 {
+					for _, scope := range []storage.Scope{"hung", storage.Scope(fmt.Sprint("well ", i))} {
+						row := b.ready(fmt.Sprint("row ", i), b.store.Clock().Now())
+						row.Scope, row.Kind, row.Lane = scope, "mail", storage.LaneUrgent
+						b.insert(row)
+						synctest.Wait()
+					}
+					pass(500 * time.Millisecond)
+					synctest.Wait()
+					b.done(i+1, "of other tenants", func(r *task) bool { return r.Scope != "hung" })
+				}
+				letGo()
+				_ = stop()
+			})
+		})
+	}
+}
