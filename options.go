@@ -24,12 +24,12 @@ type Options struct {
 	// crash delays a row, not how long a handler may take.
 	Lease time.Duration
 	// Concurrency is how many groups of rows of one kind (a reminder type, a channel,
-	// a subscriber) each pass handles at once; default 8. Urgent rows, and those of a
-	// tenant that floods a lane, have as many of their own. In PollOnce all share them.
+	// a subscriber) in one lane each pass handles at once; default 8. A tenant with a
+	// backlog, or whose calls hang, has as many of its own. In PollOnce all share them.
 	Concurrency int
-	// InFlight bounds the rows of one kind that each pass has claimed and not yet
-	// settled, urgent ones counted apart, so that a kind that hangs holds up no other;
-	// default 4000, and never less than Batch.
+	// InFlight bounds the rows of one kind in one lane that each pass has claimed and not
+	// yet settled, so that a kind that hangs holds up no other; default 4000, and never
+	// less than Batch. Tenants with backlogs share as many again.
 	InFlight int
 	// Grace is how long Run waits for handlers when its context ends; default 30
 	// seconds. Then their contexts end too.

@@ -37,7 +37,7 @@ var imports = []struct{ who, may, why string }{
 	// Adapters know the contract and their own driver: no domain.
 	{"storage/memory", contract + clockAPI + "github.com/tidwall/btree", "it has ordered indexes in memory"},
 	{"storage/internal/sqltext", "storage/driver", "SQL as text: the adapters run it"},
-	{"storage/internal/sqlstore", contract + clockAPI + otelAPI + "storage/internal/sqltext database/sql", "it runs the shared SQL for any driver"},
+	{"storage/internal/sqlstore", contract + clockAPI + otelAPI + "storage/internal/sqltext database/sql golang.org/x/sync/semaphore", "it runs the shared SQL for any driver"},
 	{"storage/internal/pgserver", "storage/driver storage/internal/sqlstore storage/internal/sqltext storage/postgres/migrations database/sql " + clockAPI, "what both adapters for PostgreSQL share: no driver"},
 	{"storage/postgres", contract + otelAPI + "storage/internal/... storage/postgres/migrations database/sql " + pgDriver, "PostgreSQL by lib/pq"},
 	{"storage/pgx", contract + "storage/internal/... storage/postgres/migrations github.com/jackc/pgx/v5", "PostgreSQL by pgx alone; a module of its own"},

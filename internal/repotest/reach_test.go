@@ -17,7 +17,6 @@ const root = "../.."
 // ids that came from rows already held, and counts.
 var mayReadAcrossTenants = map[string]int{
 	"internal/work/pass.go":            1, // rows that this process holds, by id
-	"internal/work/lookback.go":        1, // the highest id
 	"internal/chaostest/forgetting.go": 1, // all that is stored
 	"internal/audit/audit.go":          1, // the highest id
 	"internal/census/coming.go":        1, // counts; what other scopes have is left out of the answer

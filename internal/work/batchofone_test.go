@@ -10,14 +10,13 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 )
 
-// A look-back that comes first may take the only slot of a claim. Then there is
-// nothing left to ask for, and the claim must end.
+// A poller that claims one row at a time claims all of them, restarts or not.
 func TestI14_APollerThatClaimsOneRowAtATimeGoesOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newLive(t)
 		b.handle = func(context.Context, work.Item[task]) error {
-			pass(300 * time.Millisecond) // so that a look-back is overdue before the last row
+			pass(300 * time.Millisecond) // so that it starts again before the last row
 			return nil
 		}
 		for i := range 10 {

@@ -59,16 +59,16 @@ func TestRunWakesForTheNextDueMomentAndForHints(t *testing.T) {
 	})
 }
 
-// A row behind the cursor is looked for when a look-back may begin again, not only when
-// the interval is over.
-func TestARowBehindTheCursorWaitsForItsLookBackAndNotForTheInterval(t *testing.T) {
+// A row behind the place of a queue is looked for when the queue may start again, not only
+// when the interval is over.
+func TestARowBehindThePlaceWaitsForARestartAndNotForTheInterval(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newLive(t)
 		inner := b.store
 		b.store = &storetest.Spy{Store: inner, Hook: func(c storetest.Call) error {
 			if c.Verb == storetest.Next {
-				pass(10 * time.Millisecond) // so that the next may be 200 ms later
+				pass(10 * time.Millisecond) // so that the next may be 100 ms later
 			}
 			return nil
 		}}
@@ -281,7 +281,7 @@ func TestAnIdlePollerDoesNotSpin(t *testing.T) {
 }
 
 // I-14: a row behind the cursor whose worker died is taken over by a poller that
-// runs on, although its peek, which has just seen the row, had its cost too.
+// runs on, although its look, which has just seen the row, had its cost too.
 func TestI14_ARunningPollerTakesOverWhatLiesBehindItsCursor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
