@@ -128,6 +128,11 @@ func (f *flights) each(recs []*storage.Record, do func(*flight)) {
 			do(fl)
 		}
 	}
+	f.tell()
+}
+
+// tell wakes a runner that waits for room.
+func (f *flights) tell() {
 	select {
 	case f.freed <- struct{}{}:
 	default:

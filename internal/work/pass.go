@@ -57,11 +57,12 @@ type runner[R, A any] struct {
 	mono  clock.Clock
 	tel   *telemetry
 
-	mu     sync.Mutex  // guards all and queues: one claim at a time
-	all    *queue      // of single polls
-	queues []*queue    // of Run: the shared one, and those of kinds and tenants
-	full   atomic.Bool // a claim of the last turn was full
-	asking asking
+	mu      sync.Mutex     // guards all and queues: one claim at a time
+	all     *queue         // of single polls
+	queues  []*queue       // of Run: the shared one, and those of kinds and tenants
+	full    atomic.Bool    // a claim of the last turn was full
+	besides sync.WaitGroup // looks from the head beside the turns
+	asking  asking
 
 	outage    outage
 	pulse     *pulse

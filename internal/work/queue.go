@@ -16,8 +16,9 @@ import (
 // a claim, which is one UPDATE, takes rows from there on and moves the places behind them.
 // While claims are full there is no look in between. Once a second a queue starts again at
 // the head, by a look: there it finds rows that were made due in the past, and leases that
-// ran out. A row is therefore claimed when its time has come and its turn in its lane, or,
-// if it lies behind the place, at the next restart.
+// ran out. Where that takes long it goes on beside the turns. A row is therefore claimed
+// when its time has come and its turn in its lane, or, if it lies behind the place, at the
+// next restart.
 //
 // One queue is shared by all rows. A kind that has no room, and a tenant with a backlog,
 // have queues of their own until they have caught up (see room.go).
@@ -25,10 +26,13 @@ import (
 // restart is how often a queue starts again at the head at least, unless that is costly.
 const restart = time.Second
 
-// restartCost bounds what the looks from the head cost: a tenth of the time, since they walk
+// restartCost bounds what the looks from the head cost: a third of the time, since they walk
 // over all that is held, has no room, or that a long transaction keeps the database from
 // removing.
-const restartCost = 10
+const restartCost = 2
+
+// long is how much time a look from the head may take if a turn is to wait for it.
+const long = 50 * time.Millisecond
 
 // settlesIn is how long after its due time a row is surely visible, if it is saved on time.
 // A queue that came to the end of what is due goes on from there.
@@ -45,6 +49,7 @@ type queue struct {
 	hinted    bool          // a row was saved at or before a place
 	restarted time.Time     // when it last looked from the head, by the real clock
 	took      time.Duration // how long that took
+	beside    bool          // such a look goes on beside the turns
 	until     time.Time     // it rests until then, by the store's clock; zero: it does not
 	closed    bool          // it had no room in the last turn
 }
@@ -65,6 +70,9 @@ func (q *queue) pause() time.Duration { return restartCost * q.took }
 // restarts reports whether a queue is to start again at the head.
 func (r *runner[R, A]) restarts(q *queue) bool {
 	since := r.mono.Since(q.restarted)
+	if q.beside {
+		return false
+	}
 	return q.restarted.IsZero() || since >= q.pause() && (q.hinted || since >= restart)
 }
 
@@ -137,6 +145,10 @@ func (r *runner[R, A]) pollOnce(ctx context.Context, n int) (rows []*R, err erro
 // A single poll says that there is nothing only after it has looked from the head.
 func (r *runner[R, A]) find(ctx context.Context, q *queue, n int, single bool, pass func([]*R)) (found int, err error) {
 	atHead := r.restarts(q) || single && !q.full
+	if atHead && !single && q.took > long {
+		r.lookBeside(ctx, q)
+		atHead = false
+	}
 	for {
 		due := q.lanes
 		if atHead || !q.full {
@@ -170,36 +182,82 @@ func (r *runner[R, A]) look(ctx context.Context, q *queue, fromHead bool) (due l
 	if err := r.askFirst(ctx); err != nil {
 		return nil, err
 	}
+	begun, now := r.mono.Now(), r.now()
+	first, err := r.first(ctx, r.looks(q, fromHead), now.Add(r.o.Interval))
+	if err != nil {
+		return nil, err
+	}
+	q.until = now.Add(r.o.Interval)
+	for _, l := range q.lanes {
+		if at := first[l.number]; l.found(at, now) {
+			due = append(due, l)
+		} else {
+			q.until = earlier(q.until, at.DueOn)
+		}
+	}
+	if fromHead {
+		q.hinted = false
+		r.looked(ctx, q, begun)
+	}
+	return due, nil
+}
+
+// lookBeside looks from the head while the turns of a queue go on. What it finds is claimed
+// in the next one.
+func (r *runner[R, A]) lookBeside(ctx context.Context, q *queue) {
+	q.beside, q.hinted = true, false
+	claims := r.looks(q, true)
+	r.besides.Go(func() {
+		begun, now := r.mono.Now(), r.now()
+		first, err := r.first(ctx, claims, now)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		q.beside, q.hinted = false, q.hinted || err != nil
+		r.looked(ctx, q, begun)
+		for _, l := range q.lanes {
+			if at := first[l.number]; err == nil && !at.DueOn.IsZero() && at.Before(l.at.DueOn, l.at.ID) {
+				l.found(at, now)
+				q.full, q.until = true, time.Time{}
+			}
+		}
+		r.flights.tell()
+	})
+}
+
+// looks are claims of a queue as looks ask for them.
+func (r *runner[R, A]) looks(q *queue, fromHead bool) []driver.Claim {
 	asked := make([]driver.LaneClaim, len(q.lanes))
 	for i, l := range q.lanes {
 		if asked[i].Lane = l.number; !fromHead {
 			asked[i].After = l.at
 		}
 	}
-	begun, now := r.mono.Now(), r.now()
-	q.until = now.Add(r.o.Interval)
-	for _, c := range r.claims(q, asked) {
+	return r.claims(q, asked)
+}
+
+// first tells where the first row of each lane is that may be claimed by the horizon.
+func (r *runner[R, A]) first(ctx context.Context, claims []driver.Claim, horizon time.Time) (map[int16]driver.Cursor, error) {
+	first := map[int16]driver.Cursor{}
+	for _, c := range claims {
 		c := r.asking.known().from(c)
-		c.Now, c.Expired = now, r.expired()
-		places, err := r.store.Next(ctx, &r.spec.Table.Schema, c, q.until)
+		c.Now, c.Expired = r.now(), r.expired()
+		places, err := r.store.Next(ctx, &r.spec.Table.Schema, c, horizon)
 		r.heard(err)
 		if err != nil {
 			return nil, err
 		}
 		for i, at := range places {
-			if l := q.lanes.get(c.Lanes[i].Lane); l.found(at, now) {
-				due = append(due, l)
-			} else {
-				q.until = earlier(q.until, at.DueOn)
-			}
+			first[c.Lanes[i].Lane] = at
 		}
 	}
-	if fromHead {
-		q.hinted, q.restarted = false, r.mono.Now()
-		q.took = q.restarted.Sub(begun)
-		r.tel.restarted(ctx, max(restart, q.pause()))
-	}
-	return due, nil
+	return first, nil
+}
+
+// looked notes that a queue has started again at the head.
+func (r *runner[R, A]) looked(ctx context.Context, q *queue, begun time.Time) {
+	q.restarted = r.mono.Now()
+	q.took = q.restarted.Sub(begun)
+	r.tel.restarted(ctx, max(restart, q.pause()))
 }
 
 // found moves the place of a lane to the first row that was found, if it is due, or to the
@@ -298,7 +356,7 @@ func (r *runner[R, A]) untilRestart() time.Duration {
 	defer r.mu.Unlock()
 	wait := time.Duration(math.MaxInt64)
 	for _, q := range r.queues {
-		if q.hinted && !q.closed {
+		if q.hinted && !q.closed && !q.beside {
 			wait = min(wait, q.pause()-r.mono.Since(q.restarted))
 		}
 	}

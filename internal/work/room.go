@@ -2,6 +2,7 @@ package work
 
 import (
 	"slices"
+	"time"
 
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -41,7 +42,9 @@ func (r *runner[R, A]) setApart(of part, c class) {
 	if of == oneTenant {
 		q.scope = c.scope
 	}
-	from.full, from.until = false, q.until // it may have more
+	// What else is due lies behind any number of its rows: it is looked for beside the turns.
+	from.full, from.until, from.restarted, from.took = false, time.Time{}, time.Time{}, long+1
+	from.lanes.get(c.lane).ended(r.now())
 	r.queues = append(r.queues, q)
 }
 
@@ -151,11 +154,12 @@ func (r *runner[R, A]) inBacklogs(but class) (n int) {
 	return n
 }
 
-// roomier reports whether a queue that had no room has some by now.
-func (r *runner[R, A]) roomier() bool {
+// ready reports whether a queue that had no room has some by now, or one has something to
+// claim that was found beside the turns.
+func (r *runner[R, A]) ready() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.ContainsFunc(r.queues, func(q *queue) bool { return q.closed && r.room(q) > 0 })
+	return slices.ContainsFunc(r.queues, func(q *queue) bool { return q.full || q.closed && r.room(q) > 0 })
 }
 
 // class is what rows in flight are counted by.

@@ -18,12 +18,11 @@ const slack = 900 * time.Millisecond
 // Poll claims at most batch rows, handles and settles them, and returns. A zero
 // Claimed means that nothing that this process serves was due and free. It
 // returns within ctx and a second; a handler that goes on regardless is settled
-// when it ends.
+// when it ends. Results are saved while other handlers go on, as in Run.
 func (r *runner[R, A]) Poll(ctx context.Context, batch int) (Report, error) {
-	var rep Report
 	rows, err := r.pollOnce(ctx, batch)
 	if len(rows) == 0 {
-		return rep, err
+		return Report{}, err
 	}
 	r.tel.claimed(ctx, len(rows), r.lag(rows))
 	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -34,28 +33,21 @@ func (r *runner[R, A]) Poll(ctx context.Context, batch int) (Report, error) {
 	defer cancel()
 	s := r.session(ctx, ctx.Done())
 	s.single = true
-	defer close(s.closed)
-	done, groups := s.split(rows, &rep)
-	for _, group := range groups {
-		s.launch(group)
+	launched := make(chan int, 1)
+	rep := r.launchAll(s, rows, launched)
+	close(launched)
+	w := r.newSettler(s)
+	quiet := make(chan struct{})
+	go w.run(after, launched, quiet)
+	select {
+	case <-quiet:
+		close(s.closed)
+	case <-after.Done():
+		close(s.closed)
+		<-quiet
+		err = ctx.Err()
 	}
-	ended := ctx.Done()
-	for open := len(groups); open > 0; {
-		select {
-		case o := <-s.out:
-			done, rep = append(done, o.rows...), rep.Add(o.rep)
-			if !o.more {
-				open--
-			}
-		case <-ended: // what is done waits for no handler that goes on regardless
-			r.settle(after, done, &rep)
-			ended, done = nil, nil
-		case <-after.Done():
-			return rep, ctx.Err()
-		}
-	}
-	r.settle(after, done, &rep)
-	return rep, err
+	return rep.Add(w.rep), err
 }
 
 // lag is how late the latest of the rows was claimed.
@@ -80,7 +72,7 @@ func (r *runner[R, A]) Run(ctx context.Context) error {
 	launched := make(chan int, 64)
 	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	go r.settler(writing, s, launched, quiet)
+	go r.newSettler(s).run(writing, launched, quiet)
 	r.loop(ctx, s, launched)
 	close(launched)
 	return r.finish(ctx, s, end, quiet)
@@ -115,6 +107,7 @@ func (r *runner[R, A]) loop(ctx context.Context, s *session[R, A], launched chan
 		r.tel.claimed(ctx, len(rows), r.lag(rows))
 		r.launchAll(s, rows, launched)
 	}
+	defer r.besides.Wait()
 	for ctx.Err() == nil {
 		r.pulse.turn()
 		r.heed(signal)
@@ -130,18 +123,21 @@ func (r *runner[R, A]) loop(ctx context.Context, s *session[R, A], launched chan
 	}
 }
 
-func (r *runner[R, A]) launchAll(s *session[R, A], rows []*R, launched chan<- int) {
-	var rep Report
+// launchAll hands the rows of a claim to their handlers, and tells how many outcomes will
+// be reported.
+func (r *runner[R, A]) launchAll(s *session[R, A], rows []*R, launched chan<- int) (rep Report) {
 	abandoned, groups := s.split(rows, &rep)
+	outcomes := len(groups)
 	if len(abandoned) > 0 {
-		launched <- 1
+		outcomes++
 		r.boardAbandoned(s, abandoned)
 		go s.report(outcome[R, A]{rows: abandoned})
 	}
-	launched <- len(groups)
+	launched <- outcomes
 	for _, group := range groups {
 		s.launch(group)
 	}
+	return rep
 }
 
 func (r *runner[R, A]) boardAbandoned(s *session[R, A], abandoned []settled[R, A]) {
@@ -173,7 +169,7 @@ func (r *runner[R, A]) sleep(ctx context.Context, signal *driver.Signal, next ti
 		case <-again.C:
 			return
 		case <-r.flights.freed:
-			if r.roomier() {
+			if r.ready() {
 				return
 			}
 		}

@@ -243,13 +243,9 @@ func (s *session[R, A]) handle(ctx context.Context, group []*R, flights []*fligh
 	ctx, end := r.tel.handling(ctx, len(group))
 	var err error
 	defer func() { end(err) }()
-	var soon func()
-	if !s.single {
-		soon = s.hurry
-	}
 	items := make([]Item[R], len(group))
 	for i, row := range group {
-		items[i] = Item[R]{Row: row, Ctx: flights[i].ctx, Lease: r.o.Lease, Soon: soon}
+		items[i] = Item[R]{Row: row, Ctx: flights[i].ctx, Lease: r.o.Lease, Soon: s.hurry}
 	}
 	if r.spec.Stream != nil {
 		var left []*R

@@ -265,23 +265,28 @@ const coalesce = 5 * time.Millisecond
 // rows wait for company rather than take a transaction each.
 const settling = 2
 
-// settler lands the outcomes of a running poller in batches.
+// settler lands the outcomes of a session in batches.
 type settler[R, A any] struct {
 	r       *runner[R, A]
+	s       *session[R, A]
 	pending []settled[R, A]
 	weight  int // of pending
 	open    int // groups launched and not reported
 	busy    int // transactions under way
-	landed  chan struct{}
+	landed  chan Report
+	rep     Report // of what was reported and has landed
 	timer   *clock.Timer
 	waited  bool // the first of pending has waited long enough
 }
 
-// settler runs until everything that was launched has landed, or nobody waits
-// any more.
-func (r *runner[R, A]) settler(ctx context.Context, s *session[R, A], launched <-chan int, quiet chan<- struct{}) {
+func (r *runner[R, A]) newSettler(s *session[R, A]) *settler[R, A] {
+	return &settler[R, A]{r: r, s: s, landed: make(chan Report)}
+}
+
+// run goes on until everything that was launched has landed, or nobody waits any more.
+func (w *settler[R, A]) run(ctx context.Context, launched <-chan int, quiet chan<- struct{}) {
 	defer close(quiet)
-	w := &settler[R, A]{r: r, landed: make(chan struct{}), timer: r.mono.Timer(coalesce)}
+	w.timer = w.r.mono.Timer(coalesce)
 	defer w.timer.Stop()
 	for launched != nil || w.open > 0 || w.busy > 0 || len(w.pending) > 0 {
 		select {
@@ -290,22 +295,24 @@ func (r *runner[R, A]) settler(ctx context.Context, s *session[R, A], launched <
 				launched = nil
 			}
 			w.open += n
-		case o := <-s.out:
+		case o := <-w.s.out:
 			if !o.more {
 				w.open--
 			}
+			w.rep = w.rep.Add(o.rep)
 			w.add(o.rows)
 		case <-w.timer.C:
 			w.waited = true
-		case <-s.soon:
+		case <-w.s.soon:
 			w.waited = true
-		case <-w.landed:
+		case rep := <-w.landed:
 			w.busy--
-		case <-s.closed:
+			w.rep = w.rep.Add(rep)
+		case <-w.s.closed:
 			return
 		}
 		for w.full() {
-			w.flush(ctx, s.closed)
+			w.flush(ctx)
 		}
 	}
 }
@@ -331,7 +338,7 @@ func (w *settler[R, A]) full() bool {
 	return w.busy == 0 && (w.waited || w.open == 0 && !w.r.full.Load())
 }
 
-func (w *settler[R, A]) flush(ctx context.Context, closed <-chan struct{}) {
+func (w *settler[R, A]) flush(ctx context.Context) {
 	n := w.r.fitting(w.pending)
 	batch := w.pending[:n:n]
 	w.pending = w.pending[n:]
@@ -341,8 +348,8 @@ func (w *settler[R, A]) flush(ctx context.Context, closed <-chan struct{}) {
 		var rep Report
 		w.r.settle(ctx, batch, &rep)
 		select {
-		case w.landed <- struct{}{}:
-		case <-closed:
+		case w.landed <- rep:
+		case <-w.s.closed:
 		}
 	}()
 }

@@ -41,7 +41,7 @@ func TestMoreThanABatchIsSettledInSeveral(t *testing.T) {
 		}}
 		r := New(gated, Spec[parcel, struct{}]{Name: "parcel", Table: table}).Runner(Options{}).(*runner[parcel, struct{}])
 		s, launched, quiet := r.session(t.Context(), nil), make(chan int), make(chan struct{})
-		go r.settler(t.Context(), s, launched, quiet)
+		go r.newSettler(s).run(t.Context(), launched, quiet)
 		launched <- 1
 		s.out <- outcome[parcel, struct{}]{rows: outcomes}
 		close(launched)

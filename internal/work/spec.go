@@ -87,8 +87,8 @@ type Item[R any] struct {
 	Ctx context.Context
 	// Lease is how long a renewed lease lasts, for Start.
 	Lease time.Duration
-	// Soon stores what has landed without waiting for more; a stored row's Ctx ends. Nil
-	// in a single poll, which stores after all groups.
+	// Soon stores what has landed without waiting for more; a stored row's Ctx ends. Nil:
+	// nothing is stored before all items have ended.
 	Soon func()
 }
 

@@ -57,6 +57,35 @@ func TestARowThatHasLandedIsSettledWhileItsGroupGoesOn(t *testing.T) {
 	})
 }
 
+// What a poll has done is saved while its other handlers go on: a process that dies then has
+// nothing to send again.
+func TestAPollSavesWhatIsDoneWhileOthersGoOn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		b.spec.Group = 1
+		now := b.store.Clock().Now()
+		b.insert(b.ready("quick", now), b.ready("slow", now))
+		answer := make(chan struct{})
+		b.handle = func(_ context.Context, it work.Item[task]) error {
+			if it.Row.Key == "slow" {
+				<-answer
+			}
+			return nil
+		}
+		polled := make(chan work.Report)
+		go func() { polled <- b.poll(b.runner(), 10) }()
+		pass(time.Second)
+		b.must("quick", "Done")
+		b.must("slow", "Busy")
+		close(answer)
+		if rep := <-polled; rep != (work.Report{Claimed: 2, Settled: 2}) {
+			t.Errorf("%+v", rep)
+		}
+		b.must("slow", "Done")
+	})
+}
+
 // A poll that has to return keeps what is done, though a handler goes on regardless.
 func TestAPollKeepsWhatWasDoneBeforeItsEnd(t *testing.T) {
 	t.Parallel()

@@ -116,7 +116,8 @@ func TestI29_APollIsMeasuredByNamesFromCode(t *testing.T) {
 			"belfry.handle pass=task,rows=1 ended Error",
 			"belfry.handle pass=task,rows=2 ended ",
 			"belfry.settle pass=task,rows=1 ended ",
-			"belfry.settle pass=task,rows=6 ended ",
+			"belfry.settle pass=task,rows=1 ended ",
+			"belfry.settle pass=task,rows=5 ended ",
 		)
 	})
 }
