@@ -60,6 +60,7 @@ type runner[R, A any] struct {
 	mu      sync.Mutex     // guards all and queues: one claim at a time
 	all     *queue         // of single polls
 	queues  []*queue       // of Run: the shared one, and those of kinds and tenants
+	others  time.Time      // when a queue that is not one tenant's last had rows
 	full    atomic.Bool    // a claim of the last turn was full
 	besides sync.WaitGroup // looks from the head beside the turns
 	asking  asking

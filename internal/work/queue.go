@@ -26,10 +26,10 @@ import (
 // restart is how often a queue starts again at the head at least, unless that is costly.
 const restart = time.Second
 
-// restartCost bounds what the looks from the head cost: a third of the time, since they walk
-// over all that is held, has no room, or that a long transaction keeps the database from
-// removing.
-const restartCost = 2
+// restartCost bounds what the looks from the head cost, since they walk over all that is
+// held, has no room, or that a long transaction keeps the database from removing: a tenth of
+// the time where a turn waits for them, half of it where they go on beside the turns.
+const restartCost = 10
 
 // long is how much time a look from the head may take if a turn is to wait for it.
 const long = 50 * time.Millisecond
@@ -65,7 +65,12 @@ const (
 )
 
 // pause is how long after a look from the head the next one is allowed.
-func (q *queue) pause() time.Duration { return restartCost * q.took }
+func (q *queue) pause() time.Duration {
+	if q.took > long {
+		return q.took
+	}
+	return restartCost * q.took
+}
 
 // restarts reports whether a queue is to start again at the head.
 func (r *runner[R, A]) restarts(q *queue) bool {
@@ -120,6 +125,9 @@ func (r *runner[R, A]) turn(ctx context.Context, launch func([]*R)) (n int, next
 			found, err := r.find(ctx, q, room, false, launch)
 			if n += found; err != nil {
 				return n, next, err
+			}
+			if found > 0 && q.of != oneTenant {
+				r.others = r.mono.Now()
 			}
 		}
 		full, next = full || q.full, earlier(next, q.until)

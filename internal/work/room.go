@@ -136,9 +136,13 @@ func (r *runner[R, A]) kindHasRoom(c class) bool {
 func (r *runner[R, A]) tenantsRoom(c class) int {
 	mine := r.flights.of(c)
 	limit := max((r.o.InFlight-r.inBacklogs(c))/2, 1)
+	quarter := max(r.o.Batch/4, 1)
 	room := min(limit-mine.unhandled, r.o.InFlight-mine.all, r.o.Batch)
-	if room < min(limit, max(r.o.Batch/4, 1)) {
+	if room < min(limit, quarter) {
 		return 0
+	}
+	if r.mono.Since(r.others) < time.Second {
+		return min(room, quarter) // others wait less for short transactions
 	}
 	return room
 }
