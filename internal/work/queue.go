@@ -126,7 +126,7 @@ func (r *runner[R, A]) turn(ctx context.Context, launch func([]*R)) (n int, next
 			if n += found; err != nil {
 				return n, next, err
 			}
-			if found > 0 && q.of != oneTenant {
+			if found > 0 && q.of != oneTenant && len(r.queues) > 1 {
 				r.others = r.mono.Now()
 			}
 		}
