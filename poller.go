@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/belfry-go/belfry/health"
-	"github.com/belfry-go/belfry/internal/erase"
 	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/hush"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -55,7 +55,7 @@ type Poller struct {
 	options  Options // with those defaults that the poller itself needs
 	runners  []work.Runner
 	forget   *forget.Runner
-	erase    *erase.Runner
+	erase    *sweep.Runner
 	services []Service
 	store    storage.Store
 	logger   *slog.Logger
@@ -80,7 +80,7 @@ func NewPoller(store storage.Store, opts *Options, services ...Service) *Poller 
 		p.logger = slog.Default()
 	}
 	var rules []func() []forget.Rule
-	var parts []erase.Part
+	var parts []sweep.Part
 	for i, s := range services {
 		if s == nil {
 			panic(fmt.Sprintf("belfry: NewPoller: service %d is nil", i))

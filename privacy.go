@@ -9,7 +9,7 @@ import (
 	"io"
 
 	"github.com/belfry-go/belfry/internal/audit"
-	"github.com/belfry-go/belfry/internal/erase"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -17,22 +17,22 @@ import (
 // What [Privacy] takes and gives.
 type (
 	// Person is somebody as the host knows them.
-	Person = erase.Person
+	Person = sweep.Person
 	// PersonAddress is one of their addresses.
-	PersonAddress = erase.Address
+	PersonAddress = sweep.Address
 	// Entity is an object of the host's that reminders and jobs are about.
-	Entity = erase.Entity
+	Entity = sweep.Entity
 	// ErasureReport says what was erased, and what stays.
-	ErasureReport = erase.Report
+	ErasureReport = sweep.Report
 	// By says who acts and why; it names nobody who is erased.
 	By = audit.By
 )
 
 // The statuses of an [ErasureReport].
 const (
-	ErasureOpen    = erase.StatusOpen
-	ErasureLanding = erase.StatusLanding // what was under way is looked for again
-	ErasureDone    = erase.StatusDone
+	ErasureOpen    = sweep.StatusOpen
+	ErasureLanding = sweep.StatusLanding // what was under way is looked for again
+	ErasureDone    = sweep.StatusDone
 )
 
 // PrivacyOptions have the host's own data follow. They should be the same in every
@@ -148,15 +148,15 @@ func (v Privacy) Reapply(ctx context.Context, list io.Reader, by By) (erased int
 }
 
 // erasing is the one eraser over the tables of all services.
-func (p *Poller) erasing(parts []erase.Part) *erase.Runner {
-	hooks := erase.Hooks{Entities: p.options.Privacy.Entities, Erased: p.options.Privacy.Erased}
-	return erase.NewRunner(erase.NewEraser(p.store, hooks, parts), p.logger)
+func (p *Poller) erasing(parts []sweep.Part) *sweep.Runner {
+	hooks := sweep.Hooks{Entities: p.options.Privacy.Entities, Erased: p.options.Privacy.Erased}
+	return sweep.NewRunner(sweep.NewEraser(p.store, hooks, parts), p.logger)
 }
 
 // splitParts takes the parts in erasures from the passes of a service.
-func splitParts(passes []work.Pass) (others []work.Pass, parts []erase.Part) {
+func splitParts(passes []work.Pass) (others []work.Pass, parts []sweep.Part) {
 	for _, pass := range passes {
-		if of, ok := erase.PartOf(pass); ok {
+		if of, ok := sweep.PartOf(pass); ok {
 			parts = append(parts, of)
 		} else {
 			others = append(others, pass)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/erase"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -15,18 +15,18 @@ var (
 )
 
 // erasing is the part of this package in the erasure of a person.
-func (s keeper) erasing() erase.Part { return erase.Part{Name: "automation", Rules: s.erasures} }
+func (s keeper) erasing() sweep.Part { return sweep.Part{Name: "automation", Rules: s.erasures} }
 
 // erasures go through the tables of this package: a series is found by its occurrences, so
 // it goes before them.
-func (s keeper) erasures() []erase.Rule {
+func (s keeper) erasures() []sweep.Rule {
 	const ids = "an id of the host's, as in the key, which stays so that nothing is made again"
-	return []erase.Rule{
-		erase.Of(erase.Spec[series]{
+	return []sweep.Rule{
+		sweep.Of(sweep.Spec[series]{
 			Table: seriesTable, Rewrites: seriesRewriting, CutFrom: []string{"person"}, Keeps: map[string]string{"source": ids},
-			Ways: func(p erase.Subject) (out []erase.Way[series]) {
+			Ways: func(p sweep.Subject) (out []sweep.Way[series]) {
 				for _, way := range remindersOf(p) {
-					out = append(out, erase.Via(way, seriesTable, func(r *scheduleRow) []driver.Place {
+					out = append(out, sweep.Via(way, seriesTable, func(r *scheduleRow) []driver.Place {
 						if key := r.seriesKey(); key != "" {
 							return []driver.Place{{Scope: r.Scope, Key: key}}
 						}
@@ -35,26 +35,26 @@ func (s keeper) erasures() []erase.Rule {
 				}
 				return out
 			},
-			Judge: func(_ context.Context, _ erase.Subject, _ erase.At, d *series) (erase.Fate, error) {
+			Judge: func(_ context.Context, _ sweep.Subject, _ sweep.At, d *series) (sweep.Fate, error) {
 				if !d.Active && d.Person == "" {
-					return erase.Fate{}, nil
+					return sweep.Fate{}, nil
 				}
 				d.Active, d.Person = false, ""
-				return erase.Fate{Verdict: erase.Cut}, nil
+				return sweep.Fate{Verdict: sweep.Cut}, nil
 			},
 		}),
-		erase.Of(erase.Spec[scheduleRow]{
+		sweep.Of(sweep.Spec[scheduleRow]{
 			Table: schedules, Empties: scheduleErasures, Audited: true, Ways: remindersOf,
-			Judge: func(_ context.Context, _ erase.Subject, at erase.At, r *scheduleRow) (erase.Fate, error) {
+			Judge: func(_ context.Context, _ sweep.Subject, at sweep.At, r *scheduleRow) (sweep.Fate, error) {
 				return r.erase(at.Now), nil
 			},
 			Keeps: map[string]string{"key": "a repeated wish finds it, by the id of what it is about"},
 		}),
-		erase.Stays(sources, map[string]string{"source": ids}),
-		erase.Stays(ownerships, map[string]string{"source": ids, "coordinates": "where the delivery of a run is"}),
-		erase.Stays(rollouts, map[string]string{"source": ids, "changed_by": "who acted", "reason": "why"}),
-		erase.Stays(pauses, map[string]string{"paused_by": "who acted", "reason": "why"}),
-		erase.Stays(reconciliations, map[string]string{
+		sweep.Stays(sources, map[string]string{"source": ids}),
+		sweep.Stays(ownerships, map[string]string{"source": ids, "coordinates": "where the delivery of a run is"}),
+		sweep.Stays(rollouts, map[string]string{"source": ids, "changed_by": "who acted", "reason": "why"}),
+		sweep.Stays(pauses, map[string]string{"paused_by": "who acted", "reason": "why"}),
+		sweep.Stays(reconciliations, map[string]string{
 			"scan_cursor": "where the host's scan is", "run_report": "counts", "last_report": "counts",
 			"skipped": "ids of what could not be planned, until it can", "diagnostics": "the host's last error, until the next page",
 		}),
@@ -62,12 +62,12 @@ func (s keeper) erasures() []erase.Rule {
 }
 
 // remindersOf are the rows that name the person, and those about what is theirs.
-func remindersOf(p erase.Subject) (out []erase.Way[scheduleRow]) {
+func remindersOf(p sweep.Subject) (out []sweep.Way[scheduleRow]) {
 	if p.Ref != "" {
-		out = append(out, erase.By(schedules, p.Scope, driver.Eq("person", p.Ref)))
+		out = append(out, sweep.By(schedules, p.Scope, driver.Eq("person", p.Ref)))
 	}
 	for _, e := range p.Entities {
-		out = append(out, erase.Among(schedules, p.Scope, func(ctx context.Context, from driver.Reader) ([][]driver.Cond, error) {
+		out = append(out, sweep.Among(schedules, p.Scope, func(ctx context.Context, from driver.Reader) ([][]driver.Cond, error) {
 			return ofSource(ctx, from, p.Scope, Source{e.Type, e.ID})
 		}))
 	}
@@ -75,15 +75,15 @@ func remindersOf(p erase.Subject) (out []erase.Way[scheduleRow]) {
 }
 
 // erase says what becomes of a row, and cancels it if nothing came of it yet.
-func (r *scheduleRow) erase(now time.Time) erase.Fate {
+func (r *scheduleRow) erase(now time.Time) sweep.Fate {
 	switch {
 	case r.IsErased():
-		return erase.Fate{}
+		return sweep.Fate{}
 	case !r.LeaseExpiresOn.IsZero():
-		return erase.Fate{Verdict: erase.Wait}
+		return sweep.Fate{Verdict: sweep.Wait}
 	case r.Status != StatusCompleted && r.Status != StatusCancelled:
 		r.to(now, StatusCancelled)
 		r.ReasonCode = PersonErased
 	}
-	return erase.Fate{Verdict: erase.Empty}
+	return sweep.Fate{Verdict: sweep.Empty}
 }

@@ -55,9 +55,9 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/belfry-go/belfry/internal/audit"
-	"github.com/belfry-go/belfry/internal/erase"
 	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/states"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -189,7 +189,7 @@ func (s *core) now() time.Time { return driver.Now(s.store) }
 func (s *Scheduler) Passes() []work.Pass {
 	own := []work.Pass{
 		s.worker().unservedPass(), s.worker().duePass(), reportPass{s.core}, reconcilePass{s.core},
-		forget.Pass(s.store, "automation.retention", s.keeper().forgetting), erase.Pass(s.keeper().erasing()),
+		forget.Pass(s.store, "automation.retention", s.keeper().forgetting), sweep.Pass(s.keeper().erasing()),
 	}
 	return slices.Concat(own, work.PassesOf(s.opts.Settings), s.registry.passesOfReports())
 }

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/erase"
 	"github.com/belfry-go/belfry/internal/frequency"
 	"github.com/belfry-go/belfry/internal/outage"
 	"github.com/belfry-go/belfry/internal/spelling"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -25,13 +25,13 @@ var (
 
 // somebody is a person as the tables of this package know them.
 type somebody struct {
-	erase.Subject
+	sweep.Subject
 	n erasure
 	// addresses are in the spelling that their hashes are of.
 	addresses []Destination
 }
 
-func (n erasure) somebody(s erase.Subject) somebody {
+func (n erasure) somebody(s sweep.Subject) somebody {
 	out := somebody{Subject: s, n: n}
 	for _, a := range s.Addresses {
 		raw := strings.TrimSpace(a.Address)
@@ -77,31 +77,31 @@ func (s somebody) is(r Recipient) bool {
 // IsPerson tells which recipients are a person, for whoever else keeps recipients: those
 // who name the Ref and, of those who name none, whoever has the inbox or the address, in
 // any spelling.
-func IsPerson(p erase.Person) func(Recipient) bool {
-	return erasure{}.somebody(erase.Subject{Person: p}).is
+func IsPerson(p sweep.Person) func(Recipient) bool {
+	return erasure{}.somebody(sweep.Subject{Person: p}).is
 }
 
 // about reports whether something of the host's is about this person alone.
 func (s somebody) about(entityType, entity string) bool {
-	return slices.Contains(s.Entities, erase.Entity{Type: entityType, ID: entity})
+	return slices.Contains(s.Entities, sweep.Entity{Type: entityType, ID: entity})
 }
 
 // erasing is the part of this package in the erasure of a person.
-func (n erasure) erasing() erase.Part {
-	return erase.Part{Name: "notify", Rules: n.erasures, Mark: n.mark, Unmark: n.unmark}
+func (n erasure) erasing() sweep.Part {
+	return sweep.Part{Name: "notify", Rules: n.erasures, Mark: n.mark, Unmark: n.unmark}
 }
 
 // erasures go through the tables of this package: what is found by messages goes before
 // them.
-func (n erasure) erasures() []erase.Rule {
-	return slices.Concat(n.eventErasures(), []erase.Rule{
-		erase.Of(erase.Spec[jobRow]{
+func (n erasure) erasures() []sweep.Rule {
+	return slices.Concat(n.eventErasures(), []sweep.Rule{
+		sweep.Of(sweep.Spec[jobRow]{
 			Table: jobs, Empties: jobErasures, Rewrites: jobRecipients, Audited: true,
-			Ways: func(s erase.Subject) []erase.Way[jobRow] { return n.somebody(s).jobs() },
-			Judge: func(ctx context.Context, s erase.Subject, at erase.At, j *jobRow) (erase.Fate, error) {
+			Ways: func(s sweep.Subject) []sweep.Way[jobRow] { return n.somebody(s).jobs() },
+			Judge: func(ctx context.Context, s sweep.Subject, at sweep.At, j *jobRow) (sweep.Fate, error) {
 				return n.somebody(s).judgeJob(ctx, at, j)
 			},
-			Show: func(_ context.Context, s erase.Subject, j *jobRow) (bool, error) {
+			Show: func(_ context.Context, s sweep.Subject, j *jobRow) (bool, error) {
 				return n.somebody(s).showJob(j), nil
 			},
 			Keeps: map[string]string{
@@ -109,61 +109,61 @@ func (n erasure) erasures() []erase.Rule {
 				"event_data": "where others have the job, too, unless the host's Entities name what it is about",
 			},
 		}),
-		erase.Of(erase.Spec[digestEntry]{
+		sweep.Of(sweep.Spec[digestEntry]{
 			Table: digestEntries, Keeps: map[string]string{"key": "of somebody without a Ref and an address, until the digest is forgotten"},
-			Ways: func(s erase.Subject) []erase.Way[digestEntry] { return n.somebody(s).entries() },
+			Ways: func(s sweep.Subject) []sweep.Way[digestEntry] { return n.somebody(s).entries() },
 		}),
-		erase.Of(erase.Spec[messagingJobRow]{
+		sweep.Of(sweep.Spec[messagingJobRow]{
 			Table: messagingJobs, Rewrites: campaignBlob, CutFrom: []string{"blob"},
-			Ways: func(s erase.Subject) []erase.Way[messagingJobRow] { return n.somebody(s).campaigns() },
-			Judge: func(ctx context.Context, s erase.Subject, at erase.At, j *messagingJobRow) (erase.Fate, error) {
+			Ways: func(s sweep.Subject) []sweep.Way[messagingJobRow] { return n.somebody(s).campaigns() },
+			Judge: func(ctx context.Context, s sweep.Subject, at sweep.At, j *messagingJobRow) (sweep.Fate, error) {
 				return n.somebody(s).judgeCampaign(ctx, at, j)
 			},
-			Show: func(ctx context.Context, s erase.Subject, j *messagingJobRow) (bool, error) {
+			Show: func(ctx context.Context, s sweep.Subject, j *messagingJobRow) (bool, error) {
 				in, err := n.somebody(s).inAudience(ctx, j.Blob)
 				j.Blob = storage.Ref{}
 				return in, err
 			},
 		}),
-		erase.Of(erase.Spec[conflict]{
+		sweep.Of(sweep.Spec[conflict]{
 			Table: conflicts,
-			Ways: func(s erase.Subject) []erase.Way[conflict] {
-				return []erase.Way[conflict]{erase.By(conflicts, s.Scope)}
+			Ways: func(s sweep.Subject) []sweep.Way[conflict] {
+				return []sweep.Way[conflict]{sweep.By(conflicts, s.Scope)}
 			},
-			Judge: func(_ context.Context, s erase.Subject, _ erase.At, c *conflict) (erase.Fate, error) {
-				return when(n.somebody(s).names(c), erase.Delete), nil
+			Judge: func(_ context.Context, s sweep.Subject, _ sweep.At, c *conflict) (sweep.Fate, error) {
+				return when(n.somebody(s).names(c), sweep.Delete), nil
 			},
-			Show: func(_ context.Context, s erase.Subject, c *conflict) (bool, error) {
+			Show: func(_ context.Context, s sweep.Subject, c *conflict) (bool, error) {
 				return n.somebody(s).names(c), nil
 			},
 		}),
-		erase.Of(erase.Spec[automationJobRow]{
+		sweep.Of(sweep.Spec[automationJobRow]{
 			Table: automationJobs,
-			Ways:  func(s erase.Subject) []erase.Way[automationJobRow] { return n.somebody(s).automationJobs() },
+			Ways:  func(s sweep.Subject) []sweep.Way[automationJobRow] { return n.somebody(s).automationJobs() },
 		}),
-		erase.Of(erase.Spec[preferenceRow]{
+		sweep.Of(sweep.Spec[preferenceRow]{
 			Table: preferences, Keeps: map[string]string{"key": "who opted out without a Ref is known by a hash of the address: without it they would be written to"},
-			Ways: func(s erase.Subject) []erase.Way[preferenceRow] { return n.somebody(s).preferences() },
+			Ways: func(s sweep.Subject) []sweep.Way[preferenceRow] { return n.somebody(s).preferences() },
 		}),
-		erase.Of(erase.Spec[frequency.Row]{
+		sweep.Of(sweep.Spec[frequency.Row]{
 			Table: frequency.Table,
-			Ways:  func(s erase.Subject) []erase.Way[frequency.Row] { return n.somebody(s).frequencies() },
+			Ways:  func(s sweep.Subject) []sweep.Way[frequency.Row] { return n.somebody(s).frequencies() },
 		}),
-		erase.Of(erase.Spec[userMessageRow]{
+		sweep.Of(sweep.Spec[userMessageRow]{
 			Table: userMessages,
-			Ways:  func(s erase.Subject) []erase.Way[userMessageRow] { return n.somebody(s).inbox() },
+			Ways:  func(s sweep.Subject) []sweep.Way[userMessageRow] { return n.somebody(s).inbox() },
 		}),
-		erase.Of(erase.Spec[messageRow]{
+		sweep.Of(sweep.Spec[messageRow]{
 			Table: outgoingMessages, Empties: messageErasures, Audited: true,
-			Ways: func(s erase.Subject) []erase.Way[messageRow] { return n.somebody(s).messages() },
-			Judge: func(_ context.Context, _ erase.Subject, at erase.At, m *messageRow) (erase.Fate, error) {
+			Ways: func(s sweep.Subject) []sweep.Way[messageRow] { return n.somebody(s).messages() },
+			Judge: func(_ context.Context, _ sweep.Subject, at sweep.At, m *messageRow) (sweep.Fate, error) {
 				return m.erase(at.Now), nil
 			},
 			Keeps: map[string]string{"key": "a repeated wish finds it, by a hash of the address under HashKey"},
 		}),
-		erase.Of(erase.Spec[suppressionRow]{
+		sweep.Of(sweep.Spec[suppressionRow]{
 			Table: suppressions, Keeps: map[string]string{"address_hash": "without it the address would be written to again; it is a hash under HashKey"},
-			Ways: func(s erase.Subject) []erase.Way[suppressionRow] { return n.somebody(s).suppressions() },
+			Ways: func(s sweep.Subject) []sweep.Way[suppressionRow] { return n.somebody(s).suppressions() },
 			Stay: true,
 		}),
 	}, n.staying())
@@ -171,71 +171,71 @@ func (n erasure) erasures() []erase.Rule {
 
 // staying are tables with columns that tell of people, none of which is a recipient's, or
 // that go by themselves.
-func (n erasure) staying() []erase.Rule {
+func (n erasure) staying() []sweep.Rule {
 	acted := map[string]string{"paused_by": "who acted", "reason": "why"}
-	return []erase.Rule{
-		erase.Stays(pauses, acted),
-		erase.Stays(deliveryEvents, map[string]string{"address_hash": "a hash under HashKey, which goes within a month"}),
-		erase.Stays(schedules, map[string]string{
+	return []sweep.Rule{
+		sweep.Stays(pauses, acted),
+		sweep.Stays(deliveryEvents, map[string]string{"address_hash": "a hash under HashKey, which goes within a month"}),
+		sweep.Stays(schedules, map[string]string{
 			"artifact_partition_key": "where its job is, whose key stays", "artifact_row_key": "where its job is, whose key stays",
 		}),
-		erase.Stays(outage.Table, nil),
+		sweep.Stays(outage.Table, nil),
 	}
 }
 
-func when(yes bool, v erase.Verdict) erase.Fate {
+func when(yes bool, v sweep.Verdict) sweep.Fate {
 	if yes {
-		return erase.Fate{Verdict: v}
+		return sweep.Fate{Verdict: v}
 	}
-	return erase.Fate{}
+	return sweep.Fate{}
 }
 
 // messages are those to a Ref, and those to an address that name none.
-func (s somebody) messages() (out []erase.Way[messageRow]) {
+func (s somebody) messages() (out []sweep.Way[messageRow]) {
 	if s.Ref != "" {
-		out = append(out, erase.By(outgoingMessages, s.Scope, driver.Eq("recipient_ref", s.Ref)))
+		out = append(out, sweep.By(outgoingMessages, s.Scope, driver.Eq("recipient_ref", s.Ref)))
 	}
 	for _, hash := range s.hashes("") {
-		out = append(out, erase.By(outgoingMessages, s.Scope, driver.Null("recipient_ref"), driver.Eq("recipient_hash", hash)))
+		out = append(out, sweep.By(outgoingMessages, s.Scope, driver.Null("recipient_ref"), driver.Eq("recipient_hash", hash)))
 	}
 	return out
 }
 
 // erase says what becomes of a message, and cancels it if nothing was sent yet.
-func (m *messageRow) erase(now time.Time) erase.Fate {
+func (m *messageRow) erase(now time.Time) sweep.Fate {
 	switch {
 	case m.IsErased():
-		return erase.Fate{}
+		return sweep.Fate{}
 	case !m.LeaseExpiresOn.IsZero() && !m.CallStartedOn.IsZero():
-		return erase.Fate{Verdict: erase.Wait} // its provider is being called, or asked
+		return sweep.Fate{Verdict: sweep.Wait} // its provider is being called, or asked
 	case m.Status != StatusCancelled && outgoingStates.Legal(m.Status, StatusCancelled):
 		m.cancelled(now, ReasonErased)
 	}
-	return erase.Fate{Verdict: erase.Empty}
+	return sweep.Fate{Verdict: sweep.Empty}
 }
 
 // inbox are messages in the person's inboxes, and those that name the Ref.
-func (s somebody) inbox() (out []erase.Way[userMessageRow]) {
+func (s somebody) inbox() (out []sweep.Way[userMessageRow]) {
 	if s.Ref != "" {
-		out = append(out, erase.By(userMessages, s.Scope, driver.Eq("recipient_ref", s.Ref)))
+		out = append(out, sweep.By(userMessages, s.Scope, driver.Eq("recipient_ref", s.Ref)))
 	}
 	for _, inbox := range s.Inboxes {
 		if within, err := under(inbox); err == nil { // no row has another key
-			out = append(out, erase.By(userMessages, s.Scope, within...))
+			out = append(out, sweep.By(userMessages, s.Scope, within...))
 		}
 	}
 	return out
 }
 
-func (s somebody) preferences() []erase.Way[preferenceRow] {
+func (s somebody) preferences() []sweep.Way[preferenceRow] {
 	within, err := under(recipientOf(s.Ref))
 	if s.Ref == "" || err != nil {
 		return nil
 	}
-	return []erase.Way[preferenceRow]{erase.By(preferences, s.Scope, within...)}
+	return []sweep.Way[preferenceRow]{sweep.By(preferences, s.Scope, within...)}
 }
 
-func (s somebody) frequencies() []erase.Way[frequency.Row] {
+func (s somebody) frequencies() []sweep.Way[frequency.Row] {
 	var places []driver.Place
 	if s.Ref != "" {
 		places = append(places, driver.Place{Scope: s.Scope, Key: recipientOf(s.Ref)})
@@ -243,17 +243,17 @@ func (s somebody) frequencies() []erase.Way[frequency.Row] {
 	for _, hash := range s.hashes("") {
 		places = append(places, driver.Place{Scope: s.Scope, Key: "hash:" + hash})
 	}
-	return []erase.Way[frequency.Row]{erase.There(frequency.Table, places...)}
+	return []sweep.Way[frequency.Row]{sweep.There(frequency.Table, places...)}
 }
 
-func (s somebody) suppressions() []erase.Way[suppressionRow] {
-	return []erase.Way[suppressionRow]{erase.There(suppressions, s.marks(append([]channel.SuppressionReason{channel.Erased}, strongest...)...)...)}
+func (s somebody) suppressions() []sweep.Way[suppressionRow] {
+	return []sweep.Way[suppressionRow]{sweep.There(suppressions, s.marks(append([]channel.SuppressionReason{channel.Erased}, strongest...)...)...)}
 }
 
-func (s somebody) automationJobs() (out []erase.Way[automationJobRow]) {
+func (s somebody) automationJobs() (out []sweep.Way[automationJobRow]) {
 	for _, e := range s.Entities {
 		if within, err := under(e.ID); err == nil {
-			out = append(out, erase.By(automationJobs, s.Scope, append(within, driver.Eq("source_type", e.Type))...))
+			out = append(out, sweep.By(automationJobs, s.Scope, append(within, driver.Eq("source_type", e.Type))...))
 		}
 	}
 	return out

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
-	"github.com/belfry-go/belfry/internal/erase"
 	"github.com/belfry-go/belfry/internal/spelling"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -59,7 +59,7 @@ func (n erasure) refHashes(ref string) []string {
 	return out
 }
 
-func (n erasure) mark(ctx context.Context, tx storage.Tx, s erase.Subject) error {
+func (n erasure) mark(ctx context.Context, tx storage.Tx, s sweep.Subject) error {
 	if err := n.checkHashKey(ctx, tx); err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (n erasure) anyErased(ctx context.Context, from driver.Reader) (bool, error
 	if some, recent := n.erasedBefore.remembers(now); recent {
 		return some, nil
 	}
-	some, err := erase.Any(ctx, from)
+	some, err := sweep.Any(ctx, from)
 	if err == nil {
 		n.erasedBefore.hear(some, now)
 	}
@@ -184,7 +184,7 @@ func (n erasure) marksOfRecipient(scope Scope, r Recipient) []driver.Place {
 }
 
 // unmark lifts what [erasure.mark] did.
-func (n erasure) unmark(ctx context.Context, tx storage.Tx, s erase.Subject, by By) error {
+func (n erasure) unmark(ctx context.Context, tx storage.Tx, s sweep.Subject, by By) error {
 	places := n.somebody(s).marks(channel.Erased)
 	found, err := suppressions.GetMany(ctx, tx, places)
 	if err != nil {

@@ -9,58 +9,58 @@ import (
 	"io"
 	"slices"
 
-	"github.com/belfry-go/belfry/internal/erase"
 	"github.com/belfry-go/belfry/internal/outbox"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // jobs are those of the person's messages, those that nobody's message leads to yet, and
 // those about what is the person's.
-func (s somebody) jobs() (out []erase.Way[jobRow]) {
+func (s somebody) jobs() (out []sweep.Way[jobRow]) {
 	for _, way := range s.messages() {
-		out = append(out, erase.Via(way, jobs, func(m *messageRow) []driver.Place { return []driver.Place{m.job()} }))
+		out = append(out, sweep.Via(way, jobs, func(m *messageRow) []driver.Place { return []driver.Place{m.job()} }))
 	}
 	for _, way := range s.inbox() {
-		out = append(out, erase.Via(way, jobs, func(m *userMessageRow) []driver.Place {
+		out = append(out, sweep.Via(way, jobs, func(m *userMessageRow) []driver.Place {
 			return []driver.Place{{Scope: m.Scope, Key: joined(m.JobPartitionKey, m.JobRowKey)}}
 		}))
 	}
 	for _, way := range s.entries() {
-		out = append(out, erase.Via(way, jobs, func(e *digestEntry) []driver.Place {
+		out = append(out, sweep.Via(way, jobs, func(e *digestEntry) []driver.Place {
 			return append(digestsOf([]*digestEntry{e}), e.source())
 		}))
 	}
-	out = append(out, erase.By(jobs, s.Scope, driver.Null("traced_on"), driver.Null("forgotten_on")))
+	out = append(out, sweep.By(jobs, s.Scope, driver.Null("traced_on"), driver.Null("forgotten_on")))
 	for _, e := range s.Entities {
 		if within, err := under(e.ID); err == nil {
-			out = append(out, erase.By(jobs, s.Scope, within...))
+			out = append(out, sweep.By(jobs, s.Scope, within...))
 		}
 	}
 	return out
 }
 
 // entries are those of digests to a Ref, and to an address that names none.
-func (s somebody) entries() (out []erase.Way[digestEntry]) {
+func (s somebody) entries() (out []sweep.Way[digestEntry]) {
 	if s.Ref != "" {
-		out = append(out, erase.By(digestEntries, s.Scope, driver.Eq("recipient_ref", s.Ref)))
+		out = append(out, sweep.By(digestEntries, s.Scope, driver.Eq("recipient_ref", s.Ref)))
 	}
 	for _, hash := range s.hashes("") {
-		out = append(out, erase.By(digestEntries, s.Scope, driver.Null("recipient_ref"), driver.Eq("recipient_hash", hash)))
+		out = append(out, sweep.By(digestEntries, s.Scope, driver.Null("recipient_ref"), driver.Eq("recipient_hash", hash)))
 	}
 	return out
 }
 
 // judgeJob takes the person out of a job, and cancels and empties one that nobody else is
 // in, or that is about the person alone.
-func (s somebody) judgeJob(ctx context.Context, at erase.At, j *jobRow) (erase.Fate, error) {
+func (s somebody) judgeJob(ctx context.Context, at sweep.At, j *jobRow) (sweep.Fate, error) {
 	if j.IsStub() {
-		return erase.Fate{}, nil
+		return sweep.Fate{}, nil
 	}
 	blobs, before := s.n.store.Blobs(), j.Frozen.Blob
 	f, err := s.thaw(ctx, j)
 	if err != nil {
-		return erase.Fate{}, err
+		return sweep.Fate{}, err
 	}
 	named, frozen := len(j.Recipients), len(f.Deliveries)
 	j.Recipients = slices.DeleteFunc(j.Recipients, s.is)
@@ -68,22 +68,22 @@ func (s somebody) judgeJob(ctx context.Context, at erase.At, j *jobRow) (erase.F
 	about := s.about(j.EntityType, j.Entity)
 	switch {
 	case !about && named == len(j.Recipients) && frozen == len(f.Deliveries):
-		return erase.Fate{}, nil
+		return sweep.Fate{}, nil
 	case j.Status == StatusGenerating:
-		return erase.Fate{Verdict: erase.Wait}, nil
+		return sweep.Fate{Verdict: sweep.Wait}, nil
 	case about, len(j.Recipients)+len(f.Deliveries) == 0 && !s.mayGetMore(j):
 		if j.Status != StatusCancelled && jobStates.Legal(j.Status, StatusCancelled) {
 			j.end(at.Now, StatusCancelled)
 			j.ReasonCode = ReasonErased
 		}
-		return erase.Fate{Verdict: erase.Empty}, nil
+		return sweep.Fate{Verdict: sweep.Empty}, nil
 	}
-	fate := erase.Fate{Verdict: erase.Cut}
+	fate := sweep.Fate{Verdict: sweep.Cut}
 	if frozen == len(f.Deliveries) || at.Dry {
 		return fate, nil
 	}
 	if j.Frozen, err = freeze(ctx, blobs, f); err != nil {
-		return erase.Fate{}, err
+		return sweep.Fate{}, err
 	}
 	fate.Keep, fate.Release = []storage.Ref{j.Frozen.Blob}, []storage.Ref{before}
 	return fate, nil
@@ -110,8 +110,8 @@ func (s somebody) showJob(j *jobRow) bool {
 }
 
 // eventErasures delete what subscribers hear of the person's messages.
-func (n erasure) eventErasures() []erase.Rule {
-	return outbox.Erasures(func(s erase.Subject) (out []outbox.Prefixes) {
+func (n erasure) eventErasures() []sweep.Rule {
+	return outbox.Erasures(func(s sweep.Subject) (out []outbox.Prefixes) {
 		for _, way := range n.somebody(s).messages() {
 			out = append(out, func(ctx context.Context, from driver.Reader, after int64) (prefixes []string, next int64, err error) {
 				wanted, err := outbox.Wanted(ctx, from, topicStatus)
@@ -130,14 +130,14 @@ func (n erasure) eventErasures() []erase.Rule {
 }
 
 // campaigns are those that the person has a message of, and those under way.
-func (s somebody) campaigns() (out []erase.Way[messagingJobRow]) {
+func (s somebody) campaigns() (out []sweep.Way[messagingJobRow]) {
 	for _, way := range s.messages() {
-		out = append(out, erase.Via(way, messagingJobs, (*messageRow).campaign))
+		out = append(out, sweep.Via(way, messagingJobs, (*messageRow).campaign))
 	}
 	for _, way := range s.inbox() {
-		out = append(out, erase.Via(way, messagingJobs, (*userMessageRow).campaign))
+		out = append(out, sweep.Via(way, messagingJobs, (*userMessageRow).campaign))
 	}
-	return append(out, erase.By(messagingJobs, s.Scope, driver.Null("ended_on"), driver.Null("forgotten_on")))
+	return append(out, sweep.By(messagingJobs, s.Scope, driver.Null("ended_on"), driver.Null("forgotten_on")))
 }
 
 // campaign is where a message's messaging job would be.
@@ -157,28 +157,28 @@ func (m *userMessageRow) campaign() []driver.Place {
 
 // judgeCampaign blanks the person in an audience, in as many bytes: the cursor of the
 // campaign goes by them.
-func (s somebody) judgeCampaign(ctx context.Context, at erase.At, j *messagingJobRow) (erase.Fate, error) {
+func (s somebody) judgeCampaign(ctx context.Context, at sweep.At, j *messagingJobRow) (sweep.Fate, error) {
 	if j.IsStub() || j.Blob.IsZero() {
-		return erase.Fate{}, nil
+		return sweep.Fate{}, nil
 	}
 	blobs := s.n.store.Blobs()
 	in, err := s.inAudience(ctx, j.Blob)
 	switch {
 	case err != nil || !in:
-		return erase.Fate{}, err
+		return sweep.Fate{}, err
 	case j.Status == StatusGenerating:
-		return erase.Fate{Verdict: erase.Wait}, nil
+		return sweep.Fate{Verdict: sweep.Wait}, nil
 	case at.Dry:
-		return erase.Fate{Verdict: erase.Cut}, nil
+		return sweep.Fate{Verdict: sweep.Cut}, nil
 	}
 	before := j.Blob
 	body, err := blobs.Open(ctx, before, 0)
 	if err != nil {
-		return erase.Fate{}, err
+		return sweep.Fate{}, err
 	}
 	defer func() { _ = body.Close() }() // nothing was written
 	j.Blob, err = blobs.Put(ctx, &blanking{lines: bufio.NewReaderSize(body, maxPayloadLine), gone: s.is})
-	return erase.Fate{Verdict: erase.Cut, Keep: []storage.Ref{j.Blob}, Release: []storage.Ref{before}}, err
+	return sweep.Fate{Verdict: sweep.Cut, Keep: []storage.Ref{j.Blob}, Release: []storage.Ref{before}}, err
 }
 
 // inAudience reports whether a payload has the person; one that is none of ours, or gone,

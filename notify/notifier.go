@@ -14,9 +14,9 @@ import (
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/census"
-	"github.com/belfry-go/belfry/internal/erase"
 	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/outbox"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify/channel"
@@ -273,7 +273,7 @@ func (n *Notifier) Passes() []work.Pass {
 		n.tracker().trackerPass(),
 		n.box.Pass(),
 		forget.Pass(n.store, "notify.retention", n.retention().forgetting),
-		erase.Pass(n.erasure().erasing()),
+		sweep.Pass(n.erasure().erasing()),
 	}, work.PassesOf(n.options.Catalogue)...)
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/internal/erase"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
@@ -86,7 +86,7 @@ func (d *Desk) Search(ctx context.Context, scope Scope, text string, names bool)
 	if names && d.o.Directory != nil {
 		people, err := d.o.Directory(ctx, scope, text)
 		if err != nil {
-			return nil, fmt.Errorf("support: Search: %w", &erase.HookError{Hook: "Directory", Err: err})
+			return nil, fmt.Errorf("support: Search: %w", &sweep.HookError{Hook: "Directory", Err: err})
 		}
 		for _, p := range people {
 			hits = append(hits, Hit{About: About{Person: p.Ref}, Name: p.Name, What: "a person of that name"})

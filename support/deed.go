@@ -10,7 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/report"
-	"github.com/belfry-go/belfry/internal/erase"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
@@ -309,29 +309,29 @@ func (d planner) pausing(scope Scope, o Order, p Part) (deed, error) {
 
 // Privacy erases people: belfry.Privacy does.
 type Privacy interface {
-	Preview(ctx context.Context, scope Scope, who erase.Person) (erase.Report, error)
-	Erase(ctx context.Context, scope Scope, who erase.Person, by By) (erase.Report, error)
+	Preview(ctx context.Context, scope Scope, who sweep.Person) (sweep.Report, error)
+	Erase(ctx context.Context, scope Scope, who sweep.Person, by By) (sweep.Report, error)
 }
 
 // erasing removes what is known of a person, page by page, in transactions of its own: it
 // is its own remedy when it is repeated.
 func (d planner) erasing(scope Scope, o Order, ref string) (deed, error) {
-	who := erase.Person{Ref: ref}
+	who := sweep.Person{Ref: ref}
 	for _, a := range o.Addresses {
-		who.Addresses = append(who.Addresses, erase.Address{Method: a.Method, Address: a.Address})
+		who.Addresses = append(who.Addresses, sweep.Address{Method: a.Method, Address: a.Address})
 	}
 	if err := who.Check(); err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context, _ storage.Tx) (did, error) {
-		var r erase.Report
+		var r sweep.Report
 		var err error
 		if o.DryRun {
 			r, err = d.o.Privacy.Preview(ctx, scope, who)
 		} else {
 			r, err = d.o.Privacy.Erase(ctx, scope, who, o.by())
 		}
-		if hook := (*erase.HookError)(nil); errors.As(err, &hook) {
+		if hook := (*sweep.HookError)(nil); errors.As(err, &hook) {
 			return did{}, errors.New(hook.Error()) // what is in it may be personal
 		}
 		return says(erased(r)), err
@@ -339,7 +339,7 @@ func (d planner) erasing(scope Scope, o Order, ref string) (deed, error) {
 }
 
 // erased is what an erasure does, in words.
-func erased(r erase.Report) string {
+func erased(r sweep.Report) string {
 	var parts []string
 	for _, table := range slices.Sorted(maps.Keys(r.Tables)) {
 		c := r.Tables[table]

@@ -12,7 +12,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/internal/audit"
-	"github.com/belfry-go/belfry/internal/erase"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -85,7 +85,7 @@ func (l lister) list(scope Scope, of List) reader {
 	case Pauses:
 		return l.pauses(scope)
 	case Erasures:
-		return viewed(l.core, scope, erase.List, erasureEntry)
+		return viewed(l.core, scope, sweep.List, erasureEntry)
 	case Audit:
 		return viewed(l.core, scope, audit.Newest, auditEntry)
 	case Links:

@@ -7,7 +7,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/internal/audit"
-	"github.com/belfry-go/belfry/internal/erase"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/notify"
 )
 
@@ -83,9 +83,9 @@ func conflictEntry(c *notify.Conflict) Entry {
 }
 
 // erasureEntry is that somebody was erased, or is about to be.
-func erasureEntry(r *erase.Wish) Entry {
+func erasureEntry(r *sweep.Wish) Entry {
 	e := Entry{On: r.BegunOn, Kind: KindErasure, Outcome: UnderWay, Type: "erasure", Status: r.Status, Key: r.ID, NextOn: r.NextOn, What: "erasure: under way"}
-	if r.Status == erase.StatusDone {
+	if r.Status == sweep.StatusDone {
 		e.Outcome, e.What = Reached, "erasure: done on "+moment(r.EndedOn)
 	}
 	return e

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/internal/erase"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
@@ -129,7 +129,7 @@ func (t teller) first(ctx context.Context, scope Scope, out *Story, subjects []a
 	if t.o.Directory != nil {
 		people, err := t.o.Directory(ctx, scope, person)
 		if err != nil {
-			return &erase.HookError{Hook: "Directory", Err: err}
+			return &sweep.HookError{Hook: "Directory", Err: err}
 		}
 		for _, p := range people {
 			if p.Ref == person {
@@ -210,7 +210,7 @@ func (c *core) entities(ctx context.Context, scope Scope, person string) ([]auto
 	}
 	all, err := c.o.Entities(ctx, scope, person)
 	if err != nil {
-		return nil, &erase.HookError{Hook: "Entities", Err: err}
+		return nil, &sweep.HookError{Hook: "Entities", Err: err}
 	}
 	if len(all) > MaxEntities {
 		return nil, fmt.Errorf("the Entities are %d, more than %d", len(all), MaxEntities)

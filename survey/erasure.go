@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"github.com/belfry-go/belfry/internal/erase"
 	"github.com/belfry-go/belfry/internal/spelling"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -13,37 +13,37 @@ import (
 
 // erasing is the part of this package in the erasure of a person, whose Ref is the
 // CustomerRef; links without one are known by their address.
-func (s *core) erasing() erase.Part { return erase.Part{Name: "survey", Rules: erasures} }
+func (s *core) erasing() sweep.Part { return sweep.Part{Name: "survey", Rules: erasures} }
 
 // byErasure is who the log of an instance names.
 var byErasure = By{Actor: "erasure", Reason: "a person was erased"}
 
-func erasures() []erase.Rule {
+func erasures() []sweep.Rule {
 	goes := map[string]string{
 		"agent_id":     "whom the customer spoke to, until the response goes",
 		"customer_ref": "of a link that retention has emptied before its response: it is not found any more",
 	}
-	return []erase.Rule{
-		erase.Of(erase.Spec[responseRow]{
+	return []sweep.Rule{
+		sweep.Of(sweep.Spec[responseRow]{
 			Table: responses, With: instances.Name, Keeps: goes,
-			Ways: func(p erase.Subject) (out []erase.Way[responseRow]) {
+			Ways: func(p sweep.Subject) (out []sweep.Way[responseRow]) {
 				for _, way := range instancesOf(p) {
-					out = append(out, erase.Via(way, responses, func(i *instanceRow) []driver.Place {
+					out = append(out, sweep.Via(way, responses, func(i *instanceRow) []driver.Place {
 						return []driver.Place{{Scope: i.Scope, Key: i.PublicID}}
 					}))
 				}
 				return out
 			},
 		}),
-		erase.Of(erase.Spec[answerRow]{
-			Table: answers, With: responses.Name, Ways: func(erase.Subject) []erase.Way[answerRow] { return nil },
+		sweep.Of(sweep.Spec[answerRow]{
+			Table: answers, With: responses.Name, Ways: func(sweep.Subject) []sweep.Way[answerRow] { return nil },
 		}),
-		erase.Of(erase.Spec[instanceRow]{
+		sweep.Of(sweep.Spec[instanceRow]{
 			Table: instances, Audited: true, Ways: instancesOf, Most: 3, // of up to two hundred answers each
 			CutFrom: []string{"metadata", "chosen", "customer_ref", "recipient_address", "recipient_locale", "recipient_zone", "recipient_hash"},
 			Keeps:   map[string]string{"key": "the same event asks nobody again"},
-			Judge: func(_ context.Context, _ erase.Subject, _ erase.At, i *instanceRow) (erase.Fate, error) {
-				return erase.Fate{Verdict: erase.Cut}, nil
+			Judge: func(_ context.Context, _ sweep.Subject, _ sweep.At, i *instanceRow) (sweep.Fate, error) {
+				return sweep.Fate{Verdict: sweep.Cut}, nil
 			},
 			Write: func(ctx context.Context, tx storage.Tx, rows []*instanceRow) error {
 				for _, i := range rows {
@@ -58,12 +58,12 @@ func erasures() []erase.Rule {
 }
 
 // instancesOf are the links that the person was sent.
-func instancesOf(p erase.Subject) (out []erase.Way[instanceRow]) {
+func instancesOf(p sweep.Subject) (out []sweep.Way[instanceRow]) {
 	if p.Ref != "" {
-		out = append(out, erase.By(instances, p.Scope, driver.Eq("customer_ref", p.Ref)))
+		out = append(out, sweep.By(instances, p.Scope, driver.Eq("customer_ref", p.Ref)))
 	}
 	for _, a := range p.Addresses {
-		out = append(out, erase.By(instances, p.Scope, driver.Eq("recipient_hash", hashOf(a.Method, a.Address))))
+		out = append(out, sweep.By(instances, p.Scope, driver.Eq("recipient_hash", hashOf(a.Method, a.Address))))
 	}
 	return out
 }

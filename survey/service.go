@@ -9,11 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/erase"
 	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/outage"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/states"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
@@ -232,7 +232,7 @@ func (s *core) read(ctx context.Context, f func(driver.Reader) error) error {
 
 // Passes are the passes over the tables of this package, for a poller.
 func (s *Service) Passes() []work.Pass {
-	return []work.Pass{s.unservedPass(), s.asker().sendPass(), s.box.Pass(), tallyPass{s.core}, forget.Pass(s.store, "survey.retention", s.forgetting), erase.Pass(s.erasing())}
+	return []work.Pass{s.unservedPass(), s.asker().sendPass(), s.box.Pass(), tallyPass{s.core}, forget.Pass(s.store, "survey.retention", s.forgetting), sweep.Pass(s.erasing())}
 }
 
 // Report counts what a poll did.

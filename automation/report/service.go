@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/internal/erase"
 	"github.com/belfry-go/belfry/internal/states"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -67,7 +67,7 @@ func New(store storage.Store, s *automation.Scheduler, out *notify.Notifier, opt
 		panic("report: New: a negative Keep")
 	}
 	o.Keep = cmp.Or(o.Keep, defaultKeep)
-	s.ScanReports(candidates, erase.Pass(erasing()))
+	s.ScanReports(candidates, sweep.Pass(erasing()))
 	return &Service{store: store, scheduler: s, out: out, opts: o, types: &types{byName: map[string]Type{}}}
 }
 

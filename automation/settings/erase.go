@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/belfry-go/belfry/internal/erase"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 )
@@ -16,24 +16,24 @@ var rewriting = notifications.Rewriting()
 // they are written as the Ref, as an inbox ("employee:7"), as an entity ("{type}:{id}") or
 // as an address.
 func (s *Settings) Passes() []work.Pass {
-	return []work.Pass{erase.Pass(erase.Part{Name: "automation/settings", Rules: erasures})}
+	return []work.Pass{sweep.Pass(sweep.Part{Name: "automation/settings", Rules: erasures})}
 }
 
-func erasures() []erase.Rule {
-	return []erase.Rule{erase.Of(erase.Spec[notificationRow]{
+func erasures() []sweep.Rule {
+	return []sweep.Rule{sweep.Of(sweep.Spec[notificationRow]{
 		Table: notifications, Rewrites: rewriting, CutFrom: []string{"document"},
-		Ways: func(p erase.Subject) []erase.Way[notificationRow] {
-			return []erase.Way[notificationRow]{erase.By(notifications, p.Scope)}
+		Ways: func(p sweep.Subject) []sweep.Way[notificationRow] {
+			return []sweep.Way[notificationRow]{sweep.By(notifications, p.Scope)}
 		},
-		Judge: func(_ context.Context, p erase.Subject, _ erase.At, r *notificationRow) (erase.Fate, error) {
+		Judge: func(_ context.Context, p sweep.Subject, _ sweep.At, r *notificationRow) (sweep.Fate, error) {
 			others := slices.DeleteFunc(slices.Clone(r.Document.Subscribers), isPerson(p))
 			if len(others) == len(r.Document.Subscribers) {
-				return erase.Fate{}, nil
+				return sweep.Fate{}, nil
 			}
 			r.Document.Subscribers = others
-			return erase.Fate{Verdict: erase.Cut}, nil
+			return sweep.Fate{Verdict: sweep.Cut}, nil
 		},
-		Show: func(_ context.Context, p erase.Subject, r *notificationRow) (bool, error) {
+		Show: func(_ context.Context, p sweep.Subject, r *notificationRow) (bool, error) {
 			is := isPerson(p)
 			r.Document.Subscribers = slices.DeleteFunc(r.Document.Subscribers, func(o string) bool { return !is(o) })
 			return len(r.Document.Subscribers) > 0, nil
@@ -42,7 +42,7 @@ func erasures() []erase.Rule {
 }
 
 // isPerson tells a subscriber who is the person.
-func isPerson(p erase.Subject) func(subscriber string) bool {
+func isPerson(p sweep.Subject) func(subscriber string) bool {
 	is := notify.IsPerson(p.Person)
 	return func(subscriber string) bool {
 		if p.Ref != "" && subscriber == p.Ref || slices.Contains(p.Inboxes, subscriber) {
@@ -53,7 +53,7 @@ func isPerson(p erase.Subject) func(subscriber string) bool {
 				return true
 			}
 		}
-		return slices.ContainsFunc(p.Addresses, func(a erase.Address) bool {
+		return slices.ContainsFunc(p.Addresses, func(a sweep.Address) bool {
 			return is(notify.Recipient{Channel: a.Method, Address: subscriber})
 		})
 	}

@@ -3,36 +3,36 @@ package outbox
 import (
 	"context"
 
-	"github.com/belfry-go/belfry/internal/erase"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Prefixes tells with what the keys of events about a person begin, page by page, as an
-// [erase.Way] does.
+// [sweep.Way] does.
 type Prefixes = func(ctx context.Context, from driver.Reader, after int64) (prefixes []string, next int64, err error)
 
 // Erasures delete the events about a person, and before them their deliveries.
-func Erasures(ways func(erase.Subject) []Prefixes) []erase.Rule {
-	return []erase.Rule{
-		erase.Of(erase.Spec[deliveryRow]{
+func Erasures(ways func(sweep.Subject) []Prefixes) []sweep.Rule {
+	return []sweep.Rule{
+		sweep.Of(sweep.Spec[deliveryRow]{
 			Table: deliveries,
-			Ways:  func(s erase.Subject) []erase.Way[deliveryRow] { return under(deliveries, s, ways(s)) },
-			Judge: func(_ context.Context, _ erase.Subject, _ erase.At, d *deliveryRow) (erase.Fate, error) {
+			Ways:  func(s sweep.Subject) []sweep.Way[deliveryRow] { return under(deliveries, s, ways(s)) },
+			Judge: func(_ context.Context, _ sweep.Subject, _ sweep.At, d *deliveryRow) (sweep.Fate, error) {
 				if !d.LeaseExpiresOn.IsZero() {
-					return erase.Fate{Verdict: erase.Wait}, nil
+					return sweep.Fate{Verdict: sweep.Wait}, nil
 				}
-				return erase.Fate{Verdict: erase.Delete}, nil
+				return sweep.Fate{Verdict: sweep.Delete}, nil
 			},
 		}),
-		erase.Of(erase.Spec[eventRow]{
+		sweep.Of(sweep.Spec[eventRow]{
 			Table: events,
-			Ways:  func(s erase.Subject) []erase.Way[eventRow] { return under(events, s, ways(s)) },
+			Ways:  func(s sweep.Subject) []sweep.Way[eventRow] { return under(events, s, ways(s)) },
 		}),
 	}
 }
 
 // under are the rows whose keys begin with one of the prefixes.
-func under[R any](t *driver.Table[R], s erase.Subject, ways []Prefixes) (out []erase.Way[R]) {
+func under[R any](t *driver.Table[R], s sweep.Subject, ways []Prefixes) (out []sweep.Way[R]) {
 	for _, way := range ways {
 		out = append(out, func(ctx context.Context, from driver.Reader, after int64) (rows []*R, next int64, err error) {
 			prefixes, next, err := way(ctx, from, after)

@@ -14,7 +14,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/automation/settings"
-	"github.com/belfry-go/belfry/internal/erase"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -115,7 +115,7 @@ func lifecyclePage() string {
 }
 
 // erasedBy says what becomes of the rows of a table when a person is erased.
-func erasedBy(s *driver.Schema, rules []erase.Rule) string {
+func erasedBy(s *driver.Schema, rules []sweep.Rule) string {
 	for _, r := range rules {
 		if r.Table() == s.Name && personal(s) {
 			return r.How()
@@ -136,14 +136,14 @@ func isPersonal(d driver.Data) bool {
 }
 
 // erasures are the rules of all services.
-func erasures() (out []erase.Rule) {
+func erasures() (out []sweep.Rule) {
 	store := memory.New(nil)
 	sends := notify.New(store, nil)
 	reminders := automation.New(store, sends, &automation.Options{Settings: settings.New(store, nil)})
 	report.New(store, reminders, sends, nil)
 	for _, s := range []interface{ Passes() []work.Pass }{sends, reminders, survey.New(store, nil)} {
 		for _, p := range s.Passes() {
-			if part, ok := erase.PartOf(p); ok {
+			if part, ok := sweep.PartOf(p); ok {
 				out = append(out, part.Rules()...)
 			}
 		}
@@ -166,7 +166,7 @@ func TestEveryColumnThatTellsOfPeopleHasAnErasure(t *testing.T) {
 				treated = treated || r.Table() == s.Name && r.Treats(c.Name) != ""
 			}
 			if !treated {
-				t.Errorf("%s.%s tells of people (%s), and no erasure goes through it: see package internal/erase", s.Name, c.Name, c.Data)
+				t.Errorf("%s.%s tells of people (%s), and no erasure goes through it: see package internal/sweep", s.Name, c.Name, c.Data)
 			}
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/belfry-go/belfry/internal/erase"
 	"github.com/belfry-go/belfry/internal/httpapi"
 	"github.com/belfry-go/belfry/internal/hush"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
 )
@@ -246,7 +246,7 @@ var passing = []error{
 // cause says why a call failed in words of ours alone: the text of an error may be
 // personal, if it is a host's, and may hold what was looked for, if it is a database's.
 func cause(err error) string {
-	var hook *erase.HookError
+	var hook *sweep.HookError
 	if errors.As(err, &hook) {
 		return hook.Error()
 	}

@@ -1,7 +1,7 @@
-// Package erase finds all that the tables know of one person, by an index each, and
+// Package sweep finds all that the tables know of one person, by an index each, and
 // removes or shows it. A domain says what is particular to its tables in a [Spec] each;
 // one pass goes through them all.
-package erase
+package sweep
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package erase
+package sweep
 
 import (
 	"cmp"
