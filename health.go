@@ -112,7 +112,7 @@ func (p *Poller) Health(ctx context.Context, reach storage.Reach) (health.Summar
 	}
 	out.Stuck = p.stuck(reach)
 	var err error
-	out.Retention, err = p.forget.Health(ctx)
+	out.Retention, err = p.sweep.Retained(ctx)
 	return out, err
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/outage"
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -312,7 +313,8 @@ type saying struct {
 	says health.Summary
 }
 
-func (s saying) Passes() []work.Pass { return nil }
+func (s saying) Passes() []work.Pass       { return nil }
+func (s saying) SweepRules() []sweep.Rules { return nil }
 
 func (s saying) Health(context.Context, storage.Reach) (health.Summary, error) { return s.says, nil }
 

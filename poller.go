@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/belfry-go/belfry/health"
-	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/work"
@@ -21,10 +20,13 @@ import (
 )
 
 // Service is something a Poller can run: *automation.Scheduler, *notify.Notifier
-// and *survey.Service. It is sealed, since its passes are internal.
+// and *survey.Service. It is sealed, since its passes and rules are
+// internal.
 type Service interface {
 	// Passes are the kinds of due rows that the service handles.
 	Passes() []work.Pass
+	// SweepRules say what is deleted with its age, and of people, in its tables.
+	SweepRules() []sweep.Rules
 	// Health tells how its work is doing, in one scope or everywhere.
 	Health(ctx context.Context, reach storage.Reach) (health.Summary, error)
 }
@@ -54,8 +56,7 @@ type Report struct {
 type Poller struct {
 	options  Options // with those defaults that the poller itself needs
 	runners  []work.Runner
-	forget   *forget.Runner
-	erase    *sweep.Runner
+	sweep    *sweep.Sweep
 	services []Service
 	store    storage.Store
 	logger   *slog.Logger
@@ -79,21 +80,17 @@ func NewPoller(store storage.Store, opts *Options, services ...Service) *Poller 
 	if p.logger == nil {
 		p.logger = slog.Default()
 	}
-	var rules []func() []forget.Rule
-	var parts []sweep.Part
+	var rules []sweep.Rules
 	for i, s := range services {
 		if s == nil {
 			panic(fmt.Sprintf("belfry: NewPoller: service %d is nil", i))
 		}
-		passes, of := split(s.Passes())
-		rules = append(rules, of...)
-		passes, erased := splitParts(passes)
-		parts = append(parts, erased...)
-		for _, pass := range passes {
+		for _, pass := range s.Passes() {
 			p.runners = append(p.runners, pass.Runner(o.forWork()))
 		}
+		rules = append(rules, s.SweepRules()...)
 	}
-	p.forget, p.erase = p.forgetting(rules), p.erasing(parts)
+	p.sweep = p.sweeping(rules)
 	return p
 }
 
@@ -113,8 +110,7 @@ func (p *Poller) Run(ctx context.Context) error {
 	for _, r := range p.runners {
 		g.Go(func() error { return r.Run(ctx) })
 	}
-	g.Go(func() error { return p.forget.Run(ctx) })
-	g.Go(func() error { return p.erase.Run(ctx) })
+	g.Go(func() error { return p.sweep.Run(ctx) })
 	g.Go(func() error { return p.collect(ctx) })
 	return g.Wait()
 }
@@ -155,9 +151,7 @@ func (p *Poller) PollOnce(ctx context.Context, batchSize int) (Report, error) {
 		sum = sum.Add(rep)
 		errs = append(errs, err)
 	}
-	_, err := p.erase.Poll(ctx)
-	errs = append(errs, err)
-	_, err = p.forget.Poll(ctx, 1)
+	_, err := p.sweep.Poll(ctx)
 	return Report(sum), errors.Join(append(errs, err)...)
 }
 
@@ -170,7 +164,7 @@ func (p *Poller) Drain(ctx context.Context) error {
 			return err
 		}
 		if rep.Claimed == 0 {
-			return p.forget.Drain(ctx)
+			return p.sweep.Drain(ctx)
 		}
 		if err := ctx.Err(); err != nil {
 			return err

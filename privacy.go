@@ -10,7 +10,6 @@ import (
 
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/sweep"
-	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -62,11 +61,11 @@ func (p *Poller) Privacy() Privacy { return Privacy{p} }
 // error (that of ctx, too) the erasure is stored and goes on in a Poller, if the report has
 // an ID; repeating the call is safe. The audit has who asked for it, not for whom.
 func (v Privacy) Erase(ctx context.Context, scope storage.Scope, who Person, by By) (ErasureReport, error) {
-	id, err := v.p.erase.Begin(ctx, scope, who, by)
+	id, err := v.p.sweep.People.Begin(ctx, scope, who, by)
 	if err != nil {
 		return ErasureReport{}, fmt.Errorf("belfry: Erase: %w", err)
 	}
-	report, err := v.p.erase.Finish(ctx, scope, id)
+	report, err := v.p.sweep.People.Finish(ctx, scope, id)
 	if err != nil {
 		report.ID, report.Scope = id, scope
 		return report, fmt.Errorf("belfry: Erase: %w", err)
@@ -77,7 +76,7 @@ func (v Privacy) Erase(ctx context.Context, scope storage.Scope, who Person, by 
 // Report tells how far an erasure has come; storage.ErrNotFound if scope has none with
 // that ID.
 func (v Privacy) Report(ctx context.Context, scope storage.Scope, id string) (ErasureReport, error) {
-	report, err := v.p.erase.Look(ctx, scope, id)
+	report, err := v.p.sweep.People.Look(ctx, scope, id)
 	if err != nil {
 		return report, fmt.Errorf("belfry: Report: %w", err)
 	}
@@ -86,7 +85,7 @@ func (v Privacy) Report(ctx context.Context, scope storage.Scope, id string) (Er
 
 // Preview tells what [Privacy.Erase] would do now, and writes nothing.
 func (v Privacy) Preview(ctx context.Context, scope storage.Scope, who Person) (ErasureReport, error) {
-	report, err := v.p.erase.Preview(ctx, scope, who)
+	report, err := v.p.sweep.People.Preview(ctx, scope, who)
 	if err != nil {
 		return report, fmt.Errorf("belfry: Preview: %w", err)
 	}
@@ -98,7 +97,7 @@ func (v Privacy) Preview(ctx context.Context, scope storage.Scope, who Person) (
 // columns, and what a row tells of others. Blobs are named, and opened by the store's. What
 // the audit has of the rows is not in it.
 func (v Privacy) Export(ctx context.Context, w io.Writer, scope storage.Scope, who Person) error {
-	if err := v.p.erase.Export(ctx, w, scope, who); err != nil {
+	if err := v.p.sweep.People.Export(ctx, w, scope, who); err != nil {
 		return fmt.Errorf("belfry: Export: %w", err)
 	}
 	return nil
@@ -107,7 +106,7 @@ func (v Privacy) Export(ctx context.Context, w io.Writer, scope storage.Scope, w
 // Admit lets messages to an erased person through again, who has come back. Nothing that
 // was erased is.
 func (v Privacy) Admit(ctx context.Context, scope storage.Scope, who Person, by By) error {
-	if err := v.p.erase.Admit(ctx, scope, who, by); err != nil {
+	if err := v.p.sweep.People.Admit(ctx, scope, who, by); err != nil {
 		return fmt.Errorf("belfry: Admit: %w", err)
 	}
 	return nil
@@ -145,22 +144,4 @@ func (v Privacy) Reapply(ctx context.Context, list io.Reader, by By) (erased int
 		return erased, fmt.Errorf("belfry: Reapply: %w", err)
 	}
 	return erased, nil
-}
-
-// erasing is the one eraser over the tables of all services.
-func (p *Poller) erasing(parts []sweep.Part) *sweep.Runner {
-	hooks := sweep.Hooks{Entities: p.options.Privacy.Entities, Erased: p.options.Privacy.Erased}
-	return sweep.NewRunner(sweep.NewEraser(p.store, hooks, parts), p.logger)
-}
-
-// splitParts takes the parts in erasures from the passes of a service.
-func splitParts(passes []work.Pass) (others []work.Pass, parts []sweep.Part) {
-	for _, pass := range passes {
-		if of, ok := sweep.PartOf(pass); ok {
-			parts = append(parts, of)
-		} else {
-			others = append(others, pass)
-		}
-	}
-	return others, parts
 }

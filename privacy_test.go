@@ -21,7 +21,6 @@ import (
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/automation/settings"
 	"github.com/belfry-go/belfry/internal/audit"
-	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/once"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/storetest"
@@ -210,7 +209,7 @@ func (o *office) rows() map[string]string {
 	out := map[string]string{}
 	o.need(o.store.View(o.t.Context(), func(from driver.Reader) error {
 		clear(out)
-		for _, s := range slices.Concat(driver.Schemas(), notify.Schemas(), gate.Schemas(), outbox.Schemas(), forget.Schemas(), sweep.Schemas(), once.Schemas(), automation.Schemas(), survey.Schemas(), report.Schemas(), settings.Schemas()) {
+		for _, s := range slices.Concat(driver.Schemas(), notify.Schemas(), gate.Schemas(), outbox.Schemas(), sweep.Schemas(), once.Schemas(), automation.Schemas(), survey.Schemas(), report.Schemas(), settings.Schemas()) {
 			rows, err := from.Select(o.t.Context(), s, driver.Everywhere(), driver.Query{Limit: 10_000})
 			if err != nil {
 				return err

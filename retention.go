@@ -6,8 +6,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/health"
-	"github.com/belfry-go/belfry/internal/forget"
-	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/internal/sweep"
 )
 
 // Retention says for how long rows stay after their end, at least a day; what is open,
@@ -44,15 +43,15 @@ type Retention struct {
 }
 
 // Forever keeps the rows of a field of [Retention].
-const Forever = forget.Forever
+const Forever = sweep.Forever
 
 const day = 24 * time.Hour
 
 // defaults hold in new databases.
 var defaults = Retention{Reminders: 400 * day, Messages: 400 * day, Inbox: 400 * day, Events: 90 * day, Surveys: 400 * day}
 
-func (r Retention) keeps() forget.Keeps {
-	return forget.Keeps{
+func (r Retention) keeps() sweep.Keeps {
+	return sweep.Keeps{
 		"Reminders": r.Reminders, "Messages": r.Messages, "Inbox": r.Inbox, "Events": r.Events, "Surveys": r.Surveys, "Responses": r.Responses, "Audit": r.Audit,
 	}
 }
@@ -66,34 +65,20 @@ func (r Retention) check() {
 	}
 }
 
-// forgetting is the one pass over the tables of all services.
-func (p *Poller) forgetting(rules []func() []forget.Rule) *forget.Runner {
+// sweeping is the one sweep over the tables of all services.
+func (p *Poller) sweeping(rules []sweep.Rules) *sweep.Sweep {
 	p.options.Retention.check()
-	settings := forget.Settings{Chosen: p.options.Retention.keeps(), Defaults: defaults.keeps()}
-	return forget.NewRunner(p.store, p.options.forWork(), settings, func() (all []forget.Rule) {
-		for _, of := range rules {
-			all = append(all, of()...)
-		}
-		return all
-	})
-}
-
-// split takes the parts in the pass that forgets from the passes of a service.
-func split(passes []work.Pass) (others []work.Pass, rules []func() []forget.Rule) {
-	for _, pass := range passes {
-		if of, ok := forget.RulesOf(pass); ok {
-			rules = append(rules, of)
-		} else {
-			others = append(others, pass)
-		}
-	}
-	return others, rules
+	return sweep.New(p.store, sweep.Options{
+		Chosen: p.options.Retention.keeps(), Defaults: defaults.keeps(),
+		Hooks:  sweep.Hooks{Entities: p.options.Privacy.Entities, Erased: p.options.Privacy.Erased},
+		Logger: p.logger,
+	}, rules)
 }
 
 // PreviewRetention tells what each table would lose if it were pruned now, in Stubs and
 // Deleted. It reads all old rows, and writes none.
 func (p *Poller) PreviewRetention(ctx context.Context) ([]health.Retention, error) {
-	out, err := p.forget.Preview(ctx)
+	out, err := p.sweep.PreviewRetention(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("belfry: PreviewRetention: %w", err)
 	}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
@@ -335,7 +335,7 @@ func TestI5_ACrashInTheMiddleOfForgetting(t *testing.T) {
 		spy := &storetest.Spy{Store: inner}
 		opts := belfry.Options{Retention: belfry.Retention{Messages: 30 * days, Inbox: 30 * days}}
 		f := newForgetter(t, spy, clk, opts)
-		const n = forget.Page + 50
+		const n = sweep.Page + 50
 		f.many(n)
 		f.pass(1)
 		f.mails.Sent(t, n)

@@ -14,15 +14,12 @@ var (
 	seriesRewriting  = seriesTable.Rewriting()
 )
 
-// erasing is the part of this package in the erasure of a person.
-func (s keeper) erasing() sweep.Part { return sweep.Part{Name: "automation", Rules: s.erasures} }
-
 // erasures go through the tables of this package: a series is found by its occurrences, so
 // it goes before them.
 func (s keeper) erasures() []sweep.Rule {
 	const ids = "an id of the host's, as in the key, which stays so that nothing is made again"
 	return []sweep.Rule{
-		sweep.Of(sweep.Spec[series]{
+		sweep.Erasure[series]{
 			Table: seriesTable, Rewrites: seriesRewriting, CutFrom: []string{"person"}, Keeps: map[string]string{"source": ids},
 			Ways: func(p sweep.Subject) (out []sweep.Way[series]) {
 				for _, way := range remindersOf(p) {
@@ -42,14 +39,14 @@ func (s keeper) erasures() []sweep.Rule {
 				d.Active, d.Person = false, ""
 				return sweep.Fate{Verdict: sweep.Cut}, nil
 			},
-		}),
-		sweep.Of(sweep.Spec[scheduleRow]{
+		}.Rule(),
+		sweep.Erasure[scheduleRow]{
 			Table: schedules, Empties: scheduleErasures, Audited: true, Ways: remindersOf,
 			Judge: func(_ context.Context, _ sweep.Subject, at sweep.At, r *scheduleRow) (sweep.Fate, error) {
 				return r.erase(at.Now), nil
 			},
 			Keeps: map[string]string{"key": "a repeated wish finds it, by the id of what it is about"},
-		}),
+		}.Rule(),
 		sweep.Stays(sources, map[string]string{"source": ids}),
 		sweep.Stays(ownerships, map[string]string{"source": ids, "coordinates": "where the delivery of a run is"}),
 		sweep.Stays(rollouts, map[string]string{"source": ids, "changed_by": "who acted", "reason": "why"}),

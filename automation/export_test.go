@@ -3,7 +3,7 @@ package automation
 import (
 	"context"
 
-	"github.com/belfry-go/belfry/internal/forget"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -57,7 +57,7 @@ func SettledRows(ctx context.Context, s *Scheduler, tx storage.Tx, rows []*sched
 // Sizes of pages, so that a story has more than fits on one.
 const (
 	DeactivatePage = deactivatePage
-	RetainPage     = forget.Page
+	RetainPage     = sweep.Page
 	MaxHistory     = maxHistory
 )
 

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/internal/sweep"
 )
 
 // registry holds what is registered; bound copies of a scheduler share it.
@@ -26,8 +26,8 @@ type registry struct {
 	added     chan struct{} // closed when a name is registered, and replaced
 	guarding  bool          // a type is under the ownership guard
 
-	reportPage   ReportPage // nil: the subscriptions of reports are not looked after here
-	reportPasses []work.Pass
+	reportPage  ReportPage // nil: the subscriptions of reports are not looked after here
+	reportRules []sweep.Rules
 
 	leaseLosses atomic.Int64 // rows taken over from other workers
 }
@@ -262,20 +262,20 @@ func (m keeping) old(r *scheduleRow, now time.Time) bool {
 	return !r.EndedOn.After(now.Add(-m.After))
 }
 
-func (r *registry) scanReports(read ReportPage, passes []work.Pass) {
+func (r *registry) scanReports(read ReportPage, rules []sweep.Rules) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.reportPage, r.reportPasses = read, passes
+	r.reportPage, r.reportRules = read, rules
 	r.keep()
 	close(r.added)
 	r.added = make(chan struct{})
 }
 
-// passesOfReports are those that came with them.
-func (r *registry) passesOfReports() []work.Pass {
+// rulesOfReports are those that came with them.
+func (r *registry) rulesOfReports() []sweep.Rules {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return r.reportPasses
+	return r.reportRules
 }
 
 // subscriptions is how those of reports are read, if they are looked after here.

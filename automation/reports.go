@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/civil"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -24,9 +25,9 @@ type ReportPage func(ctx context.Context, from driver.Reader, scope Scope, p sto
 // ScanReports makes a Poller look after the next runs of the subscriptions that read
 // gives, every six hours in each scope that [Scheduler.KeepReports] was called for:
 // package automation/report calls it. Where it is called again the last read counts. The
-// passes are beside those of s.
-func (s *Scheduler) ScanReports(read ReportPage, passes ...work.Pass) {
-	s.registry.scanReports(read, passes)
+// rules are beside those of s.
+func (s *Scheduler) ScanReports(read ReportPage, rules ...sweep.Rules) {
+	s.registry.scanReports(read, rules)
 }
 
 // KeepReports has the subscriptions of a scope looked after, from the transaction on

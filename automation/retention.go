@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/forget"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -92,8 +92,8 @@ func (s Upkeep) Retain(ctx context.Context) (RetentionReport, error) {
 	if s.tx != nil {
 		return RetentionReport{}, fmt.Errorf("automation: Retain: %w", errBound)
 	}
-	sum, err := forget.Of(s.keeper().forgetRows()).Now(ctx, s.store, 0, false)
-	report := RetentionReport{Deleted: sum.Found.Deleted, Stubs: sum.Found.Stubs, Remembered: sum.Kept, Unarchived: sum.Unarchived}
+	sum, err := s.keeper().forgetRows().Now(ctx, s.store, 0, false)
+	report := RetentionReport{Deleted: sum.Deleted, Stubs: sum.Emptied, Remembered: sum.Kept, Unarchived: sum.Unarchived}
 	if err != nil {
 		return report, fmt.Errorf("automation: Retain: %w", err)
 	}
@@ -104,13 +104,9 @@ func (s Upkeep) Retain(ctx context.Context) (RetentionReport, error) {
 // when it may come, and the coordinates that are its answer.
 var scheduleStubs = schedules.Stubs("trigger_type", "trigger_key", "target_date", "days_before", "input_hash", "scheduled_on", "scheduled_local_date", "created_on", "ended_on", "reason_code", "dispatch_result")
 
-// forgetting says how the tables of this package forget.
-func (s keeper) forgetting() []forget.Rule {
-	return append([]forget.Rule{forget.Of(s.forgetRows())}, forget.Audit()...)
-}
-
-func (s keeper) forgetRows() forget.Spec[scheduleRow] {
-	return forget.Spec[scheduleRow]{
+// forgetRows says how rows go with their age.
+func (s keeper) forgetRows() sweep.Rule {
+	return sweep.Retention[scheduleRow]{
 		Table: schedules, By: "Reminders", Stubs: scheduleStubs,
 		Created: func(r *scheduleRow) time.Time { return r.CreatedOn },
 		After:   s.registry.shortest,
@@ -120,13 +116,13 @@ func (s keeper) forgetRows() forget.Spec[scheduleRow] {
 		Judge:   s.judge,
 		Trim:    bareResult,
 		Archive: s.archive,
-	}
+	}.Rule()
 }
 
 // judge decides about rows by the retention of their types.
-func (s keeper) judge(ctx context.Context, from driver.Reader, at forget.At, rows []*scheduleRow) ([]forget.Verdict, error) {
+func (s keeper) judge(ctx context.Context, from driver.Reader, at sweep.At, rows []*scheduleRow) ([]sweep.Verdict, error) {
 	outrun, err := outrun(ctx, from, rows)
-	types, out := s.registry.keepings(at.Keep), make([]forget.Verdict, len(rows))
+	types, out := s.registry.keepings(at.Keep), make([]sweep.Verdict, len(rows))
 	for i, r := range rows {
 		out[i] = types[r.Kind].verdict(r, at.Now, outrun[r.ID])
 	}
@@ -134,22 +130,22 @@ func (s keeper) judge(ctx context.Context, from driver.Reader, at forget.At, row
 }
 
 // verdict is what becomes of a row that ended.
-func (m keeping) verdict(r *scheduleRow, now time.Time, outrun bool) forget.Verdict {
+func (m keeping) verdict(r *scheduleRow, now time.Time, outrun bool) sweep.Verdict {
 	if !m.old(r, now) {
-		return forget.Young
+		return sweep.Wait
 	}
 	last, known := m.lastAsked(r)
 	switch {
 	case outrun || known && last.Before(now):
-		return forget.Delete
+		return sweep.Delete
 	case r.IsStub():
-		return forget.Keep
+		return sweep.Keep
 	case r.Status == StatusCompleted || r.isOver() || len(r.DispatchResult) > 0:
-		return forget.Shrink
+		return sweep.Empty
 	case known: // it may be asked for, and revived
-		return forget.Keep
+		return sweep.Keep
 	}
-	return forget.Delete
+	return sweep.Delete
 }
 
 // bareResult leaves of what was dispatched where it is.

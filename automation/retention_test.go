@@ -316,7 +316,7 @@ func TestRetentionThatMakesNoSenseIsRefused(t *testing.T) {
 	}
 }
 
-// Most hosts keep everything: their pollers ask for nothing.
+// Where no type forgets, Retain asks for nothing.
 func TestWithoutARetentionNothingIsAskedFor(t *testing.T) {
 	t.Parallel()
 	clk := clock.NewMock()
@@ -325,7 +325,7 @@ func TestWithoutARetentionNothingIsAskedFor(t *testing.T) {
 	w := newWorld(t, store, clk, nil)
 	w.s.Register(certificates(nil))
 	calls.Take()
-	if report := w.walk(w.retentionRunner()); report != (work.Report{}) || w.retain() != (automation.RetentionReport{}) {
+	if report := w.retain(); report != (automation.RetentionReport{}) {
 		t.Errorf("%+v", report)
 	}
 	if used := calls.Verbs(); len(used) != 0 {

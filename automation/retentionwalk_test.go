@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 )
@@ -19,13 +20,14 @@ func (w *world) pollAll(on time.Time) {
 	}
 }
 
-func (w *world) retentionRunner() work.Runner {
-	return passOf(w.s, "automation.retention").Runner(work.Options{Logger: w.opts.Logger})
+// sweeping walks old rows by the rules of s.
+func (w *world) sweeping(s *automation.Scheduler) *sweep.Sweep {
+	return sweep.New(w.store, sweep.Options{Logger: w.opts.Logger}, s.SweepRules())
 }
 
-func (w *world) walk(r work.Runner) work.Report {
+func (w *world) walk(r *sweep.Sweep) work.Report {
 	w.t.Helper()
-	report, err := r.Poll(w.ctx, 100)
+	report, err := r.Poll(w.ctx)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -33,7 +35,7 @@ func (w *world) walk(r work.Runner) work.Report {
 }
 
 // walkAll goes on until nothing is due.
-func (w *world) walkAll(runners ...work.Runner) {
+func (w *world) walkAll(runners ...*sweep.Sweep) {
 	w.t.Helper()
 	w.clk.Add(time.Minute)
 	for went := true; went; {
@@ -50,7 +52,7 @@ func TestOneProcessAtATimeWalksOnceADay(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(forMonth))
 		other := automation.New(w.store, notify.New(w.store, nil), &w.opts)
-		one, two := w.retentionRunner(), passOf(other, "automation.retention").Runner(work.Options{Logger: w.opts.Logger})
+		one, two := w.sweeping(w.s), w.sweeping(other)
 		w.clk.Add(time.Hour)
 		if w.walk(two).Claimed != 0 {
 			w.t.Error("a process without a type that forgets walks")
@@ -98,7 +100,7 @@ func TestAWalkThatFailsIsTakenUpLater(t *testing.T) {
 				return errBoom
 			}}
 		}))
-		r := w.retentionRunner()
+		r := w.sweeping(w.s)
 		w.ensure(candidate(nil))
 		w.pollAt(day(2026, 4, 1, 9))
 		w.clk.Set(day(2026, 6, 1, 9))

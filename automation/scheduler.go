@@ -55,7 +55,6 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/belfry-go/belfry/internal/audit"
-	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/work"
@@ -183,15 +182,17 @@ func (s *core) now() time.Time { return driver.Now(s.store) }
 
 // Passes is what a Poller runs: the one that puts on hold what no process can claim, the
 // pass over due rows of the types that are registered here, the same for runs of reports,
-// the one that reconciles the types with a [Scan], and the one that deletes old rows. The
-// last three rest while there is nothing for them. Those of settings and reports come with
-// it.
+// and the one that reconciles the types with a [Scan]. The last two rest while there is
+// nothing for them.
 func (s *Scheduler) Passes() []work.Pass {
-	own := []work.Pass{
-		s.worker().unservedPass(), s.worker().duePass(), reportPass{s.core}, reconcilePass{s.core},
-		forget.Pass(s.store, "automation.retention", s.keeper().forgetting), sweep.Pass(s.keeper().erasing()),
-	}
-	return slices.Concat(own, work.PassesOf(s.opts.Settings), s.registry.passesOfReports())
+	return []work.Pass{s.worker().unservedPass(), s.worker().duePass(), reportPass{s.core}, reconcilePass{s.core}}
+}
+
+// SweepRules say what is deleted with its age, and of people, in the tables of this package
+// and in those of settings and reports, for a poller.
+func (s *Scheduler) SweepRules() []sweep.Rules {
+	own := []sweep.Rules{{Domain: "automation", Old: []sweep.Rule{s.keeper().forgetRows()}, People: s.keeper().erasures()}}
+	return slices.Concat(own, sweep.RulesOf(s.opts.Settings), s.registry.rulesOfReports())
 }
 
 // States gives the state machines of this package, for the documentation.

@@ -11,7 +11,6 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/automation/settings"
-	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/once"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/sweep"
@@ -54,7 +53,7 @@ var checkCommand = &command{
 // checked compares the database with all tables that there are.
 func (c *call) checked(ctx context.Context) (tables int, err error) {
 	all := slices.Concat(driver.Schemas(), notify.Schemas(), gate.Schemas(), templates.Schemas(), automation.Schemas(), settings.Schemas(),
-		report.Schemas(), outbox.Schemas(), survey.Schemas(), forget.Schemas(), unserved.Schemas(), sweep.Schemas(), once.Schemas())
+		report.Schemas(), outbox.Schemas(), survey.Schemas(), sweep.Schemas(), unserved.Schemas(), once.Schemas())
 	slices.SortFunc(all, func(a, b *driver.Schema) int { return strings.Compare(a.Name, b.Name) })
 	all = slices.CompactFunc(all, func(a, b *driver.Schema) bool { return a.Name == b.Name })
 	if db, ok := c.s.Store.(interface {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
-	"github.com/belfry-go/belfry/internal/forget"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -276,30 +276,30 @@ func (n Support) cancelJob(ctx context.Context, scope Scope, key string, by By) 
 }
 
 // entryRule forgets entries once their digest is forgotten.
-func entryRule() forget.Rule {
-	return forget.Of(forget.Spec[digestEntry]{
+func entryRule() sweep.Rule {
+	return sweep.Retention[digestEntry]{
 		Table: digestEntries, By: "Messages",
 		Created: func(e *digestEntry) time.Time { return e.CreatedOn },
 		Old:     func(before time.Time) []driver.Cond { return []driver.Cond{driver.AtMost("created_on", before)} },
-		Judge: func(ctx context.Context, from driver.Reader, _ forget.At, rows []*digestEntry) ([]forget.Verdict, error) {
+		Judge: func(ctx context.Context, from driver.Reader, _ sweep.At, rows []*digestEntry) ([]sweep.Verdict, error) {
 			digests, err := jobs.GetMany(ctx, from, digestsOf(rows), "forgotten_on")
-			out := make([]forget.Verdict, len(rows))
+			out := make([]sweep.Verdict, len(rows))
 			for i, e := range rows {
 				if d := digests[e.digest()]; d == nil || d.IsStub() {
-					out[i] = forget.Delete
+					out[i] = sweep.Delete
 				}
 			}
 			return out, err
 		},
-	})
+	}.Rule()
 }
 
 // keepDigested keeps jobs that a digest tells, or has told and is not forgotten.
-func keepDigested(ctx context.Context, from driver.Reader, rows []*jobRow, verdicts []forget.Verdict) error {
+func keepDigested(ctx context.Context, from driver.Reader, rows []*jobRow, verdicts []sweep.Verdict) error {
 	var places []driver.Place
 	var asked []int
 	for i, j := range rows {
-		if j.Status == StatusDigested && verdicts[i] != forget.Keep {
+		if j.Status == StatusDigested && verdicts[i] != sweep.Keep {
 			places, asked = append(places, jobs.PlaceOf(j)), append(asked, i)
 		}
 	}
@@ -309,7 +309,7 @@ func keepDigested(ctx context.Context, from driver.Reader, rows []*jobRow, verdi
 	}
 	for n, i := range asked {
 		if told[n] {
-			verdicts[i] = forget.Keep
+			verdicts[i] = sweep.Keep
 		}
 	}
 	return nil

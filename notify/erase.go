@@ -86,16 +86,11 @@ func (s somebody) about(entityType, entity string) bool {
 	return slices.Contains(s.Entities, sweep.Entity{Type: entityType, ID: entity})
 }
 
-// erasing is the part of this package in the erasure of a person.
-func (n erasure) erasing() sweep.Part {
-	return sweep.Part{Name: "notify", Rules: n.erasures, Mark: n.mark, Unmark: n.unmark}
-}
-
 // erasures go through the tables of this package: what is found by messages goes before
 // them.
 func (n erasure) erasures() []sweep.Rule {
 	return slices.Concat(n.eventErasures(), []sweep.Rule{
-		sweep.Of(sweep.Spec[jobRow]{
+		sweep.Erasure[jobRow]{
 			Table: jobs, Empties: jobErasures, Rewrites: jobRecipients, Audited: true,
 			Ways: func(s sweep.Subject) []sweep.Way[jobRow] { return n.somebody(s).jobs() },
 			Judge: func(ctx context.Context, s sweep.Subject, at sweep.At, j *jobRow) (sweep.Fate, error) {
@@ -108,12 +103,12 @@ func (n erasure) erasures() []sweep.Rule {
 				"key":        "a repeated wish finds it; it has the id of what it is about",
 				"event_data": "where others have the job, too, unless the host's Entities name what it is about",
 			},
-		}),
-		sweep.Of(sweep.Spec[digestEntry]{
+		}.Rule(),
+		sweep.Erasure[digestEntry]{
 			Table: digestEntries, Keeps: map[string]string{"key": "of somebody without a Ref and an address, until the digest is forgotten"},
 			Ways: func(s sweep.Subject) []sweep.Way[digestEntry] { return n.somebody(s).entries() },
-		}),
-		sweep.Of(sweep.Spec[messagingJobRow]{
+		}.Rule(),
+		sweep.Erasure[messagingJobRow]{
 			Table: messagingJobs, Rewrites: campaignBlob, CutFrom: []string{"blob"},
 			Ways: func(s sweep.Subject) []sweep.Way[messagingJobRow] { return n.somebody(s).campaigns() },
 			Judge: func(ctx context.Context, s sweep.Subject, at sweep.At, j *messagingJobRow) (sweep.Fate, error) {
@@ -124,8 +119,8 @@ func (n erasure) erasures() []sweep.Rule {
 				j.Blob = storage.Ref{}
 				return in, err
 			},
-		}),
-		sweep.Of(sweep.Spec[conflict]{
+		}.Rule(),
+		sweep.Erasure[conflict]{
 			Table: conflicts,
 			Ways: func(s sweep.Subject) []sweep.Way[conflict] {
 				return []sweep.Way[conflict]{sweep.By(conflicts, s.Scope)}
@@ -136,36 +131,36 @@ func (n erasure) erasures() []sweep.Rule {
 			Show: func(_ context.Context, s sweep.Subject, c *conflict) (bool, error) {
 				return n.somebody(s).names(c), nil
 			},
-		}),
-		sweep.Of(sweep.Spec[automationJobRow]{
+		}.Rule(),
+		sweep.Erasure[automationJobRow]{
 			Table: automationJobs,
 			Ways:  func(s sweep.Subject) []sweep.Way[automationJobRow] { return n.somebody(s).automationJobs() },
-		}),
-		sweep.Of(sweep.Spec[preferenceRow]{
+		}.Rule(),
+		sweep.Erasure[preferenceRow]{
 			Table: preferences, Keeps: map[string]string{"key": "who opted out without a Ref is known by a hash of the address: without it they would be written to"},
 			Ways: func(s sweep.Subject) []sweep.Way[preferenceRow] { return n.somebody(s).preferences() },
-		}),
-		sweep.Of(sweep.Spec[frequency.Row]{
+		}.Rule(),
+		sweep.Erasure[frequency.Row]{
 			Table: frequency.Table,
 			Ways:  func(s sweep.Subject) []sweep.Way[frequency.Row] { return n.somebody(s).frequencies() },
-		}),
-		sweep.Of(sweep.Spec[userMessageRow]{
+		}.Rule(),
+		sweep.Erasure[userMessageRow]{
 			Table: userMessages,
 			Ways:  func(s sweep.Subject) []sweep.Way[userMessageRow] { return n.somebody(s).inbox() },
-		}),
-		sweep.Of(sweep.Spec[messageRow]{
+		}.Rule(),
+		sweep.Erasure[messageRow]{
 			Table: outgoingMessages, Empties: messageErasures, Audited: true,
 			Ways: func(s sweep.Subject) []sweep.Way[messageRow] { return n.somebody(s).messages() },
 			Judge: func(_ context.Context, _ sweep.Subject, at sweep.At, m *messageRow) (sweep.Fate, error) {
 				return m.erase(at.Now), nil
 			},
 			Keeps: map[string]string{"key": "a repeated wish finds it, by a hash of the address under HashKey"},
-		}),
-		sweep.Of(sweep.Spec[suppressionRow]{
+		}.Rule(),
+		sweep.Erasure[suppressionRow]{
 			Table: suppressions, Keeps: map[string]string{"address_hash": "without it the address would be written to again; it is a hash under HashKey"},
 			Ways: func(s sweep.Subject) []sweep.Way[suppressionRow] { return n.somebody(s).suppressions() },
 			Stay: true,
-		}),
+		}.Rule(),
 	}, n.staying())
 }
 

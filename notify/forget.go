@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/outbox"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -39,17 +39,17 @@ func isStub(row any) bool {
 // forgetting says how the tables of this package forget. A job goes first, once nothing
 // of it is to go out: whoever adds to one that is whole has all its messages looked for.
 // Then what it led to goes for good, since its stub leads to nothing.
-func (n retention) forgetting() []forget.Rule {
-	return append([]forget.Rule{
-		forget.Of(forget.Spec[messageRow]{
+func (n retention) forgetting() []sweep.Rule {
+	return append([]sweep.Rule{
+		sweep.Retention[messageRow]{
 			Table: outgoingMessages, By: "Messages", Stubs: messageStubs,
 			Created: func(m *messageRow) time.Time { return m.CreatedOn },
 			Old: func(before time.Time) []driver.Cond {
 				return append(atRest("created_on", before), driver.In("status", sentOrEnded), driver.Eq("is_on_support_hold", false))
 			},
 			Judge: n.judgeMessages,
-		}),
-		forget.Of(forget.Spec[userMessageRow]{
+		}.Rule(),
+		sweep.Retention[userMessageRow]{
 			Table: userMessages, By: "Inbox", Stubs: userStubs,
 			Created: func(m *userMessageRow) time.Time { return m.CreatedOn },
 			Old: func(before time.Time) []driver.Cond {
@@ -57,13 +57,13 @@ func (n retention) forgetting() []forget.Rule {
 			},
 			Judge: n.judgeUserMessages,
 			Trim:  func(m *userMessageRow) { m.ArchivedOn = later(m.ArchivedOn, m.CreatedOn) }, // not new any more
-		}),
-		forget.Of(forget.Spec[jobRow]{
+		}.Rule(),
+		sweep.Retention[jobRow]{
 			Table: jobs, By: "Messages", Stubs: jobStubs,
 			Created: func(j *jobRow) time.Time { return j.CreatedOn },
 			Old:     endedBy,
-			Judge: func(ctx context.Context, from driver.Reader, at forget.At, rows []*jobRow) ([]forget.Verdict, error) {
-				out, err := judgeJobs(ctx, from, at, rows, func(j *jobRow) (Scope, string, forget.Verdict) {
+			Judge: func(ctx context.Context, from driver.Reader, at sweep.At, rows []*jobRow) ([]sweep.Verdict, error) {
+				out, err := judgeJobs(ctx, from, at, rows, func(j *jobRow) (Scope, string, sweep.Verdict) {
 					return j.Scope, j.Coordinates().RowKey, n.wish(j.Kind, j.IsStub(), at.Now, j.EndedOn)
 				})
 				if err != nil {
@@ -71,41 +71,41 @@ func (n retention) forgetting() []forget.Rule {
 				}
 				return out, keepDigested(ctx, from, rows, out)
 			},
-		}),
-		forget.Of(forget.Spec[messagingJobRow]{
+		}.Rule(),
+		sweep.Retention[messagingJobRow]{
 			Table: messagingJobs, By: "Messages", Stubs: messagingStubs,
 			Created: func(j *messagingJobRow) time.Time { return j.CreatedOn },
 			Old:     endedBy,
-			Judge: func(ctx context.Context, from driver.Reader, at forget.At, rows []*messagingJobRow) ([]forget.Verdict, error) {
-				return judgeJobs(ctx, from, at, rows, func(j *messagingJobRow) (Scope, string, forget.Verdict) {
+			Judge: func(ctx context.Context, from driver.Reader, at sweep.At, rows []*messagingJobRow) ([]sweep.Verdict, error) {
+				return judgeJobs(ctx, from, at, rows, func(j *messagingJobRow) (Scope, string, sweep.Verdict) {
 					return j.Scope, j.Key, n.wish(j.Kind, j.IsStub(), at.Now, j.EndedOn)
 				})
 			},
-		}),
+		}.Rule(),
 		entryRule(),
-		forget.Of(forget.Spec[scheduleRow]{
+		sweep.Retention[scheduleRow]{
 			Table: schedules, By: "Messages",
 			Created: func(s *scheduleRow) time.Time { return s.CreatedOn },
 			Old:     endedBy,
 			Judge:   judgeSchedules,
-		}),
-		forget.Of(forget.Spec[conflict]{
+		}.Rule(),
+		sweep.Retention[conflict]{
 			Table: conflicts, By: "Messages",
 			Created: func(c *conflict) time.Time { return c.CreatedOn },
 			Old:     func(before time.Time) []driver.Cond { return []driver.Cond{driver.AtMost("created_on", before)} },
-		}),
-		forget.Of(forget.Spec[factRow]{
+		}.Rule(),
+		sweep.Retention[factRow]{
 			Table: deliveryFacts, By: "Messages",
 			Created: func(f *factRow) time.Time { return f.On },
 			Old:     func(before time.Time) []driver.Cond { return []driver.Cond{driver.AtMost("happened_on", before)} },
 			Judge:   judgeFacts,
-		}),
-		forget.Of(forget.Spec[automationJobRow]{
+		}.Rule(),
+		sweep.Retention[automationJobRow]{
 			Table: automationJobs, By: "Reminders",
 			Created: func(j *automationJobRow) time.Time { return j.CreatedOn },
 			Old:     func(before time.Time) []driver.Cond { return []driver.Cond{driver.AtMost("created_on", before)} },
-		}),
-	}, append(outbox.Rules(), forget.Audit()...)...)
+		}.Rule(),
+	}, outbox.Rules()...)
 }
 
 // atRest describes rows that nobody holds and nothing is due for, that a column dates
@@ -126,15 +126,15 @@ var sentOrEnded = []string{
 
 // wish is what becomes of an old wish of a type: a stub stays for as long as it may be
 // asked for again.
-func (n retention) wish(kind string, stub bool, now, ended time.Time) forget.Verdict {
+func (n retention) wish(kind string, stub bool, now, ended time.Time) sweep.Verdict {
 	horizon := n.registry.lookup(kind).ForgetAfter
 	switch {
 	case horizon > 0 && !ended.After(now.Add(-horizon)):
-		return forget.Delete
+		return sweep.Delete
 	case stub:
-		return forget.Keep
+		return sweep.Keep
 	}
-	return forget.Shrink
+	return sweep.Empty
 }
 
 // restsSince is when a message that rests was sent, or ended.
@@ -144,16 +144,16 @@ func (m *messageRow) restsSince() time.Time {
 
 // judgeMessages deletes what a job led to, and shrinks messages that hosts asked for
 // themselves.
-func (n retention) judgeMessages(ctx context.Context, from driver.Reader, at forget.At, rows []*messageRow) ([]forget.Verdict, error) {
+func (n retention) judgeMessages(ctx context.Context, from driver.Reader, at sweep.At, rows []*messageRow) ([]sweep.Verdict, error) {
 	made, err := madeBy(ctx, from, rows, func(m *messageRow) (driver.Place, bool) { return m.job(), m.ByJob })
-	out := make([]forget.Verdict, len(rows))
+	out := make([]sweep.Verdict, len(rows))
 	for i, m := range rows {
 		switch {
 		case m.restsSince().After(at.Before):
-			out[i] = forget.Young
+			out[i] = sweep.Wait
 		case made[i] == byWhole:
 		case made[i] == byStub:
-			out[i] = forget.Delete
+			out[i] = sweep.Delete
 		default:
 			out[i] = n.wish(m.NotificationType, m.IsStub(), at.Now, m.restsSince())
 		}
@@ -161,16 +161,16 @@ func (n retention) judgeMessages(ctx context.Context, from driver.Reader, at for
 	return out, err
 }
 
-func (n retention) judgeUserMessages(ctx context.Context, from driver.Reader, at forget.At, rows []*userMessageRow) ([]forget.Verdict, error) {
+func (n retention) judgeUserMessages(ctx context.Context, from driver.Reader, at sweep.At, rows []*userMessageRow) ([]sweep.Verdict, error) {
 	made, err := madeBy(ctx, from, rows, func(m *userMessageRow) (driver.Place, bool) {
 		return driver.Place{Scope: m.Scope, Key: m.JobPartitionKey + "\x1f" + m.JobRowKey}, m.ByJob
 	})
-	out := make([]forget.Verdict, len(rows))
+	out := make([]sweep.Verdict, len(rows))
 	for i, m := range rows {
 		switch made[i] {
 		case byWhole:
 		case byStub:
-			out[i] = forget.Delete
+			out[i] = sweep.Delete
 		default:
 			out[i] = n.wish(m.Kind, m.IsStub(), at.Now, m.CreatedOn)
 		}
@@ -217,13 +217,13 @@ func madeBy[R any](ctx context.Context, from driver.Reader, rows []*R, of func(*
 
 // judgeJobs keeps jobs some of whose messages are still to go out, wait for a person, or
 // are not old: those are asked about with their job.
-func judgeJobs[R any](ctx context.Context, from driver.Reader, at forget.At, rows []*R, of func(*R) (scope Scope, rowKey string, v forget.Verdict)) ([]forget.Verdict, error) {
-	out := make([]forget.Verdict, len(rows))
+func judgeJobs[R any](ctx context.Context, from driver.Reader, at sweep.At, rows []*R, of func(*R) (scope Scope, rowKey string, v sweep.Verdict)) ([]sweep.Verdict, error) {
+	out := make([]sweep.Verdict, len(rows))
 	var places []driver.Place
 	var asked []int
 	for i, r := range rows {
 		scope, rowKey, verdict := of(r)
-		if out[i] = verdict; verdict != forget.Keep {
+		if out[i] = verdict; verdict != sweep.Keep {
 			places, asked = append(places, driver.Place{Scope: scope, Key: rowKey}), append(asked, i)
 		}
 	}
@@ -236,7 +236,7 @@ func judgeJobs[R any](ctx context.Context, from driver.Reader, at forget.At, row
 	}
 	for n, i := range asked {
 		if needed[n] {
-			out[i] = forget.Keep
+			out[i] = sweep.Keep
 		}
 	}
 	return out, nil
@@ -246,7 +246,7 @@ func judgeJobs[R any](ctx context.Context, from driver.Reader, at forget.At, row
 var unsettled = []string{StatusCreated, StatusRetryReady, StatusSending, StatusOutcomeUnknown}
 
 // judgeSchedules keeps those whose job has not ended: made again, they would wake it.
-func judgeSchedules(ctx context.Context, from driver.Reader, _ forget.At, rows []*scheduleRow) ([]forget.Verdict, error) {
+func judgeSchedules(ctx context.Context, from driver.Reader, _ sweep.At, rows []*scheduleRow) ([]sweep.Verdict, error) {
 	var ofJobs, ofCampaigns []driver.Place
 	for _, s := range rows {
 		at := driver.Place{Scope: s.Scope, Key: artifactKey(s)}
@@ -261,29 +261,29 @@ func judgeSchedules(ctx context.Context, from driver.Reader, _ forget.At, rows [
 		return nil, err
 	}
 	campaigns, err := messagingJobs.GetMany(ctx, from, ofCampaigns, "status", "ended_on")
-	out := make([]forget.Verdict, len(rows))
+	out := make([]sweep.Verdict, len(rows))
 	for i, s := range rows {
 		w, _ := artifacts{known, campaigns}.find(s)
 		if (w.job == nil || !w.job.EndedOn.IsZero()) && (w.messaging == nil || !w.messaging.EndedOn.IsZero()) {
-			out[i] = forget.Delete
+			out[i] = sweep.Delete
 		}
 	}
 	return out, err
 }
 
 // judgeFacts keeps those of messages that are there.
-func judgeFacts(ctx context.Context, from driver.Reader, _ forget.At, rows []*factRow) ([]forget.Verdict, error) {
+func judgeFacts(ctx context.Context, from driver.Reader, _ sweep.At, rows []*factRow) ([]sweep.Verdict, error) {
 	of := map[string]bool{}
 	for _, f := range rows {
 		id, _, _ := strings.Cut(f.Key, "\x1f")
 		of[id] = true
 	}
 	known, err := messagesByID(ctx, from, slices.Collect(maps.Keys(of)))
-	out := make([]forget.Verdict, len(rows))
+	out := make([]sweep.Verdict, len(rows))
 	for i, f := range rows {
 		id, _, _ := strings.Cut(f.Key, "\x1f")
 		if m := known[id]; m == nil || m.IsStub() {
-			out[i] = forget.Delete
+			out[i] = sweep.Delete
 		}
 	}
 	return out, err

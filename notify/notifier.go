@@ -14,7 +14,6 @@ import (
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/census"
-	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/work"
@@ -259,10 +258,9 @@ func (n *core) newMessageID() (string, error) {
 	return hex.EncodeToString(id), nil
 }
 
-// Passes are the passes over the tables of this package, for a poller, and those of its
-// Catalogue.
+// Passes are the passes over the tables of this package, for a poller.
 func (n *Notifier) Passes() []work.Pass {
-	return append([]work.Pass{
+	return []work.Pass{
 		n.unservedPass(),
 		work.New(n.store, n.generator().schedulerSpec()),
 		work.Prepared(work.New(n.store, n.generator().generatorSpec()), n.prepareHashKey),
@@ -272,9 +270,15 @@ func (n *Notifier) Passes() []work.Pass {
 		work.Prepared(work.New(n.store, n.resolver().resolveSpec()), n.environment.prepare),
 		n.tracker().trackerPass(),
 		n.box.Pass(),
-		forget.Pass(n.store, "notify.retention", n.retention().forgetting),
-		sweep.Pass(n.erasure().erasing()),
-	}, work.PassesOf(n.options.Catalogue)...)
+	}
+}
+
+// SweepRules say what is deleted with its age, and of people, in the tables of this package
+// and in those of its Catalogue, for a poller.
+func (n *Notifier) SweepRules() []sweep.Rules {
+	e := n.erasure()
+	own := sweep.Rules{Domain: "notify", Old: n.retention().forgetting(), People: e.erasures(), Mark: e.mark, Unmark: e.unmark}
+	return append([]sweep.Rules{own}, sweep.RulesOf(n.options.Catalogue)...)
 }
 
 // Notify makes sure of a job that goes out at once. It is what a handler calls; see

@@ -11,20 +11,18 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// erasing is the part of this package in the erasure of a person, whose Ref is the
-// CustomerRef; links without one are known by their address.
-func (s *core) erasing() sweep.Part { return sweep.Part{Name: "survey", Rules: erasures} }
-
 // byErasure is who the log of an instance names.
 var byErasure = By{Actor: "erasure", Reason: "a person was erased"}
 
+// erasures go through the tables of this package. The Ref of a person is the CustomerRef;
+// links without one are known by their address.
 func erasures() []sweep.Rule {
 	goes := map[string]string{
 		"agent_id":     "whom the customer spoke to, until the response goes",
 		"customer_ref": "of a link that retention has emptied before its response: it is not found any more",
 	}
 	return []sweep.Rule{
-		sweep.Of(sweep.Spec[responseRow]{
+		sweep.Erasure[responseRow]{
 			Table: responses, With: instances.Name, Keeps: goes,
 			Ways: func(p sweep.Subject) (out []sweep.Way[responseRow]) {
 				for _, way := range instancesOf(p) {
@@ -34,12 +32,12 @@ func erasures() []sweep.Rule {
 				}
 				return out
 			},
-		}),
-		sweep.Of(sweep.Spec[answerRow]{
+		}.Rule(),
+		sweep.Erasure[answerRow]{
 			Table: answers, With: responses.Name, Ways: func(sweep.Subject) []sweep.Way[answerRow] { return nil },
-		}),
-		sweep.Of(sweep.Spec[instanceRow]{
-			Table: instances, Audited: true, Ways: instancesOf, Most: 3, // of up to two hundred answers each
+		}.Rule(),
+		sweep.Erasure[instanceRow]{
+			Table: instances, Audited: true, Ways: instancesOf, Weight: 300, // of up to two hundred answers each
 			CutFrom: []string{"metadata", "chosen", "customer_ref", "recipient_address", "recipient_locale", "recipient_zone", "recipient_hash"},
 			Keeps:   map[string]string{"key": "the same event asks nobody again"},
 			Judge: func(_ context.Context, _ sweep.Subject, _ sweep.At, i *instanceRow) (sweep.Fate, error) {
@@ -53,7 +51,7 @@ func erasures() []sweep.Rule {
 				}
 				return nil
 			},
-		}),
+		}.Rule(),
 	}
 }
 

@@ -99,7 +99,7 @@ func ExampleOptions() {
 		},
 	}, texts)
 	fmt.Println(len(surveys.Passes()))
-	// Output: 6
+	// Output: 4
 }
 
 // closeVisit is a host's own transaction: the visit is closed and its customer will

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/outbox"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -17,9 +17,9 @@ var instanceStubs = instances.Stubs("public_id", "survey_id", "survey_version", 
 
 // forgetting says how the tables of this package forget. Who answered is not asked again
 // without the response: the instance says so, or its stub.
-func (s *core) forgetting() []forget.Rule {
-	return append([]forget.Rule{
-		forget.Of(forget.Spec[instanceRow]{
+func (s *core) forgetting() []sweep.Rule {
+	return append([]sweep.Rule{
+		sweep.Retention[instanceRow]{
 			Table: instances, By: "Surveys", Stubs: instanceStubs,
 			Created: func(i *instanceRow) time.Time { return i.CreatedOn },
 			Old: func(before time.Time) []driver.Cond {
@@ -28,29 +28,29 @@ func (s *core) forgetting() []forget.Rule {
 					driver.Null("due_on"), driver.Null("lease_expires_on"), driver.Eq("is_on_support_hold", false), driver.Eq("in_doubt", false),
 				}
 			},
-			Judge: func(_ context.Context, _ driver.Reader, at forget.At, rows []*instanceRow) ([]forget.Verdict, error) {
-				out := make([]forget.Verdict, len(rows))
+			Judge: func(_ context.Context, _ driver.Reader, at sweep.At, rows []*instanceRow) ([]sweep.Verdict, error) {
+				out := make([]sweep.Verdict, len(rows))
 				for i, r := range rows {
 					out[i] = s.judge(r, at.Now)
 				}
 				return out, nil
 			},
-		}),
-		forget.Of(forget.Spec[deliveryRow]{
+		}.Rule(),
+		sweep.Retention[deliveryRow]{
 			Table: deliveries, By: "Surveys",
 			Created: func(d *deliveryRow) time.Time { return d.On },
 			Old:     func(before time.Time) []driver.Cond { return []driver.Cond{driver.AtMost("at", before)} },
 			Judge:   judgeDeliveries,
-		}),
-		forget.Of(forget.Spec[responseRow]{
+		}.Rule(),
+		sweep.Retention[responseRow]{
 			Table: responses, By: "Responses", Old: submittedBy,
 			Created: func(r *responseRow) time.Time { return r.SubmittedOn },
-		}),
-		forget.Of(forget.Spec[answerRow]{
+		}.Rule(),
+		sweep.Retention[answerRow]{
 			Table: answers, By: "Responses", Old: submittedBy,
 			Created: func(a *answerRow) time.Time { return a.SubmittedOn },
-		}),
-	}, append(outbox.Rules(), forget.Audit()...)...)
+		}.Rule(),
+	}, outbox.Rules()...)
 }
 
 func submittedBy(before time.Time) []driver.Cond {
@@ -59,21 +59,21 @@ func submittedBy(before time.Time) []driver.Cond {
 
 // judge says what becomes of an instance that ended long ago. A stub stays for as long
 // as its event may be told again.
-func (s *core) judge(i *instanceRow, now time.Time) forget.Verdict {
+func (s *core) judge(i *instanceRow, now time.Time) sweep.Verdict {
 	ended := later(i.EndedOn, i.DeletedOn)
 	switch horizon := s.options.ForgetAfter; {
 	case horizon > 0 && !ended.After(now.Add(-horizon)):
-		return forget.Delete
+		return sweep.Delete
 	case strings.HasPrefix(i.Key, forgotten): // its event makes a new one anyway
-		return forget.Delete
+		return sweep.Delete
 	case i.IsStub():
-		return forget.Keep
+		return sweep.Keep
 	}
-	return forget.Shrink
+	return sweep.Empty
 }
 
 // judgeDeliveries keeps the log of instances that are whole.
-func judgeDeliveries(ctx context.Context, from driver.Reader, _ forget.At, rows []*deliveryRow) ([]forget.Verdict, error) {
+func judgeDeliveries(ctx context.Context, from driver.Reader, _ sweep.At, rows []*deliveryRow) ([]sweep.Verdict, error) {
 	of := map[Scope][]string{}
 	for _, d := range rows {
 		of[d.Scope] = append(of[d.Scope], d.PublicID)
@@ -92,10 +92,10 @@ func judgeDeliveries(ctx context.Context, from driver.Reader, _ forget.At, rows 
 			whole[i.PublicID] = !i.IsStub()
 		}
 	}
-	out := make([]forget.Verdict, len(rows))
+	out := make([]sweep.Verdict, len(rows))
 	for i, d := range rows {
 		if !whole[d.PublicID] {
-			out[i] = forget.Delete
+			out[i] = sweep.Delete
 		}
 	}
 	return out, nil

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/outage"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/states"
@@ -232,7 +231,13 @@ func (s *core) read(ctx context.Context, f func(driver.Reader) error) error {
 
 // Passes are the passes over the tables of this package, for a poller.
 func (s *Service) Passes() []work.Pass {
-	return []work.Pass{s.unservedPass(), s.asker().sendPass(), s.box.Pass(), tallyPass{s.core}, forget.Pass(s.store, "survey.retention", s.forgetting), sweep.Pass(s.erasing())}
+	return []work.Pass{s.unservedPass(), s.asker().sendPass(), s.box.Pass(), tallyPass{s.core}}
+}
+
+// SweepRules say what is deleted with its age, and of people, in the tables of this package,
+// for a poller.
+func (s *Service) SweepRules() []sweep.Rules {
+	return []sweep.Rules{{Domain: "survey", Old: s.forgetting(), People: erasures()}}
 }
 
 // Report counts what a poll did.

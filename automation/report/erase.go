@@ -10,13 +10,10 @@ import (
 
 var rewriting = subscriptions.Rewriting()
 
-// erasing is the part of this package in the erasure of a person, who is taken out of the
-// recipients. A subscription that has none left goes on, and its runs end as NoRecipients
-// unless the type resolves others.
-func erasing() sweep.Part { return sweep.Part{Name: "automation/report", Rules: erasures} }
-
+// erasures take a person out of the recipients. A subscription that has none left goes on,
+// and its runs end as NoRecipients unless the type resolves others.
 func erasures() []sweep.Rule {
-	return []sweep.Rule{sweep.Of(sweep.Spec[row]{
+	return []sweep.Rule{sweep.Erasure[row]{
 		Table: subscriptions, Rewrites: rewriting, CutFrom: []string{"document"},
 		Keeps: map[string]string{"document": "but for the recipients: the parameters of the builder are the host's"},
 		Ways: func(p sweep.Subject) []sweep.Way[row] {
@@ -36,5 +33,5 @@ func erasures() []sweep.Rule {
 			r.Document.Parameters = nil // whom they tell of nobody knows
 			return len(r.Document.Recipients) > 0, nil
 		},
-	})}
+	}.Rule()}
 }

@@ -67,7 +67,7 @@ func New(store storage.Store, s *automation.Scheduler, out *notify.Notifier, opt
 		panic("report: New: a negative Keep")
 	}
 	o.Keep = cmp.Or(o.Keep, defaultKeep)
-	s.ScanReports(candidates, sweep.Pass(erasing()))
+	s.ScanReports(candidates, sweep.Rules{Domain: "automation/report", People: erasures()})
 	return &Service{store: store, scheduler: s, out: out, opts: o, types: &types{byName: map[string]Type{}}}
 }
 

@@ -5,22 +5,21 @@ import (
 	"slices"
 
 	"github.com/belfry-go/belfry/internal/sweep"
-	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 )
 
 var rewriting = notifications.Rewriting()
 
-// Passes are for a Poller, by the scheduler or the notifier that s is given to: the part
-// in the erasure of people. Subscribers who are the person are taken out of settings, if
-// they are written as the Ref, as an inbox ("employee:7"), as an entity ("{type}:{id}") or
-// as an address.
-func (s *Settings) Passes() []work.Pass {
-	return []work.Pass{sweep.Pass(sweep.Part{Name: "automation/settings", Rules: erasures})}
+// SweepRules are for a Poller, by the scheduler or the notifier that s is given to.
+// Subscribers who are a person that is erased are taken out of settings, if they are
+// written as the Ref, as an inbox ("employee:7"), as an entity ("{type}:{id}") or as an
+// address.
+func (s *Settings) SweepRules() []sweep.Rules {
+	return []sweep.Rules{{Domain: "automation/settings", People: erasures()}}
 }
 
 func erasures() []sweep.Rule {
-	return []sweep.Rule{sweep.Of(sweep.Spec[notificationRow]{
+	return []sweep.Rule{sweep.Erasure[notificationRow]{
 		Table: notifications, Rewrites: rewriting, CutFrom: []string{"document"},
 		Ways: func(p sweep.Subject) []sweep.Way[notificationRow] {
 			return []sweep.Way[notificationRow]{sweep.By(notifications, p.Scope)}
@@ -38,7 +37,7 @@ func erasures() []sweep.Rule {
 			r.Document.Subscribers = slices.DeleteFunc(r.Document.Subscribers, func(o string) bool { return !is(o) })
 			return len(r.Document.Subscribers) > 0, nil
 		},
-	})}
+	}.Rule()}
 }
 
 // isPerson tells a subscriber who is the person.

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -212,8 +212,8 @@ type catalogue struct {
 	resolve  ResolveFunc
 }
 
-// Passes are those of the settings.
-func (c catalogue) Passes() []work.Pass { return c.settings.Passes() }
+// SweepRules are those of the settings.
+func (c catalogue) SweepRules() []sweep.Rules { return c.settings.SweepRules() }
 
 // Options reads the settings in one statement for each business unit, and resolves the
 // subscribers of each once.

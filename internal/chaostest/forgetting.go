@@ -13,7 +13,6 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/testlevel"
@@ -169,7 +168,7 @@ func (f *forgetting) rows() map[string]string {
 	f.t.Helper()
 	out := map[string]string{}
 	f.on(func(ctx context.Context, h *Host) error {
-		for _, s := range slices.Concat(driver.Schemas(), notify.Schemas(), automation.Schemas(), outbox.Schemas(), forget.Schemas(), sweep.Schemas()) {
+		for _, s := range slices.Concat(driver.Schemas(), notify.Schemas(), automation.Schemas(), outbox.Schemas(), sweep.Schemas()) {
 			err := h.Store.View(ctx, func(from driver.Reader) error {
 				rows, err := from.Select(ctx, s, driver.Everywhere(), driver.Query{Limit: 100_000})
 				for _, r := range rows {

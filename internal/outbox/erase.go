@@ -14,7 +14,7 @@ type Prefixes = func(ctx context.Context, from driver.Reader, after int64) (pref
 // Erasures delete the events about a person, and before them their deliveries.
 func Erasures(ways func(sweep.Subject) []Prefixes) []sweep.Rule {
 	return []sweep.Rule{
-		sweep.Of(sweep.Spec[deliveryRow]{
+		sweep.Erasure[deliveryRow]{
 			Table: deliveries,
 			Ways:  func(s sweep.Subject) []sweep.Way[deliveryRow] { return under(deliveries, s, ways(s)) },
 			Judge: func(_ context.Context, _ sweep.Subject, _ sweep.At, d *deliveryRow) (sweep.Fate, error) {
@@ -23,11 +23,11 @@ func Erasures(ways func(sweep.Subject) []Prefixes) []sweep.Rule {
 				}
 				return sweep.Fate{Verdict: sweep.Delete}, nil
 			},
-		}),
-		sweep.Of(sweep.Spec[eventRow]{
+		}.Rule(),
+		sweep.Erasure[eventRow]{
 			Table: events,
 			Ways:  func(s sweep.Subject) []sweep.Way[eventRow] { return under(events, s, ways(s)) },
-		}),
+		}.Rule(),
 	}
 }
 

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/automation/settings"
 	"github.com/belfry-go/belfry/internal/sweep"
-	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -117,7 +117,7 @@ func lifecyclePage() string {
 // erasedBy says what becomes of the rows of a table when a person is erased.
 func erasedBy(s *driver.Schema, rules []sweep.Rule) string {
 	for _, r := range rules {
-		if r.Table() == s.Name && personal(s) {
+		if r.Table == s.Name && personal(s) {
 			return r.How()
 		}
 	}
@@ -141,11 +141,9 @@ func erasures() (out []sweep.Rule) {
 	sends := notify.New(store, nil)
 	reminders := automation.New(store, sends, &automation.Options{Settings: settings.New(store, nil)})
 	report.New(store, reminders, sends, nil)
-	for _, s := range []interface{ Passes() []work.Pass }{sends, reminders, survey.New(store, nil)} {
-		for _, p := range s.Passes() {
-			if part, ok := sweep.PartOf(p); ok {
-				out = append(out, part.Rules()...)
-			}
+	for _, s := range []belfry.Service{sends, reminders, survey.New(store, nil)} {
+		for _, of := range s.SweepRules() {
+			out = append(out, of.People...)
 		}
 	}
 	return out
@@ -163,7 +161,7 @@ func TestEveryColumnThatTellsOfPeopleHasAnErasure(t *testing.T) {
 			}
 			treated := false
 			for _, r := range rules {
-				treated = treated || r.Table() == s.Name && r.Treats(c.Name) != ""
+				treated = treated || r.Table == s.Name && r.Treats(c.Name) != ""
 			}
 			if !treated {
 				t.Errorf("%s.%s tells of people (%s), and no erasure goes through it: see package internal/sweep", s.Name, c.Name, c.Data)

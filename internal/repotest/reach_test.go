@@ -22,9 +22,9 @@ var mayReadAcrossTenants = map[string]int{
 	"internal/census/coming.go":        1, // counts; what other scopes have is left out of the answer
 	"internal/once/once.go":            1, // old answers of all scopes, to delete
 	"internal/outbox/unsubscribe.go":   1, // what waits for a subscriber of all tenants that is gone
-	"internal/sweep/pass.go":           1, // erasures that are due
+	"internal/sweep/queue.go":          1, // walks and erasures that are due
 	"internal/sweep/request.go":        1, // whether anybody was ever erased
-	"internal/forget/rule.go":          3, // old rows of all scopes, to delete
+	"internal/sweep/rule.go":           3, // old rows of all scopes, to delete
 	"automation/health.go":             1, // lost series; what other scopes have is left out of the answer
 	"internal/census/census.go":        2, // counts; likewise
 	"internal/pause/pause.go":          2, // for the polls and Health, which ask what is paused

@@ -10,7 +10,6 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/automation/settings"
-	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/once"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/pgtest"
@@ -29,7 +28,7 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // schemas are those of all tables.
 func schemas() []*driver.Schema {
-	return slices.Concat(driver.Schemas(), notify.Schemas(), gate.Schemas(), templates.Schemas(), automation.Schemas(), settings.Schemas(), report.Schemas(), outbox.Schemas(), survey.Schemas(), forget.Schemas(), unserved.Schemas(), sweep.Schemas(), once.Schemas())
+	return slices.Concat(driver.Schemas(), notify.Schemas(), gate.Schemas(), templates.Schemas(), automation.Schemas(), settings.Schemas(), report.Schemas(), outbox.Schemas(), survey.Schemas(), sweep.Schemas(), unserved.Schemas(), once.Schemas())
 }
 
 // Every table of every domain is in the migrations of every dialect, with its

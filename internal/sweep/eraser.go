@@ -15,19 +15,6 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// Part is what a domain does when a person is erased.
-type Part struct {
-	Name string
-	// Rules go through its tables, in order: what is found by way of others comes first.
-	Rules func() []Rule
-	// Mark keeps what comes again for the person from being sent, from the transaction on
-	// that asks for the erasure; Unmark lets it through again. Nil: there is nothing.
-	Mark   func(ctx context.Context, tx storage.Tx, s Subject) error
-	Unmark func(ctx context.Context, tx storage.Tx, s Subject, by audit.By) error
-	// Check refuses a person whom the domain cannot look for; nil: none.
-	Check func(Subject) error
-}
-
 // Hooks are the host's.
 type Hooks struct {
 	// Entities are the host's objects that are about a person alone; nil: none.
@@ -47,33 +34,26 @@ func (e *HookError) Error() string { return "the host's " + e.Hook + " failed" }
 
 func (e *HookError) Unwrap() error { return e.Err }
 
-// Eraser erases and shows people, by the parts of all services of a poller.
+// Eraser erases and shows people, by the rules of all domains of a poller. Its queue are
+// erasures under way.
 type Eraser struct {
-	store storage.Store
-	parts []Part
-	hooks Hooks
-	rules []Rule
+	queue[request]
+	hooks   Hooks
+	domains []Rules
+	names   []string
+	rules   []Rule
 }
 
-// NewEraser makes one over parts; of two with one name the first counts.
-func NewEraser(store storage.Store, hooks Hooks, parts []Part) *Eraser {
-	e := &Eraser{store: store, hooks: hooks}
-	for _, p := range parts {
-		if !slices.ContainsFunc(e.parts, func(o Part) bool { return o.Name == p.Name }) {
-			e.parts = append(e.parts, p)
+// newEraser makes one; of two domains with one name the first counts.
+func newEraser(store storage.Store, o Options, from []Rules) *Eraser {
+	e := &Eraser{hooks: o.Hooks}
+	for _, d := range from {
+		if !slices.Contains(e.names, d.Domain) {
+			e.domains, e.names, e.rules = append(e.domains, d), append(e.names, d.Domain), append(e.rules, d.People...)
 		}
 	}
-	for _, p := range e.parts {
-		e.rules = append(e.rules, p.Rules()...)
-	}
+	e.queue = queue[request]{name: "erasure", store: store, rows: requests, mine: e.mine, step: e.next, logger: o.Logger}
 	return e
-}
-
-func (e *Eraser) names() (out []string) {
-	for _, p := range e.parts {
-		out = append(out, p.Name)
-	}
-	return out
 }
 
 // subject is the person with all that the host says is about them.
@@ -90,21 +70,11 @@ func (e *Eraser) subject(ctx context.Context, scope storage.Scope, p Person) (Su
 		}
 		s.Entities = slices.Concat(p.Entities, more)
 	}
-	return s, e.check(s)
-}
-
-func (e *Eraser) check(s Subject) error {
-	err := s.Check()
-	for _, p := range e.parts {
-		if err == nil && p.Check != nil {
-			err = p.Check(s)
-		}
-	}
-	return err
+	return s, s.Check()
 }
 
 // Begin asks for an erasure. From here on nothing that comes again for the person is
-// sent, and the erasure is done to its end by whoever calls [Eraser.Poll].
+// sent, and the erasure is done to its end by whoever runs a [Sweep].
 func (e *Eraser) Begin(ctx context.Context, scope storage.Scope, p Person, by audit.By) (id string, err error) {
 	if err := by.Check(); err != nil {
 		return "", err
@@ -122,14 +92,14 @@ func (e *Eraser) Begin(ctx context.Context, scope storage.Scope, p Person, by au
 		now := driver.Now(e.store)
 		row := &request{
 			Record: storage.Record{Scope: scope, Key: id, Status: StatusOpen, DueOn: now},
-			Person: s.Person, Progress: progress{Parts: e.names(), Tables: map[string]Count{}}, BegunOn: now,
+			Person: s.Person, Progress: progress{Parts: e.names, Tables: map[string]Count{}}, BegunOn: now,
 		}
 		if _, err := requests.Insert(ctx, tx, row); err != nil {
 			return err
 		}
-		for _, p := range e.parts {
-			if p.Mark != nil {
-				if err := p.Mark(ctx, tx, s); err != nil {
+		for _, d := range e.domains {
+			if d.Mark != nil {
+				if err := d.Mark(ctx, tx, s); err != nil {
 					return err
 				}
 			}
@@ -144,13 +114,13 @@ func (e *Eraser) Begin(ctx context.Context, scope storage.Scope, p Person, by au
 // Admit lets through again what comes for a person. Nothing that was erased comes back.
 func (e *Eraser) Admit(ctx context.Context, scope storage.Scope, p Person, by audit.By) error {
 	s := Subject{Scope: scope, Person: p}
-	if err := cmp.Or(by.Check(), e.check(s)); err != nil {
+	if err := cmp.Or(by.Check(), s.Check()); err != nil {
 		return err
 	}
 	return e.store.InTx(ctx, func(tx storage.Tx) error {
-		for _, p := range e.parts {
-			if p.Unmark != nil {
-				if err := p.Unmark(ctx, tx, s, by); err != nil {
+		for _, d := range e.domains {
+			if d.Unmark != nil {
+				if err := d.Unmark(ctx, tx, s, by); err != nil {
 					return err
 				}
 			}
@@ -170,7 +140,7 @@ func (e *Eraser) Finish(ctx context.Context, scope storage.Scope, id string) (Re
 		if r.Status != StatusOpen {
 			return e.report(r), nil
 		}
-		if err := e.step(ctx, r); err != nil && !overtaken(err) {
+		if err := e.next(ctx, r); err != nil && !overtaken(err) {
 			return e.report(r), err
 		}
 	}
@@ -192,27 +162,27 @@ func (e *Eraser) report(r *request) Report {
 		out.NextOn = r.DueOn
 	}
 	for _, rule := range e.rules {
-		if _, ok := out.Tables[rule.Table()]; !ok {
-			out.Tables[rule.Table()] = Count{}
+		if _, ok := out.Tables[rule.Table]; !ok {
+			out.Tables[rule.Table] = Count{}
 		}
 	}
 	return out
 }
 
-// domains are all that there are.
-var domains = []string{"notify", "automation", "automation/settings", "automation/report", "survey"}
+// allDomains are all that there are.
+var allDomains = []string{"notify", "automation", "automation/settings", "automation/report", "survey"}
 
 // kept is what stays by rule, and what nobody here goes through.
 func (e *Eraser) kept() (out []Kept) {
 	for _, rule := range e.rules {
-		for _, c := range rule.Schema.Columns {
-			if why := rule.Keeps[c.Name]; why != "" {
-				out = append(out, Kept{rule.Table(), c.Name, why})
+		for _, c := range rule.schema.Columns {
+			if why := rule.keeps[c.Name]; why != "" {
+				out = append(out, Kept{rule.Table, c.Name, why})
 			}
 		}
 	}
-	for _, name := range domains {
-		if !slices.Contains(e.names(), name) {
+	for _, name := range allDomains {
+		if !slices.Contains(e.names, name) {
 			out = append(out, Kept{Table: "all of " + name, Why: "no service of this poller goes through it"})
 		}
 	}
@@ -230,22 +200,22 @@ func (e *Eraser) Preview(ctx context.Context, scope storage.Scope, p Person) (Re
 		found := map[int64]Verdict{} // a row once, by however many ways
 		for way := range rule.ways(s) {
 			for after, more := int64(0), true; more; more = after != 0 {
-				step, err := rule.plan(ctx, e.store, s, At{Now: now, Dry: true}, way, after)
+				step, err := rule.plan(ctx, e.store, At{Now: now, Dry: true, subject: s}, way, after)
 				if err != nil {
-					return Report{}, fmt.Errorf("%s: %w", rule.Table(), err)
+					return Report{}, fmt.Errorf("%s: %w", rule.Table, err)
 				}
 				maps.Copy(found, step.found)
-				after = step.Next
+				after = step.next
 			}
 		}
-		sum := out.Tables[rule.Table()]
+		sum := out.Tables[rule.Table]
 		for _, v := range found {
 			sum.count(v)
 			if v == Wait {
 				out.Waiting++
 			}
 		}
-		out.Tables[rule.Table()] = sum
+		out.Tables[rule.Table] = sum
 	}
 	return out, nil
 }

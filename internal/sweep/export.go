@@ -26,40 +26,33 @@ func (e *Eraser) Export(ctx context.Context, w io.Writer, scope storage.Scope, p
 	}
 	out := json.NewEncoder(w)
 	for _, rule := range e.rules {
-		if err := e.exportTable(ctx, out, rule, s); err != nil {
-			return fmt.Errorf("%s: %w", rule.Table(), err)
+		if err := exportTable(ctx, e.store, out, rule, s); err != nil {
+			return fmt.Errorf("%s: %w", rule.Table, err)
 		}
 	}
 	return nil
 }
 
 // exportTable writes a row once, by however many ways it is found.
-func (e *Eraser) exportTable(ctx context.Context, out *json.Encoder, rule Rule, s Subject) error {
+func exportTable(ctx context.Context, store storage.Store, out *json.Encoder, rule Rule, s Subject) error {
 	seen := map[int64]bool{}
-	for way := range rule.ways(s) {
-		for after, more := int64(0), true; more; more = after != 0 {
-			rows, next, err := rule.show(ctx, e.store, s, way, after)
+	return rule.show(ctx, store, s, func(rows []driver.Row) error {
+		for _, r := range rows {
+			id := driver.RecordOf(r).ID
+			if seen[id] {
+				continue
+			}
+			seen[id] = true
+			row, err := exported(rule.schema, r)
+			if err == nil {
+				err = out.Encode(line{rule.Table, row})
+			}
 			if err != nil {
 				return err
 			}
-			after = next
-			for _, r := range rows {
-				id := driver.RecordOf(r).ID
-				if seen[id] {
-					continue
-				}
-				seen[id] = true
-				row, err := exported(rule.Schema, r)
-				if err == nil {
-					err = out.Encode(line{rule.Table(), row})
-				}
-				if err != nil {
-					return err
-				}
-			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // line is one row of an export.

@@ -1,6 +1,3 @@
-// Package sweep finds all that the tables know of one person, by an index each, and
-// removes or shows it. A domain says what is particular to its tables in a [Spec] each;
-// one pass goes through them all.
 package sweep
 
 import (
@@ -102,7 +99,7 @@ func (c *Count) count(v Verdict) {
 		c.Emptied++
 	case Cut:
 		c.Cut++
-	case Leave, Wait:
+	case Keep, Wait:
 	}
 }
 

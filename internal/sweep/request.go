@@ -42,9 +42,6 @@ var requests = driver.Define[request]("erasure").Grows(driver.WithEntities).
 	Kept(driver.Always, "that somebody was erased, and when, but not who").
 	Erased("emptied at its own end")
 
-// Schemas lists the table of this package.
-func Schemas() []*driver.Schema { return []*driver.Schema{&requests.Schema} }
-
 // Any reports whether anybody was ever to be erased.
 func Any(ctx context.Context, from driver.Reader) (bool, error) {
 	some, err := requests.Everywhere().Find(ctx, from, driver.Query{Columns: []string{"status"}, Limit: 1, Unordered: true})
@@ -70,12 +67,12 @@ func (e *Eraser) load(ctx context.Context, scope storage.Scope, id string) (r *r
 	return r, err
 }
 
-// step goes through one page of one way, in one transaction with the place behind it.
-func (e *Eraser) step(ctx context.Context, r *request) error {
+// next goes through one page of one way, in one transaction with the place behind it.
+func (e *Eraser) next(ctx context.Context, r *request) error {
 	s, now := Subject{Scope: r.Scope, Person: r.Person, again: r.Progress.Left}, driver.Now(e.store)
 	next := *r
 	next.Progress = r.Progress.clone()
-	if next.Progress.Rule == 0 && next.Progress.Way == 0 && next.Progress.After == 0 && e.hooks.Entities != nil {
+	if r.Progress.atBegin() && e.hooks.Entities != nil {
 		var err error // there may be more of them since the last sweep
 		if s, err = e.subject(ctx, r.Scope, r.Person); err != nil {
 			return err
@@ -89,41 +86,30 @@ func (e *Eraser) step(ctx context.Context, r *request) error {
 	rule := e.rules[r.Progress.Rule]
 	if r.Progress.Way >= rule.ways(s) {
 		next.Progress.Rule, next.Progress.Way = r.Progress.Rule+1, 0
-		return e.save(ctx, r, &next, Step{}, rule)
+		return e.commit(ctx, Step{}, func(applied) request { return next })
 	}
-	step, err := rule.plan(ctx, e.store, s, At{Now: now}, r.Progress.Way, r.Progress.After)
+	step, err := rule.plan(ctx, e.store, At{Now: now, subject: s}, r.Progress.Way, r.Progress.After)
 	if err != nil {
-		return fmt.Errorf("%s: %w", rule.Table(), err)
+		return fmt.Errorf("%s: %w", rule.Table, err)
 	}
-	if next.Progress.After = step.Next; step.Next == 0 && !step.again {
+	if next.Progress.After = step.next; step.next == 0 && !step.again {
 		next.Progress.Way++
 	}
-	next.Progress.leave(rule.Table(), step.waiting)
-	return e.save(ctx, r, &next, step, rule)
-}
-
-// save writes a step and the place behind it, or where the erasure is if the step is to be
-// taken again; an ErrStale, and nothing, if somebody else has gone on.
-func (e *Eraser) save(ctx context.Context, at, behind *request, step Step, rule Rule) error {
-	return e.store.InTx(ctx, func(tx storage.Tx) error {
-		var got applied
-		if step.apply != nil {
-			var err error
-			if got, err = step.apply(ctx, tx); err != nil {
-				return fmt.Errorf("%s: %w", rule.Table(), err)
-			}
-		}
-		next := *behind // the transaction may run again
+	next.Progress.leave(rule.Table, step.with(Wait))
+	err = e.commit(ctx, step, func(got applied) request {
 		if got.first {
-			next = *at
+			return *r // the step is taken again
 		}
-		next.Progress = next.Progress.clone()
-		if step.apply != nil && !got.first {
-			next.Progress.leave(rule.Table(), got.lost)
-			next.Progress.Tables[rule.Table()] = next.Progress.Tables[rule.Table()].Add(got.done)
-		}
-		return requests.Save(ctx, tx, &next)
+		behind := next // the transaction may run again
+		behind.Progress = next.Progress.clone()
+		behind.Progress.leave(rule.Table, got.lost)
+		behind.Progress.Tables[rule.Table] = behind.Progress.Tables[rule.Table].Add(got.done)
+		return behind
 	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", rule.Table, err)
+	}
+	return nil
 }
 
 // sweepOver has the host follow, and looks again an hour later, until nothing was under
@@ -141,10 +127,7 @@ func (e *Eraser) sweepOver(ctx context.Context, r *request, now time.Time) error
 	}
 	p := &r.Progress
 	p.Sweep, p.Rule, p.Way, p.After, p.Left, p.Waiting = p.Sweep+1, 0, 0, 0, p.Waiting, nil
-	return e.store.InTx(ctx, func(tx storage.Tx) error {
-		next := *r
-		return requests.Save(ctx, tx, &next)
-	})
+	return e.commit(ctx, Step{}, func(applied) request { return *r })
 }
 
 func (p progress) clone() progress {
@@ -172,13 +155,16 @@ func (p progress) waiting() (n int) {
 	for _, ids := range p.Waiting {
 		n += len(ids)
 	}
-	if p.Rule == 0 && p.Way == 0 && p.After == 0 { // the next sweep has not begun
+	if p.atBegin() {
 		for _, ids := range p.Left {
 			n += len(ids)
 		}
 	}
 	return n
 }
+
+// atBegin reports whether the sweep has not begun.
+func (p progress) atBegin() bool { return p.Rule == 0 && p.Way == 0 && p.After == 0 }
 
 // compact leaves out what is named twice.
 func (p Person) compact() Person {
@@ -192,7 +178,7 @@ func (p Person) compact() Person {
 	return p
 }
 
-// mine reports whether this process has all parts that an erasure goes through.
+// mine reports whether this process has all domains that an erasure goes through.
 func (e *Eraser) mine(r *request) bool {
-	return strings.Join(r.Progress.Parts, ",") == strings.Join(e.names(), ",")
+	return strings.Join(r.Progress.Parts, ",") == strings.Join(e.names, ",")
 }

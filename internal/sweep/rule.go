@@ -1,9 +1,11 @@
+// Package sweep deletes, empties and rewrites rows in bounded pages: rows that ended long
+// ago, and rows that tell of a person who is erased. A domain gives its [Rules] as values.
+// One engine finds what they describe, writes it in one transaction with the place behind
+// it, and goes on there after a crash.
 package sweep
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -14,38 +16,161 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
+// Rules are what a domain gives to the sweep.
+type Rules struct {
+	// Domain names it. A process goes on with an erasure only if it has all its domains.
+	Domain string
+	// Old are made by [Retention.Rule]: what goes with its age.
+	Old []Rule
+	// People are made by [Erasure.Rule] and [Stays]: what is known of a person, in the order
+	// in which it is gone through. What is found by way of other rows comes before them.
+	People []Rule
+	// Mark keeps what comes again for a person from being sent, from the transaction on
+	// that asks for the erasure; Unmark lets it through again. Nil: there is nothing.
+	Mark   func(ctx context.Context, tx storage.Tx, s Subject) error
+	Unmark func(ctx context.Context, tx storage.Tx, s Subject, by audit.By) error
+}
+
+// RulesOf are those of what a service was given, if it has any.
+func RulesOf(given any) []Rules {
+	if has, ok := given.(interface{ SweepRules() []Rules }); ok {
+		return has.SweepRules()
+	}
+	return nil
+}
+
 // Verdict is what becomes of a row that was found.
 type Verdict int
 
 // The verdicts.
 const (
-	Leave  Verdict = iota // there is nothing of the person in it, or it stays
+	Keep   Verdict = iota // it stays as it is
+	Wait                  // it is looked at again later: it is too young, or a worker has it
 	Delete                // it goes
-	Empty                 // its key stays
+	Empty                 // a stub stays, whose key still answers
 	Cut                   // the person's part goes, as Judge has changed the row
-	Wait                  // a worker has it: it is looked at again later
 )
 
 // Fate is a verdict, with the blobs that a row which is cut names from now on, and no
-// longer. What goes or is emptied owns none.
+// longer. What is deleted or emptied owns none.
 type Fate struct {
 	Verdict
 	Keep, Release []storage.Ref
 }
 
-// At is the moment of a look.
+// At says when rows are looked at, and for whom.
 type At struct {
 	Now time.Time
-	Dry bool // nothing is written, not even a blob
+	Dry bool // nothing is written, archived, or put into a blob
+	// Keep is for how long old rows stay by the host's option, zero if it does not say so;
+	// Before is the moment by which whatever goes has ended.
+	Keep   time.Duration
+	Before time.Time
+
+	subject Subject // of an erasure
 }
 
-// Spec says how what a table knows of a person is found and erased.
-type Spec[R any] struct {
+// Rule is a [Retention] or an [Erasure] without the type of its rows.
+type Rule struct {
+	Table string
+	plan  func(ctx context.Context, store storage.Store, at At, way int, after int64) (Step, error)
+
+	// Of a retention.
+	by     string
+	after  func(keep time.Duration) time.Duration
+	every  time.Duration
+	silent bool
+	hasOld func(ctx context.Context, from driver.Reader, before time.Time) (bool, error)
+
+	// Of an erasure.
+	schema  *driver.Schema
+	keeps   map[string]string
+	empties func(column string) bool
+	cutFrom []string
+	how     string
+	ways    func(Subject) int // that find what is to be written
+	show    func(ctx context.Context, store storage.Store, s Subject, visit func([]driver.Row) error) error
+}
+
+// Retention says how the rows of one table go with their age.
+type Retention[R any] struct {
+	Table *driver.Table[R]
+	// By is the field of belfry.Retention that says for how long rows stay.
+	By string
+	// Created is the column with the moment at which a row was made. Rows are about as
+	// old as their ids, so a walk ends at one that is too young.
+	Created func(*R) time.Time
+	// After is how long rows stay at least, where the option says keep (zero: nothing);
+	// zero: for ever. Nil: the option alone says so.
+	After func(keep time.Duration) time.Duration
+	// Silent has rows go without the announcement of a week: nobody misses them.
+	Silent bool
+	// Old describes the rows that may have ended by a moment.
+	Old func(before time.Time) []driver.Cond
+	// Judge decides about such rows; nil: all go.
+	Judge func(ctx context.Context, from driver.Reader, at At, rows []*R) ([]Verdict, error)
+	// Stubs makes the stubs; nil: there are none.
+	Stubs *driver.Stubs[R]
+	// Trim takes from a row what its stub does not keep of the columns that it does, or
+	// marks it; nil: nothing.
+	Trim func(*R)
+	// Archive is given what is about to go, outside a transaction, and says which rows
+	// stay since they could not be archived, and why; nil: nothing is archived.
+	Archive func(ctx context.Context, rows []*R) (stay map[*R]bool, err error)
+}
+
+// Rule is s without its type.
+func (s Retention[R]) Rule() Rule {
+	if s.After == nil {
+		s.After = func(keep time.Duration) time.Duration { return keep }
+	}
+	p := &pager[R]{table: s.Table, find: s.find, stubs: s.Stubs, trim: s.Trim, archive: s.Archive, byID: true, weight: 1}
+	return Rule{
+		Table: s.Table.Name, plan: p.plan, by: s.By, after: s.After, every: daily, silent: s.Silent,
+		hasOld: func(ctx context.Context, from driver.Reader, before time.Time) (bool, error) {
+			first, err := s.Table.Everywhere().Find(ctx, from, driver.Query{Limit: 1})
+			return err == nil && len(first) > 0 && s.Created(first[0]).Before(before), err
+		},
+	}
+}
+
+// find reads the old rows of the next ids, and where to go on: along the primary key,
+// since an index over ended rows would cost every settling more than a daily walk.
+func (s Retention[R]) find(ctx context.Context, from driver.Reader, at At, _ int, after int64) ([]*found[R], int64, error) {
+	first, err := s.Table.Everywhere().Find(ctx, from, driver.Query{Where: []driver.Cond{driver.Greater("id", after)}, Limit: 1})
+	if err != nil || len(first) == 0 || s.Created(first[0]).After(at.Before) {
+		return nil, 0, err
+	}
+	begin := s.Table.Record(first[0]).ID
+	next := begin + span - 1
+	where := append([]driver.Cond{driver.AtLeast("id", begin), driver.AtMost("id", next)}, s.Old(at.Before)...)
+	rows, err := s.Table.Everywhere().Find(ctx, from, driver.Query{Where: where, Limit: Page})
+	if err != nil || len(rows) == 0 {
+		return nil, next, err
+	}
+	if len(rows) == Page {
+		next = s.Table.Record(rows[Page-1]).ID
+	}
+	out := deleted(rows)
+	if s.Judge != nil {
+		verdicts, err := s.Judge(ctx, from, at, rows)
+		if err != nil {
+			return nil, 0, err
+		}
+		for i, v := range verdicts {
+			out[i].Verdict = v
+		}
+	}
+	return out, next, nil
+}
+
+// Erasure says how what a table knows of a person is found and erased.
+type Erasure[R any] struct {
 	Table *driver.Table[R]
 	// Ways are those by which rows are found. A row that was erased is not found again, or
-	// is left.
+	// is kept.
 	Ways func(Subject) []Way[R]
-	// Stay leaves all rows as they are: they are found to be shown.
+	// Stay keeps all rows as they are: they are found to be shown.
 	Stay bool
 	// Judge says what becomes of a row, which it may change. It is called outside a
 	// transaction, so that it may read and write blobs. Nil: all rows go, unless they Stay.
@@ -58,9 +183,9 @@ type Spec[R any] struct {
 	// Keeps are columns that tell of people and stay in a row that does, and why.
 	Keeps map[string]string
 	// Write erases rows that are cut in a way of the domain's own, in the place of Rewrites;
-	// Most is how many of them one transaction takes, 300 if it is zero.
-	Write func(ctx context.Context, tx storage.Tx, rows []*R) error
-	Most  int
+	// Weight is how many rows it writes for one of them, 1 if it is zero.
+	Write  func(ctx context.Context, tx storage.Tx, rows []*R) error
+	Weight int
 	// With names the table whose rows these go with: they are found to be shown.
 	With string
 	// Audited says that people act on rows, so that what the audit says of it goes, too.
@@ -69,41 +194,94 @@ type Spec[R any] struct {
 	Show func(ctx context.Context, s Subject, r *R) (bool, error)
 }
 
-// page is how many rows a way finds at once, and most how many one transaction writes of
-// them: with two blobs each and the row of the erasure itself fewer than 1,000.
-const (
-	page = 300
-	most = 300
-)
-
 // Stays is the rule of a table that nothing of is erased, though some of its columns tell
 // of people.
 func Stays[R any](t *driver.Table[R], keeps map[string]string) Rule {
-	return Of(Spec[R]{
+	return Erasure[R]{
 		Table: t, Keeps: keeps, Stay: true, Ways: func(Subject) []Way[R] { return nil },
-	})
+	}.Rule()
 }
 
-// Rule is a [Spec] without its type.
-type Rule struct {
-	Schema  *driver.Schema
-	Keeps   map[string]string
-	empties func(column string) bool
-	cutFrom []string
-	how     string
-	ways    func(Subject) int
-	plan    func(ctx context.Context, store storage.Store, s Subject, at At, way int, after int64) (Step, error)
-	show    func(ctx context.Context, store storage.Store, s Subject, way int, after int64) (rows []driver.Row, next int64, err error)
+// Rule is s without its type.
+func (s Erasure[R]) Rule() Rule {
+	p := &pager[R]{table: s.Table, find: s.find, stubs: s.Empties, cut: s.Write, audited: s.Audited, emptiesCut: s.Write != nil, weight: max(s.Weight, 1)}
+	if s.Judge != nil {
+		p.judge = func(ctx context.Context, at At, r *R) (Fate, error) { return s.Judge(ctx, at.subject, at, r) }
+	}
+	if s.Write == nil && s.Rewrites != nil {
+		p.cut = func(ctx context.Context, tx storage.Tx, rows []*R) error { return s.Rewrites.Save(ctx, tx, rows...) }
+	}
+	return Rule{
+		Table: s.Table.Name, plan: p.plan, schema: &s.Table.Schema, keeps: s.Keeps, how: s.how(), cutFrom: s.CutFrom, empties: s.empties,
+		ways: func(of Subject) int {
+			if s.Stay || s.With != "" {
+				return 0
+			}
+			return len(s.ways(of))
+		},
+		show: s.show,
+	}
 }
 
-// Table is the name of the rule's table.
-func (r Rule) Table() string { return r.Schema.Name }
+// ways are those of the table, and that to the rows which the last sweep had to leave: what
+// had led to them may be erased.
+func (s Erasure[R]) ways(of Subject) []Way[R] {
+	all := s.Ways(of)
+	if ids := of.again[s.Table.Name]; len(ids) > 0 {
+		all = append(all, By(s.Table, of.Scope, driver.In("id", ids)))
+	}
+	return all
+}
+
+func (s Erasure[R]) find(ctx context.Context, from driver.Reader, at At, way int, after int64) ([]*found[R], int64, error) {
+	rows, next, err := s.ways(at.subject)[way](ctx, from, after)
+	return deleted(rows), next, err
+}
+
+// show visits what a person may see, page by page; a row that several ways find comes
+// again.
+func (s Erasure[R]) show(ctx context.Context, store storage.Store, of Subject, visit func([]driver.Row) error) error {
+	for _, way := range s.ways(of) {
+		for after, more := int64(0), true; more; more = after != 0 {
+			var rows []*R
+			err := store.View(ctx, func(from driver.Reader) (err error) {
+				rows, after, err = way(ctx, from, after)
+				return err
+			})
+			var page []driver.Row
+			for _, r := range rows {
+				is := true
+				if s.Show != nil && err == nil {
+					is, err = s.Show(ctx, of, r)
+				}
+				if is {
+					page = append(page, s.Table.Row(r))
+				}
+			}
+			if err == nil {
+				err = visit(page)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// empties reports whether nothing is left of a column.
+func (s Erasure[R]) empties(column string) bool {
+	if s.Empties != nil {
+		return s.Empties.Empties(column)
+	}
+	return s.Rewrites == nil && s.Write == nil && !s.Stay // the row goes
+}
 
 // Treats says what becomes of a column that tells of people; empty: nothing does.
 func (r Rule) Treats(column string) string {
 	switch {
-	case r.Keeps[column] != "":
-		return "kept: " + r.Keeps[column]
+	case r.keeps[column] != "":
+		return "kept: " + r.keeps[column]
 	case r.empties(column):
 		return "emptied"
 	}
@@ -116,7 +294,7 @@ func (r Rule) Treats(column string) string {
 // How says what becomes of rows, for the page of lifecycles.
 func (r Rule) How() string { return r.how }
 
-func (s *Spec[R]) how() string {
+func (s Erasure[R]) how() string {
 	var says []string
 	switch {
 	case s.Stay:
@@ -137,218 +315,4 @@ func (s *Spec[R]) how() string {
 		says = append(says, "the person's part where others have one")
 	}
 	return strings.Join(says, "; ")
-}
-
-// Of is the rule of a table.
-func Of[R any](s Spec[R]) Rule {
-	return Rule{
-		Schema: &s.Table.Schema, Keeps: s.Keeps, how: s.how(), cutFrom: s.CutFrom,
-		empties: func(column string) bool {
-			if s.Empties != nil {
-				return s.Empties.Empties(column)
-			}
-			return s.Rewrites == nil && s.Write == nil && !s.Stay // the row goes
-		},
-		ways: func(of Subject) int { return len(s.ways(of)) },
-		plan: s.plan, show: s.shown,
-	}
-}
-
-// ways are those of the table, and that to the rows which the last sweep had to leave: what
-// had led to them may be erased.
-func (s *Spec[R]) ways(of Subject) []Way[R] {
-	all := s.Ways(of)
-	if ids := of.again[s.Table.Name]; len(ids) > 0 {
-		all = append(all, By(s.Table, of.Scope, driver.In("id", ids)))
-	}
-	return all
-}
-
-// Step is what a way found behind an id.
-type Step struct {
-	Next  int64 // where the way goes on; zero: it is over
-	again bool  // there is more to be written of the same page
-	found map[int64]Verdict
-	// waiting are the ids of rows that are looked at again later.
-	waiting []int64
-	apply   func(ctx context.Context, tx storage.Tx) (applied, error)
-}
-
-// applied is what a transaction did of a step.
-type applied struct {
-	done Count
-	lost []int64 // ids of rows that somebody wrote since
-	// first says that something else had to be done first: the step is to be taken again.
-	first bool
-}
-
-// plan looks at the next rows of a way.
-func (s *Spec[R]) plan(ctx context.Context, store storage.Store, of Subject, at At, way int, after int64) (Step, error) {
-	var rows []*R
-	step := Step{found: map[int64]Verdict{}}
-	err := store.View(ctx, func(from driver.Reader) (err error) {
-		rows, step.Next, err = s.ways(of)[way](ctx, from, after)
-		return err
-	})
-	if err != nil {
-		return Step{}, err
-	}
-	var w written[R]
-	for _, r := range rows {
-		if w.rows() >= cmp.Or(s.Most, most) && !at.Dry {
-			step.Next, step.again = after, true // what is written now is not found again
-			break
-		}
-		fate := Fate{Verdict: Delete}
-		switch {
-		case s.Stay || s.With != "":
-			fate.Verdict = Leave
-		case s.Judge != nil:
-			if fate, err = s.Judge(ctx, of, at, r); err != nil {
-				return Step{}, err
-			}
-		}
-		w.add(fate, s.Table.PlaceOf(r), s.Table.Name, r)
-		step.found[s.Table.Record(r).ID] = fate.Verdict
-		if fate.Verdict == Wait {
-			step.waiting = append(step.waiting, s.Table.Record(r).ID)
-		}
-	}
-	step.apply = func(ctx context.Context, tx storage.Tx) (applied, error) { return s.apply(ctx, tx, of.Scope, w) }
-	return step, nil
-}
-
-// written is what a step writes.
-type written[R any] struct {
-	gone, emptied, cut []*R
-	keep               []storage.Owned
-	release            map[*R]storage.Owned
-}
-
-func (w *written[R]) rows() int { return len(w.gone) + len(w.emptied) + len(w.cut) }
-
-func (w *written[R]) add(f Fate, at driver.Place, table string, r *R) {
-	switch f.Verdict {
-	case Delete:
-		w.gone = append(w.gone, r)
-	case Empty:
-		w.emptied = append(w.emptied, r)
-	case Cut:
-		w.cut = append(w.cut, r)
-	case Leave, Wait:
-		return
-	}
-	owned := func(refs []storage.Ref) storage.Owned {
-		return storage.Owned{Scope: at.Scope, Table: table, Key: at.Key, Refs: refs}
-	}
-	w.keep = append(w.keep, owned(f.Keep))
-	if w.release == nil {
-		w.release = map[*R]storage.Owned{}
-	}
-	w.release[r] = owned(f.Release)
-}
-
-// apply writes copies, for the transaction may run again. Rows that somebody wrote since
-// are lost to this look.
-func (s *Spec[R]) apply(ctx context.Context, tx storage.Tx, scope storage.Scope, w written[R]) (out applied, err error) {
-	if out.first, err = s.forgetDeeds(ctx, tx, scope, w); err != nil || out.first {
-		return out, err
-	}
-	if err := tx.Store().Blobs().Keep(ctx, tx, w.keep...); err != nil {
-		return out, err
-	}
-	var owned []storage.Owned
-	write := func(rows []*R, n *int, how func([]*R) error) {
-		if err != nil || len(rows) == 0 {
-			return
-		}
-		var missed map[int]bool
-		if missed, err = tolerant(rows, how); err != nil {
-			return
-		}
-		for i, r := range rows {
-			if missed[i] {
-				out.lost = append(out.lost, s.Table.Record(r).ID)
-			} else {
-				owned = append(owned, w.release[r])
-			}
-		}
-		*n = len(rows) - len(missed)
-	}
-	write(w.gone, &out.done.Deleted, func(rows []*R) error { return s.Table.Delete(ctx, tx, rows...) })
-	write(w.emptied, &out.done.Emptied, func(rows []*R) error { return s.Empties.Save(ctx, tx, rows...) })
-	write(w.cut, &out.done.Cut, func(rows []*R) error {
-		if s.Write != nil {
-			return s.Write(ctx, tx, rows)
-		}
-		return s.Rewrites.Save(ctx, tx, rows...)
-	})
-	if err != nil {
-		return applied{}, err
-	}
-	all, err := driver.OwnedBy(ctx, tx, s.Table.Name, s.places(w.gone, w.emptied)...)
-	if err != nil {
-		return applied{}, err
-	}
-	return out, driver.Release(ctx, tx, append(owned, slices.Collect(maps.Values(all))...)...)
-}
-
-// forgetDeeds takes what people did to rows out of the audit, and reports whether there
-// was anything: it fills a transaction of its own.
-func (s *Spec[R]) forgetDeeds(ctx context.Context, tx storage.Tx, scope storage.Scope, w written[R]) (some bool, err error) {
-	if !s.Audited {
-		return false, nil
-	}
-	rows := [][]*R{w.gone, w.emptied}
-	if s.Write != nil { // it empties what is cut
-		rows = append(rows, w.cut)
-	}
-	var keys []string
-	for _, at := range s.places(rows...) {
-		keys = append(keys, at.Key)
-	}
-	return audit.Forget(ctx, tx, scope, s.Table.Name, keys...)
-}
-
-func (s *Spec[R]) places(some ...[]*R) (out []driver.Place) {
-	for _, r := range slices.Concat(some...) {
-		out = append(out, s.Table.PlaceOf(r))
-	}
-	return out
-}
-
-// tolerant writes copies of rows, and tells which somebody else had written.
-func tolerant[R any](rows []*R, write func([]*R) error) (missed map[int]bool, err error) {
-	again := make([]*R, len(rows))
-	for i, r := range rows {
-		r := *r
-		again[i] = &r
-	}
-	err = write(again)
-	if stale := (*storage.StaleError)(nil); errors.As(err, &stale) {
-		missed, err = map[int]bool{}, nil
-		for _, i := range stale.Rows {
-			missed[i] = true
-		}
-	}
-	return missed, err
-}
-
-// shown reads the next rows of a way, with what is the person's.
-func (s *Spec[R]) shown(ctx context.Context, store storage.Store, of Subject, way int, after int64) (out []driver.Row, next int64, err error) {
-	var rows []*R
-	err = store.View(ctx, func(from driver.Reader) (err error) {
-		rows, next, err = s.ways(of)[way](ctx, from, after)
-		return err
-	})
-	for _, r := range rows {
-		is := true
-		if s.Show != nil && err == nil {
-			is, err = s.Show(ctx, of, r)
-		}
-		if is {
-			out = append(out, s.Table.Row(r))
-		}
-	}
-	return out, next, err
 }

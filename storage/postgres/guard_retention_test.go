@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
@@ -52,10 +52,10 @@ func TestGuardAStepOfForgettingIsCheapHoweverManyRowsThereAre(t *testing.T) {
 	s, r := messageTable(t, emptyDSN(t), n)
 	out := notify.New(s, nil)
 	for _, table := range []string{"notification_job", "outgoing_message"} {
-		var done forget.Step
+		var done sweep.Walked
 		statements := r.during(t, "", func() { done = forgotten(t, s, out, table) })
-		if done.Found.Stubs+done.Found.Deleted != n {
-			t.Errorf("%s: %+v of %d", table, done.Found, n)
+		if done.Emptied+done.Deleted != n {
+			t.Errorf("%s: %+v of %d", table, done.Count, n)
 		}
 		worst := map[string]int{}
 		for i, statement := range statements {
@@ -72,19 +72,15 @@ func TestGuardAStepOfForgettingIsCheapHoweverManyRowsThereAre(t *testing.T) {
 			}
 			worst[verb] = max(worst[verb], p.buffers())
 		}
-		t.Logf("%s: %d statements for %d rows, at most %v buffers, %+v", table, len(statements), n, worst, done.Found)
+		t.Logf("%s: %d statements for %d rows, at most %v buffers, %+v", table, len(statements), n, worst, done.Count)
 	}
 }
 
 // forgotten forgets what is old of one table.
-func forgotten(t *testing.T, s *Store, out *notify.Notifier, table string) (done forget.Step) {
+func forgotten(t *testing.T, s *Store, out *notify.Notifier, table string) (done sweep.Walked) {
 	t.Helper()
-	for _, pass := range out.Passes() {
-		rules, ok := forget.RulesOf(pass)
-		if !ok {
-			continue
-		}
-		for _, rule := range rules() {
+	for _, of := range out.SweepRules() {
+		for _, rule := range of.Old {
 			if rule.Table != table {
 				continue
 			}
@@ -130,7 +126,7 @@ func TestGuardAClaimCostsNoMoreWhileOldRowsAreForgotten(t *testing.T) {
 		t.Fatal("no claim was seen")
 	}
 	buffers, wal := costOf(t, s.DB(), *claim)
-	gone := forgotten(t, s, out, "notification_job").Found.Add(forgotten(t, s, out, "outgoing_message").Found)
+	gone := forgotten(t, s, out, "notification_job").Count.Add(forgotten(t, s, out, "outgoing_message").Count)
 	buffersThen, walThen := costOf(t, s.DB(), *claim)
 	t.Logf("%d buffers and %d bytes of WAL, then %d and %d, beside %+v", buffers, wal, buffersThen, walThen, gone)
 	if !gone.Any() || float64(buffersThen) > 1.1*float64(buffers)+10 || float64(walThen) > 1.1*float64(wal)+8192 {

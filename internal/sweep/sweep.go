@@ -1,0 +1,88 @@
+package sweep
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// Options are those of a [Sweep].
+type Options struct {
+	Chosen, Defaults Keeps // what a host chose, and what holds in new databases
+	Hooks            Hooks
+	Logger           *slog.Logger // nil: slog.Default()
+}
+
+// Sweep goes by the rules of all domains, in one poller. Any number of pollers may work on
+// one database.
+type Sweep struct {
+	People *Eraser
+	old    *retention
+}
+
+// New makes a sweep over the rules of domains, and those of what all of them share.
+func New(store storage.Store, o Options, domains []Rules) *Sweep {
+	o.Logger = cmp.Or(o.Logger, slog.Default())
+	var old []Rule
+	for _, d := range domains {
+		old = append(old, d.Old...)
+	}
+	return &Sweep{People: newEraser(store, o, domains), old: newRetention(store, o, append(old, auditRules()...))}
+}
+
+// Poll goes on with the erasures of people until none is due, and takes a page of each
+// table that is, of which it reports.
+func (s *Sweep) Poll(ctx context.Context) (work.Report, error) {
+	err := s.People.Drain(ctx)
+	report, failed := s.old.Poll(ctx)
+	return report, errors.Join(err, failed)
+}
+
+// Drain goes on for as long as there is something to do now.
+func (s *Sweep) Drain(ctx context.Context) error {
+	return errors.Join(s.People.Drain(ctx), s.old.Drain(ctx))
+}
+
+// Run goes on until ctx ends. A hook that hangs holds up erasures alone.
+func (s *Sweep) Run(ctx context.Context) error {
+	done := make(chan error)
+	go func() { done <- s.People.Run(ctx) }()
+	err := s.old.Run(ctx)
+	return cmp.Or(<-done, err)
+}
+
+// Schemas lists the tables of this package.
+func Schemas() []*driver.Schema { return []*driver.Schema{&walks.Schema, &requests.Schema} }
+
+// auditRules say how the audit goes, which all domains share: entries as old as the host
+// says, whatever they tell of, and then what tells of people and no entry needs.
+func auditRules() []Rule {
+	old := func(before time.Time) []driver.Cond { return []driver.Cond{driver.AtMost("done_on", before)} }
+	return []Rule{
+		Retention[audit.Entry]{
+			Table: audit.Table, By: "Audit", Old: old,
+			Created: func(e *audit.Entry) time.Time { return e.On },
+		}.Rule(),
+		Retention[audit.Personal]{
+			Table: audit.People, By: "Audit", Old: old,
+			Created: func(p *audit.Personal) time.Time { return p.On },
+			Judge: func(ctx context.Context, from driver.Reader, _ At, rows []*audit.Personal) ([]Verdict, error) {
+				out := make([]Verdict, len(rows))
+				orphans, err := audit.Orphans(ctx, from, rows)
+				for i, gone := range orphans {
+					if gone {
+						out[i] = Delete
+					}
+				}
+				return out, err
+			},
+		}.Rule(),
+	}
+}
