@@ -135,9 +135,6 @@ func (d *Desk) Act(ctx context.Context, scope Scope, o Order) ([]Acted, error) {
 		a.Target = t
 		out[i] = a
 	}
-	if as != (once.Request{}) {
-		_ = once.Prune(ctx, d.o.Store) // what is left is deleted after the next request
-	}
 	return out, nil
 }
 

@@ -28,7 +28,7 @@ type Row struct {
 
 // Table is where answers are kept.
 var Table = driver.Define[Row]("support_answer").Grows(driver.WithWork).
-	Kept("a week, and until the next request", "a request that comes again gets the first answer, and does nothing").Limit(8 << 10)
+	Kept("a week", "a request that comes again gets the first answer, and does nothing").Limit(8 << 10)
 
 // KeptFor is for how long, at least.
 const KeptFor = 7 * 24 * time.Hour
@@ -95,28 +95,4 @@ func (p Place) Keep(ctx context.Context, tx storage.Tx, answer string) error {
 		return ErrAnswered
 	}
 	return err
-}
-
-// prunePage is how many answers Prune deletes at most: more than most requests write.
-const prunePage = 200
-
-// Prune deletes the oldest answers of all scopes that were kept for long enough. Who has kept
-// some calls it, so that no pass has to look for them. Ids are about as old as their rows.
-func Prune(ctx context.Context, store storage.Store) error {
-	var old []*Row
-	err := store.View(ctx, func(from driver.Reader) error {
-		old = nil
-		rows, err := Table.Everywhere().Find(ctx, from, driver.Query{Limit: prunePage})
-		now := driver.Now(store)
-		for _, row := range rows {
-			if now.Sub(row.On) >= KeptFor {
-				old = append(old, row)
-			}
-		}
-		return err
-	})
-	if err != nil || len(old) == 0 {
-		return err
-	}
-	return store.InTx(ctx, func(tx storage.Tx) error { return Table.Delete(ctx, tx, old...) })
 }

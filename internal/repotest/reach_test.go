@@ -20,7 +20,6 @@ var mayReadAcrossTenants = map[string]int{
 	"internal/chaostest/forgetting.go": 1, // all that is stored
 	"internal/audit/audit.go":          1, // the highest id
 	"internal/census/coming.go":        1, // counts; what other scopes have is left out of the answer
-	"internal/once/once.go":            1, // old answers of all scopes, to delete
 	"internal/outbox/unsubscribe.go":   1, // what waits for a subscriber of all tenants that is gone
 	"internal/sweep/queue.go":          1, // walks and erasures that are due
 	"internal/sweep/request.go":        1, // whether anybody was ever erased

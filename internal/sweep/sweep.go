@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"time"
 
-	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -34,7 +32,7 @@ func New(store storage.Store, o Options, domains []Rules) *Sweep {
 	for _, d := range domains {
 		old = append(old, d.Old...)
 	}
-	return &Sweep{People: newEraser(store, o, domains), old: newRetention(store, o, append(old, auditRules()...))}
+	return &Sweep{People: newEraser(store, o, domains), old: newRetention(store, o, append(old, sharedRules()...))}
 }
 
 // Poll goes on with the erasures of people until none is due, and takes a page of each
@@ -60,29 +58,3 @@ func (s *Sweep) Run(ctx context.Context) error {
 
 // Schemas lists the tables of this package.
 func Schemas() []*driver.Schema { return []*driver.Schema{&walks.Schema, &requests.Schema} }
-
-// auditRules say how the audit goes, which all domains share: entries as old as the host
-// says, whatever they tell of, and then what tells of people and no entry needs.
-func auditRules() []Rule {
-	old := func(before time.Time) []driver.Cond { return []driver.Cond{driver.AtMost("done_on", before)} }
-	return []Rule{
-		Retention[audit.Entry]{
-			Table: audit.Table, By: "Audit", Old: old,
-			Created: func(e *audit.Entry) time.Time { return e.On },
-		}.Rule(),
-		Retention[audit.Personal]{
-			Table: audit.People, By: "Audit", Old: old,
-			Created: func(p *audit.Personal) time.Time { return p.On },
-			Judge: func(ctx context.Context, from driver.Reader, _ At, rows []*audit.Personal) ([]Verdict, error) {
-				out := make([]Verdict, len(rows))
-				orphans, err := audit.Orphans(ctx, from, rows)
-				for i, gone := range orphans {
-					if gone {
-						out[i] = Delete
-					}
-				}
-				return out, err
-			},
-		}.Rule(),
-	}
-}

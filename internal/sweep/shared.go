@@ -1,0 +1,43 @@
+package sweep
+
+import (
+	"context"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/once"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// sharedRules say how what all domains share goes with its age: the audit, as old as the
+// host says and whatever it tells of, and then what tells of people and no entry needs; and
+// the answers to requests that nobody repeats any more.
+func sharedRules() []Rule {
+	old := func(before time.Time) []driver.Cond { return []driver.Cond{driver.AtMost("done_on", before)} }
+	return []Rule{
+		Retention[audit.Entry]{
+			Table: audit.Table, By: "Audit", Old: old,
+			Created: func(e *audit.Entry) time.Time { return e.On },
+		}.Rule(),
+		Retention[audit.Personal]{
+			Table: audit.People, By: "Audit", Old: old,
+			Created: func(p *audit.Personal) time.Time { return p.On },
+			Judge: func(ctx context.Context, from driver.Reader, _ At, rows []*audit.Personal) ([]Verdict, error) {
+				out := make([]Verdict, len(rows))
+				orphans, err := audit.Orphans(ctx, from, rows)
+				for i, gone := range orphans {
+					if gone {
+						out[i] = Delete
+					}
+				}
+				return out, err
+			},
+		}.Rule(),
+		Retention[once.Row]{
+			Table: once.Table, Silent: true,
+			Created: func(r *once.Row) time.Time { return r.On },
+			After:   func(time.Duration) time.Duration { return once.KeptFor },
+			Old:     func(before time.Time) []driver.Cond { return []driver.Cond{driver.AtMost("answered_on", before)} },
+		}.Rule(),
+	}
+}
