@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/belfry-go/belfry/health"
-	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
@@ -111,38 +110,14 @@ func (p *Poller) Run(ctx context.Context) error {
 		g.Go(func() error { return r.Run(ctx) })
 	}
 	g.Go(func() error { return p.sweep.Run(ctx) })
-	g.Go(func() error { return p.collect(ctx) })
 	return g.Wait()
 }
 
-// collect removes payloads that no row came to name, or whose time is over, once
-// an hour.
-func (p *Poller) collect(ctx context.Context) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-p.store.Clock().After(time.Hour):
-			if err := p.collectAll(ctx); err != nil && ctx.Err() == nil {
-				hush.Warn(ctx, p.logger, "belfry: blobs that nobody needs could not be removed", "error", err)
-			}
-		}
-	}
-}
-
-func (p *Poller) collectAll(ctx context.Context) error {
-	for {
-		n, err := p.store.Blobs().Collect(ctx, defaultBatch)
-		if err != nil || n < defaultBatch {
-			return err
-		}
-	}
-}
-
 // PollOnce lets each pass claim, handle and settle at most batchSize rows, in
-// the order of the services, goes on with the erasures of people that are due, and forgets
-// a page of old rows of each table, which the Report does not count. It returns what was done even when there was an
-// error; a failing pass does not stop the others.
+// the order of the services, goes on with the erasures of people that are due, and deletes
+// a page of old rows of each table, and of blobs that no row owns, which the Report does
+// not count. It returns what was done even when there was an error; a failing pass does not
+// stop the others.
 func (p *Poller) PollOnce(ctx context.Context, batchSize int) (Report, error) {
 	var sum work.Report
 	var errs []error
@@ -155,7 +130,7 @@ func (p *Poller) PollOnce(ctx context.Context, batchSize int) (Report, error) {
 	return Report(sum), errors.Join(append(errs, err)...)
 }
 
-// Drain polls until no pass here finds a row to claim, or one to forget: for tests,
+// Drain polls until no pass here finds a row to claim, or one to delete: for tests,
 // demonstrations and endpoints that an external timer calls.
 func (p *Poller) Drain(ctx context.Context) error {
 	for {

@@ -98,6 +98,37 @@ func TestAFileGoesWithTheLastMessageThatHasIt(t *testing.T) {
 	})
 }
 
+// A Poller removes files that no row came to own, a day later, also where there are more
+// than one step takes, and where other rules fail.
+func TestFilesThatNobodyOwnsGoByThemselves(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, inner storage.Store, clk *clock.Mock) {
+		spy := &storetest.Spy{Store: inner}
+		f := newForgetter(t, spy, clk, belfry.Options{Retention: belfry.Retention{Messages: 30 * days}})
+		f.pass(1)
+		for range 130 {
+			f.file("for nobody")
+		}
+		clk.Add(20 * time.Hour)
+		if err := f.poller.Drain(t.Context()); err != nil || f.count("blob") != 130 {
+			t.Errorf("%d files, %v", f.count("blob"), err)
+		}
+		spy.SetHook(func(c storetest.Call) error {
+			if c.Table == "support_answer" {
+				return errors.New("no such table")
+			}
+			return nil
+		})
+		clk.Add(5 * time.Hour)
+		if err := f.poller.Drain(t.Context()); err == nil || f.count("blob") == 130 {
+			t.Errorf("nothing failed, or all files are left: %v", err)
+		}
+		if err := f.poller.Drain(t.Context()); err != nil || f.count("blob") != 0 || f.count("blob_chunk") != 0 {
+			t.Errorf("%d files are left, %v", f.count("blob"), err)
+		}
+	})
+}
+
 // The audience of a campaign, and what a large job froze, go with them.
 func TestAnAudienceGoesWithItsCampaign(t *testing.T) {
 	t.Parallel()

@@ -6,12 +6,20 @@ import (
 
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/once"
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
+const (
+	// blobsFor is how long blobs stay at least that no row owns, as package driver has it.
+	blobsFor = 24 * time.Hour
+	// blobsPage is how many of them go in one step: each takes transactions of its own.
+	blobsPage = 100
+)
+
 // sharedRules say how what all domains share goes with its age: the audit, as old as the
-// host says and whatever it tells of, and then what tells of people and no entry needs; and
-// the answers to requests that nobody repeats any more.
+// host says and whatever it tells of, and then what tells of people and no entry needs; the
+// answers to requests that nobody repeats any more; and blobs that no row owns.
 func sharedRules() []Rule {
 	old := func(before time.Time) []driver.Cond { return []driver.Cond{driver.AtMost("done_on", before)} }
 	return []Rule{
@@ -39,5 +47,13 @@ func sharedRules() []Rule {
 			After:   func(time.Duration) time.Duration { return once.KeptFor },
 			Old:     func(before time.Time) []driver.Cond { return []driver.Cond{driver.AtMost("answered_on", before)} },
 		}.Rule(),
+		{Table: "blob", plan: collect, every: time.Hour, silent: true, after: func(time.Duration) time.Duration { return blobsFor }},
 	}
+}
+
+// collect removes blobs that no row owns. Which those are is for the store to say, which
+// remembers by itself how far it came with each.
+func collect(ctx context.Context, store storage.Store, _ At, _ int, _ int64) (Step, error) {
+	n, err := store.Blobs().Collect(ctx, blobsPage)
+	return Step{again: n == blobsPage}, err
 }

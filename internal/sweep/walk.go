@@ -110,6 +110,9 @@ func (r *retention) makeRows(ctx context.Context) error {
 		before := driver.Now(r.store).Add(-settled)
 		status = statusNew
 		for _, rule := range r.rules {
+			if rule.hasOld == nil {
+				continue
+			}
 			old, err := rule.hasOld(ctx, from, before)
 			if err != nil {
 				return err
@@ -168,7 +171,7 @@ func (r *retention) next(ctx context.Context, w *walk) error {
 		return r.announce(ctx, next, now, rule.after(keep))
 	}
 	next.After, next.DueOn = step.next, now
-	if step.next == 0 {
+	if step.next == 0 && !step.again {
 		next.FinishedOn, next.DueOn = now, now.Add(rule.every)
 	}
 	return r.commit(ctx, step, next.with)
