@@ -47,12 +47,11 @@ type Sending = sending
 // DeliveryEvent is a row of DeliveryEvents.
 type DeliveryEvent = deliveryEvent
 
-// The states of DeliveryEvents. StatusSweep is that of the one row that is no event.
+// The states of DeliveryEvents.
 const (
 	StatusWaiting = statusWaiting
 	StatusMatched = statusMatched
 	StatusOrphan  = statusOrphan
-	StatusSweep   = statusSweep
 )
 
 // Errors that hosts cannot tell from others by more than their text.

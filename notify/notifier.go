@@ -277,7 +277,7 @@ func (n *Notifier) Passes() []work.Pass {
 // and in those of its Catalogue, for a poller.
 func (n *Notifier) SweepRules() []sweep.Rules {
 	e := n.erasure()
-	own := sweep.Rules{Domain: "notify", Old: n.retention().forgetting(), People: e.erasures(), Mark: e.mark, Unmark: e.unmark}
+	own := sweep.Rules{Domain: "notify", Old: append(n.retention().forgetting(), trackerRules()...), People: e.erasures(), Mark: e.mark, Unmark: e.unmark}
 	return append([]sweep.Rules{own}, sweep.RulesOf(n.options.Catalogue)...)
 }
 

@@ -3,57 +3,44 @@ package notify
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// looked is what the tracker decided about a row: events whose message is known
-// now, or rows that are old enough to be deleted.
-type looked struct {
-	events   []*deliveryEvent
-	receipts []*messageReceipt
-}
-
-// trackerPass looks again for the messages of events that came before them, and
-// deletes each hour what is older than a month.
+// trackerPass looks again for the messages of events that came before them.
 func (n tracker) trackerPass() work.Pass {
-	return work.Prepared(work.New(n.store, work.Spec[deliveryEvent, looked]{
+	return work.New(n.store, work.Spec[deliveryEvent, struct{}]{
 		Name: "notify.tracker", Table: deliveryEvents,
-		Claimable: []string{statusWaiting, statusSweep}, Group: 500,
+		Claimable: []string{statusWaiting}, Group: 500,
 		Handle:   n.lookAgain,
 		Dispatch: n.applyFound,
 		Fail:     func(now time.Time, e *deliveryEvent, _ error) { e.DueOn = now.Add(matchWaits[0]) },
 		Abandon:  func(now time.Time, e *deliveryEvent) { e.DueOn = now },
 		Release:  func(now time.Time, e *deliveryEvent) { e.DueOn = now },
-	}), n.prepareSweep)
+	})
 }
 
-// lookAgain gets rows of one type: the sweep, or events of one provider.
-func (n tracker) lookAgain(ctx context.Context, items []work.Item[deliveryEvent]) (out []looked, err error) {
-	out = make([]looked, len(items))
-	now := driver.Now(n.store)
-	if items[0].Row.Status == statusSweep {
-		out[0], err = n.findOld(ctx, now, items[0].Row)
-		return out, err
-	}
+// lookAgain gets events of one provider.
+func (n tracker) lookAgain(ctx context.Context, items []work.Item[deliveryEvent]) ([]struct{}, error) {
 	events := make([]*deliveryEvent, len(items))
 	for i, it := range items {
 		events[i] = it.Row
 	}
 	var found map[*deliveryEvent]*messageRow
-	err = n.store.View(ctx, func(from driver.Reader) error {
+	err := n.store.View(ctx, func(from driver.Reader) (err error) {
 		found, err = n.findMessages(ctx, from, events)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+	now := driver.Now(n.store)
 	for _, e := range events {
 		if found[e] != nil {
 			e.matched()
@@ -61,20 +48,15 @@ func (n tracker) lookAgain(ctx context.Context, items []work.Item[deliveryEvent]
 			e.unmatched(now)
 		}
 	}
-	return out, nil
+	return make([]struct{}, len(items)), nil
 }
 
 // applyFound applies matched events with the transaction that settles them.
-func (n tracker) applyFound(ctx context.Context, tx storage.Tx, done []work.Done[deliveryEvent, looked]) error {
+func (n tracker) applyFound(ctx context.Context, tx storage.Tx, done []work.Done[deliveryEvent, struct{}]) error {
 	var events []*deliveryEvent
 	for _, d := range done {
-		switch d.Row.Status {
-		case statusMatched:
+		if d.Row.Status == statusMatched {
 			events = append(events, d.Row)
-		case statusSweep:
-			if err := deleteOld(ctx, tx, d.Result); err != nil {
-				return err
-			}
 		}
 	}
 	if len(events) == 0 {
@@ -93,70 +75,25 @@ func (n tracker) applyFound(ctx context.Context, tx storage.Tx, done []work.Done
 	return n.applyEvents(ctx, tx, there, found)
 }
 
-const (
-	// rememberEvents is how long an event is known again: providers repeat their
-	// callbacks for hours, some for a week.
-	rememberEvents = 30 * 24 * time.Hour
-	sweepEvery     = time.Hour
-	// sweepBatch is how many rows of a table are deleted at once.
-	sweepBatch = 1000
+// rememberEvents is how long an event is known again: providers repeat their callbacks for
+// hours, some for a week.
+const rememberEvents = 30 * 24 * time.Hour
 
-	// statusSweep is that of the one row that makes the sweep due.
-	statusSweep = "Sweep"
-)
-
-// prepareSweep makes the row whose due moment is the next sweep.
-func (n tracker) prepareSweep(ctx context.Context) error {
-	return n.store.InTx(ctx, func(tx storage.Tx) error {
-		_, err := deliveryEvents.Insert(ctx, tx, &deliveryEvent{
-			Record: storage.Record{Key: statusSweep, Status: statusSweep, DueOn: driver.Now(n.store).Add(sweepEvery)},
-		})
-		return err
-	})
-}
-
-// findOld reads the oldest rows. If all of them are to go, there may be more, and
-// the sweep goes on at once.
-func (n tracker) findOld(ctx context.Context, now time.Time, sweep *deliveryEvent) (old looked, err error) {
-	before := now.Add(-rememberEvents)
-	err = n.store.View(ctx, func(from driver.Reader) error {
-		old.events, err = oldest(ctx, from, deliveryEvents, "received_on", func(e *deliveryEvent) bool {
-			return e.Status != statusSweep && e.DueOn.IsZero() && e.ReceivedOn.Before(before)
-		})
-		if err != nil {
-			return err
-		}
-		old.receipts, err = oldest(ctx, from, messageReceipts, "created_on", func(r *messageReceipt) bool { return r.CreatedOn.Before(before) })
-		return err
-	})
-	sweep.DueOn = now.Add(sweepEvery)
-	if max(len(old.events), len(old.receipts)) >= sweepBatch-1 {
-		sweep.DueOn = now
+// trackerRules say that events go after that, and receipts, by which they find messages.
+func trackerRules() []sweep.Rule {
+	month := func(time.Duration) time.Duration { return rememberEvents }
+	return []sweep.Rule{
+		sweep.Retention[deliveryEvent]{
+			Table: deliveryEvents, Silent: true, After: month,
+			Created: func(e *deliveryEvent) time.Time { return e.ReceivedOn },
+			Old:     func(before time.Time) []driver.Cond { return atRest("received_on", before) },
+		}.Rule(),
+		sweep.Retention[messageReceipt]{
+			Table: messageReceipts, Silent: true, After: month,
+			Created: func(r *messageReceipt) time.Time { return r.CreatedOn },
+			Old:     func(before time.Time) []driver.Cond { return []driver.Cond{driver.AtMost("created_on", before)} },
+		}.Rule(),
 	}
-	return old, err
-}
-
-// oldest reads the first rows of a table, which were inserted first or nearly so,
-// and gives those that may go: no index on a time is needed for it.
-func oldest[R any](ctx context.Context, from driver.Reader, t *driver.Table[R], on string, gone func(*R) bool) ([]*R, error) {
-	rows, err := t.Find(ctx, from, "", driver.Query{Columns: []string{"version", "status", "due_on", on}, Limit: sweepBatch})
-	var old []*R
-	for _, r := range rows {
-		if gone(r) {
-			old = append(old, r)
-		}
-	}
-	return old, err
-}
-
-// deleteOld deletes rows; what another sweep has deleted is gone already.
-func deleteOld(ctx context.Context, tx storage.Tx, old looked) error {
-	for _, err := range []error{deliveryEvents.Delete(ctx, tx, old.events...), messageReceipts.Delete(ctx, tx, old.receipts...)} {
-		if err != nil && !errors.Is(err, storage.ErrStale) {
-			return err
-		}
-	}
-	return nil
 }
 
 // StatusByReceipt is implemented by a channel whose provider names a message in

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
@@ -19,20 +20,18 @@ type byReceipt struct{ *provider }
 
 func (byReceipt) StatusProvider() string { return "test" }
 
-// event reads the single event, beside the row of the sweep.
+// event reads the single event.
 func (h *host) event() *notify.DeliveryEvent {
 	h.t.Helper()
-	var found *notify.DeliveryEvent
-	for _, e := range all(h, notify.DeliveryEvents) {
-		if e.Status == notify.StatusSweep {
-			continue
-		}
-		if found != nil {
-			h.t.Fatal("more than one event")
-		}
-		found = e
+	return only(h, notify.DeliveryEvents)
+}
+
+// sweep deletes what is old, as a Poller does.
+func (h *host) sweep() {
+	h.t.Helper()
+	if err := sweep.New(h.store, sweep.Options{Logger: quiet}, h.SweepRules()).Drain(h.t.Context()); err != nil {
+		h.t.Fatal(err)
 	}
-	return found
 }
 
 // The callback comes before our own settle has stored the provider's id.
@@ -129,13 +128,13 @@ func TestOldEventsAreForgottenAndFactsAreNot(t *testing.T) {
 		}
 		h.track(append(many, complaint)...)
 		h.clk.Add(29 * 24 * time.Hour)
-		h.drain()
-		h.same("after 29 days", 2502, len(all(h, notify.DeliveryEvents)))
+		h.sweep()
+		h.same("after 29 days", 2501, len(all(h, notify.DeliveryEvents)))
 		h.same("receipts", 1, len(all(h, notify.MessageReceipts)))
 		late := about(m, channel.KindOpened)
 		h.track(late)
 		h.clk.Add(2 * 24 * time.Hour)
-		h.drain()
+		h.sweep()
 		h.same("after 31 days", channel.KindOpened, h.event().StatusKind)
 		h.same("receipts", 0, len(all(h, notify.MessageReceipts)))
 		// Even if it is replayed then, it has no consequences for the second time.

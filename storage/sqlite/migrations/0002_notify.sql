@@ -370,14 +370,13 @@ CREATE INDEX {index:outgoing_message_message_id} ON {outgoing_message} (message_
 -- What providers reported about messages: each event once, also those whose message
 -- is not known yet, which are due until it is. Rows are the memory by which a
 -- repeated callback is known, and are deleted a month after they came. An event
--- belongs to no tenant until its message is found, so the scope is empty. One more
--- row, with the status Sweep, is due each hour and deletes what is old.
+-- belongs to no tenant until its message is found, so the scope is empty.
 CREATE TABLE {delivery_event} (
 	id                  INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope               TEXT NOT NULL,
 	key                 TEXT NOT NULL, -- provider and a hash of its event id
 	kind                TEXT NOT NULL, -- the provider
-	status              TEXT NOT NULL, -- Matched, Waiting, Orphan; Sweep
+	status              TEXT NOT NULL, -- Matched, Waiting, Orphan
 	version             INTEGER NOT NULL,
 	lane                INTEGER NOT NULL,
 	due_on              INTEGER,
@@ -396,7 +395,7 @@ CREATE TABLE {delivery_event} (
 	UNIQUE (scope, key)
 ) STRICT;
 
--- Polls walk it: events whose message is not known yet, and the hourly sweep.
+-- Polls walk it: events whose message is not known yet.
 CREATE INDEX {index:delivery_event_due} ON {delivery_event} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- By which id a provider knows a message, for channels whose callbacks do not bring
