@@ -22,7 +22,7 @@ var mayReadAcrossTenants = map[string]int{
 	"internal/census/coming.go":        1, // counts; what other scopes have is left out of the answer
 	"internal/outbox/unsubscribe.go":   1, // what waits for a subscriber of all tenants that is gone
 	"internal/sweep/queue.go":          1, // walks and erasures that are due
-	"internal/sweep/request.go":        1, // whether anybody was ever erased
+	"internal/sweep/erasure.go":        1, // whether anybody was ever erased
 	"internal/sweep/rule.go":           3, // old rows of all scopes, to delete
 	"automation/health.go":             1, // lost series; what other scopes have is left out of the answer
 	"internal/census/census.go":        2, // counts; likewise
