@@ -9,9 +9,9 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/belfry-go/belfry/internal/render"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/internal/render"
 )
 
 // Renderer makes the parts of a message of a job for one recipient. It is

@@ -24,7 +24,7 @@ const (
 var imports = []struct{ who, may, why string }{
 	// Pure functions and contracts.
 	{"keys storage/driver storage/postgres/migrations", "", "a host may use them anywhere: standard library only"},
-	{"internal/civil internal/states internal/backoff internal/storable internal/render internal/strictjson internal/permanent", "", "pure functions on their arguments: standard library only"},
+	{"internal/civil internal/states internal/backoff internal/storable notify/internal/render internal/strictjson internal/permanent", "", "pure functions on their arguments: standard library only"},
 	{"internal/safedial internal/standardwebhooks notify/channel/internal/jws", "", "connections and signatures for any domain: standard library only"},
 	{"internal/recur", "internal/civil github.com/adhocore/gronx github.com/teambition/rrule-go", "pure functions: the two libraries of cadences, and civil time"},
 	{"internal/filter", "internal/strictjson keys", "pure functions: decimals, and the reading of JSON"},
@@ -53,7 +53,7 @@ var imports = []struct{ who, may, why string }{
 	{"notify/channel/internal/mail notify/channel/smtp", "notify/channel notify/channel/internal/mail github.com/wneessen/go-mail", "a library builds mail"},
 	{"notify/channel/ses", "notify/channel notify/channel/internal/... github.com/aws/aws-sdk-go-v2/aws", "the signer of requests only; a module of its own"},
 	{"notify/channel/...", "notify/channel notify/channel/internal/... internal/... keys", "a channel is one transport: no other channel, not notify itself"},
-	{"notify", lower + "notify/channel golang.org/x/text", "it delivers for everyone: no other domain, no channel"},
+	{"notify", lower + "notify/channel notify/internal/... golang.org/x/text", "it delivers for everyone: no other domain, no channel"},
 	{"notify/...", lower + "notify notify/channel notify/templates golang.org/x/text", "gates, templates and HTTP belong to notify"},
 	{"automation/...", lower + "automation automation/report notify notify/channel", "it decides when, and hands over to notify"},
 	{"survey/subscriber/watermill", "survey survey/form github.com/ThreeDotsLabs/watermill/message", "the host chooses the broker; a module of its own"},
