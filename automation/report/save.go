@@ -11,7 +11,6 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/audit"
-	"github.com/belfry-go/belfry/internal/check"
 	"github.com/belfry-go/belfry/internal/recur"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/keys"
@@ -23,7 +22,7 @@ import (
 
 // Fault is one thing that is wrong with a subscription: a Problem, and the Path of
 // the field that it is in, such as "SendAt" or "Recipients[1].Inbox".
-type Fault = check.Fault
+type Fault = storable.Fault
 
 // InvalidError lists every fault of a subscription that was not saved.
 type InvalidError struct {
@@ -32,11 +31,11 @@ type InvalidError struct {
 }
 
 func (e *InvalidError) Error() string {
-	return fmt.Sprintf("report: subscription %.60q: %s", e.GUID, check.Faults(e.Faults))
+	return fmt.Sprintf("report: subscription %.60q: %s", e.GUID, storable.Faults(e.Faults))
 }
 
 // faults collects all that is wrong with a subscription.
-type faults struct{ check.Faults }
+type faults struct{ storable.Faults }
 
 // err is nil if nothing is wrong.
 func (f faults) err(guid string) error {

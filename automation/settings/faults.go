@@ -5,12 +5,12 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/belfry-go/belfry/internal/check"
+	"github.com/belfry-go/belfry/internal/storable"
 )
 
 // Fault is one thing that is wrong with a setting: a Problem, and the Path of the
 // field that it is in, such as "SendAt" or "Thresholds[1].Value".
-type Fault = check.Fault
+type Fault = storable.Fault
 
 // InvalidError lists every fault of a setting that was not saved.
 type InvalidError struct {
@@ -20,7 +20,7 @@ type InvalidError struct {
 }
 
 func (e *InvalidError) Error() string {
-	return fmt.Sprintf("settings: %s %.60q: %s", e.Kind, e.ID, check.Faults(e.Faults))
+	return fmt.Sprintf("settings: %s %.60q: %s", e.Kind, e.ID, storable.Faults(e.Faults))
 }
 
 // Bounds of what one setting may hold.
@@ -31,7 +31,7 @@ const (
 )
 
 // faults collects what is wrong.
-type faults struct{ check.Faults }
+type faults struct{ storable.Faults }
 
 // err is nil if nothing is wrong.
 func (f faults) err(kind, id string) error {

@@ -1,5 +1,6 @@
-// Package storable judges texts from outside before they are stored, and makes
-// them such as every database takes.
+// Package storable judges what comes from outside before it is stored: it makes texts such
+// as every database takes, and collects all that is wrong with what somebody wants to save,
+// each fault with the field that it is in.
 package storable
 
 import (

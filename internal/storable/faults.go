@@ -1,6 +1,4 @@
-// Package check collects all that is wrong with what somebody wants to save,
-// each fault with the field that it is in.
-package check
+package storable
 
 import (
 	"errors"

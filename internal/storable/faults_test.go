@@ -1,4 +1,4 @@
-package check_test
+package storable_test
 
 import (
 	"errors"
@@ -6,14 +6,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/internal/check"
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/internal/recur"
+	"github.com/belfry-go/belfry/internal/storable"
 )
 
 func TestAllThatIsWrongIsSaidInOrder(t *testing.T) {
 	t.Parallel()
-	var f check.Faults
+	var f storable.Faults
 	f.Scope("\x00any")
 	f.Scope("a:b")
 	f.Scope("")
@@ -50,7 +50,7 @@ func TestACadenceIsOneOfTwoBetweenDaysThatExist(t *testing.T) {
 		{recur.Spec{Cron: "@daily", Start: never, End: never}, "Cadence.Start: 2026-02-30 does not exist; Cadence.End: 2026-02-30 does not exist"},
 		{recur.Spec{Cron: "@daily", Start: last, End: first}, "Cadence.End: 2026-03-02 is before Start"},
 	} {
-		var f check.Faults
+		var f storable.Faults
 		f.Cadence(c.spec)
 		if diff := cmp.Diff(c.want, f.String()); diff != "" {
 			t.Error(c.spec, diff)
