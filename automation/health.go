@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/health"
-	"github.com/belfry-go/belfry/internal/census"
+	"github.com/belfry-go/belfry/internal/backlog"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -19,7 +19,7 @@ import (
 // lane that are due for longest, and as many holds of each reason, over all scopes. It
 // writes nothing, and takes no lock.
 func (s *Scheduler) Health(ctx context.Context, reach storage.Reach) (health.Summary, error) {
-	out, err := census.Take(ctx, s.read, reach, census.Of(s.dueTables()...), s.explainer().lostSeries, skippedSources, census.Pauses(pauses))
+	out, err := backlog.Take(ctx, s.read, reach, backlog.Of(s.dueTables()...), s.explainer().lostSeries, skippedSources, backlog.Pauses(pauses))
 	if err != nil {
 		return health.Summary{}, fmt.Errorf("automation: Health: %w", err)
 	}
@@ -28,13 +28,13 @@ func (s *Scheduler) Health(ctx context.Context, reach storage.Reach) (health.Sum
 }
 
 // dueTables are those with rows that become due, but for the walk of the retention.
-func (s *core) dueTables() []census.Table {
+func (s *core) dueTables() []backlog.Table {
 	reasons := make([]string, len(holdReasons))
 	for i, r := range holdReasons {
 		reasons[i] = string(r)
 	}
 	kept, _ := s.registry.kept()
-	return []census.Table{
+	return []backlog.Table{
 		{
 			Schema: &schedules.Schema, Reasons: reasons,
 			Serves: func(row driver.Row) bool { return s.registry.serves(driver.RecordOf(row).Kind) },
@@ -50,7 +50,7 @@ func (s *core) dueTables() []census.Table {
 const lostLimit = 100
 
 // lostSeries names series without a next row.
-func (explainer) lostSeries(ctx context.Context, c *census.Census) error {
+func (explainer) lostSeries(ctx context.Context, c *backlog.Stats) error {
 	found, err := missingSeries(ctx, c.From, c.On(), lostLimit)
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ const missingSpan = 3
 // says that it did not come to their end.
 func (s Support) Coming(ctx context.Context, scope Scope, after, until time.Time) (out []health.Due, more bool, err error) {
 	err = s.read(ctx, func(from driver.Reader) (err error) {
-		out, more, err = census.Coming(ctx, from, scope, &schedules.Schema, after, until)
+		out, more, err = backlog.Coming(ctx, from, scope, &schedules.Schema, after, until)
 		return err
 	})
 	if err != nil {

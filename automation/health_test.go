@@ -10,7 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/health"
-	"github.com/belfry-go/belfry/internal/census"
+	"github.com/belfry-go/belfry/internal/backlog"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -164,18 +164,18 @@ func brief(h health.Summary) string {
 func TestHealthCountsNoFurtherThanItsLimit(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		var many []automation.Candidate
-		for i := range census.Limit + 5 {
+		for i := range backlog.Limit + 5 {
 			many = append(many, of("", "certificate", i))
 		}
 		w.ensure(many...)
 		w.clk.Set(day(2026, 4, 1, 10))
 		h := w.health(storage.Everywhere())
-		if !h.DueCapped || h.Due[0].Rows != census.Limit || !strings.Contains(h.String(), "due, certificate of automation_scheduler: 10000 or more") {
+		if !h.DueCapped || h.Due[0].Rows != backlog.Limit || !strings.Contains(h.String(), "due, certificate of automation_scheduler: 10000 or more") {
 			w.t.Errorf("%+v", h)
 		}
 		w.hold(automation.RetriesExhausted)
 		h = w.health(storage.Everywhere())
-		want := []health.Count{{Table: "automation_scheduler", Reason: "RetriesExhausted", Rows: census.Limit, Capped: true}}
+		want := []health.Count{{Table: "automation_scheduler", Reason: "RetriesExhausted", Rows: backlog.Limit, Capped: true}}
 		if cmp.Diff(want, h.Holds) != "" || h.DueCapped {
 			w.t.Errorf("%+v", h)
 		}
@@ -186,7 +186,7 @@ func TestHealthCountsNoFurtherThanItsLimit(t *testing.T) {
 func (w *world) hold(why automation.Reason) {
 	w.t.Helper()
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-		rows, err := automation.Schedules.Find(w.ctx, tx, "", driver.Query{Limit: 2 * census.Limit})
+		rows, err := automation.Schedules.Find(w.ctx, tx, "", driver.Query{Limit: 2 * backlog.Limit})
 		for _, r := range rows {
 			automation.HoldRow(r, why, "")
 		}

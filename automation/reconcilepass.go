@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/health"
+	"github.com/belfry-go/belfry/internal/backlog"
 	"github.com/belfry-go/belfry/internal/backoff"
-	"github.com/belfry-go/belfry/internal/census"
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
@@ -346,7 +346,7 @@ func (r *reconciliation) lists(source Source) bool {
 }
 
 // skippedSources names the scans that skip sources, for Health.
-func skippedSources(ctx context.Context, c *census.Census) error {
+func skippedSources(ctx context.Context, c *backlog.Stats) error {
 	found, err := reconciliations.Everywhere().Find(ctx, c.From, driver.Query{
 		Where: []driver.Cond{driver.AtMost("skipped_on", c.On())}, OrderBy: "skipped_on", Limit: maxSkipped,
 	})

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/health"
+	"github.com/belfry-go/belfry/internal/backlog"
 	"github.com/belfry-go/belfry/internal/calls"
-	"github.com/belfry-go/belfry/internal/census"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/work"
@@ -342,7 +342,7 @@ func (n *core) logPanic(text string, err error, where slog.Attr) {
 // and takes no lock.
 func (n *Notifier) Health(ctx context.Context, reach storage.Reach) (health.Summary, error) {
 	read := func(ctx context.Context, f func(driver.Reader) error) error { return n.read(ctx, nil, f) }
-	out, err := census.Take(ctx, read, reach, census.Of(n.dueTables()...), n.box.Health(topicStatus), census.Pauses(pauses), census.Outages(true))
+	out, err := backlog.Take(ctx, read, reach, backlog.Of(n.dueTables()...), n.box.Health(topicStatus), backlog.Pauses(pauses), backlog.Outages(true))
 	if err != nil {
 		return health.Summary{}, fmt.Errorf("notify: Health: %w", err)
 	}
@@ -351,10 +351,10 @@ func (n *Notifier) Health(ctx context.Context, reach storage.Reach) (health.Summ
 
 // dueTables are those with rows that become due. The holds of each are those of its
 // states.
-func (n *core) dueTables() []census.Table {
+func (n *core) dueTables() []backlog.Table {
 	tried := []string{HoldRetries, HoldRefused, HoldConflict, HoldUnserved}
 	types, rendered, channels := n.registry.typeNames(), n.registry.rendered(), n.channelKeys()
-	return []census.Table{
+	return []backlog.Table{
 		{Schema: &schedules.Schema, Serves: among(types), Reasons: tried},
 		{Schema: &jobs.Schema, Serves: among(rendered), Reasons: tried},
 		{Schema: &messagingJobs.Schema, Serves: among(rendered), Reasons: tried},
@@ -383,7 +383,7 @@ func (n Support) Coming(ctx context.Context, scope Scope, after, until time.Time
 	err = n.read(ctx, nil, func(from driver.Reader) error {
 		out, more = nil, false
 		for _, of := range []*driver.Schema{&schedules.Schema, &outgoingMessages.Schema} {
-			found, others, err := census.Coming(ctx, from, scope, of, after, until)
+			found, others, err := backlog.Coming(ctx, from, scope, of, after, until)
 			if err != nil {
 				return fmt.Errorf("notify: Coming: %w", err)
 			}

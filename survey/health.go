@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/health"
-	"github.com/belfry-go/belfry/internal/census"
+	"github.com/belfry-go/belfry/internal/backlog"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -16,7 +16,7 @@ import (
 // are, it looks at no more than ten thousand of each lane that are due for longest, and
 // as many holds, over all scopes. It writes nothing, and takes no lock.
 func (s *Service) Health(ctx context.Context, reach storage.Reach) (health.Summary, error) {
-	out, err := census.Take(ctx, s.read, reach, census.Of(s.dueTable()), s.heldLinks, census.Outages(false), s.box.Health(topicCompleted))
+	out, err := backlog.Take(ctx, s.read, reach, backlog.Of(s.dueTable()), s.heldLinks, backlog.Outages(false), s.box.Health(topicCompleted))
 	if err != nil {
 		return health.Summary{}, fmt.Errorf("survey: Health: %w", err)
 	}
@@ -24,8 +24,8 @@ func (s *Service) Health(ctx context.Context, reach storage.Reach) (health.Summa
 }
 
 // dueTable is that of the links: for a send, a reminder or their expiry.
-func (s *core) dueTable() census.Table {
-	return census.Table{
+func (s *core) dueTable() backlog.Table {
+	return backlog.Table{
 		Schema: &instances.Schema, By: []string{"in_doubt"},
 		Serves: func(row driver.Row) bool {
 			kind := driver.RecordOf(row).Kind
@@ -37,7 +37,7 @@ func (s *core) dueTable() census.Table {
 
 // heldLinks counts the links that wait for a person, in one statement: a reason is
 // theirs alone while they are on hold.
-func (*core) heldLinks(ctx context.Context, c *census.Census) error {
+func (*core) heldLinks(ctx context.Context, c *backlog.Stats) error {
 	_, err := c.Count(ctx, &instances.Schema, driver.Tally{
 		By: []string{"channel", "reason_code", "in_doubt"}, Where: []driver.Cond{driver.Eq("is_on_support_hold", true)}, OrderBy: "id",
 	}, func(row driver.Row, n int, capped bool) {
@@ -55,7 +55,7 @@ func (*core) heldLinks(ctx context.Context, c *census.Census) error {
 // says that it did not come to their end.
 func (s Support) Coming(ctx context.Context, scope Scope, after, until time.Time) (out []health.Due, more bool, err error) {
 	err = s.read(ctx, func(from driver.Reader) (err error) {
-		out, more, err = census.Coming(ctx, from, scope, &instances.Schema, after, until, driver.NotNull("next_send_on"))
+		out, more, err = backlog.Coming(ctx, from, scope, &instances.Schema, after, until, driver.NotNull("next_send_on"))
 		return err
 	})
 	if err != nil {

@@ -3,22 +3,22 @@ package outbox
 import (
 	"context"
 
-	"github.com/belfry-go/belfry/internal/census"
+	"github.com/belfry-go/belfry/internal/backlog"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Health counts the deliveries of events of one topic: what is due, and the dead
 // letters. The table is shared by all domains.
-func (b *Box) Health(topic string) census.Look {
+func (b *Box) Health(topic string) backlog.Look {
 	ours := func(row driver.Row) bool { return row.(*deliveryRow).Topic == topic }
-	due := census.Of(census.Table{
+	due := backlog.Of(backlog.Table{
 		Schema: &deliveries.Schema, By: []string{"topic"}, Ours: ours,
 		Serves: func(row driver.Row) bool {
 			_, here := b.subscriber(driver.RecordOf(row).Kind)
 			return here
 		},
 	})
-	return func(ctx context.Context, c *census.Census) error {
+	return func(ctx context.Context, c *backlog.Stats) error {
 		if err := due(ctx, c); err != nil {
 			return err
 		}

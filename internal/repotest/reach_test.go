@@ -19,13 +19,13 @@ var mayReadAcrossTenants = map[string]int{
 	"internal/work/pass.go":            1, // rows that this process holds, by id
 	"internal/chaostest/forgetting.go": 1, // all that is stored
 	"internal/audit/audit.go":          1, // the highest id
-	"internal/census/coming.go":        1, // counts; what other scopes have is left out of the answer
+	"internal/backlog/coming.go":       1, // counts; what other scopes have is left out of the answer
 	"internal/outbox/unsubscribe.go":   1, // what waits for a subscriber of all tenants that is gone
 	"internal/sweep/queue.go":          1, // walks and erasures that are due
 	"internal/sweep/erasure.go":        1, // whether anybody was ever erased
 	"internal/sweep/rule.go":           3, // old rows of all scopes, to delete
 	"automation/health.go":             1, // lost series; what other scopes have is left out of the answer
-	"internal/census/census.go":        2, // counts; likewise
+	"internal/backlog/backlog.go":      2, // counts; likewise
 	"internal/pause/pause.go":          2, // for the polls and Health, which ask what is paused
 	"gauges.go":                        1, // counts
 	"automation/reconcilepass.go":      1, // for Health; what other scopes have is left out of the answer

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/census"
+	"github.com/belfry-go/belfry/internal/backlog"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -26,13 +26,13 @@ func (t Table[R]) free(l looking, lane int16) []driver.Cond {
 // waiting are the kinds of others among the rows that are due for longest, as far as
 // Health looks. Those behind a backlog have their turn later.
 func (t Table[R]) waiting(ctx context.Context, from driver.Reader, l looking, served []string) (out []string, err error) {
-	lanes, _, err := census.LanesOf(ctx, from, &t.Rows.Schema)
+	lanes, _, err := backlog.LanesOf(ctx, from, &t.Rows.Schema)
 	if err != nil {
 		return nil, err
 	}
 	for _, lane := range lanes {
 		found, err := from.Tally(ctx, &t.Rows.Schema, driver.Everywhere(), driver.Tally{
-			By: []string{"kind"}, Where: append(t.free(l, lane), driver.AtMost("due_on", l.now)), OrderBy: "due_on", Limit: census.Limit,
+			By: []string{"kind"}, Where: append(t.free(l, lane), driver.AtMost("due_on", l.now)), OrderBy: "due_on", Limit: backlog.Limit,
 		})
 		if err != nil {
 			return nil, err
@@ -51,7 +51,7 @@ func (t Table[R]) waiting(ctx context.Context, from driver.Reader, l looking, se
 func (t Table[R]) stop(ctx context.Context, store storage.Store, l looking, gone []string) error {
 	var lanes []int16
 	err := store.View(ctx, func(from driver.Reader) (err error) {
-		lanes, _, err = census.LanesOf(ctx, from, &t.Rows.Schema)
+		lanes, _, err = backlog.LanesOf(ctx, from, &t.Rows.Schema)
 		return err
 	})
 	if err != nil {

@@ -1,4 +1,4 @@
-package census_test
+package backlog_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/health"
-	"github.com/belfry-go/belfry/internal/census"
+	"github.com/belfry-go/belfry/internal/backlog"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -54,7 +54,7 @@ func due(scope storage.Scope, lane int16) task {
 
 func take(t *testing.T, store storage.Store, reach storage.Reach) health.Summary {
 	t.Helper()
-	got, err := census.Take(t.Context(), store.View, reach, census.Of(census.Table{Schema: &tasks.Schema, Reasons: []string{"Refused"}}))
+	got, err := backlog.Take(t.Context(), store.View, reach, backlog.Of(backlog.Table{Schema: &tasks.Schema, Reasons: []string{"Refused"}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func take(t *testing.T, store storage.Store, reach storage.Reach) health.Summary
 func TestATenantBehindTheLimitIsNotTakenForHealthy(t *testing.T) {
 	t.Parallel()
 	var rows []task
-	for range census.Limit {
+	for range backlog.Limit {
 		r := due("loud", 0)
 		r.Held, r.Reason = true, "Refused"
 		rows = append(rows, r)
@@ -87,13 +87,13 @@ func TestATenantBehindTheLimitIsNotTakenForHealthy(t *testing.T) {
 func TestLanesAreBounded(t *testing.T) {
 	t.Parallel()
 	var rows []task
-	for lane := range int16(census.Lanes) {
+	for lane := range int16(backlog.Lanes) {
 		rows = append(rows, due("", lane-3))
 	}
-	if got := take(t, open(t, rows...), storage.Everywhere()); len(got.Due) != census.Lanes || got.DueCapped {
+	if got := take(t, open(t, rows...), storage.Everywhere()); len(got.Due) != backlog.Lanes || got.DueCapped {
 		t.Errorf("%+v", got)
 	}
-	if got := take(t, open(t, append(rows, due("", 100))...), storage.Everywhere()); len(got.Due) != census.Lanes || !got.DueCapped {
+	if got := take(t, open(t, append(rows, due("", 100))...), storage.Everywhere()); len(got.Due) != backlog.Lanes || !got.DueCapped {
 		t.Errorf("%+v", got)
 	}
 }
@@ -105,7 +105,7 @@ func TestACountThatRunsTwiceCountsOnce(t *testing.T) {
 	twice := func(ctx context.Context, f func(driver.Reader) error) error {
 		return errors.Join(store.View(ctx, f), store.View(ctx, f))
 	}
-	got, err := census.Take(t.Context(), twice, storage.Everywhere(), census.Of(census.Table{Schema: &tasks.Schema}))
+	got, err := backlog.Take(t.Context(), twice, storage.Everywhere(), backlog.Of(backlog.Table{Schema: &tasks.Schema}))
 	if err != nil || len(got.Due) != 1 || got.Due[0].Rows != 2 {
 		t.Errorf("%+v %v", got, err)
 	}

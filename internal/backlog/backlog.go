@@ -1,6 +1,6 @@
-// Package census counts the rows of a domain for its Health: by index, in order, and
+// Package backlog counts the rows of a domain for its Health: by index, in order, and
 // not further than a bound, so that it costs the same however many rows there are.
-package census
+package backlog
 
 import (
 	"cmp"
@@ -41,8 +41,8 @@ type Table struct {
 	Doubtful string
 }
 
-// Census is one count under way.
-type Census struct {
+// Stats is one count under way.
+type Stats struct {
 	From  driver.Reader
 	reach storage.Reach
 	out   *health.Summary
@@ -55,7 +55,7 @@ type dueKey struct {
 }
 
 // Look reads something into the summary.
-type Look func(ctx context.Context, c *Census) error
+type Look func(ctx context.Context, c *Stats) error
 
 // Take runs looks over one moment of the database and sums up. read may run its
 // function more than once. The error names no scope.
@@ -69,7 +69,7 @@ func Take(ctx context.Context, read func(context.Context, func(driver.Reader) er
 	var out health.Summary
 	err := read(ctx, func(from driver.Reader) error {
 		out = health.Summary{On: driver.Now(from.Store()), Scope: scope, Everywhere: !one}
-		c := &Census{From: from, reach: reach, out: &out, due: map[dueKey]*health.Due{}}
+		c := &Stats{From: from, reach: reach, out: &out, due: map[dueKey]*health.Due{}}
 		for _, look := range looks {
 			if err := look(ctx, c); err != nil {
 				return err
@@ -85,20 +85,20 @@ func Take(ctx context.Context, read func(context.Context, func(driver.Reader) er
 }
 
 // Covers reports whether rows of that scope were asked for.
-func (c *Census) Covers(scope storage.Scope) bool {
+func (c *Stats) Covers(scope storage.Scope) bool {
 	within, one := c.reach.Scope()
 	return !one || scope == within
 }
 
 // On is the moment of the count.
-func (c *Census) On() time.Time { return c.out.On }
+func (c *Stats) On() time.Time { return c.out.On }
 
 // Summary is what was found so far, for what only one domain has.
-func (c *Census) Summary() *health.Summary { return c.out }
+func (c *Stats) Summary() *health.Summary { return c.out }
 
 // Of looks at the tables, one after another.
 func Of(tables ...Table) Look {
-	return func(ctx context.Context, c *Census) error {
+	return func(ctx context.Context, c *Stats) error {
 		for _, t := range tables {
 			if err := cmp.Or(c.lanes(ctx, t), c.holds(ctx, t)); err != nil {
 				return err
@@ -109,7 +109,7 @@ func Of(tables ...Table) Look {
 }
 
 // lanes counts what is due, lane by lane: those that no poller lists as well.
-func (c *Census) lanes(ctx context.Context, t Table) error {
+func (c *Stats) lanes(ctx context.Context, t Table) error {
 	lanes, more, err := LanesOf(ctx, c.From, t.Schema)
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func LanesOf(ctx context.Context, from driver.Reader, s *driver.Schema) (lanes [
 
 // lane counts the due rows of a lane. Those of one claim share the end of their
 // lease, so that groups stay few.
-func (c *Census) lane(ctx context.Context, t Table, lane int16) error {
+func (c *Stats) lane(ctx context.Context, t Table, lane int16) error {
 	got, err := c.tally(ctx, t.Schema, driver.Tally{
 		By:      append([]string{"kind", "lease_expires_on"}, t.By...),
 		Where:   []driver.Cond{driver.Eq("lane", lane), driver.AtMost("due_on", c.out.On)},
@@ -170,7 +170,7 @@ type tallied struct {
 
 // tally counts up to the limit over all scopes, whatever was asked for: the rows of
 // one scope may lie far apart.
-func (c *Census) tally(ctx context.Context, s *driver.Schema, q driver.Tally) (out tallied, err error) {
+func (c *Stats) tally(ctx context.Context, s *driver.Schema, q driver.Tally) (out tallied, err error) {
 	if _, one := c.reach.Scope(); one {
 		q.By = append(q.By, "scope")
 	}
@@ -188,7 +188,7 @@ func (c *Census) tally(ctx context.Context, s *driver.Schema, q driver.Tally) (o
 }
 
 // add counts rows like one, which is the one due for longest.
-func (c *Census) add(t Table, lane int16, g driver.Group, capped bool) {
+func (c *Stats) add(t Table, lane int16, g driver.Group, capped bool) {
 	rec := driver.RecordOf(g.Row)
 	key := dueKey{t.Schema.Name, rec.Kind, lane}
 	d := c.due[key]
@@ -214,7 +214,7 @@ func (c *Census) add(t Table, lane int16, g driver.Group, capped bool) {
 }
 
 // holds counts what waits for a person, by reason, and of what is in doubt by kind.
-func (c *Census) holds(ctx context.Context, t Table) error {
+func (c *Stats) holds(ctx context.Context, t Table) error {
 	for _, reason := range t.Reasons {
 		capped, err := c.Count(ctx, t.Schema, driver.Tally{
 			By:      []string{"kind"},
@@ -238,7 +238,7 @@ func (c *Census) holds(ctx context.Context, t Table) error {
 
 // Count counts the rows that q describes, in the order of an index and up to the
 // limit, and tells of each group. capped says that there may be more.
-func (c *Census) Count(ctx context.Context, s *driver.Schema, q driver.Tally, each func(row driver.Row, n int, capped bool)) (capped bool, err error) {
+func (c *Stats) Count(ctx context.Context, s *driver.Schema, q driver.Tally, each func(row driver.Row, n int, capped bool)) (capped bool, err error) {
 	got, err := c.tally(ctx, s, q)
 	for _, g := range got.groups {
 		each(g.Row, g.N, got.capped)
@@ -248,7 +248,7 @@ func (c *Census) Count(ctx context.Context, s *driver.Schema, q driver.Tally, ea
 
 // Pauses lists the pauses of a table that are in force.
 func Pauses(t *driver.Table[pause.Row]) Look {
-	return func(ctx context.Context, c *Census) error {
+	return func(ctx context.Context, c *Stats) error {
 		rows, err := pause.FirstInForce(ctx, c.From, t)
 		for _, p := range rows {
 			if p.Everywhere || c.Covers(p.Scope) {
@@ -264,7 +264,7 @@ func Pauses(t *driver.Table[pause.Row]) Look {
 // Outages lists the channels that are out: the shared ones, and those of tenants if the
 // domain has such.
 func Outages(ofTenants bool) Look {
-	return func(ctx context.Context, c *Census) error {
+	return func(ctx context.Context, c *Stats) error {
 		rows, err := outage.First(ctx, c.From)
 		for _, r := range rows {
 			if r.Everywhere || ofTenants && c.Covers(r.Scope) {
@@ -278,17 +278,17 @@ func Outages(ofTenants bool) Look {
 }
 
 // Hold adds to what is on hold.
-func (c *Census) Hold(table, reason string, n int, capped bool) {
+func (c *Stats) Hold(table, reason string, n int, capped bool) {
 	c.out.Holds = add(c.out.Holds, health.Count{Table: table, Reason: reason, Rows: n, Capped: capped})
 }
 
 // Doubt adds to what is in doubt.
-func (c *Census) Doubt(table, kind string, n int, capped bool) {
+func (c *Stats) Doubt(table, kind string, n int, capped bool) {
 	c.out.Doubts = add(c.out.Doubts, health.Count{Table: table, Kind: kind, Rows: n, Capped: capped})
 }
 
 // Dead adds to the dead letters.
-func (c *Census) Dead(table, kind string, n int, capped bool) {
+func (c *Stats) Dead(table, kind string, n int, capped bool) {
 	c.out.DeadLetters = add(c.out.DeadLetters, health.Count{Table: table, Kind: kind, Rows: n, Capped: capped})
 }
 
@@ -305,7 +305,7 @@ func add(all []health.Count, more health.Count) []health.Count {
 }
 
 // order sorts the answer.
-func (c *Census) order() {
+func (c *Stats) order() {
 	for _, d := range c.due {
 		c.out.Due = append(c.out.Due, *d)
 	}
