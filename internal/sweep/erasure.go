@@ -80,22 +80,22 @@ func (e *Eraser) next(ctx context.Context, r *request) error {
 		s.again = r.Progress.Left
 		next.Person = s.Person.compact()
 	}
-	if r.Progress.Rule >= len(e.rules) {
+	p := &next.Progress
+	for p.Rule < len(e.rules) && p.Way >= e.rules[p.Rule].ways(s) {
+		p.Rule, p.Way = p.Rule+1, 0
+	}
+	if p.Rule >= len(e.rules) {
 		return e.sweepOver(ctx, &next, now)
 	}
-	rule := e.rules[r.Progress.Rule]
-	if r.Progress.Way >= rule.ways(s) {
-		next.Progress.Rule, next.Progress.Way = r.Progress.Rule+1, 0
-		return e.commit(ctx, Step{}, func(applied) request { return next })
-	}
-	step, err := rule.plan(ctx, e.store, At{Now: now, subject: s}, r.Progress.Way, r.Progress.After)
+	rule := e.rules[p.Rule]
+	step, err := rule.plan(ctx, e.store, At{Now: now, subject: s}, p.Way, p.After)
 	if err != nil {
 		return fmt.Errorf("%s: %w", rule.Table, err)
 	}
-	if next.Progress.After = step.next; step.next == 0 && !step.again {
-		next.Progress.Way++
+	if p.After = step.next; step.next == 0 && !step.again {
+		p.Way++
 	}
-	next.Progress.leave(rule.Table, step.with(Wait))
+	p.leave(rule.Table, step.with(Wait))
 	err = e.commit(ctx, step, func(got applied) request {
 		if got.first {
 			return *r // the step is taken again

@@ -137,17 +137,15 @@ func (p *pager[R]) plan(ctx context.Context, store storage.Store, at At, way int
 
 // own finds the blobs of rows that may be written.
 func (p *pager[R]) own(ctx context.Context, from driver.Reader, rows []*found[R]) error {
-	of := map[driver.Place]*found[R]{}
 	var places []driver.Place
 	for _, f := range rows {
 		if f.written() {
-			at := p.table.PlaceOf(f.row)
-			of[at], places = f, append(places, at)
+			places = append(places, p.table.PlaceOf(f.row))
 		}
 	}
 	owned, err := driver.OwnedBy(ctx, from, p.table.Name, places...)
-	for at, o := range owned {
-		of[at].owned = o
+	for _, f := range rows {
+		f.owned = owned[p.table.PlaceOf(f.row)]
 	}
 	return err
 }
