@@ -21,9 +21,15 @@ import (
 // attach stores a file, and names it in a message of its own that the host asks for.
 func (f *forgetter) attach(id string, files ...notify.AttachmentRef) {
 	f.t.Helper()
+	f.letter(id, id, files...)
+}
+
+// letter is attach for one of several messages to somebody.
+func (f *forgetter) letter(id, who string, files ...notify.AttachmentRef) {
+	f.t.Helper()
 	_, err := f.out.EnsureOutgoingMessage(f.t.Context(), nil, notify.OutgoingMessage{
-		Channel: "email:test", PartitionKey: "letter-" + id, NotificationType: "welcome", RecipientRef: id, Address: id + "@example.com",
-		Content: notify.Content{Subject: "A letter", Text: "Dear " + id, Attachments: files},
+		Channel: "email:test", PartitionKey: "letter-" + id, NotificationType: "welcome", RecipientRef: who, Address: who + "@example.com",
+		Content: notify.Content{Subject: "A letter", Text: "Dear " + who, Attachments: files},
 	})
 	if err != nil {
 		f.t.Fatal(err)
@@ -184,33 +190,46 @@ func (f *forgetter) count(table string) (n int) {
 	return n
 }
 
-// Rows with many files are forgotten in as small transactions as others.
-func TestNoTransactionOfForgettingIsLargeForItsFiles(t *testing.T) {
+// Rows with many files are forgotten, and erased, in as small transactions as others.
+func TestNoTransactionOfTheSweepIsLargeForItsFiles(t *testing.T) {
 	t.Parallel()
-	clk := clock.NewMock()
-	clk.Set(storetest.Start)
-	written, largest := map[int]int{}, 0
-	spy := &storetest.Spy{Store: storetest.Memory(t, clk)}
-	f := newForgetter(t, spy, clk, belfry.Options{Retention: belfry.Retention{Messages: 30 * days}})
-	for n := range 300 {
-		f.attach(fmt.Sprint(n), f.file("a"), f.file("b"), f.file("c"))
-	}
-	f.pass(35)
-	spy.SetHook(func(c storetest.Call) error {
-		switch c.Verb {
-		case storetest.Update, storetest.Delete, storetest.Insert:
-			written[c.Number] += len(c.Rows)
-			largest = max(largest, written[c.Number])
-		}
-		return nil
-	})
-	f.pass(15)
-	if _, stubs := f.rows("outgoing_message"); stubs != 300 || largest > 1000 || largest < 500 {
-		t.Errorf("%d stubs, at most %d rows", stubs, largest)
-	}
-	spy.SetHook(nil)
-	if f.has(storage.Ref{Name: "none"}) || f.count("blob") != 0 {
-		t.Errorf("%d blobs are left", f.count("blob"))
+	for name, sweep := range map[string]func(f *forgetter){
+		"old": func(f *forgetter) { f.pass(15) },
+		"of a person": func(f *forgetter) {
+			if _, err := f.poller.Privacy().Erase(f.t.Context(), "", belfry.Person{Ref: "sam"}, dpo); err != nil {
+				f.t.Error(err)
+			}
+			f.pass(2)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clk := clock.NewMock()
+			clk.Set(storetest.Start)
+			written, largest := map[int]int{}, 0
+			spy := &storetest.Spy{Store: storetest.Memory(t, clk)}
+			f := newForgetter(t, spy, clk, belfry.Options{Retention: belfry.Retention{Messages: 30 * days}})
+			for n := range 300 {
+				f.letter(fmt.Sprint(n), "sam", f.file("a"), f.file("b"), f.file("c"))
+			}
+			f.pass(35)
+			spy.SetHook(func(c storetest.Call) error {
+				switch c.Verb {
+				case storetest.Update, storetest.Delete, storetest.Insert:
+					written[c.Number] += len(c.Rows)
+					largest = max(largest, written[c.Number])
+				}
+				return nil
+			})
+			sweep(f)
+			if _, stubs := f.rows("outgoing_message"); stubs != 300 || largest > 1000 || largest < 500 {
+				t.Errorf("%d stubs, at most %d rows", stubs, largest)
+			}
+			spy.SetHook(nil)
+			if f.has(storage.Ref{Name: "none"}) || f.count("blob") != 0 {
+				t.Errorf("%d blobs are left", f.count("blob"))
+			}
+		})
 	}
 }
 
