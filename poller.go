@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/belfry-go/belfry/health"
+	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
@@ -58,7 +58,6 @@ type Poller struct {
 	sweep    *sweep.Sweep
 	services []Service
 	store    storage.Store
-	logger   *slog.Logger
 	runs     atomic.Int32 // calls of Run under way
 }
 
@@ -73,12 +72,10 @@ func NewPoller(store storage.Store, opts *Options, services ...Service) *Poller 
 	if opts != nil {
 		o = *opts
 	}
-	p := &Poller{options: o, services: slices.Clone(services), store: store, logger: o.Logger}
+	o.Logger = hush.Limited(o.Logger)
+	p := &Poller{options: o, services: slices.Clone(services), store: store}
 	p.options.Batch = cmp.Or(o.Batch, defaultBatch)
 	p.options.Interval = cmp.Or(o.Interval, defaultInterval)
-	if p.logger == nil {
-		p.logger = slog.Default()
-	}
 	var rules []sweep.Rules
 	for i, s := range services {
 		if s == nil {

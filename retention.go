@@ -71,7 +71,7 @@ func (p *Poller) sweeping(rules []sweep.Rules) *sweep.Sweep {
 	return sweep.New(p.store, sweep.Options{
 		Chosen: p.options.Retention.keeps(), Defaults: defaults.keeps(),
 		Hooks:  sweep.Hooks{Entities: p.options.Privacy.Entities, Erased: p.options.Privacy.Erased},
-		Logger: p.logger,
+		Logger: p.options.Logger,
 	}, rules)
 }
 

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -144,7 +143,7 @@ func (t *try) settle(ctx context.Context, b *batch) *decision {
 		return t.decision
 	}
 	// The error's text may hold personal data, so it stays in the row.
-	hush.Warn(ctx, b.s.opts.Logger, "belfry: due work failed", "type", t.row.Kind, "id", t.row.ID,
+	b.s.opts.Logger.WarnContext(ctx, "belfry: due work failed", "type", t.row.Kind, "id", t.row.ID,
 		"step", t.at, "reason", t.row.ReasonCode, "status", t.row.Status, "retries", t.row.RetryCount)
 	return nil
 }

@@ -110,9 +110,7 @@ func NewProcessors(opts *ProcessorsOptions) *Processors {
 	if opts != nil {
 		o = *opts
 	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.Logger = hush.Limited(o.Logger)
 	if o.MeterProvider == nil {
 		o.MeterProvider = otel.GetMeterProvider()
 	}
@@ -269,12 +267,12 @@ func isConflict(err error) bool {
 func (p *Processors) note(ctx context.Context, e Event, one Processed) {
 	outcome := processedAs(one)
 	p.outcome.Add(ctx, 1, metric.WithAttributes(attribute.String("processor", one.Name), attribute.String("outcome", outcome)))
-	said := hush.Warn
+	level := slog.LevelWarn
 	if outcome == "Panicked" {
-		said = hush.Panic
+		level, ctx = slog.LevelError, hush.Panics(ctx)
 	}
 	if one.Err != nil {
-		said(ctx, p.logger, "belfry: event processor", "processor", one.Name, "event", e.Type, "outcome", outcome)
+		p.logger.Log(ctx, level, "belfry: event processor", "processor", one.Name, "event", e.Type, "outcome", outcome)
 	}
 }
 

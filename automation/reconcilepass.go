@@ -12,7 +12,6 @@ import (
 	"github.com/belfry-go/belfry/internal/backlog"
 	"github.com/belfry-go/belfry/internal/backoff"
 	"github.com/belfry-go/belfry/internal/civil"
-	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -210,7 +209,7 @@ func (s keeper) reconcileAll(ctx context.Context, items []work.Item[reconciliati
 		if err := s.reconcileNext(it.Ctx, it.Row); err != nil && !work.Interrupted(ctx) && !work.Interrupted(it.Ctx) {
 			s.scanFailed(s.now(), it.Row, err)
 			// The error's text may hold personal data, so it stays in the row.
-			hush.Warn(ctx, s.opts.Logger, "belfry: reconciliation failed", "type", it.Row.Kind, "id", it.Row.ID,
+			s.opts.Logger.WarnContext(ctx, "belfry: reconciliation failed", "type", it.Row.Kind, "id", it.Row.ID,
 				"reason", it.Row.ReasonCode, "failures", it.Row.FailureCount)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -70,7 +69,7 @@ func (r *reconcileRunner) keepRows(ctx context.Context) {
 	for ctx.Err() == nil {
 		_, added := r.s.registry.scans()
 		if err := r.makeRows(ctx); err != nil && ctx.Err() == nil {
-			hush.Warn(ctx, r.s.opts.Logger, "belfry: reconciliation cannot begin", "error", err)
+			r.s.opts.Logger.WarnContext(ctx, "belfry: reconciliation cannot begin", "error", err)
 			added = nil
 		}
 		r.wait(ctx, added)
@@ -124,7 +123,7 @@ func (r *reconcileRunner) missing(ctx context.Context) (rows []reconciliation) {
 		t, _ := r.s.registry.reminder(name)
 		scopes, err := t.Scan.allowed(ctx)
 		if err != nil {
-			hush.Warn(ctx, r.s.opts.Logger, "belfry: reconciliation cannot begin", "type", name, "error", err)
+			r.s.opts.Logger.WarnContext(ctx, "belfry: reconciliation cannot begin", "type", name, "error", err)
 			continue
 		}
 		maps.DeleteFunc(r.known, func(at place, _ bool) bool { return at.name == name && !slices.Contains(scopes, at.scope) })

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/recur"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
@@ -198,7 +197,7 @@ func (s recurrer) move(ctx context.Context, d *series, g gone) bool {
 	}
 	line, err := d.timeline()
 	if err != nil {
-		hush.Error(ctx, s.opts.Logger, "belfry: a series cannot go on", "type", d.Kind, "id", d.ID, "error", err)
+		s.opts.Logger.ErrorContext(ctx, "belfry: a series cannot go on", "type", d.Kind, "id", d.ID, "error", err)
 		return false
 	}
 	next, ok := s.successor(d, line, g)

@@ -10,7 +10,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -213,7 +212,7 @@ func (s worker) putTrace(ctx context.Context, t Trace) (storage.Ref, error) {
 
 func (s worker) traceFailed(ctx context.Context, err error, rows int) {
 	s.tel.traceFailed(ctx, rows)
-	hush.Warn(ctx, s.opts.Logger, "belfry: traces could not be written; the work goes on", "rows", rows, "error", err)
+	s.opts.Logger.WarnContext(ctx, "belfry: traces could not be written; the work goes on", "rows", rows, "error", err)
 }
 
 // hashes stand for the first recipients: for the host's own reference and the

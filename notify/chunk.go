@@ -6,7 +6,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -87,7 +86,7 @@ func (n generator) chunkFailed(it work.Item[messagingJobRow], err error) {
 	default:
 		j.failed(now, reasonOf(err, ReasonRenderFailed))
 	}
-	hush.Warn(context.Background(), n.options.Logger, "belfry: a chunk of a campaign failed", "type", j.Kind, "status", j.Status, "reason", j.ReasonCode)
+	n.options.Logger.WarnContext(context.Background(), "belfry: a chunk of a campaign failed", "type", j.Kind, "status", j.Status, "reason", j.ReasonCode)
 }
 
 // maxChunkContent ends a chunk early whose messages are long, in bytes.

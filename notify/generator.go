@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/backoff"
-	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
@@ -122,7 +121,7 @@ func (n generator) generateFailed(it work.Item[jobRow], err error) {
 func (n generator) logUnrendered(j *jobRow, err error) {
 	n.logPanic("a renderer panicked", err, slog.String("type", j.Kind))
 	// The error's text may hold personal data.
-	hush.Warn(context.Background(), n.options.Logger, "belfry: a job could not be rendered", slog.String("type", j.Kind), slog.Int64("id", j.ID),
+	n.options.Logger.WarnContext(context.Background(), "belfry: a job could not be rendered", slog.String("type", j.Kind), slog.Int64("id", j.ID),
 		slog.String("reason", j.ReasonCode), slog.String("status", j.Status))
 }
 

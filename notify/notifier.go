@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/backlog"
 	"github.com/belfry-go/belfry/internal/calls"
+	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/work"
@@ -95,9 +96,7 @@ func (o *Options) withDefaults() Options {
 	out.CallTimeout = cmp.Or(max(out.CallTimeout, 0), time.Minute)
 	out.UnclaimedAfter = cmp.Or(max(out.UnclaimedAfter, 0), time.Hour)
 	out.AttachmentBytes = cmp.Or(max(out.AttachmentBytes, 0), 64<<20)
-	if out.Logger == nil {
-		out.Logger = slog.Default()
-	}
+	out.Logger = hush.Limited(out.Logger)
 	return out
 }
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/calls"
-	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -107,7 +106,7 @@ func (n generator) choose(ctx context.Context, scope Scope, key string, own chai
 		return n.registry.waysOf(scope, key, c)
 	}
 	if err != nil || own == nil {
-		hush.Error(ctx, n.options.Logger, "belfry: no channel", slog.String("channel", key), slog.String("scope", string(scope)))
+		n.options.Logger.ErrorContext(ctx, "belfry: no channel", slog.String("channel", key), slog.String("scope", string(scope)))
 		return nil
 	}
 	return own

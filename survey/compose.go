@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/calls"
-	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/work"
@@ -136,7 +135,7 @@ func (s asker) logUncomposed(ctx context.Context, r *instanceRow, text string, w
 	where := []any{
 		slog.Int64("survey", r.SurveyID), slog.String("scope", string(r.Scope)), slog.Int64("version", r.SurveyVersion), slog.String("instance", r.PublicID), slog.Int("ordinal", r.SendOrdinal),
 	}
-	hush.Error(ctx, s.options.Logger, "belfry: "+text, append(where, why...)...)
+	s.options.Logger.ErrorContext(ctx, "belfry: "+text, append(where, why...)...)
 }
 
 func (s asker) logRender(ctx context.Context, r *instanceRow, err error) {

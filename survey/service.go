@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/outage"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/states"
@@ -103,9 +104,7 @@ func (o *Options) withDefaults() Options {
 	if out.Sample == nil {
 		out.Sample = luck
 	}
-	if out.Logger == nil {
-		out.Logger = slog.Default()
-	}
+	out.Logger = hush.Limited(out.Logger)
 	return out
 }
 

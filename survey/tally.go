@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -118,7 +117,7 @@ func (r *tallyRunner) Run(ctx context.Context) error {
 		case <-r.store.Clock().After(r.every):
 		}
 		if _, err := r.Poll(ctx, 0); err != nil && ctx.Err() == nil {
-			hush.Warn(ctx, r.options.Logger, "belfry: poll failed", "pass", "survey.results", "error", err)
+			r.options.Logger.WarnContext(ctx, "belfry: poll failed", "pass", "survey.results", "error", err)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/internal/httpapi"
+	"github.com/belfry-go/belfry/internal/hush"
 )
 
 // Caller is somebody whom the host has let in, and what they may do.
@@ -65,9 +66,9 @@ func ReportRuns(s *report.Service, who Authorise, opts *Options) http.Handler {
 	if s == nil || who == nil {
 		panic("automationhttp: ReportRuns needs a service and an Authorise")
 	}
-	a := &api{s: s, who: who, logger: slog.Default()}
+	a := &api{s: s, who: who, logger: hush.Limited(nil)}
 	if opts != nil && opts.Logger != nil {
-		a.logger = opts.Logger
+		a.logger = hush.Limited(opts.Logger)
 	}
 	return httpapi.Guarded(a.router(), "not from another site")
 }

@@ -234,7 +234,7 @@ func Do(ctx context.Context, timeout time.Duration, log *slog.Logger, text strin
 func LogPanic(log *slog.Logger, text string, err error, where slog.Attr) {
 	var p *work.PanicError
 	if errors.As(err, &p) {
-		hush.Panic(context.Background(), log, "belfry: "+text, where, slog.String("stack", string(p.Stack)))
+		log.ErrorContext(hush.Panics(context.Background()), "belfry: "+text, where, slog.String("stack", string(p.Stack)))
 	}
 }
 
@@ -263,7 +263,7 @@ func Answers[Q, A any](questions []Q, ask func([]Q) ([]A, error), known func(A) 
 func Gate[Q, A any](ctx context.Context, log *slog.Logger, gate any, attempts []Q, ask func(context.Context, []Q) ([]A, error), known func(A) bool) ([]A, error) {
 	answers, err := AskGate(ctx, log, gate, attempts, ask, known)
 	if err != nil && ctx.Err() == nil {
-		hush.Error(ctx, log, "belfry: a gate failed, and lets nothing through", slog.String("gate", Name(gate)), slog.Int("messages", len(attempts)))
+		log.ErrorContext(ctx, "belfry: a gate failed, and lets nothing through", slog.String("gate", Name(gate)), slog.Int("messages", len(attempts)))
 	}
 	return answers, err
 }

@@ -8,8 +8,6 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
-
-	"github.com/belfry-go/belfry/internal/hush"
 )
 
 // Problem is a refusal as in RFC 9457, whose type is its status. A handler that has
@@ -51,6 +49,6 @@ func write(w http.ResponseWriter, media string, status int, v any) {
 // to log: that is why it failed. Nothing of the request is logged.
 func LogFailure(r *http.Request, logger *slog.Logger, what string, err error) {
 	if r.Context().Err() == nil {
-		hush.Error(r.Context(), logger, "belfry: "+what, slog.Any("error", err))
+		logger.ErrorContext(r.Context(), "belfry: "+what, slog.Any("error", err))
 	}
 }

@@ -1,6 +1,6 @@
 // Package hush keeps an outage from filling the log: of what passes, heartbeats and
 // settlers say again and again, a logger gets a line a second. The next line tells what
-// was left out.
+// was left out. The limit is a handler around the host's.
 package hush
 
 import (
@@ -23,22 +23,94 @@ const Every = time.Second
 // maxNames bounds the kinds of lines that are told apart among those left out.
 const maxNames = 20
 
-// Warn logs a warning, unless the logger had a line within the second. args are those
-// of slog; the first is a name from code, such as the pass, by which lines that are left
-// out are told apart. It may be called from any number of goroutines.
+// Limited is l, of whose warnings and errors a line a second is logged. The first of their
+// attributes is a name from code, such as the pass, by which lines that are left out are
+// told apart. All that is limited of one logger has one limit. A logger that is limited is
+// returned as it is. Nil: slog.Default().
+func Limited(l *slog.Logger) *slog.Logger {
+	if l == nil {
+		l = slog.Default()
+	}
+	if _, is := l.Handler().(limited); is {
+		return l
+	}
+	return slog.New(limited{l.Handler(), of(l)})
+}
+
+// turnKey is where a context carries which limit holds for a line.
+type turnKey struct{}
+
+type turn int
+
+const (
+	ofLines turn = iota
+	ofPanics
+	always
+)
+
+// Panics has lines take turns of their own: the only stack of an hour is not left out for
+// what an outage says.
+func Panics(ctx context.Context) context.Context { return context.WithValue(ctx, turnKey{}, ofPanics) }
+
+// Always has lines be logged whatever was logged before: what is said once is not lost.
+func Always(ctx context.Context) context.Context { return context.WithValue(ctx, turnKey{}, always) }
+
+// limited is a handler that leaves lines out.
+type limited struct {
+	slog.Handler
+	limits *limits
+}
+
+// WithAttrs is one of the same limit.
+func (h limited) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return limited{h.Handler.WithAttrs(attrs), h.limits}
+}
+
+// WithGroup is one of the same limit.
+func (h limited) WithGroup(name string) slog.Handler {
+	return limited{h.Handler.WithGroup(name), h.limits}
+}
+
+// Handle logs a line, if it is its turn.
+func (h limited) Handle(ctx context.Context, r slog.Record) error {
+	whose, _ := ctx.Value(turnKey{}).(turn)
+	if r.Level < slog.LevelWarn || whose == always {
+		return h.Handler.Handle(ctx, r)
+	}
+	m := h.limits.lines
+	if whose == ofPanics {
+		m = h.limits.panics
+	}
+	left, ok := m.take(m.clock.Now(), r)
+	if !ok {
+		return nil
+	}
+	r = r.Clone()
+	r.AddAttrs(left...)
+	return h.Handler.Handle(ctx, r)
+}
+
+// Warn logs a warning to l as it is limited, for whoever is given one that may not be. It
+// may be called from any number of goroutines.
 func Warn(ctx context.Context, l *slog.Logger, msg string, args ...any) {
-	of(l).lines.log(ctx, l, slog.LevelWarn, msg, args)
+	log(ctx, l, slog.LevelWarn, msg, args)
 }
 
 // Error logs an error likewise.
 func Error(ctx context.Context, l *slog.Logger, msg string, args ...any) {
-	of(l).lines.log(ctx, l, slog.LevelError, msg, args)
+	log(ctx, l, slog.LevelError, msg, args)
 }
 
-// Panic logs an error that a developer has to see. Panics take turns of their own: the
-// only stack of an hour is not left out for what an outage says.
-func Panic(ctx context.Context, l *slog.Logger, msg string, args ...any) {
-	of(l).panics.log(ctx, l, slog.LevelError, msg, args)
+func log(ctx context.Context, l *slog.Logger, level slog.Level, msg string, args []any) {
+	l = Limited(l)
+	if !l.Enabled(ctx, level) {
+		return
+	}
+	var pcs [1]uintptr
+	runtime.Callers(3, pcs[:]) // whoever called Warn
+	r := slog.NewRecord(clock.New().Now(), level, msg, pcs[0])
+	r.Add(args...)
+	_ = l.Handler().Handle(ctx, r)
 }
 
 // all are the limits of the loggers in use, by weak pointer.
@@ -71,62 +143,40 @@ type limit struct {
 
 func newLimit() *limit { return &limit{clock: clock.New(), names: map[string]int{}} }
 
-func (m *limit) log(ctx context.Context, l *slog.Logger, level slog.Level, msg string, args []any) {
-	if !l.Enabled(ctx, level) {
-		return
-	}
-	now := m.clock.Now()
-	left, ok := m.take(now, msg, args)
-	if !ok {
-		return
-	}
-	var pcs [1]uintptr
-	runtime.Callers(3, pcs[:]) // whoever called Warn
-	r := slog.NewRecord(now, level, msg, pcs[0])
-	r.Add(args...)
-	r.Add(left...)
-	_ = l.Handler().Handle(ctx, r)
-}
-
 // take says whether there may be a line now, and what to add to it.
-func (m *limit) take(now time.Time, msg string, args []any) (left []any, ok bool) {
+func (m *limit) take(now time.Time, r slog.Record) (left []slog.Attr, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if since := now.Sub(m.last); since >= 0 && since < Every {
-		m.leaveOut(msg, args)
+		m.leaveOut(r)
 		return nil, false
 	}
 	if m.left > 0 {
-		left = []any{slog.Int("left_out", m.left), slog.String("of", m.text()), slog.Time("since", m.last)}
+		left = []slog.Attr{slog.Int("left_out", m.left), slog.String("of", m.text()), slog.Time("since", m.last)}
 	}
 	m.last, m.left = now, 0
 	clear(m.names)
 	return left, true
 }
 
-func (m *limit) leaveOut(msg string, args []any) {
+func (m *limit) leaveOut(r slog.Record) {
 	m.left++
-	name := strings.TrimPrefix(msg, "belfry: ") + named(args)
+	name := strings.TrimPrefix(r.Message, "belfry: ") + named(r)
 	if _, known := m.names[name]; !known && len(m.names) >= maxNames {
 		name = "others"
 	}
 	m.names[name]++
 }
 
-// named is the first of the arguments, if it is a text.
-func named(args []any) string {
-	if len(args) == 0 {
-		return ""
-	}
-	if a, ok := args[0].(slog.Attr); ok && a.Value.Kind() == slog.KindString {
-		return " (" + a.Value.String() + ")"
-	}
-	if len(args) > 1 {
-		if text, ok := args[1].(string); ok {
-			return " (" + text + ")"
+// named is the first attribute of a line, if it is a text.
+func named(r slog.Record) (name string) {
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Value.Kind() == slog.KindString {
+			name = " (" + a.Value.String() + ")"
 		}
-	}
-	return ""
+		return false
+	})
+	return name
 }
 
 // text has the most frequent first.

@@ -16,7 +16,7 @@ import (
 	"github.com/belfry-go/belfry/internal/hush"
 )
 
-// log is a logger and its lines, without their times.
+// log is a limited logger and its lines, without their times.
 func log(level slog.Level) (*slog.Logger, func() []string) {
 	var text bytes.Buffer
 	noTime := func(_ []string, a slog.Attr) slog.Attr {
@@ -30,7 +30,7 @@ func log(level slog.Level) (*slog.Logger, func() []string) {
 		return a
 	}
 	logger := slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: level, ReplaceAttr: noTime, AddSource: true}))
-	return logger, func() []string { return strings.Split(strings.TrimSpace(text.String()), "\n") }
+	return hush.Limited(logger), func() []string { return strings.Split(strings.TrimSpace(text.String()), "\n") }
 }
 
 func pass(d time.Duration) { <-time.NewTimer(d).C }
@@ -41,14 +41,14 @@ func TestWhatIsLeftOutIsSaidInTheNextLine(t *testing.T) {
 		l, lines := log(slog.LevelWarn)
 		ctx, away := context.Background(), errors.New("away")
 		for range 3 {
-			hush.Warn(ctx, l, "belfry: poll failed", "pass", "notify.status", "error", away)
+			l.WarnContext(ctx, "belfry: poll failed", "pass", "notify.status", "error", away)
 		}
-		hush.Error(ctx, l, "belfry: rows are left", slog.String("pass", "automation"), slog.Int("rows", 7))
-		hush.Error(ctx, l, "belfry: a gate failed", slog.Int("messages", 7))
+		l.ErrorContext(ctx, "belfry: rows are left", slog.String("pass", "automation"), slog.Int("rows", 7))
+		l.ErrorContext(ctx, "belfry: a gate failed", slog.Int("messages", 7))
 		pass(time.Second)
-		hush.Warn(ctx, l, "belfry: poll failed", "pass", "automation", "error", away)
+		l.WarnContext(ctx, "belfry: poll failed", "pass", "automation", "error", away)
 		pass(time.Second)
-		hush.Warn(ctx, l, "belfry: poll failed", "pass", "automation", "error", away)
+		l.WarnContext(ctx, "belfry: poll failed", "pass", "automation", "error", away)
 		want := []string{
 			`level=WARN source=hush_test.go msg="belfry: poll failed" pass=notify.status error=away`,
 			`level=WARN source=hush_test.go msg="belfry: poll failed" pass=automation error=away left_out=4 ` +
@@ -67,9 +67,9 @@ func TestPanicsTakeTurnsOfTheirOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, lines := log(slog.LevelWarn)
 		ctx := context.Background()
-		hush.Warn(ctx, l, "belfry: poll failed")
-		hush.Panic(ctx, l, "belfry: a channel panicked", slog.String("stack", "here"))
-		hush.Panic(ctx, l, "belfry: a gate panicked", slog.String("stack", "there"))
+		l.WarnContext(ctx, "belfry: poll failed")
+		l.ErrorContext(hush.Panics(ctx), "belfry: a channel panicked", slog.String("stack", "here"))
+		l.ErrorContext(hush.Panics(ctx), "belfry: a gate panicked", slog.String("stack", "there"))
 		want := []string{
 			`level=WARN source=hush_test.go msg="belfry: poll failed"`,
 			`level=ERROR source=hush_test.go msg="belfry: a channel panicked" stack=here`,
@@ -85,10 +85,10 @@ func TestKindsOfLinesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, lines := log(slog.LevelWarn)
 		for i := range 1000 {
-			hush.Warn(context.Background(), l, "belfry: due work failed", "type", fmt.Sprint("type", i))
+			l.WarnContext(context.Background(), "belfry: due work failed", "type", fmt.Sprint("type", i))
 		}
 		pass(time.Second)
-		hush.Warn(context.Background(), l, "belfry: poll failed")
+		l.WarnContext(context.Background(), "belfry: poll failed")
 		last := lines()[1]
 		if len(last) > 2000 || !strings.Contains(last, "left_out=999") || !strings.Contains(last, "others: 979") {
 			t.Error(last)
@@ -100,8 +100,8 @@ func TestKindsOfLinesAreBounded(t *testing.T) {
 func TestALevelThatIsOffIsNotCounted(t *testing.T) {
 	t.Parallel()
 	l, lines := log(slog.LevelError)
-	hush.Warn(context.Background(), l, "belfry: poll failed")
-	hush.Error(context.Background(), l, "belfry: a gate failed")
+	l.WarnContext(context.Background(), "belfry: poll failed")
+	l.ErrorContext(context.Background(), "belfry: a gate failed")
 	if diff := cmp.Diff([]string{`level=ERROR source=hush_test.go msg="belfry: a gate failed"`}, lines()); diff != "" {
 		t.Error(diff)
 	}
@@ -112,9 +112,48 @@ func TestALoggerHasItsOwnLimit(t *testing.T) {
 	t.Parallel()
 	for range 2 {
 		l, lines := log(slog.LevelWarn)
-		hush.Warn(context.Background(), l, "belfry: poll failed")
+		l.WarnContext(context.Background(), "belfry: poll failed")
 		if len(lines()) != 1 || lines()[0] == "" {
 			t.Error(lines())
 		}
 	}
+}
+
+// What is said once is logged whatever came before, and so is what warns of nothing.
+func TestWhatIsSaidOnceIsNotLeftOut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, lines := log(slog.LevelInfo)
+		ctx := context.Background()
+		for range 3 {
+			l.WarnContext(ctx, "belfry: poll failed")
+		}
+		l.InfoContext(ctx, "belfry: a channel is back")
+		l.With("tenant", "acme").WarnContext(hush.Always(ctx), "belfry: old rows will be forgotten")
+		l.WithGroup("more").ErrorContext(ctx, "belfry: a row could not be settled")
+		want := []string{
+			`level=WARN source=hush_test.go msg="belfry: poll failed"`,
+			`level=INFO source=hush_test.go msg="belfry: a channel is back"`,
+			`level=WARN source=hush_test.go msg="belfry: old rows will be forgotten" tenant=acme`,
+		}
+		if diff := cmp.Diff(want, lines()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// Whoever has the host's logger, and whoever has the limited one, share its limit.
+func TestALoggerIsLimitedOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var text bytes.Buffer
+		l := slog.New(slog.NewTextHandler(&text, nil))
+		ctx := context.Background()
+		hush.Warn(ctx, l, "belfry: poll failed")
+		hush.Warn(ctx, hush.Limited(l), "belfry: poll failed")
+		hush.Limited(hush.Limited(l)).WarnContext(ctx, "belfry: poll failed")
+		if n := strings.Count(text.String(), "\n"); n != 1 {
+			t.Error(text.String())
+		}
+	})
 }

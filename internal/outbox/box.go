@@ -19,7 +19,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
@@ -281,7 +280,7 @@ func (b *Box) call(it work.Item[deliveryRow], s Subscriber, found map[driver.Pla
 		tally(it.Ctx, err)
 		d.postpone(now(), err)
 		// The error's text may hold personal data, so it stays in the row.
-		hush.Warn(it.Ctx, b.logger, "belfry: a subscriber failed", "subscriber", s.Key, "pass", b.name, "id", d.ID, "attempts", d.Attempts, "status", d.Status)
+		b.logger.WarnContext(it.Ctx, "belfry: a subscriber failed", "subscriber", s.Key, "pass", b.name, "id", d.ID, "attempts", d.Attempts, "status", d.Status)
 	}
 }
 

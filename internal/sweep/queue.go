@@ -9,7 +9,6 @@ import (
 
 	"github.com/benbjohnson/clock"
 
-	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -140,7 +139,7 @@ func (q *queue[P]) Run(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			hush.Warn(ctx, q.logger, "belfry: poll failed", "pass", q.name, "error", err)
+			q.logger.WarnContext(ctx, "belfry: poll failed", "pass", q.name, "error", err)
 		}
 		by, wait := q.store.Clock(), look
 		if report.Settled > 0 {

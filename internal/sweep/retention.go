@@ -162,7 +162,7 @@ func (r *retention) next(ctx context.Context, w *walk) error {
 		return err
 	}
 	if step.refused != nil {
-		hush.Warn(ctx, r.logger, "belfry: old rows could not be archived, so they stay", "table", rule.Table, "rows", step.unarchived, "error", step.refused)
+		r.logger.WarnContext(ctx, "belfry: old rows could not be archived, so they stay", "table", rule.Table, "rows", step.unarchived, "error", step.refused)
 	}
 	if next.After == 0 {
 		next.BegunOn, next.Stubs, next.Deleted = now, 0, 0
@@ -183,7 +183,7 @@ func (r *retention) announce(ctx context.Context, w walk, now time.Time, keptFor
 	if err := r.commit(ctx, Step{}, w.with); err != nil {
 		return err
 	}
-	r.logger.WarnContext(ctx, "belfry: old rows will be forgotten", "table", w.Key, "from", w.DueOn, "kept for", keptFor)
+	r.logger.WarnContext(hush.Always(ctx), "belfry: old rows will be forgotten", "table", w.Key, "from", w.DueOn, "kept for", keptFor)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -27,7 +28,7 @@ type Sweep struct {
 
 // New makes a sweep over the rules of domains, and those of what all of them share.
 func New(store storage.Store, o Options, domains []Rules) *Sweep {
-	o.Logger = cmp.Or(o.Logger, slog.Default())
+	o.Logger = hush.Limited(o.Logger)
 	var old []Rule
 	for _, d := range domains {
 		old = append(old, d.Old...)

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -83,7 +82,7 @@ func (r *runner) Run(ctx context.Context) error {
 func (r *runner) sweep(ctx context.Context) bool {
 	err := r.Sweep(ctx)
 	if err != nil && ctx.Err() == nil {
-		hush.Warn(ctx, r.Logger, "belfry: rows that nobody serves could not be looked for", "pass", r.Title, "error", err)
+		r.Logger.WarnContext(ctx, "belfry: rows that nobody serves could not be looked for", "pass", r.Title, "error", err)
 	}
 	return err == nil
 }

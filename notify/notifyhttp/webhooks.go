@@ -63,9 +63,7 @@ func (o *WebhookOptions) withDefaults() WebhookOptions {
 	}
 	out.Concurrency = cmp.Or(max(out.Concurrency, 0), 16)
 	out.Timeout = cmp.Or(max(out.Timeout, 0), 10*time.Second)
-	if out.Logger == nil {
-		out.Logger = slog.Default()
-	}
+	out.Logger = hush.Limited(out.Logger)
 	if out.MeterProvider == nil {
 		out.MeterProvider = otel.GetMeterProvider()
 	}
@@ -151,10 +149,10 @@ func (s *hooks) serve(w http.ResponseWriter, r *http.Request) {
 	s.m.count(ctx, hook.Provider(), answer.word, rep)
 	if answer != taken {
 		// No address, no body and no signature: they are a stranger's words.
-		hush.Warn(ctx, s.o.Logger, "belfry: a callback was not taken", slog.String("provider", hook.Provider()), slog.String("outcome", answer.word))
+		s.o.Logger.WarnContext(ctx, "belfry: a callback was not taken", slog.String("provider", hook.Provider()), slog.String("outcome", answer.word))
 	}
 	if rep.Refused > 0 {
-		hush.Warn(ctx, s.o.Logger, "belfry: a callback held events that say too little", slog.String("provider", hook.Provider()), slog.Int("events", rep.Refused))
+		s.o.Logger.WarnContext(ctx, "belfry: a callback held events that say too little", slog.String("provider", hook.Provider()), slog.Int("events", rep.Refused))
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(answer.code)

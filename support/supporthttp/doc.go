@@ -11,13 +11,13 @@
 package supporthttp
 
 import (
-	"cmp"
 	"crypto/rand"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
 
+	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
 )
@@ -76,7 +76,7 @@ func New(d *support.Desk, o Options) http.Handler {
 			panic("supporthttp: no name of a page: " + name)
 		}
 	}
-	o.Logger = cmp.Or(o.Logger, slog.Default())
+	o.Logger = hush.Limited(o.Logger)
 	s := &site{desk: d, o: o, seal: newSealer(o.Key)}
 	return s.handler()
 }

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/belfry-go/belfry/internal/httpapi"
-	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
@@ -232,7 +231,7 @@ func (c *call) refuse(what string, err error) {
 		c.fail(http.StatusUnprocessableEntity, "that makes no sense: the action, its targets, its decision or its reason is missing or wrong")
 	default:
 		if c.r.Context().Err() == nil {
-			hush.Error(c.r.Context(), c.s.o.Logger, "belfry: support: "+what, slog.String("cause", cause(err)))
+			c.s.o.Logger.ErrorContext(c.r.Context(), "belfry: support: "+what, slog.String("cause", cause(err)))
 		}
 		c.fail(http.StatusServiceUnavailable, "try again")
 	}

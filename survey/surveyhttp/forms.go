@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/belfry-go/belfry/internal/httpapi"
+	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/form"
 )
@@ -53,9 +54,7 @@ func (o *FormOptions) withDefaults() FormOptions {
 		out.Style = DefaultStyle()
 	}
 	out.Texts = withShipped(out.Texts)
-	if out.Logger == nil {
-		out.Logger = slog.Default()
-	}
+	out.Logger = hush.Limited(out.Logger)
 	return out
 }
 

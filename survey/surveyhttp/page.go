@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/form"
 )
@@ -221,7 +220,7 @@ func (f *forms) in(locale string, state State) *Page {
 func (f *forms) show(w http.ResponseWriter, r *http.Request, status int, p *Page) {
 	var out bytes.Buffer
 	if err := f.o.Template.Execute(&out, p); err != nil {
-		hush.Error(r.Context(), f.o.Logger, "belfry: the template of the survey pages failed", slog.Any("error", err))
+		f.o.Logger.ErrorContext(r.Context(), "belfry: the template of the survey pages failed", slog.Any("error", err))
 		http.Error(w, p.Texts.Busy, http.StatusServiceUnavailable)
 		return
 	}

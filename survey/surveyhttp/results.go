@@ -52,12 +52,12 @@ func Results(s *survey.Service, who Authorise, opts *ResultOptions) http.Handler
 	if s == nil || who == nil {
 		panic("surveyhttp: Results needs a service and an Authorise")
 	}
-	h := &results{s: s, style: shippedResultStyle, logger: slog.Default()}
+	h := &results{s: s, style: shippedResultStyle, logger: hush.Limited(nil)}
 	if opts != nil && opts.Style != "" {
 		h.style = opts.Style
 	}
 	if opts != nil && opts.Logger != nil {
-		h.logger = opts.Logger
+		h.logger = hush.Limited(opts.Logger)
 	}
 	h.policy = pagePolicy(h.style)
 	sees := func(c Caller) bool { return c.Results }
@@ -331,7 +331,7 @@ func (h *results) page(w http.ResponseWriter, r *http.Request, a *asked) error {
 func (h *results) render(w http.ResponseWriter, r *http.Request, name string, data any) error {
 	var out bytes.Buffer
 	if err := resultTemplate.ExecuteTemplate(&out, name, data); err != nil {
-		hush.Error(r.Context(), h.logger, "belfry: the page of results failed", slog.Any("error", err))
+		h.logger.ErrorContext(r.Context(), "belfry: the page of results failed", slog.Any("error", err))
 		return err
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/httpapi"
+	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/form"
@@ -38,11 +39,11 @@ func Worklist(s *survey.Service, who Authorise, opts *ResultOptions) http.Handle
 	if opts != nil && opts.Style != "" {
 		style = opts.Style
 	}
-	logger := slog.Default()
-	if opts != nil && opts.Logger != nil {
+	var logger *slog.Logger
+	if opts != nil {
 		logger = opts.Logger
 	}
-	h := &worklist{results{s: s, style: style, logger: logger, policy: pagePolicy(style)}}
+	h := &worklist{results{s: s, style: style, logger: hush.Limited(logger), policy: pagePolicy(style)}}
 	reads := func(c Caller) bool { return c.Responses }
 	handles := func(c Caller) bool { return c.Responses && c.Actor != "" }
 	mux := http.NewServeMux()
