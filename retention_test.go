@@ -2,6 +2,7 @@ package belfry_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,8 +14,11 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/health"
+	"github.com/belfry-go/belfry/internal/once"
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/notifytest"
@@ -469,4 +473,52 @@ func TestAMessageThatWasNeverRenderedGoesWithItsJob(t *testing.T) {
 			t.Errorf("%d messages and %d stubs are left", whole, stubs)
 		}
 	})
+}
+
+// A host's archive that hangs holds up nothing that goes without it.
+func TestAnArchiveThatHangsHoldsUpNoAnswers(t *testing.T) {
+	t.Parallel()
+	clk := clock.NewMock()
+	clk.Set(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC))
+	store := storetest.Memory(t, clk)
+	archiving, gone := make(chan struct{}), make(chan struct{})
+	typ := reminder("visit")
+	typ.Retention = automation.Retention{After: 30 * days, Archive: func(ctx context.Context, _ []automation.Schedule) error {
+		close(archiving)
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	h := newHost(t, store, typ)
+	h.ensure(today("visit", 1)...)
+	h.drain()
+	clk.Add(31 * days)
+	h.drain() // it is announced
+	err := store.InTx(t.Context(), func(tx storage.Tx) error {
+		return once.Request{Actor: "kim", ID: "r-1"}.At(0).Keep(t.Context(), tx, "done")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clk.Add(8 * days)
+	answers := sweep.Retention[once.Row]{
+		Table: once.Table, Silent: true,
+		Created: func(r *once.Row) time.Time { return r.On },
+		After:   func(time.Duration) time.Duration { return once.KeptFor },
+		Old:     func(before time.Time) []driver.Cond { return []driver.Cond{driver.AtMost("answered_on", before)} },
+		Archive: func(context.Context, []*once.Row) (map[*once.Row]bool, error) {
+			<-archiving
+			close(gone)
+			return nil, nil
+		},
+	}
+	rules := append([]sweep.Rules{{Domain: "answers", Old: []sweep.Rule{answers.Rule()}}}, h.reminders.SweepRules()...)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- sweep.New(store, sweep.Options{}, rules).Run(ctx) }()
+	<-archiving
+	<-gone
+	stop()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
 }

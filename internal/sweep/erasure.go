@@ -127,7 +127,7 @@ func (e *Eraser) sweepOver(ctx context.Context, r *request, now time.Time) error
 	}
 	p := &r.Progress
 	p.Sweep, p.Rule, p.Way, p.After, p.Left, p.Waiting = p.Sweep+1, 0, 0, 0, p.Waiting, nil
-	return e.commit(ctx, Step{}, func(applied) request { return *r })
+	return e.commit(ctx, planned{}, func(applied) request { return *r })
 }
 
 func (p progress) clone() progress {

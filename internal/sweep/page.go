@@ -59,8 +59,8 @@ func (f *found[R]) written() bool {
 	return f.Verdict == Delete || f.Verdict == Empty || f.Verdict == Cut
 }
 
-// Step is what was found behind an id.
-type Step struct {
+// planned is a step: what was found behind an id, and how to write it.
+type planned struct {
 	next  int64 // where to go on; zero: the way is over
 	again bool  // there is more to be done of the same page
 	found map[int64]Verdict
@@ -71,7 +71,7 @@ type Step struct {
 }
 
 // count says what would become of the rows.
-func (s Step) count() (c Count) {
+func (s planned) count() (c Count) {
 	for _, v := range s.found {
 		c.count(v)
 	}
@@ -79,7 +79,7 @@ func (s Step) count() (c Count) {
 }
 
 // with are the ids of rows with a verdict.
-func (s Step) with(v Verdict) (ids []int64) {
+func (s planned) with(v Verdict) (ids []int64) {
 	for id, is := range s.found {
 		if is == v {
 			ids = append(ids, id)
@@ -97,8 +97,8 @@ type applied struct {
 }
 
 // plan looks at the next rows of a way: as many as one transaction can write.
-func (p *pager[R]) plan(ctx context.Context, store storage.Store, at At, way int, after int64) (Step, error) {
-	step, rows := Step{found: map[int64]Verdict{}}, []*found[R](nil)
+func (p *pager[R]) plan(ctx context.Context, store storage.Store, at At, way int, after int64) (planned, error) {
+	step, rows := planned{found: map[int64]Verdict{}}, []*found[R](nil)
 	err := store.View(ctx, func(from driver.Reader) (err error) {
 		if rows, step.next, err = p.find(ctx, from, at, way, after); err != nil {
 			return err
@@ -106,13 +106,13 @@ func (p *pager[R]) plan(ctx context.Context, store storage.Store, at At, way int
 		return p.own(ctx, from, rows)
 	})
 	if err != nil {
-		return Step{}, err
+		return planned{}, err
 	}
 	total := 0
 	for i, f := range rows {
 		if p.judge != nil {
 			if f.Fate, err = p.judge(ctx, at, f.row); err != nil {
-				return Step{}, err
+				return planned{}, err
 			}
 		}
 		n := p.writes(f)
@@ -162,7 +162,7 @@ func (p *pager[R]) writes(f *found[R]) int {
 }
 
 // archived gives what is about to go to the archive. What it refuses waits.
-func (p *pager[R]) archived(ctx context.Context, rows []*found[R], step *Step) {
+func (p *pager[R]) archived(ctx context.Context, rows []*found[R], step *planned) {
 	var going []*R
 	for _, f := range rows {
 		if f.written() {

@@ -107,7 +107,7 @@ func (q *queue[P]) postpone(ctx context.Context, p *P) {
 
 // commit writes what a step found, and the place behind it, as behind makes it of what was
 // done: an ErrStale, and nothing, if another process has been here.
-func (q *queue[P]) commit(ctx context.Context, step Step, behind func(applied) P) error {
+func (q *queue[P]) commit(ctx context.Context, step planned, behind func(applied) P) error {
 	return q.store.InTx(ctx, func(tx storage.Tx) (err error) {
 		var got applied
 		if step.write != nil {

@@ -59,12 +59,13 @@ type Keeps map[string]time.Duration
 type retention struct {
 	queue[walk]
 	rules            []Rule // one a table
+	silent           bool   // it goes by the silent ones alone, or by the others
 	chosen, defaults Keeps
 	prepared, isNew  atomic.Bool
 }
 
-func newRetention(store storage.Store, o Options, rules []Rule) *retention {
-	r := &retention{rules: onePerTable(rules), chosen: o.Chosen, defaults: o.Defaults}
+func newRetention(store storage.Store, o Options, rules []Rule, silent bool) *retention {
+	r := &retention{rules: onePerTable(rules), silent: silent, chosen: o.Chosen, defaults: o.Defaults}
 	r.queue = queue[walk]{name: "retention", store: store, rows: walks, prepare: r.makeRows, mine: r.goes, step: r.next, logger: o.Logger}
 	return r
 }
@@ -93,10 +94,10 @@ func (r *retention) rule(w *walk) (rule Rule, known bool) {
 	return Rule{}, false
 }
 
-// goes reports whether something goes by the rule of a walk some day.
+// goes reports whether something goes by the rule of a walk some day, and here.
 func (r *retention) goes(w *walk) bool {
 	rule, known := r.rule(w)
-	return known && rule.after(r.keep(rule)) > 0
+	return known && rule.silent == r.silent && rule.after(r.keep(rule)) > 0
 }
 
 // makeRows makes the rows of rules that have none, and finds out whether the database is
@@ -154,7 +155,7 @@ func (r *retention) next(ctx context.Context, w *walk) error {
 	}
 	if from := next.AnnouncedOn.Add(notice); !next.AnnouncedOn.IsZero() && from.After(now) {
 		next.DueOn = from
-		return r.commit(ctx, Step{}, next.with)
+		return r.commit(ctx, planned{}, next.with)
 	}
 	quiet := !rule.silent && next.AnnouncedOn.IsZero()
 	step, err := rule.plan(ctx, r.store, rule.at(now, keep, quiet), 0, next.After)
@@ -180,7 +181,7 @@ func (r *retention) next(ctx context.Context, w *walk) error {
 // announce says that rows will go, of which none has gone yet.
 func (r *retention) announce(ctx context.Context, w walk, now time.Time, keptFor time.Duration) error {
 	w.AnnouncedOn, w.DueOn, w.After = now, now.Add(notice), 0
-	if err := r.commit(ctx, Step{}, w.with); err != nil {
+	if err := r.commit(ctx, planned{}, w.with); err != nil {
 		return err
 	}
 	r.logger.WarnContext(hush.Always(ctx), "belfry: old rows will be forgotten", "table", w.Key, "from", w.DueOn, "kept for", keptFor)

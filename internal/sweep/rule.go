@@ -73,7 +73,7 @@ type At struct {
 // Rule is a [Retention] or an [Erasure] without the type of its rows.
 type Rule struct {
 	Table string
-	plan  func(ctx context.Context, store storage.Store, at At, way int, after int64) (Step, error)
+	plan  func(ctx context.Context, store storage.Store, at At, way int, after int64) (planned, error)
 
 	// Of a retention.
 	by     string

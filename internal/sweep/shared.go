@@ -53,7 +53,7 @@ func sharedRules() []Rule {
 
 // collect removes blobs that no row owns. Which those are is for the store to say, which
 // remembers by itself how far it came with each.
-func collect(ctx context.Context, store storage.Store, _ At, _ int, _ int64) (Step, error) {
+func collect(ctx context.Context, store storage.Store, _ At, _ int, _ int64) (planned, error) {
 	n, err := store.Blobs().Collect(ctx, blobsPage)
-	return Step{again: n == blobsPage}, err
+	return planned{again: n == blobsPage}, err
 }

@@ -22,8 +22,8 @@ type Options struct {
 // Sweep goes by the rules of all domains, in one poller. Any number of pollers may work on
 // one database.
 type Sweep struct {
-	People *Eraser
-	old    *retention
+	People      *Eraser
+	old, silent *retention
 }
 
 // New makes a sweep over the rules of domains, and those of what all of them share.
@@ -33,28 +33,36 @@ func New(store storage.Store, o Options, domains []Rules) *Sweep {
 	for _, d := range domains {
 		old = append(old, d.Old...)
 	}
-	return &Sweep{People: newEraser(store, o, domains), old: newRetention(store, o, append(old, sharedRules()...))}
+	old = append(old, sharedRules()...)
+	return &Sweep{People: newEraser(store, o, domains), old: newRetention(store, o, old, false), silent: newRetention(store, o, old, true)}
 }
 
 // Poll goes on with the erasures of people until none is due, and takes a page of each
 // table that is, of which it reports.
 func (s *Sweep) Poll(ctx context.Context) (work.Report, error) {
 	err := s.People.Drain(ctx)
-	report, failed := s.old.Poll(ctx)
-	return report, errors.Join(err, failed)
+	old, failed := s.old.Poll(ctx)
+	silent, failedToo := s.silent.Poll(ctx)
+	return old.Add(silent), errors.Join(err, failed, failedToo)
 }
 
 // Drain goes on for as long as there is something to do now.
 func (s *Sweep) Drain(ctx context.Context) error {
-	return errors.Join(s.People.Drain(ctx), s.old.Drain(ctx))
+	return errors.Join(s.People.Drain(ctx), s.old.Drain(ctx), s.silent.Drain(ctx))
 }
 
-// Run goes on until ctx ends. A hook that hangs holds up erasures alone.
+// Run goes on until ctx ends. A hook of the host's that hangs holds up erasures alone, and
+// an archive that does what is announced.
 func (s *Sweep) Run(ctx context.Context) error {
-	done := make(chan error)
-	go func() { done <- s.People.Run(ctx) }()
-	err := s.old.Run(ctx)
-	return cmp.Or(<-done, err)
+	loops, done := []func(context.Context) error{s.People.Run, s.old.Run, s.silent.Run}, make(chan error)
+	for _, run := range loops {
+		go func() { done <- run(ctx) }()
+	}
+	var err error
+	for range loops {
+		err = cmp.Or(err, <-done)
+	}
+	return err
 }
 
 // Schemas lists the tables of this package.
