@@ -90,29 +90,6 @@ func (h limited) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// Warn logs a warning to l as it is limited, for whoever is given one that may not be. It
-// may be called from any number of goroutines.
-func Warn(ctx context.Context, l *slog.Logger, msg string, args ...any) {
-	log(ctx, l, slog.LevelWarn, msg, args)
-}
-
-// Error logs an error likewise.
-func Error(ctx context.Context, l *slog.Logger, msg string, args ...any) {
-	log(ctx, l, slog.LevelError, msg, args)
-}
-
-func log(ctx context.Context, l *slog.Logger, level slog.Level, msg string, args []any) {
-	l = Limited(l)
-	if !l.Enabled(ctx, level) {
-		return
-	}
-	var pcs [1]uintptr
-	runtime.Callers(3, pcs[:]) // whoever called Warn
-	r := slog.NewRecord(clock.New().Now(), level, msg, pcs[0])
-	r.Add(args...)
-	_ = l.Handler().Handle(ctx, r)
-}
-
 // all are the limits of the loggers in use, by weak pointer.
 var all sync.Map
 

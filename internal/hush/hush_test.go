@@ -142,15 +142,15 @@ func TestWhatIsSaidOnceIsNotLeftOut(t *testing.T) {
 	})
 }
 
-// Whoever has the host's logger, and whoever has the limited one, share its limit.
+// All that is limited of one logger has one limit.
 func TestALoggerIsLimitedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var text bytes.Buffer
 		l := slog.New(slog.NewTextHandler(&text, nil))
 		ctx := context.Background()
-		hush.Warn(ctx, l, "belfry: poll failed")
-		hush.Warn(ctx, hush.Limited(l), "belfry: poll failed")
+		hush.Limited(l).WarnContext(ctx, "belfry: poll failed")
+		hush.Limited(l).WarnContext(ctx, "belfry: poll failed") // another service
 		hush.Limited(hush.Limited(l)).WarnContext(ctx, "belfry: poll failed")
 		if n := strings.Count(text.String(), "\n"); n != 1 {
 			t.Error(text.String())

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -205,7 +204,7 @@ func (r *runner[R, A]) heartbeat(ctx context.Context) {
 			return
 		case <-tick.C:
 			if err := r.beat(ctx); err != nil && ctx.Err() == nil {
-				hush.Warn(ctx, r.o.Logger, "belfry: leases could not be renewed", "pass", r.spec.Name, "error", err)
+				r.o.Logger.WarnContext(ctx, "belfry: leases could not be renewed", "pass", r.spec.Name, "error", err)
 			}
 			r.flights.expire(r.mono.Now())
 		}

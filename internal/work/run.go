@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -115,7 +114,7 @@ func (r *runner[R, A]) loop(ctx context.Context, s *session[R, A], launched chan
 		r.pulse.poll(err)
 		if err != nil && ctx.Err() == nil {
 			r.tel.pollFailed(ctx)
-			hush.Warn(ctx, r.o.Logger, "belfry: poll failed", "pass", r.spec.Name, "error", err)
+			r.o.Logger.WarnContext(ctx, "belfry: poll failed", "pass", r.spec.Name, "error", err)
 		}
 		if n == 0 {
 			r.sleep(ctx, signal, next)
@@ -267,7 +266,7 @@ func (r *preparedRunner) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		hush.Warn(ctx, r.o.Logger, "belfry: a pass could not be prepared", slog.String("pass", r.name), slog.Any("error", err))
+		r.o.Logger.WarnContext(ctx, "belfry: a pass could not be prepared", slog.String("pass", r.name), slog.Any("error", err))
 		if !sleepFor(ctx, time.Second) {
 			return ctx.Err()
 		}

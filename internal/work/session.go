@@ -8,8 +8,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/belfry-go/belfry/internal/hush"
 )
 
 // session is one call of Poll or Run: where its handlers run and report to.
@@ -141,7 +139,7 @@ func (r *runner[R, A]) limited(ctx context.Context, kind string, flights []*flig
 	limit, g := r.spec.Limit(kind), &late{kind: kind, since: r.now(), flights: flights}
 	ctx, end := context.WithCancelCause(ctx)
 	timer := r.mono.AfterFunc(limit, func() {
-		hush.Error(ctx, r.o.Logger, "belfry: a handler takes too long: its rows are renewed no more", "pass", r.spec.Name, "kind", kind, "rows", len(flights), "limit", limit)
+		r.o.Logger.ErrorContext(ctx, "belfry: a handler takes too long: its rows are renewed no more", "pass", r.spec.Name, "kind", kind, "rows", len(flights), "limit", limit)
 		r.tel.tookTooLong(ctx, kind)
 		r.overdue.add(g)
 		r.flights.giveUp(flights)
@@ -273,7 +271,7 @@ func (s *session[R, A]) handle(ctx context.Context, group []*R, flights []*fligh
 }
 
 func (r *runner[R, A]) failAll(ctx context.Context, group []*R, err error, rep *Report) []settled[R, A] {
-	hush.Error(ctx, r.o.Logger, "belfry: a group of rows failed", "pass", r.spec.Name, "rows", len(group), "error", err)
+	r.o.Logger.ErrorContext(ctx, "belfry: a group of rows failed", "pass", r.spec.Name, "rows", len(group), "error", err)
 	done := make([]settled[R, A], len(group))
 	for i, row := range group {
 		r.spec.Fail(r.now(), row, err)

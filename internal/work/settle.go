@@ -8,7 +8,6 @@ import (
 
 	"github.com/benbjohnson/clock"
 
-	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -99,14 +98,14 @@ func (r *runner[R, A]) divide(ctx context.Context, batch []settled[R, A], err er
 		r.giveUp(ctx, batch, err, rep)
 		return
 	}
-	hush.Error(ctx, r.o.Logger, "belfry: a row could not be settled", "pass", r.spec.Name, "id", r.rec(batch[0].row).ID, "error", err)
+	r.o.Logger.ErrorContext(ctx, "belfry: a row could not be settled", "pass", r.spec.Name, "id", r.rec(batch[0].row).ID, "error", err)
 	r.spec.Fail(r.now(), batch[0].row, err)
 	rep.Failed++
 	r.settle(ctx, []settled[R, A]{{row: batch[0].row}}, rep)
 }
 
 func (r *runner[R, A]) giveUp(ctx context.Context, batch []settled[R, A], err error, rep *Report) {
-	hush.Error(ctx, r.o.Logger, "belfry: rows are left to their leases", "pass", r.spec.Name, "rows", len(batch), "error", err)
+	r.o.Logger.ErrorContext(ctx, "belfry: rows are left to their leases", "pass", r.spec.Name, "rows", len(batch), "error", err)
 	rep.Failed += len(batch)
 	r.flights.remove(r.recs(batch))
 }

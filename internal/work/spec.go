@@ -106,14 +106,6 @@ type Pass interface {
 	Runner(o Options) Runner
 }
 
-// PassesOf are those of what a service was given, if it has any.
-func PassesOf(given any) []Pass {
-	if has, ok := given.(interface{ Passes() []Pass }); ok {
-		return has.Passes()
-	}
-	return nil
-}
-
 // Runner is a pass in one poller.
 type Runner interface {
 	// Poll claims at most batch rows, handles and settles them.
