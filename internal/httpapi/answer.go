@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+
+	"github.com/belfry-go/belfry/internal/hush"
 )
 
 // Problem is a refusal as in RFC 9457, whose type is its status. A handler that has
@@ -46,9 +48,10 @@ func write(w http.ResponseWriter, media string, status int, v any) {
 }
 
 // LogFailure logs what failed on our side. Where the caller is gone there is nothing
-// to log: that is why it failed. Nothing of the request is logged.
+// to log: that is why it failed. Nothing of the request is logged, and
+// a line a second at most.
 func LogFailure(r *http.Request, logger *slog.Logger, what string, err error) {
 	if r.Context().Err() == nil {
-		logger.ErrorContext(r.Context(), "belfry: "+what, slog.Any("error", err))
+		hush.Limited(logger).ErrorContext(r.Context(), "belfry: "+what, slog.Any("error", err))
 	}
 }

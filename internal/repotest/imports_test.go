@@ -30,7 +30,7 @@ var imports = []struct{ who, may, why string }{
 	{"internal/filter", "internal/strictjson keys", "pure functions: decimals, and the reading of JSON"},
 	{"internal/spelling", "keys github.com/nyaruka/phonenumbers golang.org/x/net/idna golang.org/x/text", "normal forms of addresses, telephone numbers and domains"},
 	{"internal/hush", clockAPI, "it limits what anyone logs"},
-	{"internal/httpapi", "", "it answers for the handlers of any domain"},
+	{"internal/httpapi", "internal/hush", "it answers for the handlers of any domain"},
 	{"storage", "storage/driver", "what a host holds: no adapter, no domain"},
 	{"health", "storage", "what every domain answers with"},
 

@@ -26,7 +26,8 @@ type Rate struct {
 	// default what a second allows, at least 1. A tenth of it, rounded down, is left
 	// to urgent messages.
 	Burst int
-	// PerScope gives each scope a limit of its own; otherwise all share one.
+	// PerScope gives each scope a limit of its own; otherwise all share one, and each that
+	// has messages waiting gets a like part of it.
 	PerScope bool
 }
 
@@ -48,19 +49,20 @@ func (l Rate) cost(n int) time.Duration {
 	return time.Duration(n) * micros * time.Microsecond
 }
 
-// rateBucket is what has been taken of a limit. Its Key is the channel. It is never
-// due.
+// rateBucket is what has been taken of a limit, and how long the messages of its scope
+// wait. Its Key is the channel; a limit that scopes share is taken from the bucket of the
+// empty scope. It is never due.
 type rateBucket struct {
 	storage.Record
 	// TakenUntil is when the bucket is full again. Burst calls before it the bucket
 	// is empty.
 	TakenUntil time.Time `db:"taken_until"`
-	// PromisedUntil is when the last of those that were told to wait comes back.
+	// PromisedUntil is when the last message of the scope that was told to wait comes back.
 	PromisedUntil time.Time `db:"promised_until"`
 }
 
 var rateBuckets = driver.Define[rateBucket]("rate_bucket").Grows(driver.Bounded).
-	Kept(driver.Always, "one a channel")
+	Kept(driver.Always, "one a channel and tenant")
 
 // take lets one call through, or says that there are too many.
 func (b *rateBucket) take(l Rate, now time.Time, urgent bool) bool {
@@ -80,10 +82,11 @@ func (b *rateBucket) take(l Rate, now time.Time, urgent bool) bool {
 // back before, and lines up anew.
 const maxPromise = time.Hour
 
-// promise is when a message that is too many comes back: behind those that have
-// been told so before.
-func (b *rateBucket) promise(l Rate, now time.Time, id string) time.Time {
-	next := later(b.PromisedUntil, later(b.TakenUntil.Add(-l.cost(l.Burst)), now)).Add(l.cost(1))
+// promise is when a message that is too many for the bucket from comes back: behind those
+// of its scope b that have been told so before, with room between them for those of the
+// other scopes that wait.
+func (b *rateBucket) promise(l Rate, from *rateBucket, waiting int, now time.Time, id string) time.Time {
+	next := later(b.PromisedUntil, later(from.TakenUntil.Add(-l.cost(l.Burst)), now)).Add(l.cost(max(waiting, 1)))
 	if next.Sub(now) > maxPromise {
 		return driver.Time(now.Add(maxPromise/2 + spread(id, maxPromise/2)))
 	}
@@ -108,13 +111,15 @@ type rateGate struct {
 	limits map[string]Rate // by channel
 	turn   chan struct{}
 
-	made    int       // reservations since the last sweep; whose turn it is counts
-	sweptOn time.Time // when that was; zero: not yet
+	// Whose turn it is has what follows.
+	waiting map[string]scopesWaiting // by channel that scopes share
+	made    int                      // reservations since the last sweep
+	sweptOn time.Time                // when that was; zero: not yet
 }
 
 // newRateGate panics on a limit that is none, and on two of one channel.
 func newRateGate(store storage.Store, limits []Rate) *rateGate {
-	g := &rateGate{store: store, limits: map[string]Rate{}, turn: make(chan struct{}, 1)}
+	g := &rateGate{store: store, limits: map[string]Rate{}, turn: make(chan struct{}, 1), waiting: map[string]scopesWaiting{}}
 	for _, l := range limits {
 		if _, taken := g.limits[l.Channel]; taken {
 			panic(fmt.Sprintf("gate: New: two rates of channel %q", l.Channel))
@@ -156,14 +161,42 @@ func (g *rateGate) Ask(ctx context.Context, a []notify.Attempt) (out []notify.Ve
 
 // count answers, with two statements for what is known.
 func (g *rateGate) count(ctx context.Context, from driver.Reader, a []notify.Attempt, limited []int, out []notify.Verdict) (*rateRound, error) {
-	round := &rateRound{limits: g.limits}
+	round := &rateRound{limits: g.limits, waiting: map[string]int{}}
 	if err := round.load(ctx, from, a, limited); err != nil {
 		return nil, err
+	}
+	for _, i := range limited {
+		if err := g.countWaiting(ctx, from, &a[i]); err != nil {
+			return nil, err
+		}
+		round.waiting[a[i].Channel] = g.waiting[a[i].Channel].n
 	}
 	for n, i := range limited {
 		out[i] = round.answer(&a[i], round.attempts[n])
 	}
 	return round, nil
+}
+
+// scopesWaiting is how many scopes had messages waiting for a channel at a time.
+type scopesWaiting struct {
+	n  int
+	on time.Time
+}
+
+// maxScopes is how many scopes that wait are counted at most.
+const maxScopes = 1000
+
+// countWaiting counts the scopes that wait for a channel they share, once a second.
+func (g *rateGate) countWaiting(ctx context.Context, from driver.Reader, a *notify.Attempt) error {
+	since := a.Now.Sub(g.waiting[a.Channel].on)
+	if g.limits[a.Channel].PerScope || since >= 0 && since < time.Second {
+		return nil
+	}
+	n, err := rateBuckets.Everywhere().Count(ctx, from, maxScopes, driver.Eq("key", a.Channel), driver.Greater("promised_until", a.Now))
+	if err == nil {
+		g.waiting[a.Channel] = scopesWaiting{n, a.Now}
+	}
+	return err
 }
 
 // rateRound is what one transaction of counting reads and makes.
@@ -172,6 +205,7 @@ type rateRound struct {
 	attempts []driver.Place // of the reservations, in the order of the attempts
 	reserved map[driver.Place]*rateReservation
 	buckets  map[driver.Place]*rateBucket
+	waiting  map[string]int // scopes, by channel
 	touched  map[*rateBucket]bool
 	made     []*rateReservation
 }
@@ -180,7 +214,7 @@ func (r *rateRound) load(ctx context.Context, from driver.Reader, a []notify.Att
 	var buckets []driver.Place
 	for _, i := range limited {
 		r.attempts = append(r.attempts, driver.Place{Scope: a[i].Scope, Key: a[i].Key()})
-		buckets = append(buckets, r.bucketOf(&a[i]))
+		buckets = append(buckets, r.bucketOf(&a[i]), ofScope(&a[i]))
 	}
 	if r.reserved, err = rateReservations.GetMany(ctx, from, r.attempts); err != nil {
 		return err
@@ -205,6 +239,9 @@ func (r *rateRound) bucketOf(a *notify.Attempt) driver.Place {
 	return driver.Place{Scope: "", Key: a.Channel}
 }
 
+// ofScope is where it is kept how long the messages of an attempt's scope wait.
+func ofScope(a *notify.Attempt) driver.Place { return driver.Place{Scope: a.Scope, Key: a.Channel} }
+
 func (r *rateRound) answer(a *notify.Attempt, at driver.Place) notify.Verdict {
 	if r.reserved[at] != nil {
 		return notify.Proceed()
@@ -212,7 +249,9 @@ func (r *rateRound) answer(a *notify.Attempt, at driver.Place) notify.Verdict {
 	l, b := r.limits[a.Channel], r.buckets[r.bucketOf(a)]
 	r.touched[b] = true
 	if !b.take(l, a.Now, a.Urgent) {
-		return notify.Defer(b.promise(l, a.Now, a.MessageID), ReasonRateLimit)
+		own := r.buckets[ofScope(a)]
+		r.touched[own] = true
+		return notify.Defer(own.promise(l, b, r.waiting[a.Channel], a.Now, a.MessageID), ReasonRateLimit)
 	}
 	made := &rateReservation{Record: storage.Record{Scope: at.Scope, Key: at.Key}, ReservedOn: a.Now}
 	r.reserved[at], r.made = made, append(r.made, made)

@@ -1,8 +1,10 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -127,6 +129,117 @@ func TestTwoProcessesShareARate(t *testing.T) {
 		h.same("let through", 45, total) // a tenth of 50 is for urgent ones
 		h.same("reserved", 45, len(all(h, rateReservations)))
 	})
+}
+
+// comeback plays messages that come back when a gate has told them to.
+type comeback struct {
+	*policies
+	gate    notify.Gate
+	now     time.Time
+	waiting map[string]notify.Attempt // by id; Now is until when
+	asked   int
+	let     map[storage.Scope]int
+}
+
+func newComeback(h *policies, l Rate) *comeback {
+	return &comeback{h, newRateGate(h.store, []Rate{l}), h.clk.Now(), map[string]notify.Attempt{}, 0, map[storage.Scope]int{}}
+}
+
+func (c *comeback) ask(scope storage.Scope, ids ...string) {
+	var all []notify.Attempt
+	for _, id := range ids {
+		all = append(all, attemptOf(id, "sam", c.now))
+		all[len(all)-1].Scope = scope
+	}
+	c.askFor(all)
+}
+
+func (c *comeback) askFor(all []notify.Attempt) {
+	c.t.Helper()
+	verdicts, err := c.gate.Ask(c.t.Context(), all)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.asked += len(all)
+	for i, v := range verdicts {
+		if delete(c.waiting, all[i].MessageID); v.Action == notify.ActionProceed {
+			c.let[all[i].Scope]++
+			continue
+		}
+		all[i].Now = v.Until
+		c.waiting[all[i].MessageID] = all[i]
+	}
+}
+
+// pass lets time pass in steps of 50 ms; whoever comes back then asks in the order of time.
+func (c *comeback) pass(d time.Duration) {
+	c.t.Helper()
+	for end := c.now.Add(d); c.now.Before(end); {
+		c.now = c.now.Add(50 * time.Millisecond)
+		c.clk.Set(c.now)
+		var back []notify.Attempt
+		for _, a := range c.waiting {
+			if !a.Now.After(c.now) {
+				back = append(back, a)
+			}
+		}
+		slices.SortFunc(back, func(a, b notify.Attempt) int {
+			return cmp.Or(a.Now.Compare(b.Now), strings.Compare(a.MessageID, b.MessageID))
+		})
+		for i := range back {
+			back[i].Now = c.now
+		}
+		c.askFor(back)
+	}
+}
+
+func numbered(prefix string, n int) (ids []string) {
+	for i := range n {
+		ids = append(ids, fmt.Sprintf("%s %04d", prefix, i))
+	}
+	return ids
+}
+
+// Where scopes share a rate, each lines up behind itself: behind a backlog of one that uses
+// all of the rate another's message leaves within five seconds, and nothing of the rate is
+// lost.
+func TestAScopesBacklogHoldsUpNoOtherInARate(t *testing.T) {
+	c := newComeback(inMemory(t), Rate{Channel: channelKey, Limit: 100, Per: time.Second, Burst: 10})
+	c.ask("big", numbered("big", 4000)...)
+	c.pass(time.Second)
+	for _, id := range numbered("small", 5) {
+		c.ask("small", id)
+		c.pass(5 * time.Second)
+		if a, waits := c.waiting[id]; waits {
+			t.Errorf("%s waits until %v after %v", id, a.Now, c.now)
+		}
+	}
+	if n := c.let["big"]; n < 95*26 {
+		t.Errorf("%d messages in 26 seconds at 100 a second", n)
+	}
+}
+
+// Scopes that wait for a rate have like parts of it, and do not ask in vain.
+func TestScopesThatWaitHaveLikePartsOfARate(t *testing.T) {
+	c := newComeback(inMemory(t), Rate{Channel: channelKey, Limit: 100, Per: time.Second, Burst: 10})
+	const scopes, each = 8, 500
+	for n := range scopes {
+		c.ask(storage.Scope(fmt.Sprint(n)), numbered(fmt.Sprint(n), each)...)
+	}
+	c.pass(10 * time.Second) // until those lined up that came before the others
+	clear(c.let)
+	c.asked = 0
+	c.pass(20 * time.Second)
+	sum := 0
+	for n := range scopes {
+		let := c.let[storage.Scope(fmt.Sprint(n))]
+		if sum += let; let < 150 || let > 350 {
+			t.Errorf("scope %d has %d of 2000", n, let)
+		}
+	}
+	if sum < 1900 || c.asked > 3*sum {
+		t.Errorf("%d messages in 20 seconds at 100 a second, asked for %d times", sum, c.asked)
+	}
 }
 
 // Whoever waits longer than an hour comes back before, and lines up anew.
