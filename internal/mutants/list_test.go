@@ -85,6 +85,8 @@ var mutants = []mutant{
 		Old: "r.flights.backlogs(r.o.InFlight / 4)", New: "r.flights.backlogs(r.o.InFlight)", Test: "./internal/work TestABacklogOfOneTenant"},
 	{Name: "work: a tenant whose calls hang takes all slots", File: "internal/work/session.go",
 		Old: "s.mixed[c] >= max(s.r.o.Concurrency/2, 1)", New: "false", Test: "./internal/work TestATenantWhoseCallsHang"},
+	{Name: "notify: a tenant's backlog takes all of a rate", File: "notify/gate/rate.go",
+		Old: "own := r.buckets[ofScope(a)]", New: "own := b", Test: "./notify/gate TestAScopesBacklog"},
 	{Name: "I-15 a schedule has a state without a way to its end", File: "notify/artifact.go",
 		Old: `Start: []string{StatusReady},
 	Edges: []states.Edge{`, New: `Start: []string{StatusReady},

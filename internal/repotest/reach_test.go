@@ -30,7 +30,7 @@ var mayReadAcrossTenants = map[string]int{
 	"gauges.go":                        1, // counts
 	"automation/reconcilepass.go":      1, // for Health; what other scopes have is left out of the answer
 	"automation/stop.go":               1, // its poll
-	"notify/gate/rate.go":              1, // old reservations of all scopes, to delete
+	"notify/gate/rate.go":              2, // old reservations; how many scopes wait for a channel
 	"notify/pause.go":                  1, // its poll
 	"internal/outage/outage.go":        1, // its poll
 	"notify/release.go":                1, // what has failed or is on hold of a channel, for who recovers it
