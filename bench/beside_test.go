@@ -105,15 +105,15 @@ func TestRiverBesideBelfryInOneTransaction(t *testing.T) {
 		}
 		return work, wishes
 	}
-	both := func(tx pgx.Tx, bound storage.Tx) error {
+	both := func(ctx context.Context, tx pgx.Tx, bound storage.Tx) error {
 		if _, err := jobs.InsertTx(ctx, tx, thumbnail{Photo: "42.jpg"}, nil); err != nil { // work: as soon as may be
 			return err
 		}
 		_, err := reminders.WithTx(bound).Set(ctx, about, wish) // a date: when it is due
 		return err
 	}
-	undone := func(tx pgx.Tx, bound storage.Tx) error {
-		if err := both(tx, bound); err != nil {
+	undone := func(ctx context.Context, tx pgx.Tx, bound storage.Tx) error {
+		if err := both(ctx, tx, bound); err != nil {
 			t.Error(err)
 		}
 		return context.Canceled

@@ -48,7 +48,7 @@ func confirm(ctx context.Context, out *notify.Notifier, booking string, c custom
 
 // book is what a handler does: its own row and the mail, in one transaction.
 func book(ctx context.Context, store *sqlite.Store, out *notify.Notifier, booking string, c customer) error {
-	return store.InHostTx(ctx, func(tx *sql.Tx, bound storage.Tx) error {
+	return store.InHostTx(ctx, func(ctx context.Context, tx *sql.Tx, bound storage.Tx) error {
 		if _, err := tx.ExecContext(ctx, "INSERT INTO booking VALUES (?, ?)", booking, c.ID); err != nil {
 			return err
 		}

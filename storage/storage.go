@@ -71,7 +71,8 @@ var (
 	ErrPage = driver.ErrPage
 	// ErrStale: the row was written by somebody else since it was read.
 	ErrStale = driver.ErrStale
-	// ErrJoined: Claim and Extend do not work inside a host's transaction.
+	// ErrJoined: inside a host's transaction, Claim, Extend, and a call with the context of
+	// InHostTx's function that is not bound to it (WithTx) are refused.
 	ErrJoined = driver.ErrJoined
 	// ErrRetryTx: the host's transaction cannot commit any more; the host rolls it
 	// back and repeats it.

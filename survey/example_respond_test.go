@@ -105,7 +105,7 @@ func ExampleOptions() {
 // closeVisit is a host's own transaction: the visit is closed and its customer will
 // be asked, or neither.
 func closeVisit(ctx context.Context, store *sqlite.Store, surveys *survey.Service, wip string) error {
-	return store.InHostTx(ctx, func(tx *sql.Tx, bound storage.Tx) error {
+	return store.InHostTx(ctx, func(ctx context.Context, tx *sql.Tx, bound storage.Tx) error {
 		if _, err := tx.ExecContext(ctx, "UPDATE visit SET closed = 1 WHERE wip = ?", wip); err != nil {
 			return err
 		}

@@ -56,7 +56,7 @@ func (a *app) register() {
 // saveCertificate is where the program saves a certificate, and the cron job of after.
 func (a *app) saveCertificate(ctx context.Context, id, email string, expires automation.Date) error {
 	about := automation.About{Type: "certificate", Source: automation.Source{Type: "certificate", ID: id}}
-	return a.store.InHostTx(ctx, func(tx *sql.Tx, bound storage.Tx) error {
+	return a.store.InHostTx(ctx, func(ctx context.Context, tx *sql.Tx, bound storage.Tx) error {
 		if _, err := tx.ExecContext(ctx, "REPLACE INTO certificate VALUES (?, ?, ?, NULL)", id, email, expires.String()); err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ func newNotifier(store storage.Store, key string, opts *sendgrid.Options) (*noti
 // takeOrder is the handler: the mail's row commits with the order, and a poller calls
 // SendGrid after it.
 func (a *app) takeOrder(ctx context.Context, id, email string) error {
-	return a.store.InHostTx(ctx, func(tx *sql.Tx, bound storage.Tx) error {
+	return a.store.InHostTx(ctx, func(ctx context.Context, tx *sql.Tx, bound storage.Tx) error {
 		if _, err := tx.ExecContext(ctx, "INSERT INTO purchase VALUES (?)", id); err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 // reminder of the old date is withdrawn.
 func (a *app) renew(ctx context.Context, id string, expires automation.Date) error {
 	certificate := automation.About{Type: "certificate", Source: automation.Source{Type: "certificate", ID: id}}
-	return a.store.InHostTx(ctx, func(tx *sql.Tx, bound storage.Tx) error {
+	return a.store.InHostTx(ctx, func(ctx context.Context, tx *sql.Tx, bound storage.Tx) error {
 		if _, err := tx.ExecContext(ctx, "REPLACE INTO certificate VALUES (?, ?)", id, expires.String()); err != nil {
 			return err
 		}

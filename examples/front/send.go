@@ -10,7 +10,7 @@ import (
 
 // order takes an order, and its receipt goes out once.
 func (a *app) order(ctx context.Context, id, person, address string) error {
-	return a.store.InHostTx(ctx, func(tx *sql.Tx, bound storage.Tx) error {
+	return a.store.InHostTx(ctx, func(ctx context.Context, tx *sql.Tx, bound storage.Tx) error {
 		if _, err := tx.ExecContext(ctx, "INSERT INTO purchase VALUES (?)", id); err != nil {
 			return err
 		}

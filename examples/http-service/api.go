@@ -54,14 +54,14 @@ func (a api) put(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
 		return
 	}
-	err := a.store.InHostTx(r.Context(), func(tx *sql.Tx, bound storage.Tx) error {
-		if err := b.save(r.Context(), tx); err != nil {
+	err := a.store.InHostTx(r.Context(), func(ctx context.Context, tx *sql.Tx, bound storage.Tx) error {
+		if err := b.save(ctx, tx); err != nil {
 			return err
 		}
-		if err := a.tell(r.Context(), bound, saved, b); err != nil {
+		if err := a.tell(ctx, bound, saved, b); err != nil {
 			return err
 		}
-		return checkSeats(r.Context(), tx)
+		return checkSeats(ctx, tx)
 	})
 	answer(w, b, err)
 }
@@ -69,15 +69,15 @@ func (a api) put(w http.ResponseWriter, r *http.Request) {
 // cancel takes a booking away, and its reminder with it.
 func (a api) cancel(w http.ResponseWriter, r *http.Request) {
 	var b booking
-	err := a.store.InHostTx(r.Context(), func(tx *sql.Tx, bound storage.Tx) (err error) {
-		if b, err = load(r.Context(), tx, r.PathValue("id")); err != nil {
+	err := a.store.InHostTx(r.Context(), func(ctx context.Context, tx *sql.Tx, bound storage.Tx) (err error) {
+		if b, err = load(ctx, tx, r.PathValue("id")); err != nil {
 			return err
 		}
-		if _, err = tx.ExecContext(r.Context(), `DELETE FROM booking WHERE id = $1`, b.ID); err != nil {
+		if _, err = tx.ExecContext(ctx, `DELETE FROM booking WHERE id = $1`, b.ID); err != nil {
 			return err
 		}
 		b.Version++
-		return a.tell(r.Context(), bound, cancelled, b)
+		return a.tell(ctx, bound, cancelled, b)
 	})
 	answer(w, b, err)
 }

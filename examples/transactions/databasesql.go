@@ -18,13 +18,13 @@ import (
 type sqlStore interface {
 	storage.Store
 	DB() *sql.DB
-	InHostTx(ctx context.Context, f func(tx *sql.Tx, bound storage.Tx) error) error
+	InHostTx(ctx context.Context, f func(ctx context.Context, tx *sql.Tx, bound storage.Tx) error) error
 	Close() error
 }
 
 func onSQL(store sqlStore) *host {
 	renew := func(ctx context.Context, reminders *automation.Scheduler, id string, expires time.Time) error {
-		return store.InHostTx(ctx, func(tx *sql.Tx, bound storage.Tx) error {
+		return store.InHostTx(ctx, func(ctx context.Context, tx *sql.Tx, bound storage.Tx) error {
 			if _, err := tx.ExecContext(ctx, "UPDATE certificate SET expires_on = $1 WHERE id = $2", expires, id); err != nil {
 				return err
 			}

@@ -38,7 +38,7 @@ func openPGX(ctx context.Context, dsn, _ string, clk clock.Clock) (*host, error)
 		return nil, err
 	}
 	h.renew = func(ctx context.Context, reminders *automation.Scheduler, id string, expires time.Time) error {
-		return store.InHostTx(ctx, func(tx pgx.Tx, bound storage.Tx) error {
+		return store.InHostTx(ctx, func(ctx context.Context, tx pgx.Tx, bound storage.Tx) error {
 			if _, err := tx.Exec(ctx, "UPDATE certificate SET expires_on = $1 WHERE id = $2", expires, id); err != nil {
 				return err
 			}

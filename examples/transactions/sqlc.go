@@ -19,7 +19,7 @@ func openSQLC(ctx context.Context, dsn, _ string, clk clock.Clock) (*host, error
 		return nil, err
 	}
 	h.renew = func(ctx context.Context, reminders *automation.Scheduler, id string, expires time.Time) error {
-		return store.InHostTx(ctx, func(tx pgx.Tx, bound storage.Tx) error {
+		return store.InHostTx(ctx, func(ctx context.Context, tx pgx.Tx, bound storage.Tx) error {
 			renewed := queries.RenewCertificateParams{ID: id, ExpiresOn: pgtype.Date{Time: expires, Valid: true}}
 			if err := queries.New(tx).RenewCertificate(ctx, renewed); err != nil {
 				return err

@@ -33,11 +33,7 @@ func (w *world) visited(s *survey.Service, created int, people ...string) (publi
 	if _, err := s.Publish(w.Context(), survey.Version{SurveyID: 1, Name: "Visits", Definition: json.RawMessage(visits)}); err != nil {
 		w.Fatal(err)
 	}
-	b := survey.Batch{EventKind: "visit-closed"}
-	for _, p := range people {
-		b.Items = append(b.Items, survey.Item{Payload: json.RawMessage("{}"), Recipient: survey.Recipient{Address: p + "@example.com"}})
-	}
-	report, err := s.Ingest(w.Context(), b)
+	report, err := s.Ingest(w.Context(), visit(people...))
 	if err != nil || report.Created != created || report.Created+report.Skipped != len(people) {
 		w.Fatal(report, err)
 	}
@@ -45,6 +41,14 @@ func (w *world) visited(s *survey.Service, created int, people ...string) (publi
 		publicIDs = append(publicIDs, item.Instances[0].PublicID)
 	}
 	return publicIDs
+}
+
+func visit(people ...string) survey.Batch {
+	b := survey.Batch{EventKind: "visit-closed"}
+	for _, p := range people {
+		b.Items = append(b.Items, survey.Item{Payload: json.RawMessage("{}"), Recipient: survey.Recipient{Address: p + "@example.com"}})
+	}
+	return b
 }
 
 func (w *world) calls(want int) {

@@ -12,7 +12,8 @@ var (
 	// ErrStale: the row was written by somebody else since it was read.
 	ErrStale = errors.New("storage: stale version")
 	// ErrJoined: Claim and Extend do not work inside a host's transaction, since
-	// a claim must be committed before its work starts.
+	// a claim must be committed before its work starts. Neither does a call with the
+	// context of InHostTx's function that is not bound to its transaction.
 	ErrJoined = errors.New("storage: not possible in a joined transaction")
 	// ErrRetryTx: the host's transaction cannot commit any more (serialization
 	// failure, deadlock, busy snapshot); the host rolls it back and repeats it.

@@ -16,7 +16,7 @@ type Store interface {
 	// which a run gave an id or a version are as before it, unless it was
 	// committed or may have been. [ErrOutcomeUnknown] means that the reply to
 	// COMMIT was lost. Do not call it inside f, nor beside a transaction that the
-	// same goroutine holds open.
+	// same goroutine holds open: with the context of InHostTx's function it is [ErrJoined].
 	InTx(ctx context.Context, f func(Tx) error) error
 	// View runs f over the committed rows of one moment, which does not wait for
 	// writers and holds none of them up. It is over after [ViewTime] at the latest,

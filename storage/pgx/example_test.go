@@ -46,7 +46,7 @@ func ExampleStore_InHostTx() {
 		}),
 	})
 
-	err = store.InHostTx(ctx, func(tx pgx.Tx, bound storage.Tx) error {
+	err = store.InHostTx(ctx, func(ctx context.Context, tx pgx.Tx, bound storage.Tx) error {
 		if _, err := tx.Exec(ctx, "CREATE TABLE certificate (name text, expires_on date)"); err != nil {
 			return err
 		}

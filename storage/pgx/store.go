@@ -229,14 +229,17 @@ func (s *Store) Join(host pgx.Tx) driver.Tx { return sqlstore.Join(s.Store, runn
 // f does with host, and what it ensures through bound (with the WithTx of a domain),
 // commits together. It runs f again where InTx would, so f has no effects outside of the
 // transaction. Behind the commit pollers hear of what became due. f neither commits nor
-// rolls back, and its statements should have ctx. An unknown outcome is
-// [driver.ErrOutcomeUnknown].
-func (s *Store) InHostTx(ctx context.Context, f func(host pgx.Tx, bound driver.Tx) error) error {
+// rolls back. An unknown outcome is [driver.ErrOutcomeUnknown].
+//
+// f uses the context that it is given, for its own statements too: a call to this store
+// with that context which is not bound is refused with [driver.ErrJoined]. With another
+// context it cannot be told from a call beside the transaction, and commits on its own.
+func (s *Store) InHostTx(ctx context.Context, f func(ctx context.Context, host pgx.Tx, bound driver.Tx) error) error {
 	begin := func(ctx context.Context, c sqlstore.Conn) (hostTx, error) {
 		tx, err := c.(*conn).held.Begin(ctx)
 		return hostTx{runner{tx, s.pool}, tx}, err
 	}
-	return sqlstore.InHostTx(ctx, s.Store, begin, func(host hostTx, bound driver.Tx) error { return f(host.tx, bound) })
+	return sqlstore.InHostTx(ctx, s.Store, begin, func(ctx context.Context, host hostTx, bound driver.Tx) error { return f(ctx, host.tx, bound) })
 }
 
 // Close stops following the server's clock and closes the pool if Open made it.

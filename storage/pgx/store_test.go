@@ -64,13 +64,14 @@ func TestSqlcsQueriesRunInAHostsTransaction(t *testing.T) {
 	}
 	errMind := errors.New("changed my mind")
 	for _, want := range []error{errMind, nil} {
-		err := s.InHostTx(t.Context(), func(host pgx.Tx, bound driver.Tx) error {
+		err := s.InHostTx(t.Context(), func(ctx context.Context, host pgx.Tx, bound driver.Tx) error {
 			if err := renew(host); err != nil {
 				return err
 			}
-			if _, err := traptest.Tasks.Insert(t.Context(), bound, traptest.DueTasks(1)...); err != nil {
+			if _, err := traptest.Tasks.Insert(ctx, bound, traptest.DueTasks(1)...); err != nil {
 				return err
 			}
+			traptest.WantErr(t, traptest.Insert(ctx, s, traptest.DueTasks(2)...), driver.ErrJoined) // not bound
 			return want
 		})
 		traptest.WantErr(t, err, want)

@@ -36,8 +36,8 @@ var adapter = traptest.Adapter{
 		_, err := s.(*Store).DB().ExecContext(ctx, text)
 		return err
 	},
-	InHostTx: func(ctx context.Context, s traptest.Store, f func(traptest.Host, driver.Tx) error) error {
-		return s.(*Store).InHostTx(ctx, func(host *sql.Tx, bound driver.Tx) error { return f(guest{host}, bound) })
+	InHostTx: func(ctx context.Context, s traptest.Store, f func(context.Context, traptest.Host, driver.Tx) error) error {
+		return s.(*Store).InHostTx(ctx, func(ctx context.Context, host *sql.Tx, bound driver.Tx) error { return f(ctx, guest{host}, bound) })
 	},
 	Begin: func(t testing.TB, s traptest.Store) (traptest.Host, driver.Tx, func() error) {
 		own := s.(*Store)

@@ -54,7 +54,7 @@ func ExampleStore_InHostTx() {
 		if err != nil {
 			return err
 		}
-		err = store.InHostTx(ctx, func(tx *sql.Tx, bound storage.Tx) error {
+		err = store.InHostTx(ctx, func(ctx context.Context, tx *sql.Tx, bound storage.Tx) error {
 			if _, err := tx.ExecContext(ctx, "CREATE TABLE attachment (blob TEXT)"); err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"path/filepath"
@@ -30,9 +31,9 @@ func TestAStoreOnTheHostsPool(t *testing.T) {
 	execSQL(t, db, "CREATE TABLE host (n)")
 	no := errors.New("no")
 	for _, answer := range []error{no, nil} {
-		err := s.InHostTx(t.Context(), func(host *sql.Tx, bound driver.Tx) error {
+		err := s.InHostTx(t.Context(), func(ctx context.Context, host *sql.Tx, bound driver.Tx) error {
 			execSQL(t, host, "INSERT INTO host VALUES (1)")
-			_, err := tasks.Insert(t.Context(), bound, dueTasks(1)...)
+			_, err := tasks.Insert(ctx, bound, dueTasks(1)...)
 			return errors.Join(err, answer)
 		})
 		if !errors.Is(err, answer) {

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"sync"
@@ -11,13 +12,13 @@ import (
 
 // book writes a host's row and a task in one transaction.
 func book(t *testing.T, s *Store, key string) error {
-	return s.InHostTx(t.Context(), func(host *sql.Tx, bound driver.Tx) error {
-		if _, err := host.ExecContext(t.Context(), "INSERT INTO booking VALUES (?)", key); err != nil {
+	return s.InHostTx(t.Context(), func(ctx context.Context, host *sql.Tx, bound driver.Tx) error {
+		if _, err := host.ExecContext(ctx, "INSERT INTO booking VALUES (?)", key); err != nil {
 			return err
 		}
 		row := dueTasks(1)[0]
 		row.Key = key
-		_, err := tasks.Insert(t.Context(), bound, row)
+		_, err := tasks.Insert(ctx, bound, row)
 		return err
 	})
 }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"errors"
 	"runtime"
 	"testing"
@@ -76,6 +77,22 @@ func TestTrap8TheWaitIsRepeated(t *testing.T) {
 	if got := scan[int](t, s.DB(), "PRAGMA busy_timeout"); got > 250 {
 		t.Errorf("busy_timeout is %d ms", got)
 	}
+}
+
+// A call with a context from outside of InHostTx cannot be told from one beside it. It waits
+// for its own goroutine, and ends with its context.
+func TestACallInsideInHostTxWithAnotherContextEndsWithIt(t *testing.T) {
+	t.Parallel()
+	s, _ := onFile(t, nil)
+	outer, cancel := context.WithCancel(t.Context())
+	err := s.InHostTx(t.Context(), func(context.Context, *sql.Tx, driver.Tx) error {
+		go cancel()
+		return s.InTx(outer, func(driver.Tx) error { t.Error("it ran beside the transaction"); return nil })
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	inTx(t, s, func(driver.Tx) error { return nil })
 }
 
 // A host's transaction on the writing handle is in the way too.

@@ -7,7 +7,7 @@
 // The store owns its connections, since SQLite's settings belong to a connection
 // and a host's pool may have others: one connection writes, a few read. A host
 // that wants its own writes in the same transaction calls InHostTx. Until that
-// transaction ends nothing else can be written, so it calls only what is bound to it.
+// transaction ends nothing else can be written.
 package sqlite
 
 import (

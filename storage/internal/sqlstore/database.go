@@ -137,16 +137,18 @@ func (s *Store) Join(host DBTX) driver.Tx { return Join(s, over{host}) }
 // f does with host, and what it ensures through bound (with the WithTx of a domain),
 // commits together. It begins as the database needs it, and runs f again where InTx
 // would, so f has no effects outside of the transaction. Behind the commit pollers hear
-// of what became due. f neither commits nor rolls back, and its statements should have
-// ctx. An unknown outcome is [driver.ErrOutcomeUnknown].
+// of what became due. f neither commits nor rolls back. An unknown outcome is
+// [driver.ErrOutcomeUnknown].
 //
-// On SQLite, which has one writer, a call inside f that is not bound could wait for ever
-// for this transaction; it is refused with [driver.ErrJoined] at once.
-func (s *Store) InHostTx(ctx context.Context, f func(host *sql.Tx, bound driver.Tx) error) error {
+// f uses the context that it is given, for its own statements too: a call to this store
+// with that context which is not bound is refused with [driver.ErrJoined]. With another
+// context it cannot be told from a call beside the transaction: it commits on its own, or
+// waits for the transaction until its context ends.
+func (s *Store) InHostTx(ctx context.Context, f func(ctx context.Context, host *sql.Tx, bound driver.Tx) error) error {
 	begin := func(ctx context.Context, c Conn) (hostTx, error) {
 		// Its own context does not end it: whether it was committed would be luck.
 		tx, err := c.(*sqlConn).conn.BeginTx(context.WithoutCancel(ctx), nil)
 		return hostTx{over{tx}, tx}, err
 	}
-	return InHostTx(ctx, s, begin, func(host hostTx, bound driver.Tx) error { return f(host.tx, bound) })
+	return InHostTx(ctx, s, begin, func(ctx context.Context, host hostTx, bound driver.Tx) error { return f(ctx, host.tx, bound) })
 }

@@ -1,11 +1,9 @@
 package sqlstore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync/atomic"
 
 	"github.com/belfry-go/belfry/storage/driver"
@@ -13,7 +11,7 @@ import (
 )
 
 // InHostTx runs f in a transaction that begin opens for a host; see [Store.InHostTx].
-func InHostTx[H HostTx](ctx context.Context, s *Store, begin func(context.Context, Conn) (H, error), f func(H, driver.Tx) error) error {
+func InHostTx[H HostTx](ctx context.Context, s *Store, begin func(context.Context, Conn) (H, error), f func(context.Context, H, driver.Tx) error) error {
 	again := false
 	return s.repeat(ctx, lockTries, func() (sqltext.Class, error) {
 		x := &tx{store: s, joined: true, again: again}
@@ -23,12 +21,13 @@ func InHostTx[H HostTx](ctx context.Context, s *Store, begin func(context.Contex
 			return classOf(err), err
 		}
 		x.db = host
-		return s.inHostTx(ctx, x, conn, host, func(bound driver.Tx) error { return f(host, bound) })
+		return s.inHostTx(ctx, x, conn, host, func(ctx context.Context, bound driver.Tx) error { return f(ctx, host, bound) })
 	})
 }
 
-func (s *Store) inHostTx(ctx context.Context, x *tx, conn *session, host HostTx, f func(driver.Tx) error) (sqltext.Class, error) {
-	defer s.holder.begin(s.cfg.Writer)()
+func (s *Store) inHostTx(ctx context.Context, x *tx, conn *session, host HostTx, f func(context.Context, driver.Tx) error) (sqltext.Class, error) {
+	inner, end := s.hosting(ctx)
+	defer end()
 	returned := false
 	undo := func() {
 		x.err = errOver
@@ -42,7 +41,7 @@ func (s *Store) inHostTx(ctx context.Context, x *tx, conn *session, host HostTx,
 			undo()
 		}
 	}()
-	err := f(s.cfg.Dialect.able(x))
+	err := f(inner, s.cfg.Dialect.able(x))
 	returned = true
 	if err == nil {
 		err = x.usable(ctx)
@@ -89,33 +88,26 @@ func beginHost[H HostTx](ctx context.Context, s *Store, begin func(context.Conte
 	}
 }
 
-// holder is the goroutine whose host's transaction has the only connection that writes.
-type holder struct{ goroutine atomic.Pointer[string] }
+// hostKey is where the context of a host's function carries its transaction, for each
+// store.
+type hostKey struct{ store *Store }
 
-// begin notes the goroutine until the function that it returns is called. Where there
-// are several connections nobody waits for himself.
-func (h *holder) begin(pool Pool) (end func()) {
-	if !pool.Single() {
-		return func() {}
-	}
-	name := goroutine()
-	h.goroutine.Store(&name)
-	return func() { h.goroutine.Store(nil) }
+// hostCall is a host's function that runs, until its transaction ends.
+type hostCall struct{ over atomic.Bool }
+
+// hosting gives the context for a host's function. What is called with it and is not
+// bound to the transaction is refused until end.
+func (s *Store) hosting(ctx context.Context) (inner context.Context, end func()) {
+	call := &hostCall{}
+	return context.WithValue(ctx, hostKey{s}, call), func() { call.over.Store(true) }
 }
 
-// refuse is what a call comes to that would wait for its own goroutine.
-func (h *holder) refuse() error {
-	held := h.goroutine.Load()
-	if held == nil || *held != goroutine() {
+// unbound refuses a connection to a call that has the context of a host's function: it
+// would not see what the transaction wrote, would outlive its roll-back, and could wait
+// for it for ever.
+func (s *Store) unbound(ctx context.Context) error {
+	if call, ok := ctx.Value(hostKey{s}).(*hostCall); !ok || call.over.Load() {
 		return nil
 	}
-	return fmt.Errorf("%w: this goroutine is inside InHostTx, and the call is not bound to it: use WithTx", driver.ErrJoined)
-}
-
-// goroutine names the running goroutine, as a stack's first line does: there is no
-// other way to know.
-func goroutine() string {
-	var line [40]byte
-	name, _, _ := bytes.Cut(line[:runtime.Stack(line[:], false)], []byte(" ["))
-	return string(name)
+	return fmt.Errorf("%w: this context is that of a function of InHostTx, and the call is not in its transaction: bind it (WithTx), or make it outside of the function", driver.ErrJoined)
 }

@@ -15,7 +15,7 @@ import (
 
 // write is a host's transaction with a statement of its own beside one of ours.
 func write(ctx context.Context, s *Store, runs *int) error {
-	return s.InHostTx(ctx, func(host *sql.Tx, bound driver.Tx) error {
+	return s.InHostTx(ctx, func(ctx context.Context, host *sql.Tx, bound driver.Tx) error {
 		*runs++
 		if _, err := host.ExecContext(ctx, "INSERT INTO booking"); err != nil {
 			return err
@@ -61,7 +61,7 @@ func TestInHostTxEndsWithItsFunction(t *testing.T) {
 	var kept driver.Tx
 	func() {
 		defer func() { _ = recover() }()
-		_ = s.InHostTx(t.Context(), func(_ *sql.Tx, bound driver.Tx) error {
+		_ = s.InHostTx(t.Context(), func(_ context.Context, _ *sql.Tx, bound driver.Tx) error {
 			kept = bound
 			panic("the host's code")
 		})
@@ -90,25 +90,56 @@ func TestInHostTxEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Who forgets WithTx would wait for himself until the deadline, where one connection
-// writes.
-func TestACallInsideInHostTxThatIsNotBoundIsRefusedAtOnce(t *testing.T) {
+// A call that forgets WithTx would write beside the transaction, and outlive its roll-back,
+// or wait for it for ever.
+func TestACallWithTheContextOfInHostTxThatIsNotBoundIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, pool := range []int{1, 10} {
+		f, runs := &fake{}, 0
+		s := f.store(t, nil)
+		s.cfg.Writer.(*Database).SetMaxOpenConns(pool)
+		var kept context.Context
+		err := s.InHostTx(t.Context(), func(ctx context.Context, _ *sql.Tx, bound driver.Tx) error {
+			kept = ctx
+			if _, err := jobs.Count(ctx, bound, "", 1); err != nil {
+				t.Errorf("pool of %d: bound: %v", pool, err)
+			}
+			refused := map[string]error{
+				"InTx":     look(ctx, s, &runs),
+				"View":     s.View(ctx, func(driver.Reader) error { runs++; return nil }),
+				"InHostTx": write(ctx, s, &runs),
+			}
+			_, refused["Next"] = s.Next(ctx, &jobs.Schema, driver.Claim{Lanes: []driver.LaneClaim{{}}}, time.Time{})
+			_, refused["Blobs"] = s.Blobs().Open(ctx, driver.Ref{Name: "a"}, 0)
+			for name, err := range refused {
+				if !errors.Is(err, driver.ErrJoined) || !strings.Contains(err.Error(), "WithTx") {
+					t.Errorf("pool of %d: %s: %v", pool, name, err)
+				}
+			}
+			return look(ctx, s, &runs) // its error undoes the host's change
+		})
+		if !errors.Is(err, driver.ErrJoined) || runs != 0 || f.log() != "BEGIN SELECT ROLLBACK" {
+			t.Errorf("pool of %d: %d runs: %s: %v", pool, runs, f.log(), err)
+		}
+		if err := look(kept, s, &runs); err != nil {
+			t.Errorf("pool of %d: after the transaction: %v", pool, err)
+		}
+	}
+}
+
+// A host may change two databases in one function.
+func TestInHostTxLetsCallsToAnotherStorePass(t *testing.T) {
 	t.Parallel()
 	f, runs := &fake{}, 0
-	s := f.store(t, nil)
-	s.cfg.Writer.(*Database).SetMaxOpenConns(1)
-	beside := make(chan error, 1)
-	err := s.InHostTx(t.Context(), func(*sql.Tx, driver.Tx) error {
-		go func() { beside <- look(t.Context(), s, new(int)) }() // may wait: it is another one
-		return look(t.Context(), s, &runs)
+	other := (&fake{}).store(t, nil)
+	err := f.store(t, nil).InHostTx(t.Context(), func(ctx context.Context, _ *sql.Tx, _ driver.Tx) error {
+		return other.InHostTx(ctx, func(ctx context.Context, _ *sql.Tx, bound driver.Tx) error {
+			runs++
+			_, err := jobs.Count(ctx, bound, "", 1)
+			return err
+		})
 	})
-	if !errors.Is(err, driver.ErrJoined) || runs != 0 {
+	if err != nil || runs != 1 {
 		t.Errorf("%d runs: %v", runs, err)
-	}
-	if err := <-beside; err != nil {
-		t.Errorf("another goroutine: %v", err)
-	}
-	if err := look(t.Context(), s, &runs); err != nil {
-		t.Errorf("afterwards: %v", err)
 	}
 }

@@ -22,8 +22,12 @@ type session struct {
 	store *Store
 }
 
-// open takes a connection from a pool.
+// open takes a connection from a pool, for a call that is not inside of a host's
+// transaction.
 func (s *Store) open(ctx context.Context, pool Pool) (*session, error) {
+	if err := s.unbound(ctx); err != nil {
+		return nil, err
+	}
 	conn, err := pool.Conn(ctx)
 	if err != nil {
 		return nil, s.unconnected(ctx, err)
@@ -44,11 +48,6 @@ func (s *Store) unconnected(ctx context.Context, err error) error {
 // begin opens a transaction by text. A connection that broke while it lay idle in
 // the pool is replaced, as database/sql would do.
 func (s *Store) begin(ctx context.Context, pool Pool, text string) (*session, error) {
-	if pool == s.cfg.Writer {
-		if err := s.holder.refuse(); err != nil {
-			return nil, err
-		}
-	}
 	for idle := pool.Size(); ; idle-- {
 		x, err := s.open(ctx, pool)
 		if err != nil {

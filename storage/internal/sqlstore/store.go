@@ -72,7 +72,6 @@ type Store struct {
 	tables sync.Map // *driver.Schema to table
 	blobs  driver.Blobs
 	waker  driver.Waker
-	holder holder
 }
 
 var _ driver.Store = (*Store)(nil)

@@ -16,11 +16,11 @@ import (
 // server rolls back and says COMMIT all the same.
 func overlooked(t *testing.T, a Adapter) {
 	s := a.opened(t, pgtest.DSN(t), Options{})
-	err := a.InHostTx(t.Context(), s, func(host Host, bound driver.Tx) error {
-		if _, err := Tasks.Insert(t.Context(), bound, DueTasks(1)...); err != nil {
+	err := a.InHostTx(t.Context(), s, func(ctx context.Context, host Host, bound driver.Tx) error {
+		if _, err := Tasks.Insert(ctx, bound, DueTasks(1)...); err != nil {
 			return err
 		}
-		_ = host.Exec(t.Context(), "SELECT 1 / 0")
+		_ = host.Exec(ctx, "SELECT 1 / 0")
 		return nil
 	})
 	if err == nil || errors.Is(err, driver.ErrOutcomeUnknown) {
@@ -41,10 +41,10 @@ func deadlockOfHosts(t *testing.T, a Adapter) {
 	for me, order := range [2][2]int{{1, 2}, {2, 1}} {
 		go func() {
 			runs := 0
-			done <- a.InHostTx(t.Context(), s, func(host Host, _ driver.Tx) error {
+			done <- a.InHostTx(t.Context(), s, func(ctx context.Context, host Host, _ driver.Tx) error {
 				runs++
 				for i, n := range order {
-					if err := host.Exec(context.WithoutCancel(t.Context()), "UPDATE booking SET n = n WHERE n = $1", n); err != nil {
+					if err := host.Exec(context.WithoutCancel(ctx), "UPDATE booking SET n = n WHERE n = $1", n); err != nil {
 						return err
 					}
 					if i == 0 && runs == 1 {
@@ -97,7 +97,7 @@ func hostNotifies(t *testing.T, a Adapter) {
 		t.Errorf("%s: nobody was told", name)
 	}
 	heard("host", func(row *Task) error {
-		return a.InHostTx(ctx, s, func(_ Host, bound driver.Tx) error {
+		return a.InHostTx(ctx, s, func(ctx context.Context, _ Host, bound driver.Tx) error {
 			_, err := Tasks.Insert(ctx, bound, row)
 			return err
 		})
@@ -170,8 +170,8 @@ func settingsStay(t *testing.T, a Adapter) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = a.InHostTx(t.Context(), s, func(host Host, _ driver.Tx) error {
-		return host.Exec(t.Context(), `DO $$ BEGIN
+	err = a.InHostTx(t.Context(), s, func(ctx context.Context, host Host, _ driver.Tx) error {
+		return host.Exec(ctx, `DO $$ BEGIN
 			IF current_setting('lock_timeout') <> '0' OR current_setting('statement_timeout') <> '0' OR current_setting('transaction_read_only') <> 'off'
 				OR EXISTS (SELECT FROM pg_settings WHERE name = 'jit' AND setting IS DISTINCT FROM reset_val) THEN
 				RAISE 'lock_timeout %, statement_timeout %', current_setting('lock_timeout'), current_setting('statement_timeout');

@@ -84,10 +84,10 @@ var calls = map[string]func(ctx context.Context, a Adapter, s Store, hole func()
 	},
 	"BEGIN of a host": func(ctx context.Context, a Adapter, s Store, hole func()) error {
 		hole()
-		return a.InHostTx(ctx, s, func(Host, driver.Tx) error { return nil })
+		return a.InHostTx(ctx, s, func(context.Context, Host, driver.Tx) error { return nil })
 	},
 	"statement of a host": func(ctx context.Context, a Adapter, s Store, hole func()) error {
-		return a.InHostTx(ctx, s, func(host Host, _ driver.Tx) error {
+		return a.InHostTx(ctx, s, func(ctx context.Context, host Host, _ driver.Tx) error {
 			hole()
 			if host.Exec(ctx, "SELECT 1") != nil { // in the words of the driver
 				return errMind
@@ -96,7 +96,7 @@ var calls = map[string]func(ctx context.Context, a Adapter, s Store, hole func()
 		})
 	},
 	"COMMIT of a host": func(ctx context.Context, a Adapter, s Store, hole func()) error {
-		return inDoubt(a.InHostTx(ctx, s, func(_ Host, bound driver.Tx) error {
+		return inDoubt(a.InHostTx(ctx, s, func(ctx context.Context, _ Host, bound driver.Tx) error {
 			_, err := Tasks.Insert(ctx, bound, DueTasks(1)...)
 			hole()
 			return err

@@ -114,7 +114,7 @@ func write(t *testing.T, a Adapter, s Store, key string, own bool) error {
 	if own {
 		err = s.InTx(ctx, insert)
 	} else {
-		err = a.InHostTx(ctx, s, func(_ Host, bound driver.Tx) error { return insert(bound) })
+		err = a.InHostTx(ctx, s, func(_ context.Context, _ Host, bound driver.Tx) error { return insert(bound) })
 	}
 	if took := RealTime.Since(start); took > short+time.Second {
 		t.Errorf("%s: took %v with a context of %v", key, took, short)

@@ -51,7 +51,7 @@ type Adapter struct {
 	// Exec runs a statement on the pool of a store.
 	Exec func(ctx context.Context, s Store, text string) error
 	// InHostTx is the store's, Begin a transaction of the host's at REPEATABLE READ.
-	InHostTx func(ctx context.Context, s Store, f func(host Host, bound driver.Tx) error) error
+	InHostTx func(ctx context.Context, s Store, f func(ctx context.Context, host Host, bound driver.Tx) error) error
 	Begin    func(t testing.TB, s Store) (host Host, joined driver.Tx, rollback func() error)
 	// CloseIdle closes the idle connections of a store's pool.
 	CloseIdle func(s Store)
