@@ -23,7 +23,7 @@ func TestUnsafeParametersAreRefused(t *testing.T) {
 		"immutable=1":             "the file changes",
 		"nolock=1":                "not among those that are known to be safe",
 		"_synchronous=OFF":        "Options.Synchronous",
-		"_busy_timeout=5000":      "until the context of the call ends",
+		"_busy_timeout=5000":      "set Options.BusyTimeout",
 		"_locking_mode=EXCLUSIVE": "other processes",
 		"_query_only=1":           "the store writes",
 		"_mutex=no":               "not among those that are known to be safe",

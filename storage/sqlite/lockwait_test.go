@@ -6,7 +6,10 @@ import (
 	"database/sql"
 	"errors"
 	"runtime"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -46,6 +49,31 @@ func TestI30_TheWaitForALockEndsWithTheContext(t *testing.T) {
 		t.Error(err)
 	}
 	inTx(t, s, func(driver.Tx) error { return nil })
+}
+
+// A call without a deadline does not wait for another process for ever.
+func TestTheWaitForALockHasABound(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, path := onFile(t, &Options{BusyTimeout: 100 * time.Millisecond})
+		held, err := opened(t, path, nil).DB().BeginTx(t.Context(), nil) // as another process
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer held.Rollback()
+		err = s.InTx(t.Context(), func(driver.Tx) error { t.Error("it ran beside another transaction"); return nil })
+		if !errors.Is(err, driver.ErrBusy) || !strings.Contains(err.Error(), "Options.BusyTimeout") {
+			t.Errorf("got %v", err)
+		}
+		if err := s.Compact(t.Context()); !errors.Is(err, driver.ErrBusy) {
+			t.Errorf("Compact: %v", err)
+		}
+	})
+	for given, want := range map[time.Duration]time.Duration{0: 30 * time.Second, -1: 0, time.Minute: time.Minute} {
+		if got := (Options{BusyTimeout: given}).busyTimeout(); got != want {
+			t.Errorf("BusyTimeout %v waits for %v, want %v", given, got, want)
+		}
+	}
 }
 
 // The wait is longer than SQLite's own, which no context ends, if the context allows it.

@@ -74,6 +74,7 @@ func (s *Store) open(ctx context.Context, opts *Options) (err error) {
 		Prefix:      opts.TablePrefix,
 		Migrations:  migrations(),
 		Migrate:     opts.Migrate,
+		BusyTimeout: opts.busyTimeout(),
 	})
 	if err != nil {
 		return err

@@ -18,11 +18,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
+	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // Options tune a store; nil is the same as the zero Options.
@@ -45,6 +47,17 @@ type Options struct {
 	Migrate Migrate
 	// Synchronous says what a power cut may cost; empty is Full.
 	Synchronous Synchronous
+	// BusyTimeout is how long a transaction waits for those of other processes, and of this
+	// one, if its context does not end before; zero is 30 s, negative is no bound. Then
+	// nothing was written, and the error is a storage.ErrBusy. Migrations wait longer.
+	BusyTimeout time.Duration
+}
+
+func (o Options) busyTimeout() time.Duration {
+	if o.BusyTimeout == 0 {
+		return 30 * time.Second
+	}
+	return max(0, o.BusyTimeout)
 }
 
 // Synchronous is how long a COMMIT waits for the disk.
@@ -109,10 +122,13 @@ func (s *Store) Close() error {
 
 // Compact writes the file anew, without the pages of what was deleted, and empties the log:
 // then no byte of it is left in either. Nothing else is written meanwhile, and the disk
-// needs room for a second file. storage.ErrBusy: somebody reads an older state; call it
-// again.
+// needs room for a second file. storage.ErrBusy: another process writes, or reads an older
+// state; call it again.
 func (s *Store) Compact(ctx context.Context) error {
 	if _, err := s.writer.ExecContext(ctx, "VACUUM"); err != nil {
+		if classify(err) == sqltext.Busy {
+			err = fmt.Errorf("%w: %w", driver.ErrBusy, err)
+		}
 		return fmt.Errorf("sqlite: Compact: %w", err)
 	}
 	var busy bool

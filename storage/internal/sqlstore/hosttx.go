@@ -13,10 +13,12 @@ import (
 // InHostTx runs f in a transaction that begin opens for a host; see [Store.InHostTx].
 func InHostTx[H HostTx](ctx context.Context, s *Store, begin func(context.Context, Conn) (H, error), f func(context.Context, H, driver.Tx) error) error {
 	again := false
-	return s.repeat(ctx, lockTries, func() (sqltext.Class, error) {
+	waiting, end := s.waiting(ctx)
+	defer end()
+	return s.repeat(waiting, lockTries, func() (sqltext.Class, error) {
 		x := &tx{store: s, joined: true, again: again}
 		again = true
-		conn, host, err := beginHost(ctx, s, begin)
+		conn, host, err := beginHost(waiting, s, begin)
 		if err != nil {
 			return classOf(err), err
 		}

@@ -254,3 +254,62 @@ func TestAFailedConnectIsPassing(t *testing.T) {
 		t.Errorf("an ended context: %v", err)
 	}
 }
+
+// A database that somebody keeps locked, and a connection that somebody keeps, are not
+// waited for without end by a call that has none.
+func TestWhoHasNoDeadlineWaitsForALockAsLongAsTheStoreSays(t *testing.T) {
+	t.Parallel()
+	bounded := func(c *Config) {
+		c.BusyTimeout, c.Wait = 30*time.Second, nil
+		c.Writer.(*Database).SetMaxOpenConns(1)
+		c.Writer.(*Database).turns = &turns{free: 1}
+	}
+	calls := map[string]func(ctx context.Context, s *Store) error{
+		"InTx":     func(ctx context.Context, s *Store) error { return look(ctx, s, new(int)) },
+		"InHostTx": func(ctx context.Context, s *Store) error { return write(ctx, s, new(int)) },
+		"View": func(ctx context.Context, s *Store) error {
+			return s.View(ctx, func(driver.Reader) error { return nil })
+		},
+		"Probe": func(ctx context.Context, s *Store) error { return s.Probe(ctx, "SELECT") },
+	}
+	for name, call := range calls {
+		synctest.Test(t, func(t *testing.T) {
+			locked := &fake{answer: func(_ context.Context, text string) error {
+				if strings.HasPrefix(text, "BEGIN") {
+					return errBusy
+				}
+				return nil
+			}}
+			wantBusy(t, name+", the database is locked", func() error { return call(t.Context(), locked.store(t, bounded)) })
+			held := (&fake{}).store(t, bounded)
+			err := held.InTx(t.Context(), func(driver.Tx) error {
+				wantBusy(t, name+", the connection is held", func() error { return call(t.Context(), held) })
+				return nil
+			})
+			if err != nil {
+				t.Errorf("%s: the one that held it: %v", name, err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if err := call(ctx, locked.store(t, bounded)); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s, with a deadline of its own: %v", name, err)
+			}
+		})
+	}
+}
+
+// wantBusy wants a call to end with an ErrBusy when its store has waited.
+func wantBusy(t *testing.T, name string, call func() error) {
+	t.Helper()
+	begun := time.Now()
+	err := call()
+	if waited := time.Since(begun); waited < 30*time.Second || waited > 31*time.Second {
+		t.Errorf("%s: %v after %v", name, err, waited)
+	}
+	switch {
+	case !errors.Is(err, driver.ErrBusy), !errors.Is(err, driver.ErrUnavailable), !strings.Contains(err.Error(), "30s"):
+		t.Errorf("%s: %v", name, err)
+	case errors.Is(err, context.DeadlineExceeded): // which would be the caller's
+		t.Errorf("%s: %v", name, err)
+	}
+}

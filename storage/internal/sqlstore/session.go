@@ -4,6 +4,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -146,26 +147,30 @@ const lockTries = 3
 
 // InTx runs f in a transaction of its own. It runs f again after a serialization
 // failure, a deadlock, a key that was taken although none was expected to be, or a
-// busy database until ctx ends, and at most twice more after a lock time-out; all
-// then give [driver.ErrBusy]. A panic in f rolls
+// busy database until ctx ends or Config.BusyTimeout is over, and at most twice more
+// after a lock time-out; all then give [driver.ErrBusy]. A panic in f rolls
 // back. Structs whose id or version a run changed are as before it unless it was
 // committed, or may have been. When COMMIT has not been answered within a second
 // after the end of ctx, or its answer is lost, the error is
 // [driver.ErrOutcomeUnknown].
 func (s *Store) InTx(ctx context.Context, f func(driver.Tx) error) error {
 	again := false
-	return s.repeat(ctx, lockTries, func() (sqltext.Class, error) {
+	waiting, end := s.waiting(ctx)
+	defer end()
+	return s.repeat(waiting, lockTries, func() (sqltext.Class, error) {
 		x := &tx{store: s, again: again}
 		again = true
-		return s.once(ctx, x, f)
+		return s.once(ctx, waiting, x, f)
 	})
 }
 
 // View runs f over one snapshot, on a connection that reads. It is over when ctx
 // ends, or after [driver.ViewTime].
 func (s *Store) View(ctx context.Context, f func(driver.Reader) error) error {
-	return s.repeat(ctx, lockTries, func() (sqltext.Class, error) {
-		conn, err := s.begin(ctx, s.cfg.Reader, s.cfg.Dialect.View)
+	waiting, end := s.waiting(ctx)
+	defer end()
+	return s.repeat(waiting, lockTries, func() (sqltext.Class, error) {
+		conn, err := s.begin(waiting, s.cfg.Reader, s.cfg.Dialect.View)
 		if err != nil {
 			return classOf(err), err
 		}
@@ -185,8 +190,10 @@ func (s *Store) View(ctx context.Context, f func(driver.Reader) error) error {
 
 // Probe runs text in a transaction that it takes back, to see whether it could.
 func (s *Store) Probe(ctx context.Context, text string) error {
-	return s.repeat(ctx, lockTries, func() (sqltext.Class, error) {
-		conn, err := s.begin(ctx, s.cfg.Writer, s.cfg.Dialect.Begin)
+	waiting, end := s.waiting(ctx)
+	defer end()
+	return s.repeat(waiting, lockTries, func() (sqltext.Class, error) {
+		conn, err := s.begin(waiting, s.cfg.Writer, s.cfg.Dialect.Begin)
 		if err != nil {
 			return classOf(err), err
 		}
@@ -215,8 +222,8 @@ func (s *Store) repeat(ctx context.Context, tries int, f func() (sqltext.Class, 
 		case class != sqltext.LockTimeout && class != sqltext.Busy && class != sqltext.Serialization:
 			return err
 		}
-		if ended := s.pause(ctx, try); ended != nil {
-			return fmt.Errorf("%w (after %d tries: %w)", err, try, ended)
+		if over := s.pause(ctx, try); over != nil {
+			return fmt.Errorf("%w (after %d tries: %w)", err, try, cmp.Or(ended(ctx), over))
 		}
 	}
 }
@@ -244,9 +251,9 @@ func wait(ctx context.Context, d time.Duration) error {
 }
 
 // once runs f in one transaction. The class is that of the transaction's own
-// failure, never of an error that f got elsewhere.
-func (s *Store) once(ctx context.Context, x *tx, f func(driver.Tx) error) (sqltext.Class, error) {
-	conn, err := s.begin(ctx, s.cfg.Writer, s.cfg.Dialect.Begin)
+// failure, never of an error that f got elsewhere. It waits for the lock with waiting.
+func (s *Store) once(ctx, waiting context.Context, x *tx, f func(driver.Tx) error) (sqltext.Class, error) {
+	conn, err := s.begin(waiting, s.cfg.Writer, s.cfg.Dialect.Begin)
 	if err != nil {
 		return classOf(err), err
 	}
@@ -340,8 +347,12 @@ func (s *Store) failed(ctx context.Context, op string, err error) *failure {
 	case sqltext.Connection, sqltext.NoRoom, sqltext.ReadOnly:
 		f.means = driver.ErrUnavailable
 	}
-	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
+	switch cause := ended(ctx); {
+	case cause == nil || errors.Is(err, cause):
+	case cause == ctx.Err():
 		f.means = cause
+	case f.class == sqltext.Busy || errors.Is(err, ctx.Err()): // it waited, and for nothing else
+		f.means, f.cause = driver.ErrBusy, cause
 	}
 	return f
 }

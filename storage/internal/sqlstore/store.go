@@ -55,6 +55,10 @@ type Config struct {
 	// the Waker is. It must not wait.
 	Committed func(driver.Hints)
 
+	// BusyTimeout is how long a transaction, or a view, waits for a connection and for the
+	// lock of a database that has one writer; then it is [driver.ErrBusy]. Migrations wait
+	// longer. Zero: until its context ends. A watch of the pools would end with it.
+	BusyTimeout time.Duration
 	// Grace is how long a COMMIT may go on after its context ended; zero: 1 s.
 	Grace time.Duration
 	// ViewTime is how long a View may last; zero: driver.ViewTime.
