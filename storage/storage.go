@@ -83,6 +83,9 @@ var (
 	// ErrUnavailable: the database could not be reached, cannot be written, or has no
 	// room of connections, memory or disk; nothing was written.
 	ErrUnavailable = driver.ErrUnavailable
+	// ErrClosed: the host has closed the store, or the pool that it is on. It is an
+	// [ErrUnavailable] that does not pass.
+	ErrClosed = driver.ErrClosed
 	// ErrBusy: a lock was not granted within the bound; nothing was written.
 	ErrBusy = driver.ErrBusy
 	// ErrSchema: the tables are not as this program needs them: migrations are missing, or

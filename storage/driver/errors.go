@@ -25,6 +25,9 @@ var (
 	// ErrUnavailable: the database could not be reached, cannot be written, or has no
 	// room of connections, memory or disk; nothing was written.
 	ErrUnavailable = errors.New("storage: unavailable")
+	// ErrClosed: the host has closed the store, or the pool that it is on. It is an
+	// [ErrUnavailable] that does not pass.
+	ErrClosed = fmt.Errorf("%w: the database handle was closed", ErrUnavailable)
 	// ErrBusy: a lock was not granted within the bound; nothing was written.
 	ErrBusy = errors.New("storage: busy")
 	// ErrSchema: the tables are not as this program needs them: migrations are missing, or

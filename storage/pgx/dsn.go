@@ -10,7 +10,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/puddle/v2"
 
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/pgserver"
 )
 
@@ -78,10 +80,13 @@ func malformed(err error) error {
 	return &DSNError{Problem: "neither a URL nor pairs of the form key=value that can be parsed; quote values with spaces like 'this'"}
 }
 
-// refused says what to do about a server that target_session_attrs refused. pgx does not
+// refused says that the pool was closed, or what to do about a server that
+// target_session_attrs refused. pgx does not
 // tell a replica from a session that is read-only.
 func refused(err error) error {
 	switch {
+	case errors.Is(err, puddle.ErrClosedPool):
+		return driver.ErrClosed
 	case errors.Is(err, pgconn.ErrStandbyConnection):
 		return &ServerError{Problem: err.Error() + "; " + pgserver.UsePrimary}
 	case errors.Is(err, pgconn.ErrReadOnlyConnection):

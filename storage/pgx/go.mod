@@ -7,6 +7,7 @@ require (
 	github.com/belfry-go/belfry v0.0.0
 	github.com/benbjohnson/clock v1.3.5
 	github.com/jackc/pgx/v5 v5.12.0
+	github.com/jackc/puddle/v2 v2.2.3
 	go.uber.org/goleak v1.3.0
 )
 
@@ -18,7 +19,6 @@ require (
 	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
-	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/lib/pq v1.12.3 // indirect
 	github.com/nyaruka/phonenumbers v1.8.1 // indirect
 	github.com/teambition/rrule-go v1.8.2 // indirect

@@ -44,7 +44,8 @@ type HostTx interface {
 // Pool is how an adapter reaches its database. Its methods may be called from any
 // number of goroutines.
 type Pool interface {
-	// Conn waits for a connection. It may end one that ignores ctx.
+	// Conn waits for a connection. It may end one that ignores ctx. A pool that was
+	// closed is [driver.ErrClosed].
 	Conn(ctx context.Context) (Conn, error)
 	// Size is how many connections are open, and so how many may have broken while
 	// they lay idle.

@@ -64,7 +64,7 @@ func (d *Database) Conn(ctx context.Context) (Conn, error) {
 	conn, err := d.DB.Conn(ctx)
 	if err != nil {
 		next()
-		return nil, err
+		return nil, closed(err)
 	}
 	c := &sqlConn{over: over{conn}, conn: conn, done: func() error { return nil }, next: next}
 	if d.watch == nil {
@@ -78,6 +78,15 @@ func (d *Database) Conn(ctx context.Context) (Conn, error) {
 		return nil, errors.Join(err, c.Release(true))
 	}
 	return c, nil
+}
+
+// closed says of an error of a pool that the pool was closed, which database/sql has no
+// value for.
+func closed(err error) error {
+	if err.Error() == "sql: database is closed" {
+		return driver.ErrClosed
+	}
+	return err
 }
 
 // over runs statements through database/sql.

@@ -255,6 +255,26 @@ func TestAFailedConnectIsPassing(t *testing.T) {
 	}
 }
 
+// A handle that the host has closed does not come back, other than a database that is away.
+func TestAClosedHandleIsSaid(t *testing.T) {
+	t.Parallel()
+	s := (&fake{}).store(t, nil)
+	if err := s.cfg.Writer.(*Database).Close(); err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]error{
+		"InTx":     look(t.Context(), s, new(int)),
+		"View":     s.View(t.Context(), func(driver.Reader) error { return nil }),
+		"InHostTx": write(t.Context(), s, new(int)),
+	}
+	_, said["Next"] = s.Next(t.Context(), &jobs.Schema, driver.Claim{Lanes: []driver.LaneClaim{{}}}, time.Time{})
+	for name, err := range said {
+		if !errors.Is(err, driver.ErrClosed) || !errors.Is(err, driver.ErrUnavailable) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // A database that somebody keeps locked, and a connection that somebody keeps, are not
 // waited for without end by a call that has none.
 func TestWhoHasNoDeadlineWaitsForALockAsLongAsTheStoreSays(t *testing.T) {

@@ -39,6 +39,9 @@ func (s *Store) open(ctx context.Context, pool Pool) (*session, error) {
 // unconnected says that there is no connection, for whatever reason: a server that
 // starts, a password that is being changed, a proxy that gave up.
 func (s *Store) unconnected(ctx context.Context, err error) error {
+	if errors.Is(err, driver.ErrClosed) {
+		return err
+	}
 	f := s.failed(ctx, "connect", err)
 	if f.class == sqltext.Unknown && f.means == nil && ctx.Err() == nil {
 		f.class, f.means = sqltext.Connection, driver.ErrUnavailable
