@@ -1,7 +1,9 @@
 package work
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -61,7 +63,8 @@ func (r *runner[R, A]) lag(rows []*R) time.Duration {
 // Run polls until ctx ends. Handlers and settling go on beside the next claim.
 // At the end it claims nothing more, waits Grace for what runs, ends the
 // contexts of what still does, and releases the rest. It returns ctx's error, or
-// one that says that handlers ignored the end of theirs.
+// one that says that handlers ignored the end of theirs. Where the store was closed it
+// does the same at once, and returns an [driver.ErrClosed].
 func (r *runner[R, A]) Run(ctx context.Context) error {
 	base, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -72,9 +75,9 @@ func (r *runner[R, A]) Run(ctx context.Context) error {
 	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	go r.newSettler(s).run(writing, launched, quiet)
-	r.loop(ctx, s, launched)
+	closed := r.loop(ctx, s, launched)
 	close(launched)
-	return r.finish(ctx, s, end, quiet)
+	return cmp.Or(closed, r.finish(ctx, s, end, quiet))
 }
 
 // finish waits for the settler, longer for handlers that behave.
@@ -98,20 +101,25 @@ func (r *runner[R, A]) finish(ctx context.Context, s *session[R, A], end context
 	}
 }
 
-// loop claims and launches until ctx ends.
-func (r *runner[R, A]) loop(ctx context.Context, s *session[R, A], launched chan<- int) {
+// loop claims and launches until ctx ends, or the store was closed.
+func (r *runner[R, A]) loop(ctx context.Context, s *session[R, A], launched chan<- int) (closed error) {
 	signal := r.store.Waker().Listen(r.spec.Table.Name, r.spec.Claimable...)
 	defer signal.Close()
 	launch := func(rows []*R) {
 		r.tel.claimed(ctx, len(rows), r.lag(rows))
 		r.launchAll(s, rows, launched)
 	}
+	looking, end := context.WithCancel(ctx)
 	defer r.besides.Wait()
+	defer end()
 	for ctx.Err() == nil {
 		r.pulse.turn()
 		r.heed(signal)
-		n, next, err := r.turn(ctx, launch)
+		n, next, err := r.turn(looking, launch)
 		r.pulse.poll(err)
+		if errors.Is(err, driver.ErrClosed) && ctx.Err() == nil {
+			return err
+		}
 		if err != nil && ctx.Err() == nil {
 			r.tel.pollFailed(ctx)
 			r.o.Logger.WarnContext(ctx, "belfry: poll failed", "pass", r.spec.Name, "error", err)
@@ -120,6 +128,7 @@ func (r *runner[R, A]) loop(ctx context.Context, s *session[R, A], launched chan
 			r.sleep(ctx, signal, next)
 		}
 	}
+	return nil
 }
 
 // launchAll hands the rows of a claim to their handlers, and tells how many outcomes will
@@ -263,8 +272,8 @@ func (r *preparedRunner) Run(ctx context.Context) error {
 			r.ready.Store(true)
 			return r.inner.Run(ctx)
 		}
-		if ctx.Err() != nil {
-			return ctx.Err()
+		if ctx.Err() != nil || errors.Is(err, driver.ErrClosed) {
+			return cmp.Or(ctx.Err(), err)
 		}
 		r.o.Logger.WarnContext(ctx, "belfry: a pass could not be prepared", slog.String("pass", r.name), slog.Any("error", err))
 		if !sleepFor(ctx, time.Second) {
