@@ -96,18 +96,24 @@ const (
 )
 
 // Run polls until ctx ends; then it claims nothing more, finishes what runs
-// (see Options.Grace), and gives the rest back. It returns ctx's error. Run goes
+// (see Options.Grace), and gives the rest back. It returns ctx's error, or a
+// storage.ErrClosed if the host has closed the store, or its pool, before: then the
+// results of what runs are lost, as after a crash. Run goes
 // with a real clock: a program that moves a mock clock uses PollOnce or Drain.
 func (p *Poller) Run(ctx context.Context) error {
 	p.runs.Add(1)
 	defer p.runs.Add(-1)
 	defer p.observe()()
-	var g errgroup.Group
+	g, ctx := errgroup.WithContext(ctx)
 	for _, r := range p.runners {
 		g.Go(func() error { return r.Run(ctx) })
 	}
 	g.Go(func() error { return p.sweep.Run(ctx) })
-	return g.Wait()
+	err := g.Wait()
+	if errors.Is(err, storage.ErrClosed) {
+		return fmt.Errorf("belfry: the database handle was closed while the poller ran: %w", err)
+	}
+	return err
 }
 
 // PollOnce lets each pass claim, handle and settle at most batchSize rows, in
