@@ -54,9 +54,9 @@ type ownership struct {
 	Coordinates  json.RawMessage `db:"coordinates,json,null,person"`
 
 	BusinessUnit string `db:"business_unit,plain"`
-	Setting      string `db:"setting,plain"`
-	SourceType   string `db:"source_type,plain"`
-	Source       string `db:"source,person"`
+	Setting      string `db:"setting,indexed,plain"`
+	SourceType   string `db:"source_type,indexed,plain"`
+	Source       string `db:"source,indexed,person"`
 
 	ScheduledOn time.Time `db:"scheduled_on"` // zero: the run was never ensured here
 	OldRanOn    time.Time `db:"old_ran_on"`   // when the old scheduler delivered it, or says so

@@ -94,10 +94,10 @@ type scheduleRow struct {
 	AutomationType string      `db:"automation_type,fixed,plain"`
 	TriggerType    TriggerType `db:"trigger_type,fixed,plain"`
 	BusinessUnit   string      `db:"business_unit,planned,plain"`
-	Person         string      `db:"person,planned,null,person"`
-	Setting        string      `db:"setting,fixed,plain"`
-	SourceType     string      `db:"source_type,fixed,plain"`
-	Source         string      `db:"source,fixed,person"`
+	Person         string      `db:"person,planned,null,indexed,person"`
+	Setting        string      `db:"setting,fixed,indexed,plain"`
+	SourceType     string      `db:"source_type,fixed,indexed,plain"`
+	Source         string      `db:"source,fixed,indexed,person"`
 	TriggerKey     string      `db:"trigger_key,fixed,plain"`
 	TargetDate     string      `db:"target_date,fixed,plain"` // 2006-01-02; empty unless DateBased
 	DaysBefore     int         `db:"days_before,fixed"`       // negative: after the date
@@ -126,7 +126,7 @@ type scheduleRow struct {
 	Diagnostics string `db:"diagnostics,content"` // the last error, cut to 500 bytes
 
 	IsOnSupportHold bool   `db:"is_on_support_hold"`
-	HoldReason      Reason `db:"hold_reason,plain"`
+	HoldReason      Reason `db:"hold_reason,indexed,plain"`
 	HoldDetail      string `db:"hold_detail,content"`
 
 	// EventType and EventID name the event that last wrote the row; both are empty

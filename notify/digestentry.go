@@ -21,10 +21,10 @@ import (
 // written once, in the transaction that ends its job as Digested.
 type digestEntry struct {
 	storage.Record
-	Digest        string    `db:"digest,fixed,person"` // row key of the digest's job
+	Digest        string    `db:"digest,fixed,indexed,person"` // row key of the digest's job
 	BusinessUnit  string    `db:"business_unit,fixed,plain"`
-	RecipientRef  string    `db:"recipient_ref,fixed,null,person"`
-	RecipientHash string    `db:"recipient_hash,fixed,person"`
+	RecipientRef  string    `db:"recipient_ref,fixed,null,indexed,person"`
+	RecipientHash string    `db:"recipient_hash,fixed,indexed,person"`
 	Recipient     Recipient `db:"recipient,fixed,json,address"`
 	CreatedOn     time.Time `db:"created_on,fixed"`
 }

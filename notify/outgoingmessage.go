@@ -101,8 +101,8 @@ type messageRow struct {
 	NotificationType string    `db:"notification_type,fixed,plain"`
 	BusinessUnit     string    `db:"business_unit,fixed,plain"`
 	Method           string    `db:"method,fixed,plain"`
-	RecipientRef     string    `db:"recipient_ref,fixed,null,person"`
-	RecipientHash    string    `db:"recipient_hash,fixed,person"`
+	RecipientRef     string    `db:"recipient_ref,fixed,null,indexed,person"`
+	RecipientHash    string    `db:"recipient_hash,fixed,indexed,person"`
 	HashKey          string    `db:"hash_key,fixed,plain"`
 	RecipientName    string    `db:"recipient_name,fixed,person"`
 	Address          string    `db:"address,fixed,address"`
@@ -121,7 +121,7 @@ type messageRow struct {
 	ValidUntil       time.Time `db:"valid_until"` // zero: a person wants it sent
 	UnlessRead       string    `db:"unless_read,fixed,person"`
 
-	MessageID string    `db:"message_id,fixed,plain"`
+	MessageID string    `db:"message_id,fixed,indexed,plain"`
 	CreatedOn time.Time `db:"created_on,fixed"`
 	Progress
 	Tries
@@ -170,7 +170,7 @@ type Progress struct {
 	SentOn        time.Time `db:"sent_on"`   // accepted by the provider, or assumed so
 	FailedOn      time.Time `db:"failed_on"` // failed for good
 	// ProviderMessageID is the provider's id of the message.
-	ProviderMessageID string `db:"provider_message_id,null,plain"`
+	ProviderMessageID string `db:"provider_message_id,null,indexed,plain"`
 	// Via is the key of the channel of a [Failover] that was called last, or that is
 	// called next; empty: the one that the message asks for.
 	Via string `db:"via,plain"`

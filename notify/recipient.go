@@ -22,7 +22,7 @@ import (
 type Recipient struct {
 	// Ref is the host's stable id of the recipient. Together with the method and
 	// the normalised address it is the identity of the message, so it never
-	// holds a display name.
+	// holds a display name. It has at most 512 bytes.
 	Ref string `json:"ref,omitempty"`
 	// Channel is the key of the channel to use, such as "email:smtp".
 	Channel string `json:"channel,omitempty"`
@@ -53,6 +53,12 @@ func (r Recipient) check() error {
 	}
 	if strings.ContainsRune(r.Ref+r.Channel+r.Address+r.Name+r.Locale+r.Zone, 0) {
 		return errors.New("holds a NUL")
+	}
+	switch {
+	case len(r.Ref) > keys.MaxKeyLen:
+		return fmt.Errorf("its Ref has %d bytes, more than %d", len(r.Ref), keys.MaxKeyLen)
+	case len(r.Channel) > keys.MaxPartLen:
+		return fmt.Errorf("its Channel has %d bytes, more than %d", len(r.Channel), keys.MaxPartLen)
 	}
 	for name, value := range r.Data {
 		if strings.ContainsRune(name+value, 0) {

@@ -46,7 +46,7 @@ func (t *Tries) afresh() { t.RetryCount, t.NextRetryOn = 0, time.Time{} }
 // is never due; only an audited release makes it so again.
 type SupportHold struct {
 	IsOnSupportHold bool   `db:"is_on_support_hold"`
-	HoldReason      string `db:"hold_reason,plain"` // one of the Hold… codes; empty without a hold
+	HoldReason      string `db:"hold_reason,indexed,plain"` // one of the Hold… codes; empty without a hold
 }
 
 // put sets the hold; the caller clears DueOn.

@@ -62,7 +62,7 @@ type userMessageRow struct {
 	JobPartitionKey string    `db:"job_partition_key,fixed,person"`
 	JobRowKey       string    `db:"job_row_key,fixed,person"`
 	BusinessUnit    string    `db:"business_unit,fixed,plain"`
-	RecipientRef    string    `db:"recipient_ref,fixed,null,person"`
+	RecipientRef    string    `db:"recipient_ref,fixed,null,indexed,person"`
 	Content         Content   `db:"content,fixed,json,content"`
 	ContentHash     string    `db:"content_hash,fixed,plain"`
 	InputHash       string    `db:"input_hash,fixed,plain"`

@@ -16,7 +16,9 @@ type (
 	// returns. A host's own becomes one by the Join of its adapter.
 	Tx = driver.Tx
 	// Scope is a tenant. It is part of every key and of every read; empty is the one
-	// tenant of a program that has one.
+	// tenant of a program that has one. It is valid UTF-8 without NUL, of at most 200
+	// bytes, on every database; another one is a [*ValueError], before anything is
+	// written.
 	Scope = driver.Scope
 	// Clock is a store's only source of time; see the Options of its adapter.
 	Clock = driver.Clock

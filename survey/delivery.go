@@ -39,7 +39,7 @@ type Delivery struct {
 // its Kind the channel.
 type deliveryRow struct {
 	storage.Record
-	PublicID          string    `db:"public_id,fixed,plain"`
+	PublicID          string    `db:"public_id,fixed,indexed,plain"`
 	Attempt           int       `db:"attempt,fixed"`
 	Ordinal           int       `db:"ordinal,fixed"`
 	StartedOn         time.Time `db:"started_on,fixed"`

@@ -94,10 +94,10 @@ type Instance struct {
 type instanceRow struct {
 	storage.Record
 	driver.Stub
-	PublicID string `db:"public_id,fixed,plain"`
+	PublicID string `db:"public_id,fixed,indexed,plain"`
 	LinkKey  string `db:"link_key,fixed,plain"`
 	// LinkHash is what a token is looked up by.
-	LinkHash string `db:"link_hash,fixed,secret"`
+	LinkHash string `db:"link_hash,fixed,indexed,secret"`
 
 	SurveyID         int64           `db:"survey_id,fixed"`
 	SurveyVersion    int64           `db:"survey_version,fixed"`
@@ -106,13 +106,13 @@ type instanceRow struct {
 	TriggeredOn      time.Time       `db:"triggered_on,fixed"`
 	TriggeredBy      string          `db:"triggered_by,fixed,plain"`
 	Metadata         json.RawMessage `db:"metadata,fixed,json,content"`
-	CustomerRef      string          `db:"customer_ref,fixed,person"`
+	CustomerRef      string          `db:"customer_ref,fixed,indexed,person"`
 	Channel          string          `db:"channel,fixed,plain"`
 	RecipientAddress string          `db:"recipient_address,fixed,address"`
 	RecipientLocale  string          `db:"recipient_locale,fixed,person"`
 	RecipientZone    string          `db:"recipient_zone,fixed,person"`
 	// RecipientHash is of the address, in any spelling, where there is no CustomerRef.
-	RecipientHash string    `db:"recipient_hash,fixed,null,person"`
+	RecipientHash string    `db:"recipient_hash,fixed,null,indexed,person"`
 	UniqueHash    string    `db:"unique_hash,fixed,plain"`
 	ContactGroup  string    `db:"contact_group,fixed,plain"`
 	CreatedOn     time.Time `db:"created_on,fixed"`

@@ -47,7 +47,7 @@ var responses = driver.Define[responseRow]("survey_response").Grows(driver.WithW
 // question. It is written once and never due.
 type answerRow struct {
 	storage.Record
-	PublicID   string          `db:"public_id,fixed,plain"`
+	PublicID   string          `db:"public_id,fixed,indexed,plain"`
 	SurveyID   int64           `db:"survey_id,fixed"`
 	QuestionID string          `db:"question_id,fixed,plain"`
 	Value      json.RawMessage `db:"value,fixed,json,content"`

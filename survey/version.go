@@ -81,7 +81,7 @@ type triggerRow struct {
 	TriggerID string `db:"trigger_id,fixed,plain"`
 	// EventKind is empty while the trigger is none of the published version, or is
 	// switched off.
-	EventKind     string `db:"event_kind,plain"`
+	EventKind     string `db:"event_kind,indexed,plain"`
 	VersionNumber int64  `db:"version_number"`
 	ContentHash   string `db:"content_hash,plain"`
 }

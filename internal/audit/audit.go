@@ -42,7 +42,7 @@ type Entry struct {
 	// pseudonym of a person. They belong to this package.
 	Program string `db:"program,fixed,plain"`
 	Code    string `db:"code,fixed,plain"`
-	Person  string `db:"person,fixed,null,plain"`
+	Person  string `db:"person,fixed,null,indexed,plain"`
 	// From and To are the statuses before and after.
 	From string    `db:"from_status,fixed,plain"`
 	To   string    `db:"to_status,fixed,plain"`

@@ -22,7 +22,7 @@ type Personal struct {
 	storage.Record
 	// Pseudonym is what entries call a row or an actor: random, and told nowhere else. The
 	// words of an entry have its key.
-	Pseudonym string `db:"pseudonym,fixed,null,plain"`
+	Pseudonym string `db:"pseudonym,fixed,null,indexed,plain"`
 	// Text is the name of an actor, or the words of one. A row is named by its key.
 	Text string    `db:"text,fixed,null,content"`
 	On   time.Time `db:"done_on,fixed"` // of the first entry, or of the one whose words these are

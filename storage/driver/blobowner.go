@@ -26,7 +26,7 @@ type Owned struct {
 type blobOwner struct {
 	Record
 	// Owner is a digest of the three that follow, by which rows are found.
-	Owner      string `db:"owner,fixed,person"`
+	Owner      string `db:"owner,fixed,indexed,person"`
 	OwnerScope Scope  `db:"owner_scope,fixed,plain"`
 	OwnerTable string `db:"owner_table,fixed,plain"`
 	OwnerKey   string `db:"owner_key,fixed,person"`

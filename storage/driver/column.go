@@ -14,8 +14,8 @@ import (
 
 // Value returns the column of r in its canonical form: string (Text, JSON),
 // int64, bool, time.Time (UTC, whole microseconds), []byte, or nil for NULL.
-// Text with a NUL or invalid UTF-8, and a value that does not marshal, is a
-// [*ValueError]: databases disagree about those.
+// Text with a NUL or invalid UTF-8, or beyond its bound, and a value that does not
+// marshal, is a [*ValueError]: databases disagree about those.
 func (c *Column) Value(r Row) (any, error) { return c.ValueIn(FieldsOf(r)) }
 
 // ValueIn is Value of the row whose fields are given.
@@ -43,7 +43,7 @@ func (c *Column) ValueIn(fields Fields) (any, error) {
 		return string(b), nil
 	default:
 		s := *c.Text(fields)
-		if problem := textProblem(s); problem != "" {
+		if problem := c.problem(s); problem != "" {
 			return nil, &ValueError{Table: c.table, Column: c.Name, Problem: problem}
 		}
 		return s, nil
@@ -57,6 +57,21 @@ func (c *Column) JSON(f Fields) ([]byte, error) {
 		return nil, &ValueError{Table: c.table, Column: c.Name, Problem: err.Error()}
 	}
 	return text, nil
+}
+
+// problem says why the column cannot hold a text, or "" if it can.
+func (c *Column) problem(s string) string {
+	if problem := lengthProblem(s, c.Max); problem != "" {
+		return problem
+	}
+	return textProblem(s)
+}
+
+func lengthProblem(s string, limit int) string {
+	if limit > 0 && len(s) > limit {
+		return fmt.Sprintf("text has %d bytes, more than %d", len(s), limit)
+	}
+	return ""
 }
 
 func textProblem(s string) string {
@@ -118,7 +133,7 @@ func (c *Column) size(fields Fields) (int, error) {
 		if s == "" { // most are
 			return 0, nil
 		}
-		if problem := textProblem(s); problem != "" {
+		if problem := c.problem(s); problem != "" {
 			return 0, &ValueError{Table: c.table, Column: c.Name, Problem: problem}
 		}
 		return len(s), nil

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -148,4 +149,38 @@ func TestATimeThatIsCutOffToZeroIsNull(t *testing.T) {
 	if v := values(t, &visit{LeftOn: time.Time{}.Add(1)})["left_on"]; v != nil {
 		t.Errorf("value is %v", v)
 	}
+}
+
+// note is a row with text that an index may have.
+type note struct {
+	driver.Record
+	Author string `db:"author,indexed,person"`
+	Text   string `db:"text,content"`
+}
+
+func TestTextThatMayBeIndexedHasABound(t *testing.T) {
+	t.Parallel()
+	table := driver.Define[note]("note")
+	text := func(n int) string { return strings.Repeat("x", n) }
+	for column, limit := range map[string]int{"scope": 200, "key": 2250, "kind": 200, "author": 512, "text": 0} {
+		c := table.Column(column)
+		r := &note{Record: driver.Record{Scope: driver.Scope(text(200)), Key: text(2250), Kind: text(200)}, Author: text(512), Text: text(10_000)}
+		if _, err := c.Value(r); err != nil || c.Max != limit {
+			t.Errorf("%s, of at most %d bytes: %v", column, c.Max, err)
+		}
+		c.Field(r).SetString(c.Field(r).String() + "x")
+		_, err := c.Value(r)
+		if refused := (*driver.ValueError)(nil); errors.As(err, &refused) != (limit > 0) {
+			t.Errorf("%s, of one byte more: %v", column, err)
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a number was given a bound for text")
+		}
+	}()
+	driver.Define[struct {
+		driver.Record
+		N int `db:"n,indexed"`
+	}]("numbers")
 }

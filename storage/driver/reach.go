@@ -1,6 +1,9 @@
 package driver
 
-import "context"
+import (
+	"cmp"
+	"context"
+)
 
 // Reach is where a verb of [Tx] reads: in one scope, or everywhere. No string of
 // a host can say the latter. The zero value is the empty scope.
@@ -22,7 +25,7 @@ func (r Reach) Scope() (scope Scope, one bool) { return r.scope, !r.everywhere }
 // CheckScope refuses a scope that no row can have with a [*ValueError], as
 // writing one does. Find, Get, Count and Tally do so before they read.
 func (s *Schema) CheckScope(scope Scope) error {
-	if problem := textProblem(string(scope)); problem != "" {
+	if problem := cmp.Or(lengthProblem(string(scope), maxScope), textProblem(string(scope))); problem != "" {
 		return &ValueError{Table: s.Name, Column: "scope", Problem: problem}
 	}
 	return nil

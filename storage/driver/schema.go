@@ -11,8 +11,19 @@ import (
 )
 
 // Scope keeps tenants apart: it is part of every unique key and an argument of
-// every read. The empty Scope is that of a host with a single tenant.
+// every read. The empty Scope is that of a host with a single tenant. It is valid
+// UTF-8 without NUL, of at most 200 bytes; another one is a [*ValueError], before
+// anything is read or written.
 type Scope string
+
+// Bounds of text that is in an index, in bytes: an entry of PostgreSQL's has room for 2704,
+// and two or three of these are in one. Package keys makes no longer keys.
+const (
+	maxScope   = 200
+	maxKey     = 2250
+	maxKind    = 200
+	maxIndexed = 512
+)
 
 // Record is what every table has in common: how a row is found, held and
 // written back. Structs embed it by value and add their business columns.
@@ -21,10 +32,11 @@ type Record struct {
 	ID int64 `db:"id,fixed"`
 	// Scope is the tenant.
 	Scope Scope `db:"scope,fixed"`
-	// Key is the business identity, unique within Scope and compared byte by byte.
+	// Key is the business identity, unique within Scope and compared byte by byte. It has
+	// at most 2250 bytes.
 	Key string `db:"key,fixed"`
 	// Kind is the registered name that serves the row, such as a reminder type or a
-	// channel. Every process serves rows whose Kind is empty: passes ask for them beside
+	// channel, of at most 200 bytes. Every process serves rows whose Kind is empty: passes ask for them beside
 	// the kinds they know.
 	Kind string `db:"kind"`
 	// Status belongs to the owning package.
@@ -83,6 +95,9 @@ type Column struct {
 	Fixed bool
 	// Null columns store the Go zero value as NULL.
 	Null bool
+	// Max bounds the bytes of a Text column; zero is no bound. Only such text may be
+	// indexed.
+	Max int
 	// Data says what the column tells about people; empty: nobody has said.
 	Data Data
 
@@ -219,6 +234,7 @@ func (t *Table[R]) Deciding(columns ...string) *Table[R] {
 //
 //	fixed      Insert writes it, nothing else does
 //	null       its zero value is stored as NULL; times are always nullable
+//	indexed    text of at most 512 bytes, so that an index may have it
 //	json       a field of any type, stored as JSON
 //	planned    Settle does not write it
 //	unclaimed  Claim does not read it, so that it is zero in a claimed row; fixed
@@ -246,14 +262,32 @@ func Define[R any, P interface {
 		if unclaimed && !fixed {
 			panic(fmt.Sprintf("storage: %s.%s: Save would overwrite an unclaimed column that is not fixed", name, column))
 		}
+		if hasOption(options, "indexed") && kind != Text {
+			panic(fmt.Sprintf("storage: %s.%s: only text needs a bound to be indexed", name, column))
+		}
 		offset, field := place(reflect.TypeFor[R](), f.Index)
 		t.Columns = append(t.Columns, Column{
 			Name: column, Type: kind, table: name, row: wordOf(reflect.TypeFor[*R]()), field: field, offset: offset,
 			Fixed: fixed, planned: hasOption(options, "planned"), unclaimed: unclaimed,
-			Null: kind == Instant || hasOption(options, "null"), Data: dataOf(options),
+			Null: kind == Instant || hasOption(options, "null"), Max: maxOf(column, options), Data: dataOf(options),
 		})
 	}
 	return t
+}
+
+// maxOf is the bound of a column.
+func maxOf(column, options string) int {
+	switch {
+	case column == "scope":
+		return maxScope
+	case column == "key":
+		return maxKey
+	case column == "kind":
+		return maxKind
+	case hasOption(options, "indexed"):
+		return maxIndexed
+	}
+	return 0
 }
 
 // columnFields returns the fields of a row that are columns, those of embedded

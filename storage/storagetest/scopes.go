@@ -1,8 +1,10 @@
 package storagetest
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -35,8 +37,9 @@ var identityTheme = theme{name: "identity", sentences: []sentence{
 		w.same("inserted again", w.insertSome(newThing(long+"b")), []bool{false})
 		w.same("key", w.get(long+"a").Key, long+"a")
 	}},
-	{"an empty key is refused", func(w *world) {
+	{"an empty key is refused, and one beyond 2250 bytes", func(w *world) {
 		w.refuses(newThing(""), "key")
+		w.refuses(newThing(dense(2251)), "key")
 	}},
 	{"Get of a key that nobody has is ErrNotFound", func(w *world) {
 		w.insert(newThing("a"))
@@ -47,6 +50,13 @@ var identityTheme = theme{name: "identity", sentences: []sentence{
 		})
 	}},
 }}
+
+// dense is a text of n bytes that no index can compress.
+func dense(n int) string {
+	text := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(text)
+	return base64.StdEncoding.EncodeToString(text)[:n]
+}
 
 var scopeTheme = theme{name: "scopes", sentences: []sentence{
 	{"equal keys in two scopes never meet", scopesNeverMeet},
@@ -100,6 +110,14 @@ var scopeTheme = theme{name: "scopes", sentences: []sentence{
 	}},
 	{"a row is not written to a scope that cannot be stored", func(w *world) {
 		w.refuses(scoped("\x00any", "a"), "scope")
+		w.refuses(scoped(driver.Scope(dense(201)), "a"), "scope")
+	}},
+	{"a scope of 200 bytes goes with a key of 2250, and with a kind of 200", func(w *world) {
+		r := scoped(driver.Scope(dense(200)), dense(2250))
+		r.Kind = dense(200)
+		w.insert(r)
+		w.same("inserted again", w.insertSome(scoped(r.Scope, r.Key)), []bool{false})
+		w.same("found", w.find(r.Scope, driver.Query{Where: []driver.Cond{driver.Eq("key", r.Key)}, Limit: 1}), []*thing{r})
 	}},
 	{"such a scope is not read either, and the transaction goes on", noSuchScope},
 }}
@@ -108,7 +126,7 @@ var scopeTheme = theme{name: "scopes", sentences: []sentence{
 // would end the transaction.
 func noSuchScope(w *world) {
 	w.insert(scoped("", "a"), scoped("one", "a"))
-	for _, scope := range []driver.Scope{"\x00", "\x00any", "one\x00", "\xff"} {
+	for _, scope := range []driver.Scope{"\x00", "\x00any", "one\x00", "\xff", driver.Scope(dense(201))} {
 		w.tx(func(tx driver.Tx) error {
 			_, found := w.things.Find(w.ctx, tx, scope, driver.Query{Limit: 10})
 			_, got := w.things.Get(w.ctx, tx, scope, "a")
