@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/sweep"
+	"github.com/belfry-go/belfry/internal/wiring"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -26,6 +27,8 @@ type Service interface {
 	Passes() []work.Pass
 	// SweepRules say what is deleted with its age, and of people, in its tables.
 	SweepRules() []sweep.Rules
+	// Wiring says what the service works on, and what it hands work to.
+	Wiring() wiring.Service
 	// Health tells how its work is doing, in one scope or everywhere.
 	Health(ctx context.Context, reach storage.Reach) (health.Summary, error)
 }
@@ -61,8 +64,14 @@ type Poller struct {
 	runs     atomic.Int32 // calls of Run under way
 }
 
-// NewPoller makes a poller over the services, which must be made on store. It
-// starts nothing. It panics on a nil store or service, as only a programmer can
+// NewPoller makes a poller over the services, which must be made on store. A Scheduler
+// with reminder types or reports needs the Notifier that it was made with beside it, or
+// nothing would be sent; in a process that is not to send give that one no channels. Run,
+// PollOnce and Drain say what is wrong, before they do anything: a type may be registered
+// until then. What a handler of the host's own returns for delivery needs the Notifier as
+// well, which nobody can see before.
+//
+// NewPoller starts nothing. It panics on a nil store or service, as only a programmer can
 // cause that.
 func NewPoller(store storage.Store, opts *Options, services ...Service) *Poller {
 	if store == nil {
@@ -95,12 +104,28 @@ const (
 	defaultInterval = time.Second
 )
 
+// wired says what is wrong with the services: one is missing that another one needs, or on
+// another store.
+func (p *Poller) wired() error {
+	all := make([]wiring.Service, len(p.services))
+	for i, s := range p.services {
+		all[i] = s.Wiring()
+	}
+	if err := wiring.Check(p.store, all); err != nil {
+		return fmt.Errorf("belfry: NewPoller: %w", err)
+	}
+	return nil
+}
+
 // Run polls until ctx ends; then it claims nothing more, finishes what runs
 // (see Options.Grace), and gives the rest back. It returns ctx's error, or a
 // storage.ErrClosed if the host has closed the store, or its pool, before: then the
 // results of what runs are lost, as after a crash. Run goes
 // with a real clock: a program that moves a mock clock uses PollOnce or Drain.
 func (p *Poller) Run(ctx context.Context) error {
+	if err := p.wired(); err != nil {
+		return err
+	}
 	p.runs.Add(1)
 	defer p.runs.Add(-1)
 	defer p.observe()()
@@ -122,6 +147,9 @@ func (p *Poller) Run(ctx context.Context) error {
 // not count. It returns what was done even when there was an error; a failing pass does not
 // stop the others.
 func (p *Poller) PollOnce(ctx context.Context, batchSize int) (Report, error) {
+	if err := p.wired(); err != nil {
+		return Report{}, err
+	}
 	var sum work.Report
 	var errs []error
 	for _, r := range p.runners {

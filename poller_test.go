@@ -1,6 +1,7 @@
 package belfry_test
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -13,12 +14,15 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/settings"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/testlevel"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/storage/postgres"
+	"github.com/belfry-go/belfry/survey"
 )
 
 func TestAReminderArrivesOnceAndASecondRunSendsNothing(t *testing.T) {
@@ -174,4 +178,69 @@ func TestADecoratedStoreWorks(t *testing.T) {
 			t.Errorf("%d mails to %d people", sent, people)
 		}
 	})
+}
+
+// Services that do not work together send nothing, so a poller does not begin with them.
+func TestAPollerRefusesServicesThatDoNotWorkTogether(t *testing.T) {
+	t.Parallel()
+	store, other := memory.New(nil), memory.New(nil)
+	out := notify.New(store, nil)
+	types := 0
+	with := func(out notify.DeliveryDispatcher, opts *automation.Options) *automation.Scheduler {
+		s := automation.New(store, out, opts)
+		types++
+		s.Register(reminder(fmt.Sprint("visit", types)))
+		return s
+	}
+	reminders := with(out, nil)
+	own := automation.New(store, out, nil)
+	own.Handle("export", automation.HandlerFunc(func(context.Context, []automation.Due) ([]automation.Outcome, error) { return nil, nil }))
+	const none, elsewhere = "hands its work to a notify.Notifier that is not among the services", "is on another store"
+	for name, c := range map[string]struct {
+		services []belfry.Service
+		want     string
+	}{
+		"reminders alone":                     {[]belfry.Service{reminders}, none},
+		"reminders, and another notifier":     {[]belfry.Service{reminders, notify.New(store, nil)}, none},
+		"reminders, and a notifier elsewhere": {[]belfry.Service{with(notify.New(other, nil), nil), out}, none},
+		"a notifier elsewhere":                {[]belfry.Service{out, notify.New(other, nil)}, "notify.Notifier " + elsewhere},
+		"surveys elsewhere":                   {[]belfry.Service{reminders, out, survey.New(other, nil)}, "survey.Service " + elsewhere},
+		"reminders elsewhere":                 {[]belfry.Service{automation.New(other, out, nil), out}, "automation.Scheduler " + elsewhere},
+		"settings elsewhere":                  {[]belfry.Service{with(out, &automation.Options{Settings: settings.New(other, nil)}), out}, "settings.Settings " + elsewhere},
+		"all on one":                          {[]belfry.Service{out, survey.New(store, nil), reminders}, ""},
+		"decorated":                           {[]belfry.Service{reminders, hanging{out}}, ""},
+		"work of the host's own":              {[]belfry.Service{own}, ""},
+		"a dispatcher of the host's own":      {[]belfry.Service{with(struct{ notify.DeliveryDispatcher }{out}, nil)}, ""},
+		"messages alone":                      {[]belfry.Service{out}, ""},
+		"surveys alone":                       {[]belfry.Service{survey.New(store, nil)}, ""},
+	} {
+		p := belfry.NewPoller(store, nil, c.services...)
+		_, polled := p.PollOnce(t.Context(), 10)
+		said := map[string]error{"PollOnce": polled, "Drain": p.Drain(t.Context())}
+		if c.want != "" {
+			over, cancel := context.WithCancel(t.Context())
+			cancel() // if it begins
+			said["Run"] = p.Run(over)
+		}
+		for method, err := range said {
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%s: %s: %v", name, method, err)
+			}
+		}
+	}
+}
+
+// What is registered later counts, too.
+func TestAPollerLooksAtWhatIsRegisteredWhenItBegins(t *testing.T) {
+	t.Parallel()
+	store := memory.New(nil)
+	reminders := automation.New(store, notify.New(store, nil), nil)
+	p := belfry.NewPoller(store, nil, reminders)
+	if err := p.Drain(t.Context()); err != nil {
+		t.Error(err)
+	}
+	reminders.Register(reminder("visit"))
+	if err := p.Drain(t.Context()); err == nil {
+		t.Error("nobody delivers its reminders, and it says nothing")
+	}
 }

@@ -266,7 +266,8 @@ func ExampleScheduler_Health() {
 func ExampleUpkeep_Retain() {
 	ctx := context.Background()
 	store, clk := open()
-	reminders := automation.New(store, notify.New(store, nil), nil)
+	out := notify.New(store, nil)
+	reminders := automation.New(store, out, nil)
 	t := certificate
 	t.Retention = automation.Retention{
 		After: 365 * 24 * time.Hour,
@@ -286,7 +287,7 @@ func ExampleUpkeep_Retain() {
 		panic(err)
 	}
 	clk.Set(time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC))
-	if err := belfry.NewPoller(store, nil, reminders).Drain(ctx); err != nil {
+	if err := belfry.NewPoller(store, nil, reminders, out).Drain(ctx); err != nil {
 		panic(err)
 	}
 	clk.Set(time.Date(2027, 4, 2, 9, 0, 0, 0, time.UTC))
@@ -304,7 +305,8 @@ func ExampleUpkeep_Retain() {
 func ExampleSupport_Trace() {
 	ctx := context.Background()
 	store, clk := open()
-	reminders := automation.New(store, notify.New(store, nil), &automation.Options{Traces: &automation.Traces{Keep: 7 * 24 * time.Hour}})
+	out := notify.New(store, nil)
+	reminders := automation.New(store, out, &automation.Options{Traces: &automation.Traces{Keep: 7 * 24 * time.Hour}})
 	reminders.Register(certificate)
 	got, err := reminders.Ensure(ctx, automation.Candidate{
 		Type: "certificate", Source: automation.Source{Type: "employee", ID: "7"},
@@ -314,7 +316,7 @@ func ExampleSupport_Trace() {
 		panic(err)
 	}
 	clk.Set(time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC))
-	if _, err := belfry.NewPoller(store, nil, reminders).PollOnce(ctx, 10); err != nil {
+	if _, err := belfry.NewPoller(store, nil, reminders, out).PollOnce(ctx, 10); err != nil {
 		panic(err)
 	}
 	trace, err := reminders.Support().Trace(ctx, "", got[0].Key)

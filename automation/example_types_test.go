@@ -20,7 +20,8 @@ import (
 func ExampleRecurrence() {
 	ctx := context.Background()
 	store, clk := open() // Sunday, 1 March 2026
-	reminders := automation.New(store, notify.New(store, nil), nil)
+	out := notify.New(store, nil)
+	reminders := automation.New(store, out, nil)
 	t := certificate
 	t.Name, t.Template.Subject = "timesheet", "Your hours of the week before {{.Occurrence.LocalDate}}"
 	reminders.Register(t)
@@ -28,7 +29,7 @@ func ExampleRecurrence() {
 		Type: "timesheet", Source: automation.Source{Type: "employee", ID: "7"}, Zone: "Europe/Dublin",
 		Recurrence: &automation.Recurrence{Cron: "0 9 * * MON"},
 	}
-	poller := belfry.NewPoller(store, nil, reminders)
+	poller := belfry.NewPoller(store, nil, reminders, out)
 	for range 3 {
 		got, err := reminders.Ensure(ctx, weekly)
 		fmt.Println(got[0].Outcome, got[0].Key, err)
@@ -91,7 +92,8 @@ func ExampleScheduler_Preview() {
 func ExampleLateness() {
 	ctx := context.Background()
 	store, clk := open()
-	reminders := automation.New(store, notify.New(store, nil), nil)
+	out := notify.New(store, nil)
+	reminders := automation.New(store, out, nil)
 	t := certificate
 	t.Name, t.Lateness = "digest", automation.Lateness{OnlyLatest: true}
 	t.Recipients = automation.RecipientFunc(func(_ context.Context, d automation.Due) ([]notify.Recipient, error) {
@@ -102,7 +104,7 @@ func ExampleLateness() {
 	about := automation.About{Type: "digest", Source: automation.Source{Type: "employee", ID: "7"}}
 	_, err := reminders.Set(ctx, about, automation.Candidate{Recurrence: &automation.Recurrence{Cron: "0 9 * * *"}})
 	clk.Add(7 * 24 * time.Hour)
-	poller := belfry.NewPoller(store, nil, reminders)
+	poller := belfry.NewPoller(store, nil, reminders, out)
 	fmt.Println(err, poller.Drain(ctx))
 	// Output:
 	// digest of 2026-03-07
@@ -163,7 +165,8 @@ func ExampleNoLongerValid() {
 	ctx := context.Background()
 	store, clk := open()
 	cancelled := map[string]bool{"7": true}
-	reminders := automation.New(store, notify.New(store, nil), nil)
+	out := notify.New(store, nil)
+	reminders := automation.New(store, out, nil)
 	t := certificate
 	t.Validator = automation.ValidatorFunc(func(_ context.Context, d automation.Due) (automation.Validity, error) {
 		if cancelled[d.Source.ID] {
@@ -178,7 +181,7 @@ func ExampleNoLongerValid() {
 		panic(err)
 	}
 	clk.Set(time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC))
-	if err := belfry.NewPoller(store, nil, reminders).Drain(ctx); err != nil {
+	if err := belfry.NewPoller(store, nil, reminders, out).Drain(ctx); err != nil {
 		panic(err)
 	}
 	story, err := reminders.Explain(ctx, "", got.Ensured[0].Key)

@@ -194,6 +194,13 @@ func (r *registry) listen(t *ReminderType) {
 	}
 }
 
+// delivers reports whether runs of any type that is registered here are sent.
+func (r *registry) delivers() bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return len(r.reminders)+len(r.reports) > 0
+}
+
 // guards reports whether runs of that type are under the ownership guard.
 func (r *registry) guards(name string) bool {
 	r.mu.RLock()

@@ -58,6 +58,7 @@ import (
 	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/sweep"
+	"github.com/belfry-go/belfry/internal/wiring"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -194,6 +195,16 @@ func (s *Scheduler) Passes() []work.Pass {
 func (s *Scheduler) SweepRules() []sweep.Rules {
 	own := []sweep.Rules{{Domain: "automation", Old: []sweep.Rule{s.keeper().forgetRows()}, People: s.keeper().erasures()}}
 	return slices.Concat(own, sweep.RulesOf(s.opts.Settings), s.registry.rulesOfReports())
+}
+
+// Wiring tells a Poller what the scheduler hands its work to: reminders and reports go out
+// through its dispatcher.
+func (s *Scheduler) Wiring() wiring.Service {
+	own := wiring.Service{Name: "automation.Scheduler", Self: s.registry, Store: s.store, Parts: wiring.Of(s.opts.Settings)}
+	if s.registry.delivers() {
+		own.Needs = wiring.Of(s.out)
+	}
+	return own
 }
 
 // States gives the state machines of this package, for the documentation.

@@ -17,6 +17,7 @@ import (
 	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/sweep"
+	"github.com/belfry-go/belfry/internal/wiring"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify/channel"
@@ -237,6 +238,11 @@ func (n *core) inTx(ctx context.Context, tx storage.Tx, f func(storage.Tx) error
 		return errForeignTx
 	}
 	return f(tx)
+}
+
+// Wiring tells a Poller what the Notifier works on.
+func (n *Notifier) Wiring() wiring.Service {
+	return wiring.Service{Name: "notify.Notifier", Self: n.registry, Store: n.store, Parts: wiring.Of(n.options.Catalogue)}
 }
 
 // read runs f in tx, else in the bound transaction, else over the committed rows of one

@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/sweep"
+	"github.com/belfry-go/belfry/internal/wiring"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
@@ -237,6 +238,11 @@ func (s *Service) Passes() []work.Pass {
 // for a poller.
 func (s *Service) SweepRules() []sweep.Rules {
 	return []sweep.Rules{{Domain: "survey", Old: s.forgetting(), People: erasures()}}
+}
+
+// Wiring tells a Poller what the Service works on. It sends by itself.
+func (s *Service) Wiring() wiring.Service {
+	return wiring.Service{Name: "survey.Service", Self: s.polls, Store: s.store}
 }
 
 // Report counts what a poll did.

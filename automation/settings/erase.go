@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/belfry-go/belfry/internal/sweep"
+	"github.com/belfry-go/belfry/internal/wiring"
 	"github.com/belfry-go/belfry/notify"
 )
 
@@ -16,6 +17,11 @@ var rewriting = notifications.Rewriting()
 // address.
 func (s *Settings) SweepRules() []sweep.Rules {
 	return []sweep.Rules{{Domain: "automation/settings", People: erasures()}}
+}
+
+// Wiring tells a Poller what the settings work on.
+func (s *Settings) Wiring() wiring.Service {
+	return wiring.Service{Name: "settings.Settings", Self: s, Store: s.store}
 }
 
 func erasures() []sweep.Rule {

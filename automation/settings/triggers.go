@@ -7,6 +7,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/sweep"
+	"github.com/belfry-go/belfry/internal/wiring"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -214,6 +215,9 @@ type catalogue struct {
 
 // SweepRules are those of the settings.
 func (c catalogue) SweepRules() []sweep.Rules { return c.settings.SweepRules() }
+
+// Wiring is that of the settings.
+func (c catalogue) Wiring() wiring.Service { return c.settings.Wiring() }
 
 // Options reads the settings in one statement for each business unit, and resolves the
 // subscribers of each once.
