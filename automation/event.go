@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/belfry-go/belfry/internal/work"
@@ -174,7 +175,8 @@ type EventOutcome string
 // The outcomes of an event.
 const (
 	EventApplied EventOutcome = "Applied"
-	// EventStale: the stream has shown a newer version; nothing was written.
+	// EventStale: the stream has shown a newer version; nothing was written, but that
+	// many rows may have begun to end before it came (see [Scheduler.HandleEvent]).
 	EventStale EventOutcome = "StaleEvent"
 	// EventIgnored: no provider here listens to its type; nothing was written.
 	EventIgnored EventOutcome = "Ignored"
@@ -214,10 +216,18 @@ type EventFailure struct {
 //
 // Events of a source may come in any order and any number of times: an older
 // version of their stream ends as EventStale with an [ErrStaleEvent], a repeated one
-// changes nothing. A type whose provider fails holds up no other. Such failures, and conflicts as of [Scheduler.Ensure], are
-// reported beside a complete result, which has an Outcome; after any other error
-// nothing was written. Outside a bound transaction, call it after the host's own change
-// has committed.
+// changes nothing. A type whose provider fails holds up no other. Such failures, and
+// conflicts as of [Scheduler.Ensure], are reported beside a complete result, which has an
+// Outcome; after any other error nothing was written, but for the case of the next
+// paragraph. Outside a bound transaction, call it after the host's own change has
+// committed.
+//
+// Where an [Invalidation] names more than 500 open rows, they end 500 at a time, each
+// time in a transaction of its own, before the one that does all else, so that no other
+// writer waits for long. After an error some of them may have ended: tell the event
+// again, and it does the rest. A newer event of the source that comes in between decides
+// about what is left, and the older one ends as EventStale. In a bound transaction all of
+// them end in that one.
 func (s *Scheduler) HandleEvent(ctx context.Context, e Event) (EventResult, error) {
 	if err := e.check(); err != nil {
 		return EventResult{}, err
@@ -236,16 +246,36 @@ func (s *Scheduler) HandleEvent(ctx context.Context, e Event) (EventResult, erro
 			return EventResult{}, err
 		}
 	}
-	var result EventResult
-	err = s.inTx(ctx, func(tx storage.Tx) (err error) {
-		result, err = s.ensurer().applyEvent(ctx, tx, e, listeners, p)
-		return err
-	})
+	result, err := s.ensurer().applyInPages(ctx, e, listeners, p)
 	if err != nil {
 		return EventResult{}, err
 	}
 	s.tel.event(ctx, result)
 	return result, errors.Join(e.staleAfter(result), result.err())
+}
+
+// applyInPages repeats the transaction of HandleEvent, which takes the source's row each
+// time, until there are few enough rows to end that it does all else.
+func (s ensurer) applyInPages(ctx context.Context, e Event, r route, p eventPlan) (EventResult, error) {
+	most := deactivatePage
+	if s.tx != nil {
+		most = math.MaxInt
+	}
+	var ended []Deactivation
+	for {
+		var result EventResult
+		err := s.inTx(ctx, func(tx storage.Tx) (err error) {
+			result, err = s.applyEvent(ctx, tx, e, r, p, most)
+			return err
+		})
+		if err != nil && len(ended) > 0 {
+			err = fmt.Errorf("automation: event %s: %d rows have ended, and others are left; tell it again: %w", e.Type, len(ended), err)
+		}
+		ended = append(ended, result.Deactivated...)
+		if result.Deactivated = ended; err != nil || result.Outcome != "" {
+			return result, err
+		}
+	}
 }
 
 // staleAfter is the error of an event that is out of date.
@@ -257,14 +287,19 @@ func (e Event) staleAfter(r EventResult) error {
 }
 
 // applyEvent is the transaction of HandleEvent. The source's row comes first,
-// and without versions the source is read behind it.
-func (s ensurer) applyEvent(ctx context.Context, tx storage.Tx, e Event, r route, p eventPlan) (EventResult, error) {
+// and without versions the source is read behind it. If it ends most of the rows that are
+// invalid, or more, there may be others: it does nothing else, and its result has no
+// Outcome.
+func (s ensurer) applyEvent(ctx context.Context, tx storage.Tx, e Event, r route, p eventPlan, most int) (EventResult, error) {
 	result, others, err := beginEvent(ctx, tx, e)
 	if err != nil || result.Outcome == EventStale {
 		return result, err
 	}
 	if p, err = s.planner().planWithin(within(ctx, tx), e, r, p, others); err != nil {
 		return EventResult{}, err
+	}
+	if result.Deactivated, err = s.endInvalid(ctx, tx, e, p.invalid, most); err != nil || len(result.Deactivated) >= most {
+		return EventResult{Deactivated: result.Deactivated}, err
 	}
 	result.Failed = p.failed
 	p.plans = readAt(e, p.plans)
@@ -292,7 +327,7 @@ func (s ensurer) applyPlan(ctx context.Context, tx storage.Tx, e Event, p eventP
 		return err
 	}
 	for _, step := range []func(context.Context, storage.Tx, Event, eventPlan, *EventResult) error{
-		s.endInvalid, s.endSuperseded, s.ensureCandidates, s.ensureImmediate,
+		s.endSuperseded, s.ensureCandidates, s.ensureImmediate,
 	} {
 		if err := step(ctx, tx, e, p, result); err != nil {
 			return err
@@ -301,25 +336,29 @@ func (s ensurer) applyPlan(ctx context.Context, tx storage.Tx, e Event, p eventP
 	return nil
 }
 
-func (s ensurer) endInvalid(ctx context.Context, tx storage.Tx, e Event, p eventPlan, result *EventResult) error {
-	for _, in := range p.invalid {
+// endInvalid ends open rows that are invalid, until there are most of them, or more.
+func (s ensurer) endInvalid(ctx context.Context, tx storage.Tx, e Event, invalid []Invalidation, most int) (all []Deactivation, err error) {
+	for _, in := range invalid {
+		if len(all) >= most {
+			break
+		}
 		where := []driver.Cond{driver.Eq("setting", in.Setting)}
 		if in.Source != (Source{}) {
 			where = append(where, driver.Eq("source_type", in.Source.Type), driver.Eq("source", in.Source.ID))
 		}
-		deactivate := s.deactivate
+		deactivate := s.deactivateSome
 		if len(in.Keys) > 0 {
 			deactivate = s.deactivateOnly
 		}
-		ended, err := deactivate(ctx, tx, e, where, func(row *scheduleRow) (Reason, bool) {
+		ended, err := deactivate(ctx, tx, e, actor(e.Type, e.ID), where, most-len(all), func(row *scheduleRow) (Reason, bool) {
 			return in.Reason, len(in.Keys) == 0 || slices.Contains(in.Keys, row.Key) || slices.Contains(in.Keys, row.baseKey())
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
-		result.Deactivated = append(result.Deactivated, ended...)
+		all = append(all, ended...)
 	}
-	return nil
+	return all, nil
 }
 
 // endSuperseded ends the open rows of the source, of the settings that were

@@ -41,14 +41,16 @@ type SettingLister interface {
 
 // InvalidationProvider says which rows an event ends (Automation & Reminders,
 // "Provider contracts"): the source was deleted, a setting was switched off.
-// Its methods may be called from several goroutines and change nothing.
+// Its methods may be called from several goroutines, and again for the same event, and
+// change nothing.
 type InvalidationProvider interface {
 	// EventTypes is asked once, by Register.
 	EventTypes() []string
 	Invalidations(ctx context.Context, e Event) ([]Invalidation, error)
 }
 
-// Invalidation names open rows to deactivate. Completed rows always stay.
+// Invalidation names open rows to deactivate. Completed rows always stay. Many rows end
+// in pages; see [Scheduler.HandleEvent].
 type Invalidation struct {
 	// Setting is required; for rows of candidates that named none it is the type's
 	// Name.

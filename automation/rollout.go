@@ -308,9 +308,21 @@ func decideShadow(now time.Time, stored, want *scheduleRow) (storage.Outcome, bo
 	return storage.Updated, true
 }
 
+// errEnough ends a walk that has done as much as it may.
+var errEnough = errors.New("enough")
+
 // endShadows ends rows in shadow as endRows does those that are open.
-func (s ensurer) endShadows(ctx context.Context, d *ending, where []driver.Cond) error {
-	return s.eachShadow(ctx, d.tx, d.event.Scope, where, func(rows []*scheduleRow) error { return d.end(ctx, rows) })
+func (s ensurer) endShadows(ctx context.Context, d *ending, where []driver.Cond, most int) error {
+	err := s.eachShadow(ctx, d.tx, d.event.Scope, where, func(rows []*scheduleRow) error {
+		if len(d.ended) >= most {
+			return errEnough
+		}
+		return d.end(ctx, rows[:min(len(rows), most-len(d.ended))])
+	})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
 }
 
 // eachShadow visits the rows in shadow that where describes, page by page. The

@@ -248,8 +248,8 @@ func (d *ending) endCurrent(ctx context.Context, stopped []*series) error {
 
 // deactivateOnly ends rows and nothing else: the series of an occurrence that
 // ends goes on behind it.
-func (s ensurer) deactivateOnly(ctx context.Context, tx storage.Tx, e Event, where []driver.Cond, why func(*scheduleRow) (Reason, bool)) ([]Deactivation, error) {
-	d, err := s.endRows(ctx, tx, e, actor(e.Type, e.ID), where, why)
+func (s ensurer) deactivateOnly(ctx context.Context, tx storage.Tx, e Event, by author, where []driver.Cond, most int, why func(*scheduleRow) (Reason, bool)) ([]Deactivation, error) {
+	d, err := s.endRows(ctx, tx, e, by, where, most, why)
 	if err != nil {
 		return nil, err
 	}

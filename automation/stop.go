@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -58,24 +59,33 @@ func (s ensurer) deactivate(ctx context.Context, tx storage.Tx, e Event, where [
 // deactivateBy is deactivate with the name of whoever ends the rows, for the
 // history.
 func (s ensurer) deactivateBy(ctx context.Context, tx storage.Tx, e Event, by author, where []driver.Cond, why func(*scheduleRow) (Reason, bool)) ([]Deactivation, error) {
-	d, err := s.endRows(ctx, tx, e, by, where, why)
+	return s.deactivateSome(ctx, tx, e, by, where, math.MaxInt, why)
+}
+
+// deactivateSome is deactivateBy for as many rows as most.
+func (s ensurer) deactivateSome(ctx context.Context, tx storage.Tx, e Event, by author, where []driver.Cond, most int, why func(*scheduleRow) (Reason, bool)) ([]Deactivation, error) {
+	d, err := s.endRows(ctx, tx, e, by, where, most, why)
 	if err == nil {
 		err = d.stopSeries(ctx)
 	}
 	return d.ended, err
 }
 
-// endRows is deactivateBy but for the series.
-func (s ensurer) endRows(ctx context.Context, tx storage.Tx, e Event, by author, where []driver.Cond, why func(*scheduleRow) (Reason, bool)) (*ending, error) {
+// endRows is deactivateSome but for the series.
+func (s ensurer) endRows(ctx context.Context, tx storage.Tx, e Event, by author, where []driver.Cond, most int, why func(*scheduleRow) (Reason, bool)) (*ending, error) {
 	d := &ending{s: s.core, tx: tx, event: e, by: by, now: s.now(), why: why, series: map[string]Reason{}}
 	var after *driver.Position
 	for {
-		rows, err := schedules.Find(ctx, tx, e.Scope, driver.Query{Where: append(where, open()), Limit: deactivatePage, After: after})
+		left := min(deactivatePage, most-len(d.ended))
+		if left == 0 {
+			return d, nil
+		}
+		rows, err := schedules.Find(ctx, tx, e.Scope, driver.Query{Where: append(where, open()), Limit: left, After: after})
 		if err != nil {
 			return d, err
 		}
 		if len(rows) == 0 {
-			return d, s.endShadows(ctx, d, where)
+			return d, s.endShadows(ctx, d, where, most)
 		}
 		after = &driver.Position{ID: rows[len(rows)-1].ID}
 		if err := d.end(ctx, rows); err != nil {
