@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -282,7 +284,7 @@ func TestWhoHasNoDeadlineWaitsForALockAsLongAsTheStoreSays(t *testing.T) {
 	bounded := func(c *Config) {
 		c.BusyTimeout, c.Wait = 30*time.Second, nil
 		c.Writer.(*Database).SetMaxOpenConns(1)
-		c.Writer.(*Database).turns = &turns{free: 1}
+		c.Writer.(*Database).turns = semaphore.NewWeighted(1)
 	}
 	calls := map[string]func(ctx context.Context, s *Store) error{
 		"InTx":     func(ctx context.Context, s *Store) error { return look(ctx, s, new(int)) },
