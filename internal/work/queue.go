@@ -3,6 +3,7 @@ package work
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
@@ -158,8 +159,8 @@ func (r *runner[R, A]) find(ctx context.Context, q *queue, n int, single bool, p
 		atHead = false
 	}
 	for {
-		due := q.lanes
-		if atHead || !q.full {
+		due, looked := q.lanes, atHead || !q.full
+		if looked {
 			if due, err = r.look(ctx, q, atHead); err != nil || len(due) == 0 {
 				q.full = false
 				return found, err
@@ -168,11 +169,16 @@ func (r *runner[R, A]) find(ctx context.Context, q *queue, n int, single bool, p
 		more, err := r.claim(ctx, q, due, n-found, single, pass)
 		found += more
 		q.full = found >= enough(n, single)
-		if err != nil || q.full || atHead || !single {
-			r.rest(q, found)
-			return found, err
+		switch {
+		case err != nil || q.full:
+		case single && !atHead:
+			atHead = true
+			continue
+		case !looked && found == 0:
+			continue // so that it rests until what is due next
 		}
-		atHead = true
+		r.rest(q, found)
+		return found, err
 	}
 }
 
@@ -313,11 +319,11 @@ func (r *runner[R, A]) claim(ctx context.Context, q *queue, open lanes, n int, s
 // their own.
 func (r *runner[R, A]) claims(q *queue, asked []driver.LaneClaim) (all []driver.Claim) {
 	plain := driver.Claim{Statuses: r.spec.Claimable, Busy: r.spec.Busy, Kinds: r.types()}
-	switch q.of {
-	case oneKind:
-		plain.Kinds = []string{q.kind}
-	case oneTenant:
-		plain.Kinds, plain.Scopes = []string{q.kind}, []storage.Scope{q.scope}
+	if q.of == oneKind || q.of == oneTenant { // while it is served
+		plain.Kinds = slices.DeleteFunc(plain.Kinds, func(kind string) bool { return kind != q.kind })
+	}
+	if q.of == oneTenant {
+		plain.Scopes = []storage.Scope{q.scope}
 	}
 	for _, a := range asked {
 		if own := r.within(q, a.Lane); len(own) > 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -130,6 +131,55 @@ func TestAnIdleTurnIsOneLook(t *testing.T) {
 			t.Errorf("%d looks in 65 seconds", n)
 		}
 		_ = stop()
+	})
+}
+
+// A full claim says nothing about what is due next: a row that is due a moment later does
+// not wait for the interval.
+func TestARowThatIsDueRightAfterAFullClaimIsNotLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		now := b.store.Clock().Now()
+		b.many(1000, storage.Record{Key: "batch", DueOn: now.Add(-time.Hour)})
+		b.insert(b.ready("next", now.Add(100*time.Millisecond)))
+		_, stop := b.runElsewhere(work.Options{Interval: time.Minute})
+		pass(110 * time.Millisecond)
+		synctest.Wait()
+		b.must("next", "Done")
+		_ = stop()
+	})
+}
+
+// A kind that is served no more is not claimed, whatever queue it has.
+func TestAKindThatIsServedNoMoreIsLeftToOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		var gone atomic.Bool
+		b.spec.Types = func() []string {
+			if gone.Load() {
+				return []string{"other"}
+			}
+			return []string{"mail", "other"}
+		}
+		b.many(20_000, storage.Record{Key: "row", Scope: "each", Kind: "mail", DueOn: b.store.Clock().Now().Add(-time.Hour)})
+		letGo := b.hanging(func(*task) bool { return true })
+		stop := b.run(work.Options{})
+		pass(time.Second)
+		gone.Store(true)
+		letGo()
+		pass(time.Minute)
+		_ = stop()
+		done := 0
+		for _, row := range b.all() {
+			if row.Status == "Done" {
+				done++
+			}
+		}
+		if done == 0 || done > 5000 {
+			t.Errorf("%d rows are done", done)
+		}
 	})
 }
 
