@@ -145,10 +145,10 @@ func (a *arena) ensures(s sizes) match {
 			return a.ensureAgain(ctx, name, contender.Task{Work: "ensure", Rows: s.drain})
 		}}
 	}
-	fresh := goal{id: "P3-new", about: "bulk ensure, all new", unit: rate, floor: 1.2, target: 1.5, judge: ahead("new", "river")}
+	fresh := goal{id: "P3-new", about: "bulk ensure, all new", unit: rate, floor: 1.3, target: 1.5, judge: ahead("new", "river")}
 	return match{title: "P3", sides: []side{play(us), play(usOnPgx), play("river")}, goals: []goal{
 		fresh, throughPgx(fresh, "new", 1.4, 2),
-		{id: "P3-existing", about: "bulk ensure, all existing", unit: rate, floor: 6, target: 10, judge: with(ahead("existing", "river"), func(all map[string]scores) map[string]float64 {
+		{id: "P3-existing", about: "bulk ensure, all existing", unit: rate, floor: 3, target: 4, judge: with(ahead("existing", "river"), func(all map[string]scores) map[string]float64 {
 			return map[string]float64{"scattered_rows/s": median(all[us]["scattered"])}
 		})},
 	}}
@@ -188,9 +188,9 @@ func (a *arena) longTransaction(s sizes) match {
 		}}
 	}
 	return match{title: "P7", sides: []side{play("free", false), play("beside", true)}, goals: []goal{{
-		id: "P7", about: "claim p99 beside a long transaction", unit: "x", floor: 1, target: 4 / 1.5,
+		id: "P7", about: "claim p99 beside a long transaction", unit: "x", floor: 1, target: 6.0 / 2,
 		judge: func(all map[string]scores) verdict {
-			v := bounded(quotients(all["beside"]["claim_p99_ms"], all["free"]["claim_p99_ms"]), 4)
+			v := bounded(quotients(all["beside"]["claim_p99_ms"], all["free"]["claim_p99_ms"]), 6)
 			share := median(quotients(all["beside"][rate], all["free"][rate]))
 			v.ratio = min(v.ratio, share/0.6)
 			v.also = map[string]float64{
@@ -247,10 +247,10 @@ func (a *arena) inMemory(s sizes) match {
 		r, err := a.run(ctx, us, contender.Task{Work: "memory", Rows: s.memory})
 		return map[string]float64{rate: float64(r.Rows) / r.Seconds()}, err
 	}}}, goals: []goal{{
-		id: "P11", about: "memory adapter, claim and settle", unit: rate, floor: 1, target: 1e6 / 3e5,
+		id: "P11", about: "memory adapter, claim and settle", unit: rate, floor: 1, target: 1e6 / 4e5,
 		judge: func(all map[string]scores) verdict {
-			v := bounded(all[us][rate], 300_000)
-			v.name, v.ratio = "floor", v.belfry/300_000
+			v := bounded(all[us][rate], 400_000)
+			v.name, v.ratio = "floor", v.belfry/400_000
 			return v
 		},
 	}}}

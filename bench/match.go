@@ -123,8 +123,8 @@ func figure(v float64) string {
 // matches are the comparisons of one run, in the order of the goals.
 func (a *arena) matches(s sizes) []match {
 	return []match{
-		a.onPostgres(s, 1, "P1", "claim, handle, settle on PostgreSQL", 2.0),
-		a.onPostgres(s, 4, "P2", "the same, 4 processes", 2.1),
+		a.onPostgres(s, 1, "P1", "claim, handle, settle on PostgreSQL", 2.2),
+		a.onPostgres(s, 4, "P2", "the same, 4 processes", 2.2),
 		a.ensures(s),
 		a.onSQLite(s),
 		a.latency(s),
@@ -141,7 +141,7 @@ const rate = "rows/s"
 func (a *arena) onPostgres(s sizes, processes int, id, about string, pgxFloor float64) match {
 	task := contender.Task{Rows: s.drain, Handlers: s.handlers}
 	m := match{title: id, sides: []side{a.drainer(us, processes, task, a.postgres), a.drainer(usOnPgx, processes, task, a.postgres), a.drainer("river", processes, task, a.postgres)}}
-	g := goal{id: id, about: about, unit: rate, floor: 1.8, target: 2.5, judge: ahead(rate, "river")}
+	g := goal{id: id, about: about, unit: rate, floor: 2, target: 2.5, judge: ahead(rate, "river")}
 	if processes == 1 {
 		m.sides = append(m.sides, a.drainer("bare", 1, task, a.postgres))
 		g.judge = with(g.judge, func(all map[string]scores) map[string]float64 {
@@ -169,8 +169,8 @@ func (a *arena) onSQLite(s sizes) match {
 			a.drainer("river-sqlite", 1, task, a.file), a.tuned("river-sqlite", task),
 		},
 		goals: []goal{
-			{id: "P4-goqite", about: "claim, handle, settle on SQLite", unit: rate, floor: 4, target: 6, judge: with(ahead(rate, "goqite"), besideTuned("goqite"))},
-			{id: "P4-river", about: "the same", unit: rate, floor: 10, target: 20, judge: with(ahead(rate, "river-sqlite"), besideTuned("river-sqlite"))},
+			{id: "P4-goqite", about: "claim, handle, settle on SQLite", unit: rate, floor: 20, target: 30, judge: with(ahead(rate, "goqite"), besideTuned("goqite"))},
+			{id: "P4-river", about: "the same", unit: rate, floor: 10, target: 15, judge: with(ahead(rate, "river-sqlite"), besideTuned("river-sqlite"))},
 		}}
 }
 

@@ -85,7 +85,7 @@ func (r *runner[R, A]) restarts(q *queue) bool {
 // rests reports whether a queue had nothing to claim and need not be asked yet.
 func (r *runner[R, A]) rests(q *queue) bool {
 	wait := q.until.Sub(r.now())
-	return wait > 0 && wait <= r.o.Interval && !(q.hinted && r.restarts(q))
+	return wait > 0 && wait <= r.o.Interval && (!q.hinted || !r.restarts(q))
 }
 
 // heed notes whether a row was saved at or before a place since the last turn.

@@ -213,16 +213,6 @@ func (p *plan) scans() (types []string) {
 	return types
 }
 
-// holds reports whether a node of one type has one of another below it.
-func (p *plan) holds(above, below string) bool {
-	for _, child := range p.Plans {
-		if p.Type == above && (child.Type == below || (&plan{Type: above, Plans: child.Plans}).holds(above, below)) || child.holds(above, below) {
-			return true
-		}
-	}
-	return false
-}
-
 func (p *plan) sequential() bool { return slices.Contains(p.scans(), "Seq Scan") }
 
 // explained runs a statement and takes back what it did.

@@ -137,12 +137,6 @@ var claimTheme = theme{name: "claim", sentences: []sentence{
 	}},
 }}
 
-func limited(c driver.Claim, n int) driver.Claim {
-	c.Lanes = slices.Clone(c.Lanes)
-	c.Lanes[0].Limit = n
-	return c
-}
-
 func typed(key, name string) *thing {
 	r := newThing(key)
 	r.Kind = name
