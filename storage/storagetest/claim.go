@@ -2,7 +2,6 @@ package storagetest
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
