@@ -110,14 +110,14 @@ func TestWhatIsUrgentDoesNotWaitBehindItsKind(t *testing.T) {
 	})
 }
 
-// A scope that floods a lane has at most half of the room, and slots of its own.
-func TestAScopeThatFloodsALaneHoldsUpNoOther(t *testing.T) {
+// A tenant with a backlog has slots of its own, and leaves room for others.
+func TestABacklogLeavesRoomForASmallTenant(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newLive(t)
 		b.spec.Types = func() []string { return []string{"mail"} }
 		past := b.store.Clock().Now().Add(-time.Hour)
-		b.many(20_000, storage.Record{Key: "f", Scope: "flood", Kind: "mail", DueOn: past})
+		b.many(20_000, storage.Record{Key: "f", Scope: "big", Kind: "mail", DueOn: past})
 		b.many(10, storage.Record{Key: "s", Scope: "small", Kind: "mail", DueOn: past.Add(time.Minute)})
 		var before atomic.Int64
 		small := func(r *task) bool { return r.Scope == "small" }
@@ -133,12 +133,12 @@ func TestAScopeThatFloodsALaneHoldsUpNoOther(t *testing.T) {
 		synctest.Wait()
 		b.done(10, "of the small scope", small)
 		if n := before.Load(); n > 10_000 {
-			t.Errorf("%d rows of the flood came first", n)
+			t.Errorf("%d rows of the backlog came first", n)
 		}
 		pass(time.Minute)
 		synctest.Wait()
 		_ = stop()
-		b.done(20_000, "of the flood", func(r *task) bool { return r.Scope == "flood" })
+		b.done(20_000, "of the backlog", func(r *task) bool { return r.Scope == "big" })
 	})
 }
 
@@ -173,7 +173,7 @@ func TestABacklogIsClaimedWhileItsResultsAreSaved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newLive(t)
 		b.spec.Types = func() []string { return []string{"mail"} }
-		b.many(20_000, storage.Record{Key: "f", Scope: "flood", Kind: "mail", DueOn: b.store.Clock().Now().Add(-time.Hour)})
+		b.many(20_000, storage.Record{Key: "f", Scope: "big", Kind: "mail", DueOn: b.store.Clock().Now().Add(-time.Hour)})
 		var small atomic.Bool
 		b.handle = func(_ context.Context, it work.Item[task]) error {
 			if it.Row.Scope == "small" {
@@ -191,7 +191,7 @@ func TestABacklogIsClaimedWhileItsResultsAreSaved(t *testing.T) {
 			t.Helper()
 			busy := 0
 			for _, row := range b.all() {
-				if row.Scope == "flood" && row.Status == "Busy" {
+				if row.Scope == "big" && row.Status == "Busy" {
 					busy++
 				}
 			}
@@ -204,7 +204,7 @@ func TestABacklogIsClaimedWhileItsResultsAreSaved(t *testing.T) {
 		pass(3 * time.Second)
 		synctest.Wait()
 		if !small.Load() {
-			t.Error("another's rows wait for those of the flood")
+			t.Error("another tenant's rows wait for those of the backlog")
 		}
 		held()
 		close(gone)
@@ -215,9 +215,9 @@ func TestABacklogIsClaimedWhileItsResultsAreSaved(t *testing.T) {
 	})
 }
 
-// A flood shares its room with other floods of its kind only: one of a kind that hangs
+// Tenants with backlogs share room within a kind only: one of a kind that hangs
 // takes nothing from one of a kind that is well.
-func TestAFloodOfAnotherKindTakesNoRoom(t *testing.T) {
+func TestTheBacklogOfAnotherKindTakesNoRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newLive(t)
