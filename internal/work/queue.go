@@ -88,6 +88,15 @@ func (r *runner[R, A]) rests(q *queue) bool {
 	return wait > 0 && wait <= r.o.Interval && (!q.hinted || !r.restarts(q))
 }
 
+// awaken has all queues look, since the store's clock says that it is time.
+func (r *runner[R, A]) awaken() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, q := range r.queues {
+		q.until = time.Time{}
+	}
+}
+
 // heed notes whether a row was saved at or before a place since the last turn.
 func (r *runner[R, A]) heed(signal *driver.Signal) {
 	first := signal.Take()

@@ -173,6 +173,7 @@ func (r *runner[R, A]) sleep(ctx context.Context, signal *driver.Signal, next ti
 		case <-signal.C():
 			return
 		case <-over:
+			r.awaken()
 			return
 		case <-again.C:
 			return
