@@ -28,8 +28,10 @@ import (
 const restart = time.Second
 
 // restartCost bounds what the looks from the head cost, since they walk over all that is
-// held, has no room, or that a long transaction keeps the database from removing: a tenth of
-// the time where a turn waits for them, half of it where they go on beside the turns.
+// held, has a queue of its own, or that a long transaction keeps the database from removing:
+// a tenth of the time. Those that go on beside the turns, while no kind and no tenant has a
+// queue of its own, take half of it: else a row that another process makes due in the past
+// waits for very long behind what a transaction keeps.
 const restartCost = 10
 
 // long is how much time a look from the head may take if a turn is to wait for it.
@@ -65,9 +67,9 @@ const (
 	oneTenant              // one kind of one tenant, of one lane
 )
 
-// pause is how long after a look from the head the next one is allowed.
-func (q *queue) pause() time.Duration {
-	if q.took > long {
+// pauseOf is how long after a look from the head the next one is allowed.
+func (r *runner[R, A]) pauseOf(q *queue) time.Duration {
+	if q.took > long && len(r.queues) == 1 {
 		return q.took
 	}
 	return restartCost * q.took
@@ -79,7 +81,7 @@ func (r *runner[R, A]) restarts(q *queue) bool {
 	if q.beside {
 		return false
 	}
-	return q.restarted.IsZero() || since >= q.pause() && (q.hinted || since >= restart)
+	return q.restarted.IsZero() || since >= r.pauseOf(q) && (q.hinted || since >= restart)
 }
 
 // rests reports whether a queue had nothing to claim and need not be asked yet.
@@ -280,7 +282,7 @@ func (r *runner[R, A]) first(ctx context.Context, claims []driver.Claim, horizon
 func (r *runner[R, A]) looked(ctx context.Context, q *queue, begun time.Time) {
 	q.restarted = r.mono.Now()
 	q.took = q.restarted.Sub(begun)
-	r.tel.restarted(ctx, max(restart, q.pause()))
+	r.tel.restarted(ctx, max(restart, r.pauseOf(q)))
 }
 
 // found moves the place of a lane to the first row that was found, if it is due, or to the
@@ -380,7 +382,7 @@ func (r *runner[R, A]) untilRestart() time.Duration {
 	wait := time.Duration(math.MaxInt64)
 	for _, q := range r.queues {
 		if q.hinted && !q.closed && !q.beside {
-			wait = min(wait, q.pause()-r.mono.Since(q.restarted))
+			wait = min(wait, r.pauseOf(q)-r.mono.Since(q.restarted))
 		}
 	}
 	return max(wait, time.Millisecond)

@@ -42,8 +42,9 @@ func (r *runner[R, A]) setApart(of part, c class) {
 	if of == oneTenant {
 		q.scope = c.scope
 	}
-	// What else is due lies behind any number of its rows: it is looked for beside the turns.
-	from.full, from.until, from.restarted, from.took = false, time.Time{}, time.Time{}, long+1
+	// What else is due lies behind any number of its rows: the next look from the head, which
+	// finds it, goes on beside the turns.
+	from.full, from.until, from.took = false, time.Time{}, max(from.took, long+1)
 	from.lanes.get(c.lane).ended(r.now())
 	r.queues = append(r.queues, q)
 }

@@ -129,7 +129,7 @@ func TestABacklogLeavesRoomForASmallTenant(t *testing.T) {
 			return nil
 		}
 		stop := b.run(work.Options{})
-		pass(500 * time.Millisecond)
+		pass(1200 * time.Millisecond) // until a look from the head has found them
 		synctest.Wait()
 		b.done(10, "of the small scope", small)
 		if n := before.Load(); n > 10_000 {
