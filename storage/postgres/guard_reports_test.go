@@ -62,7 +62,7 @@ const healthBuffers = 51_000
 func busyTable(t *testing.T, ended, n int) (*Store, *recorder) {
 	t.Helper()
 	s, r := migrated(t)
-	const past = "'2025-03-01'::timestamptz + (g * 7919 % 100003) * interval '1 second'"
+	const past = "'2025-03-01'::timestamptz + (g::bigint * 7919 % 100003) * interval '1 second'"
 	scheduled(t, s, ended, "ended", "NULL", "0", "false", "")
 	scheduled(t, s, n, "due", past, "g % 3 - 1", "false", "")
 	scheduled(t, s, n, "later", "'2999-03-01'::timestamptz + g * interval '1 second'", "g % 2 * 7", "false", "")
