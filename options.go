@@ -29,7 +29,7 @@ type Options struct {
 	Concurrency int
 	// InFlight bounds the rows of one kind in one lane that each pass has claimed and not
 	// yet settled, so that a kind that hangs holds up no other; default 4000, and never
-	// less than Batch. Tenants with backlogs share as many again.
+	// less than Batch. Tenants with backlogs share twice as many.
 	InFlight int
 	// Grace is how long Run waits for handlers when its context ends; default 30
 	// seconds. Then their contexts end too.

@@ -82,7 +82,7 @@ var mutants = []mutant{
 	{Name: "work: what is made due in the past waits", File: "internal/work/queue.go",
 		Old: "const restart = time.Second", New: "const restart = time.Hour", Test: "./internal/work TestARowMadeDueInThePast"},
 	{Name: "work: a tenant's backlog holds up the others", File: "internal/work/room.go",
-		Old: "r.flights.backlogs(r.o.InFlight / 4)", New: "r.flights.backlogs(r.o.InFlight)", Test: "./internal/work TestABacklogOfOneTenant"},
+		Old: "r.flights.backlogs(r.backlog())", New: "r.flights.backlogs(r.o.InFlight + 1)", Test: "./internal/work TestABacklogOfOneTenant"},
 	{Name: "work: a tenant whose calls hang takes all slots", File: "internal/work/session.go",
 		Old: "s.mixed[c] >= max(s.r.o.Concurrency/2, 1)", New: "false", Test: "./internal/work TestATenantWhoseCallsHang"},
 	{Name: "notify: a tenant's backlog takes all of a rate", File: "notify/gate/rate.go",

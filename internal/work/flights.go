@@ -75,15 +75,15 @@ func (f *flights) land(fl *flight) {
 	}
 }
 
-// backlogs are the classes with more rows in flight than that.
-func (f *flights) backlogs(than int) (all []class) {
+// backlogs are the classes with so many rows in flight.
+func (f *flights) backlogs(least int) (all []class) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.rows) <= than {
+	if len(f.rows) < least {
 		return nil
 	}
 	for c, n := range f.classes {
-		if n.all > than {
+		if n.all >= least {
 			all = append(all, c)
 		}
 	}

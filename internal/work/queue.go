@@ -207,6 +207,9 @@ func (r *runner[R, A]) look(ctx context.Context, q *queue, fromHead bool) (due l
 	if err := r.askFirst(ctx); err != nil {
 		return nil, err
 	}
+	if fromHead {
+		q.hinted = false // or a look that fails would be repeated at once
+	}
 	begun, now := r.mono.Now(), r.now()
 	first, err := r.first(ctx, r.looks(q, fromHead), now.Add(r.o.Interval))
 	if err != nil {
@@ -221,7 +224,6 @@ func (r *runner[R, A]) look(ctx context.Context, q *queue, fromHead bool) (due l
 		}
 	}
 	if fromHead {
-		q.hinted = false
 		r.looked(ctx, q, begun)
 	}
 	return due, nil
@@ -237,10 +239,13 @@ func (r *runner[R, A]) lookBeside(ctx context.Context, q *queue) {
 		first, err := r.first(ctx, claims, now)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		q.beside, q.hinted = false, q.hinted || err != nil
+		q.beside = false
+		if err != nil {
+			return
+		}
 		r.looked(ctx, q, begun)
 		for _, l := range q.lanes {
-			if at := first[l.number]; err == nil && !at.DueOn.IsZero() && at.Before(l.at.DueOn, l.at.ID) {
+			if at := first[l.number]; !at.DueOn.IsZero() && at.Before(l.at.DueOn, l.at.ID) {
 				l.found(at, now)
 				q.full, q.until = true, time.Time{}
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,33 +16,67 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// elsewhere is a store whose rows others write: it has no hints. A look from the head takes
-// as long as it is told to.
+// elsewhere is a store whose rows others write: it has no hints. A look at all tenants that
+// begins more than a minute ago, as one from the head does, takes as long as it is told to.
 type elsewhere struct {
 	storage.Store
 	waker driver.Waker
 	head  time.Duration
+	away  atomic.Bool // looks fail
 
-	mu    sync.Mutex
-	looks []time.Time // from the head
+	mu     sync.Mutex
+	looks  []time.Time // from the head
+	failed int
+	claims map[storage.Scope][]int // limits of claims of one tenant
 }
 
 func (s *elsewhere) Waker() *driver.Waker { return &s.waker }
 
 func (s *elsewhere) Next(ctx context.Context, schema *driver.Schema, c driver.Claim, horizon time.Time) ([]driver.Cursor, error) {
-	if len(c.Lanes) > 0 && c.Lanes[0].After == (driver.Cursor{}) {
-		s.mu.Lock()
-		s.looks = append(s.looks, s.Clock().Now())
+	s.mu.Lock()
+	if s.away.Load() {
+		s.failed++
 		s.mu.Unlock()
+		return nil, storage.ErrUnavailable
+	}
+	from := c.Lanes[0].After
+	if from == (driver.Cursor{}) && c.Scopes == nil {
+		s.looks = append(s.looks, s.Clock().Now())
+	}
+	s.mu.Unlock()
+	if c.Scopes == nil && s.Clock().Now().Sub(from.DueOn) > time.Minute {
 		pass(s.head)
 	}
 	return s.Store.Next(ctx, schema, c, horizon)
 }
 
+func (s *elsewhere) InTx(ctx context.Context, f func(storage.Tx) error) error {
+	return s.Store.InTx(ctx, func(tx storage.Tx) error { return f(elsewhereTx{tx, s}) })
+}
+
+type elsewhereTx struct {
+	storage.Tx
+	of *elsewhere
+}
+
+func (t elsewhereTx) Claim(ctx context.Context, schema *driver.Schema, c driver.Claim) ([]driver.Row, error) {
+	t.of.mu.Lock()
+	defer t.of.mu.Unlock()
+	for _, scope := range c.Scopes {
+		t.of.claims[scope] = append(t.of.claims[scope], c.Lanes[0].Limit)
+	}
+	return t.Tx.Claim(ctx, schema, c)
+}
+
+// hint tells that a row was saved.
+func (s *elsewhere) hint(due time.Time) {
+	s.waker.Wake(driver.Hint{Table: "task", Status: "Ready"}, due)
+}
+
 // runElsewhere runs a poller whose rows others write.
-func (b *bench) runElsewhere(o work.Options) (s *elsewhere, stop func() error) {
+func (b *bench) runElsewhere(head time.Duration, o work.Options) (s *elsewhere, stop func() error) {
 	inner := b.store
-	s = &elsewhere{Store: inner}
+	s = &elsewhere{Store: inner, head: head, claims: map[storage.Scope][]int{}}
 	b.store = s
 	stop = b.run(o)
 	b.store = inner
@@ -63,7 +98,7 @@ func TestARowMadeDueInThePastIsClaimedWithinASecond(t *testing.T) {
 					b.many(40_000, storage.Record{Key: "ahead", DueOn: now})
 				}
 				b.handle = func(context.Context, work.Item[task]) error { pass(time.Millisecond); return nil }
-				_, stop := b.runElsewhere(work.Options{})
+				_, stop := b.runElsewhere(0, work.Options{})
 				pass(500 * time.Millisecond)
 				b.insert(b.ready("past", now.Add(-time.Hour)))
 				pass(1200 * time.Millisecond)
@@ -93,16 +128,13 @@ func TestLooksFromTheHeadAreBounded(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				b := newLive(t)
-				inner := b.store
-				s := &elsewhere{Store: inner, head: tt.head}
-				b.store = s
-				stop := b.run(work.Options{})
-				b.store = inner
+				s, stop := b.runElsewhere(tt.head, work.Options{})
 				for i := range 200 {
 					pass(50 * time.Millisecond)
-					b.insert(b.ready(fmt.Sprint(i), inner.Clock().Now().Add(-time.Minute)))
+					past := b.store.Clock().Now().Add(-2 * time.Minute)
+					b.insert(b.ready(fmt.Sprint(i), past))
 					if tt.hints {
-						s.waker.Wake(driver.Hint{Table: "task", Status: "Ready"}, inner.Clock().Now().Add(-time.Minute))
+						s.hint(past)
 					}
 				}
 				pass(4 * time.Second)
@@ -124,7 +156,7 @@ func TestAnIdleTurnIsOneLook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newLive(t)
-		s, stop := b.runElsewhere(work.Options{Interval: 10 * time.Second})
+		s, stop := b.runElsewhere(0, work.Options{Interval: 10 * time.Second})
 		pass(time.Minute + 5*time.Second)
 		synctest.Wait()
 		if n := len(s.looks); n != 7 {
@@ -143,7 +175,7 @@ func TestARowThatIsDueRightAfterAFullClaimIsNotLate(t *testing.T) {
 		now := b.store.Clock().Now()
 		b.many(1000, storage.Record{Key: "batch", DueOn: now.Add(-time.Hour)})
 		b.insert(b.ready("next", now.Add(100*time.Millisecond)))
-		_, stop := b.runElsewhere(work.Options{Interval: time.Minute})
+		_, stop := b.runElsewhere(0, work.Options{Interval: time.Minute})
 		pass(110 * time.Millisecond)
 		synctest.Wait()
 		b.must("next", "Done")
@@ -181,6 +213,164 @@ func TestAKindThatIsServedNoMoreIsLeftToOthers(t *testing.T) {
 			t.Errorf("%d rows are done", done)
 		}
 	})
+}
+
+// A row that was made due in the past does not have a poller ask a database that is away
+// again and again.
+func TestAHintDoesNotMakeAPollerSpinWhileTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		s, stop := b.runElsewhere(0, work.Options{})
+		pass(1500 * time.Millisecond)
+		s.away.Store(true)
+		s.hint(b.store.Clock().Now().Add(-time.Hour))
+		pass(10 * time.Second)
+		if s.failed < 5 || s.failed > 15 {
+			t.Errorf("%d looks in 10 seconds", s.failed)
+		}
+		_ = stop()
+	})
+}
+
+// backlogged is a bench with the backlog of a tenant, and one more row of another behind it.
+func backlogged(t *testing.T, n int) *bench {
+	b := newLive(t)
+	b.spec.Types = func() []string { return []string{"mail"} }
+	b.many(n, storage.Record{Key: "big", Scope: "big", Kind: "mail", DueOn: b.store.Clock().Now().Add(-time.Hour)})
+	return b
+}
+
+// What else is due is looked for over a tenant's backlog, which is claimed meanwhile. Such
+// looks take a tenth of the time.
+func TestALookOverABacklogKeepsNobodyWaiting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := backlogged(t, 60_000)
+		b.handle = func(context.Context, work.Item[task]) error { pass(time.Millisecond); return nil }
+		s, stop := b.runElsewhere(time.Second, work.Options{})
+		pass(time.Second) // the first look
+		pass(5 * time.Second)
+		synctest.Wait()
+		got := 0
+		for _, row := range b.all() {
+			if row.Status == "Done" {
+				got++
+			}
+		}
+		if got < 36_000 { // of 8 in a millisecond
+			t.Errorf("%d rows are done in 5 seconds", got)
+		}
+		s.mu.Lock()
+		if n := len(s.looks); n != 1 {
+			t.Errorf("%d looks of a second from the head in six", n)
+		}
+		s.mu.Unlock()
+		_ = stop()
+	})
+}
+
+// Beside others a tenant with a backlog claims a quarter of a batch at a time, and alone
+// whole ones.
+func TestABacklogIsClaimedInShortTransactionsBesideOthers(t *testing.T) {
+	t.Parallel()
+	for name, alone := range map[string]bool{"alone": true, "beside others": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := backlogged(t, 20_000)
+				b.spec.Group = 1
+				b.handle = func(context.Context, work.Item[task]) error { pass(time.Millisecond); return nil }
+				s, stop := b.runElsewhere(0, work.Options{})
+				for i := range 20 {
+					pass(50 * time.Millisecond)
+					if !alone {
+						row := b.ready(fmt.Sprint(i), b.store.Clock().Now())
+						row.Scope, row.Kind = "small", "mail"
+						b.insert(row)
+						s.hint(row.DueOn)
+					}
+				}
+				s.mu.Lock()
+				s.claims["big"] = nil
+				s.mu.Unlock()
+				pass(500 * time.Millisecond)
+				synctest.Wait()
+				s.mu.Lock()
+				most := slices.Max(s.claims["big"])
+				s.mu.Unlock()
+				if alone != (most > 250) {
+					t.Errorf("claims of up to %d rows", most)
+				}
+				_ = stop()
+			})
+		})
+	}
+}
+
+// Tenants whose calls hang leave room for the next one, and hold less and less.
+func TestTenantsWhoseCallsHangShareRoom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		b.spec.Types = func() []string { return []string{"mail"} }
+		letGo := b.hanging(func(r *task) bool { return r.Scope != "" })
+		_, stop := b.runElsewhere(0, work.Options{})
+		for _, scope := range []storage.Scope{"first", "second", "third", "fourth", "fifth", "sixth"} {
+			b.many(5000, storage.Record{Key: "hung", Scope: scope, Kind: "mail", DueOn: b.store.Clock().Now().Add(-time.Second)})
+			pass(5 * time.Second)
+		}
+		synctest.Wait()
+		busy := map[storage.Scope]int{}
+		for _, row := range b.all() {
+			if row.Status == "Busy" {
+				busy[row.Scope]++
+			}
+		}
+		if busy["first"] != 2000 || busy["second"] != 1000 || busy["third"] > 1000 || busy["sixth"] > 1000 {
+			t.Errorf("in flight: %v", busy)
+		}
+		row := b.ready("well", b.store.Clock().Now())
+		row.Kind = "mail"
+		b.insert(row)
+		pass(2 * time.Second)
+		synctest.Wait()
+		b.must("well", "Done")
+		letGo()
+		_ = stop()
+	})
+}
+
+// A queue without room goes on as soon as there is some, and one that has caught up ends:
+// then an idle turn is one look again.
+func TestAQueueGoesOnWhenThereIsRoomAndEnds(t *testing.T) {
+	t.Parallel()
+	for name, scope := range map[string]storage.Scope{"a tenant's": "big", "a kind's": "each"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newLive(t)
+				b.spec.Types = func() []string { return []string{"mail"} }
+				b.many(10_000, storage.Record{Key: "row", Scope: scope, Kind: "mail", DueOn: b.store.Clock().Now().Add(-time.Hour)})
+				letGo := b.hanging(func(*task) bool { return true })
+				s, stop := b.runElsewhere(0, work.Options{Interval: time.Hour})
+				pass(2 * time.Second)
+				letGo()
+				pass(2 * time.Second)
+				synctest.Wait()
+				b.done(10_000, "in all", func(*task) bool { return true })
+				pass(5 * time.Hour)
+				s.mu.Lock()
+				s.looks = nil
+				s.mu.Unlock()
+				pass(10 * time.Hour)
+				if n := len(s.looks); n != 10 {
+					t.Errorf("%d looks in ten intervals", n)
+				}
+				_ = stop()
+			})
+		})
+	}
 }
 
 // channel lets through so many calls in a second, of whatever tenant.
@@ -261,7 +451,7 @@ func TestABacklogOfOneTenantHoldsUpNoOther(t *testing.T) {
 				}
 				var stops []func() error
 				for range max(s.pollers, 1) {
-					_, stop := b.runElsewhere(work.Options{Grace: time.Second})
+					_, stop := b.runElsewhere(0, work.Options{Grace: time.Second})
 					stops = append(stops, stop)
 				}
 				for range 10 {
@@ -298,7 +488,7 @@ func TestAPollerThatWasStoppedServesAllTenants(t *testing.T) {
 		b.many(20_000, storage.Record{Key: "more", Scope: "big", Kind: "mail", DueOn: now.Add(-20 * time.Second)})
 		c := &channel{each: 10 * time.Millisecond}
 		b.handle = func(context.Context, work.Item[task]) error { c.call(); return nil }
-		_, stop := b.runElsewhere(work.Options{Grace: time.Second})
+		_, stop := b.runElsewhere(0, work.Options{Grace: time.Second})
 		pass(5 * time.Second)
 		synctest.Wait()
 		b.done(1, "of the small tenant", func(r *task) bool { return r.Scope == "small" })

@@ -13,14 +13,17 @@ import (
 // that has a quarter of that has a backlog. Both get a queue of their own: others go on
 // beside it, and it goes on from where it was when there is room again.
 
+// backlog is how many rows in flight of one tenant, kind and lane are a backlog.
+func (r *runner[R, A]) backlog() int { return max(r.o.InFlight/4, 1) }
+
 // separate gives a queue of its own to each kind that has no room, and to each tenant that
 // has a backlog.
 func (r *runner[R, A]) separate() {
 	if r.spec.Types == nil {
 		return // all rows count as one kind
 	}
-	for _, c := range r.flights.backlogs(r.o.InFlight / 4) {
-		if r.own(oneTenant, c) == nil && r.inBacklogs(c) < r.o.InFlight {
+	for _, c := range r.flights.backlogs(r.backlog()) {
+		if r.own(oneTenant, c) == nil && r.inBacklogs(c) < 2*r.o.InFlight {
 			r.setApart(oneTenant, c)
 		}
 	}
@@ -67,7 +70,7 @@ func (r *runner[R, A]) rejoin() {
 		case q.full || q.closed || q.until.IsZero():
 			return false
 		case q.of == oneTenant:
-			return r.flights.of(q.class()).all <= r.o.InFlight/8
+			return r.flights.of(q.class()).all < r.backlog()
 		}
 		return q.of == oneKind
 	})
