@@ -157,8 +157,7 @@ func (p *Poller) PollOnce(ctx context.Context, batchSize int) (Report, error) {
 		sum = sum.Add(rep)
 		errs = append(errs, err)
 	}
-	_, err := p.sweep.Poll(ctx)
-	return Report(sum), errors.Join(append(errs, err)...)
+	return Report(sum), errors.Join(append(errs, p.sweep.Poll(ctx))...)
 }
 
 // Drain polls until no pass here finds a row to claim, or one to delete: for tests,

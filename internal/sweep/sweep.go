@@ -1,13 +1,13 @@
 package sweep
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/belfry-go/belfry/internal/hush"
-	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -34,16 +34,18 @@ func New(store storage.Store, o Options, domains []Rules) *Sweep {
 		old = append(old, d.Old...)
 	}
 	old = append(old, sharedRules()...)
-	return &Sweep{People: newEraser(store, o, domains), old: newRetention(store, o, old, false), silent: newRetention(store, o, old, true)}
+	s := &Sweep{People: newEraser(store, o, domains), old: newRetention(store, o, old, false), silent: newRetention(store, o, old, true)}
+	s.silent.prepare = s.old.makeRows // of both
+	return s
 }
 
 // Poll goes on with the erasures of people until none is due, and takes a page of each
-// table that is, of which it reports.
-func (s *Sweep) Poll(ctx context.Context) (work.Report, error) {
+// table that is.
+func (s *Sweep) Poll(ctx context.Context) error {
 	err := s.People.Drain(ctx)
-	old, failed := s.old.Poll(ctx)
-	silent, failedToo := s.silent.Poll(ctx)
-	return old.Add(silent), errors.Join(err, failed, failedToo)
+	_, failed := s.old.Poll(ctx)
+	_, failedToo := s.silent.Poll(ctx)
+	return errors.Join(err, failed, failedToo)
 }
 
 // Drain goes on for as long as there is something to do now.
@@ -54,15 +56,11 @@ func (s *Sweep) Drain(ctx context.Context) error {
 // Run goes on until ctx ends. A hook of the host's that hangs holds up erasures alone, and
 // an archive that does what is announced.
 func (s *Sweep) Run(ctx context.Context) error {
-	loops, done := []func(context.Context) error{s.People.Run, s.old.Run, s.silent.Run}, make(chan error)
-	for _, run := range loops {
-		go func() { done <- run(ctx) }()
+	var g errgroup.Group
+	for _, run := range []func(context.Context) error{s.People.Run, s.old.Run, s.silent.Run} {
+		g.Go(func() error { return run(ctx) })
 	}
-	var err error
-	for range loops {
-		err = cmp.Or(err, <-done)
-	}
-	return err
+	return g.Wait()
 }
 
 // Schemas lists the tables of this package.

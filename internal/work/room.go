@@ -167,7 +167,7 @@ func (r *runner[R, A]) inBacklogs(but class) (n int) {
 func (r *runner[R, A]) ready() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.ContainsFunc(r.queues, func(q *queue) bool { return q.full || q.closed && r.room(q) > 0 })
+	return slices.ContainsFunc(r.queues, func(q *queue) bool { return (q.full || q.closed) && r.room(q) > 0 })
 }
 
 // class is what rows in flight are counted by.

@@ -214,6 +214,9 @@ func (s *session[R, A]) split(rows []*R, rep *Report) (abandoned []settled[R, A]
 // apart tells which classes of a claim are handled apart from others: those with as many
 // rows as a group has, and those that are in half as many groups already as there are slots.
 func (s *session[R, A]) apart(rows []*R) map[class]bool {
+	if s.single {
+		return nil // all share their slots
+	}
 	counts, apart := map[class]int{}, map[class]bool{}
 	for _, row := range rows {
 		counts[classOf(s.r.rec(row))]++
@@ -221,7 +224,7 @@ func (s *session[R, A]) apart(rows []*R) map[class]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c, n := range counts {
-		apart[c] = !s.single && (n >= s.r.spec.Group || s.mixed[c] >= max(s.r.o.Concurrency/2, 1))
+		apart[c] = n >= s.r.spec.Group || s.mixed[c] >= max(s.r.o.Concurrency/2, 1)
 	}
 	return apart
 }

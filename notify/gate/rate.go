@@ -161,7 +161,7 @@ func (g *rateGate) Ask(ctx context.Context, a []notify.Attempt) (out []notify.Ve
 
 // count answers, with two statements for what is known.
 func (g *rateGate) count(ctx context.Context, from driver.Reader, a []notify.Attempt, limited []int, out []notify.Verdict) (*rateRound, error) {
-	round := &rateRound{limits: g.limits, waiting: map[string]int{}}
+	round := &rateRound{limits: g.limits, waiting: g.waiting}
 	if err := round.load(ctx, from, a, limited); err != nil {
 		return nil, err
 	}
@@ -169,7 +169,6 @@ func (g *rateGate) count(ctx context.Context, from driver.Reader, a []notify.Att
 		if err := g.countWaiting(ctx, from, &a[i]); err != nil {
 			return nil, err
 		}
-		round.waiting[a[i].Channel] = g.waiting[a[i].Channel].n
 	}
 	for n, i := range limited {
 		out[i] = round.answer(&a[i], round.attempts[n])
@@ -205,7 +204,7 @@ type rateRound struct {
 	attempts []driver.Place // of the reservations, in the order of the attempts
 	reserved map[driver.Place]*rateReservation
 	buckets  map[driver.Place]*rateBucket
-	waiting  map[string]int // scopes, by channel
+	waiting  map[string]scopesWaiting // by channel
 	touched  map[*rateBucket]bool
 	made     []*rateReservation
 }
@@ -234,7 +233,7 @@ func (r *rateRound) load(ctx context.Context, from driver.Reader, a []notify.Att
 // bucketOf is where the bucket of an attempt is.
 func (r *rateRound) bucketOf(a *notify.Attempt) driver.Place {
 	if r.limits[a.Channel].PerScope {
-		return driver.Place{Scope: a.Scope, Key: a.Channel}
+		return ofScope(a)
 	}
 	return driver.Place{Scope: "", Key: a.Channel}
 }
@@ -251,7 +250,7 @@ func (r *rateRound) answer(a *notify.Attempt, at driver.Place) notify.Verdict {
 	if !b.take(l, a.Now, a.Urgent) {
 		own := r.buckets[ofScope(a)]
 		r.touched[own] = true
-		return notify.Defer(own.promise(l, b, r.waiting[a.Channel], a.Now, a.MessageID), ReasonRateLimit)
+		return notify.Defer(own.promise(l, b, r.waiting[a.Channel].n, a.Now, a.MessageID), ReasonRateLimit)
 	}
 	made := &rateReservation{Record: storage.Record{Scope: at.Scope, Key: at.Key}, ReservedOn: a.Now}
 	r.reserved[at], r.made = made, append(r.made, made)
