@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/belfry-go/belfry/health"
-	"github.com/belfry-go/belfry/internal/hush"
+	"github.com/belfry-go/belfry/internal/loglimit"
 	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/wiring"
 	"github.com/belfry-go/belfry/internal/work"
@@ -81,7 +81,7 @@ func NewPoller(store storage.Store, opts *Options, services ...Service) *Poller 
 	if opts != nil {
 		o = *opts
 	}
-	o.Logger = hush.Limited(o.Logger)
+	o.Logger = loglimit.Limited(o.Logger)
 	p := &Poller{options: o, services: slices.Clone(services), store: store}
 	p.options.Batch = cmp.Or(o.Batch, defaultBatch)
 	p.options.Interval = cmp.Or(o.Interval, defaultInterval)
@@ -157,7 +157,8 @@ func (p *Poller) PollOnce(ctx context.Context, batchSize int) (Report, error) {
 		sum = sum.Add(rep)
 		errs = append(errs, err)
 	}
-	return Report(sum), errors.Join(append(errs, p.sweep.Poll(ctx))...)
+	_, err := p.sweep.Poll(ctx)
+	return Report(sum), errors.Join(append(errs, err)...)
 }
 
 // Drain polls until no pass here finds a row to claim, or one to delete: for tests,

@@ -7,7 +7,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/belfry-go/belfry/internal/hush"
+	"github.com/belfry-go/belfry/internal/loglimit"
+	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -28,7 +29,7 @@ type Sweep struct {
 
 // New makes a sweep over the rules of domains, and those of what all of them share.
 func New(store storage.Store, o Options, domains []Rules) *Sweep {
-	o.Logger = hush.Limited(o.Logger)
+	o.Logger = loglimit.Limited(o.Logger)
 	var old []Rule
 	for _, d := range domains {
 		old = append(old, d.Old...)
@@ -40,12 +41,12 @@ func New(store storage.Store, o Options, domains []Rules) *Sweep {
 }
 
 // Poll goes on with the erasures of people until none is due, and takes a page of each
-// table that is.
-func (s *Sweep) Poll(ctx context.Context) error {
+// table that is, of which it reports.
+func (s *Sweep) Poll(ctx context.Context) (work.Report, error) {
 	err := s.People.Drain(ctx)
-	_, failed := s.old.Poll(ctx)
-	_, failedToo := s.silent.Poll(ctx)
-	return errors.Join(err, failed, failedToo)
+	old, failed := s.old.Poll(ctx)
+	silent, failedToo := s.silent.Poll(ctx)
+	return old.Add(silent), errors.Join(err, failed, failedToo)
 }
 
 // Drain goes on for as long as there is something to do now.
