@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
-	"github.com/belfry-go/belfry/internal/hush"
+	"github.com/belfry-go/belfry/internal/loglimit"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -110,7 +110,7 @@ func NewProcessors(opts *ProcessorsOptions) *Processors {
 	if opts != nil {
 		o = *opts
 	}
-	o.Logger = hush.Limited(o.Logger)
+	o.Logger = loglimit.Limited(o.Logger)
 	if o.MeterProvider == nil {
 		o.MeterProvider = otel.GetMeterProvider()
 	}
@@ -269,7 +269,7 @@ func (p *Processors) note(ctx context.Context, e Event, one Processed) {
 	p.outcome.Add(ctx, 1, metric.WithAttributes(attribute.String("processor", one.Name), attribute.String("outcome", outcome)))
 	level := slog.LevelWarn
 	if outcome == "Panicked" {
-		level, ctx = slog.LevelError, hush.Panics(ctx)
+		level, ctx = slog.LevelError, loglimit.Panics(ctx)
 	}
 	if one.Err != nil {
 		p.logger.Log(ctx, level, "belfry: event processor", "processor", one.Name, "event", e.Type, "outcome", outcome)

@@ -55,7 +55,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/belfry-go/belfry/internal/audit"
-	"github.com/belfry-go/belfry/internal/hush"
+	"github.com/belfry-go/belfry/internal/loglimit"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/wiring"
@@ -248,7 +248,7 @@ func (o *Options) withDefaults() Options {
 		out = *o
 	}
 	out.UnclaimedAfter = cmp.Or(max(out.UnclaimedAfter, 0), time.Hour)
-	out.Logger = hush.Limited(out.Logger)
+	out.Logger = loglimit.Limited(out.Logger)
 	if out.MeterProvider == nil {
 		out.MeterProvider = otel.GetMeterProvider()
 	}

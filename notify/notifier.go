@@ -14,7 +14,7 @@ import (
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/backlog"
 	"github.com/belfry-go/belfry/internal/calls"
-	"github.com/belfry-go/belfry/internal/hush"
+	"github.com/belfry-go/belfry/internal/loglimit"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/wiring"
@@ -97,7 +97,7 @@ func (o *Options) withDefaults() Options {
 	out.CallTimeout = cmp.Or(max(out.CallTimeout, 0), time.Minute)
 	out.UnclaimedAfter = cmp.Or(max(out.UnclaimedAfter, 0), time.Hour)
 	out.AttachmentBytes = cmp.Or(max(out.AttachmentBytes, 0), 64<<20)
-	out.Logger = hush.Limited(out.Logger)
+	out.Logger = loglimit.Limited(out.Logger)
 	return out
 }
 

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/hush"
+	"github.com/belfry-go/belfry/internal/loglimit"
 	"github.com/belfry-go/belfry/internal/outage"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/states"
@@ -105,7 +105,7 @@ func (o *Options) withDefaults() Options {
 	if out.Sample == nil {
 		out.Sample = luck
 	}
-	out.Logger = hush.Limited(out.Logger)
+	out.Logger = loglimit.Limited(out.Logger)
 	return out
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/internal/httpapi"
-	"github.com/belfry-go/belfry/internal/hush"
+	"github.com/belfry-go/belfry/internal/loglimit"
 )
 
 // Caller is somebody whom the host has let in, and what they may do.
@@ -66,9 +66,9 @@ func ReportRuns(s *report.Service, who Authorise, opts *Options) http.Handler {
 	if s == nil || who == nil {
 		panic("automationhttp: ReportRuns needs a service and an Authorise")
 	}
-	a := &api{s: s, who: who, logger: hush.Limited(nil)}
+	a := &api{s: s, who: who, logger: loglimit.Limited(nil)}
 	if opts != nil && opts.Logger != nil {
-		a.logger = hush.Limited(opts.Logger)
+		a.logger = loglimit.Limited(opts.Logger)
 	}
 	return httpapi.Guarded(a.router(), "not from another site")
 }

@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/hush"
+	"github.com/belfry-go/belfry/internal/loglimit"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -234,7 +234,7 @@ func Do(ctx context.Context, timeout time.Duration, log *slog.Logger, text strin
 func LogPanic(log *slog.Logger, text string, err error, where slog.Attr) {
 	var p *work.PanicError
 	if errors.As(err, &p) {
-		log.ErrorContext(hush.Panics(context.Background()), "belfry: "+text, where, slog.String("stack", string(p.Stack)))
+		log.ErrorContext(loglimit.Panics(context.Background()), "belfry: "+text, where, slog.String("stack", string(p.Stack)))
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 
-	"github.com/belfry-go/belfry/internal/hush"
+	"github.com/belfry-go/belfry/internal/loglimit"
 )
 
 // Problem is a refusal as in RFC 9457, whose type is its status. A handler that has
@@ -52,6 +52,6 @@ func write(w http.ResponseWriter, media string, status int, v any) {
 // a line a second at most.
 func LogFailure(r *http.Request, logger *slog.Logger, what string, err error) {
 	if r.Context().Err() == nil {
-		hush.Limited(logger).ErrorContext(r.Context(), "belfry: "+what, slog.Any("error", err))
+		loglimit.Limited(logger).ErrorContext(r.Context(), "belfry: "+what, slog.Any("error", err))
 	}
 }

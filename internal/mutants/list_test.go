@@ -78,7 +78,7 @@ var mutants = []mutant{
 	{Name: "I-14 types of others are claimed", File: "internal/work/queue.go",
 		Old: `append([]string{""}, r.spec.Types()...)`, New: "[]string(nil)", Test: "./internal/work TestOnlyTypes"},
 	{Name: "work: a kind that hangs takes all slots", File: "internal/work/session.go",
-		Old: "at := seat{class: classOf(rec)}", New: `at := seat{class: class{"", rec.Lane, rec.Scope}}`, Test: "./internal/work TestAKindThatHangs"},
+		Old: "at := slotKey{class: classOf(rec)}", New: `at := slotKey{class: class{"", rec.Lane, rec.Scope}}`, Test: "./internal/work TestAKindThatHangs"},
 	{Name: "work: what is made due in the past waits", File: "internal/work/queue.go",
 		Old: "const restart = time.Second", New: "const restart = time.Hour", Test: "./internal/work TestARowMadeDueInThePast"},
 	{Name: "work: a tenant's backlog holds up the others", File: "internal/work/room.go",

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
-	"github.com/belfry-go/belfry/internal/hush"
+	"github.com/belfry-go/belfry/internal/loglimit"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -306,13 +306,13 @@ func (w *Watch) change(ctx context.Context, at Line, f func(r *Row, now time.Tim
 		})
 	})
 	if err != nil {
-		w.log.WarnContext(hush.Always(ctx), "belfry: the outage of a channel could not be noted", slog.String("channel", at.Channel), slog.Any("error", err))
+		w.log.WarnContext(loglimit.Always(ctx), "belfry: the outage of a channel could not be noted", slog.String("channel", at.Channel), slog.Any("error", err))
 		return
 	}
 	w.keep(at, row)
 	switch where := []slog.Attr{slog.String("channel", at.Channel), slog.String("scope", string(at.Scope)), slog.String("code", row.Code)}; action {
 	case "Outage":
-		w.log.LogAttrs(hush.Always(ctx), slog.LevelError, "belfry: a channel is out, and is only probed", where...)
+		w.log.LogAttrs(loglimit.Always(ctx), slog.LevelError, "belfry: a channel is out, and is only probed", where...)
 	case "Recover":
 		w.log.LogAttrs(ctx, slog.LevelInfo, "belfry: a channel is back", where...)
 	}

@@ -29,8 +29,8 @@ var imports = []struct{ who, may, why string }{
 	{"internal/recur", "internal/civil github.com/adhocore/gronx github.com/teambition/rrule-go", "pure functions: the two libraries of cadences, and civil time"},
 	{"internal/filter", "internal/strictjson keys", "pure functions: decimals, and the reading of JSON"},
 	{"internal/spelling", "keys github.com/nyaruka/phonenumbers golang.org/x/net/idna golang.org/x/text", "normal forms of addresses, telephone numbers and domains"},
-	{"internal/hush", clockAPI, "it limits what anyone logs"},
-	{"internal/httpapi", "internal/hush", "it answers for the handlers of any domain"},
+	{"internal/loglimit", clockAPI, "it limits what anyone logs"},
+	{"internal/httpapi", "internal/loglimit", "it answers for the handlers of any domain"},
 	{"storage", "storage/driver", "what a host holds: no adapter, no domain"},
 	{"health", "storage", "what every domain answers with"},
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/health"
-	"github.com/belfry-go/belfry/internal/hush"
+	"github.com/belfry-go/belfry/internal/loglimit"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -184,7 +184,7 @@ func (r *retention) announce(ctx context.Context, w walk, now time.Time, keptFor
 	if err := r.commit(ctx, planned{}, w.with); err != nil {
 		return err
 	}
-	r.logger.WarnContext(hush.Always(ctx), "belfry: old rows will be forgotten", "table", w.Key, "from", w.DueOn, "kept for", keptFor)
+	r.logger.WarnContext(loglimit.Always(ctx), "belfry: old rows will be forgotten", "table", w.Key, "from", w.DueOn, "kept for", keptFor)
 	return nil
 }
 

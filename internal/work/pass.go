@@ -15,7 +15,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/belfry-go/belfry/internal/hush"
+	"github.com/belfry-go/belfry/internal/loglimit"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -102,7 +102,7 @@ func (o Options) withDefaults() Options {
 	if len(o.Lanes) == 0 {
 		o.Lanes = map[int16]int{storage.LaneUrgent: 8, storage.LaneNormal: 4, storage.LaneBulk: 1}
 	}
-	o.Logger = hush.Limited(o.Logger)
+	o.Logger = loglimit.Limited(o.Logger)
 	if o.MeterProvider == nil {
 		o.MeterProvider = otel.GetMeterProvider()
 	}

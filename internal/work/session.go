@@ -21,20 +21,20 @@ type session[R, A any] struct {
 	soon   chan struct{} // somebody waits for what has landed
 
 	mu    sync.Mutex
-	slots map[seat]chan struct{} // of the groups that are handled now
-	mixed map[class]int          // groups in which a tenant has rows beside others
+	slots map[slotKey]chan struct{} // of the groups that are handled now
+	mixed map[class]int             // groups in which a tenant has rows beside others
 }
 
-// seat is what slots are counted by: one kind in one lane, and one tenant of it apart, if
+// slotKey is what slots are counted by: one kind in one lane, and one tenant of it apart, if
 // it has many rows or its calls hang. Whoever hangs takes slots from nobody else.
-type seat struct {
+type slotKey struct {
 	class
 	apart bool
 }
 
-// group are rows of one seat, to be handled together.
+// group are rows of one slot key, to be handled together.
 type group[R any] struct {
-	seat seat
+	key  slotKey
 	rows []*R
 }
 
@@ -47,16 +47,16 @@ type outcome[R, A any] struct {
 
 func (r *runner[R, A]) session(base context.Context, stop <-chan struct{}) *session[R, A] {
 	return &session[R, A]{
-		r: r, base: base, stop: stop, slots: map[seat]chan struct{}{}, mixed: map[class]int{},
+		r: r, base: base, stop: stop, slots: map[slotKey]chan struct{}{}, mixed: map[class]int{},
 		out: make(chan outcome[R, A]), closed: make(chan struct{}), soon: make(chan struct{}, 1),
 	}
 }
 
-// slotsOf are those of one seat. In a single poll, which waits for all groups anyway,
+// slotsOf are those of one key. In a single poll, which waits for all groups anyway,
 // all share them.
-func (s *session[R, A]) slotsOf(at seat) chan struct{} {
+func (s *session[R, A]) slotsOf(at slotKey) chan struct{} {
 	if s.single {
-		at = seat{}
+		at = slotKey{}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +68,7 @@ func (s *session[R, A]) slotsOf(at seat) chan struct{} {
 
 // launch handles a group as soon as there is a slot, and reports it once.
 func (s *session[R, A]) launch(g group[R]) {
-	flights, slots := s.r.board(s.base, g.rows), s.slotsOf(g.seat)
+	flights, slots := s.r.board(s.base, g.rows), s.slotsOf(g.key)
 	mixed := s.mixedIn(g)
 	s.count(mixed, 1)
 	go func() {
@@ -88,7 +88,7 @@ func (s *session[R, A]) launch(g group[R]) {
 
 // mixedIn are the classes of a group of several tenants.
 func (s *session[R, A]) mixedIn(g group[R]) []class {
-	if g.seat.apart {
+	if g.key.apart {
 		return nil
 	}
 	in := map[class]bool{}
@@ -115,7 +115,7 @@ func (s *session[R, A]) attempt(g group[R], flights []*flight, free func(), rep 
 		return s.r.release(g.rows, rep)
 	default:
 	}
-	ctx, end := s.r.limited(s.base, g.seat.kind, flights, free)
+	ctx, end := s.r.limited(s.base, g.key.kind, flights, free)
 	defer end()
 	return s.handle(ctx, g.rows, flights, rep)
 }
@@ -185,10 +185,10 @@ type settled[R, A any] struct {
 }
 
 // split separates a claim into rows to settle at once, since they were taken over from
-// another worker, and groups of rows of one seat to be handled together.
+// another worker, and groups of rows of one slot key to be handled together.
 func (s *session[R, A]) split(rows []*R, rep *Report) (abandoned []settled[R, A], groups []group[R]) {
 	rep.Claimed += len(rows)
-	apart, open := s.apart(rows), map[seat]int{}
+	apart, open := s.apart(rows), map[slotKey]int{}
 	for _, row := range rows {
 		rec := s.r.rec(row)
 		if rec.Abandoned {
@@ -197,14 +197,14 @@ func (s *session[R, A]) split(rows []*R, rep *Report) (abandoned []settled[R, A]
 			abandoned = append(abandoned, settled[R, A]{row: row})
 			continue
 		}
-		at := seat{class: classOf(rec)}
+		at := slotKey{class: classOf(rec)}
 		if at.apart = apart[at.class]; !at.apart {
 			at.scope = ""
 		}
 		i, ok := open[at]
 		if !ok || len(groups[i].rows) == s.r.spec.Group {
 			i = len(groups)
-			groups, open[at] = append(groups, group[R]{seat: at}), i
+			groups, open[at] = append(groups, group[R]{key: at}), i
 		}
 		groups[i].rows = append(groups[i].rows, row)
 	}

@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/belfry-go/belfry/internal/httpapi"
-	"github.com/belfry-go/belfry/internal/hush"
+	"github.com/belfry-go/belfry/internal/loglimit"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 )
@@ -63,7 +63,7 @@ func (o *WebhookOptions) withDefaults() WebhookOptions {
 	}
 	out.Concurrency = cmp.Or(max(out.Concurrency, 0), 16)
 	out.Timeout = cmp.Or(max(out.Timeout, 0), 10*time.Second)
-	out.Logger = hush.Limited(out.Logger)
+	out.Logger = loglimit.Limited(out.Logger)
 	if out.MeterProvider == nil {
 		out.MeterProvider = otel.GetMeterProvider()
 	}

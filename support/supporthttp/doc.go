@@ -17,7 +17,7 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/belfry-go/belfry/internal/hush"
+	"github.com/belfry-go/belfry/internal/loglimit"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
 )
@@ -76,7 +76,7 @@ func New(d *support.Desk, o Options) http.Handler {
 			panic("supporthttp: no name of a page: " + name)
 		}
 	}
-	o.Logger = hush.Limited(o.Logger)
+	o.Logger = loglimit.Limited(o.Logger)
 	s := &site{desk: d, o: o, seal: newSealer(o.Key)}
 	return s.handler()
 }

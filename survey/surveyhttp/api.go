@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/httpapi"
-	"github.com/belfry-go/belfry/internal/hush"
+	"github.com/belfry-go/belfry/internal/loglimit"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -68,10 +68,10 @@ func API(s *survey.Service, who Authorise, opts *APIOptions) http.Handler {
 	if s == nil || who == nil {
 		panic("surveyhttp: API needs a service and an Authorise")
 	}
-	a := &api{s: s, who: who, batch: 100, logger: hush.Limited(nil)}
+	a := &api{s: s, who: who, batch: 100, logger: loglimit.Limited(nil)}
 	if opts != nil {
 		a.batch = cmp.Or(max(opts.BatchSize, 0), a.batch)
-		a.logger = hush.Limited(opts.Logger)
+		a.logger = loglimit.Limited(opts.Logger)
 	}
 	mux := http.NewServeMux()
 	for path, serve := range map[string]http.HandlerFunc{

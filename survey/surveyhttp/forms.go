@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/belfry-go/belfry/internal/httpapi"
-	"github.com/belfry-go/belfry/internal/hush"
+	"github.com/belfry-go/belfry/internal/loglimit"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/form"
 )
@@ -54,7 +54,7 @@ func (o *FormOptions) withDefaults() FormOptions {
 		out.Style = DefaultStyle()
 	}
 	out.Texts = withShipped(out.Texts)
-	out.Logger = hush.Limited(out.Logger)
+	out.Logger = loglimit.Limited(out.Logger)
 	return out
 }
 

@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/belfry-go/belfry/internal/httpapi"
-	"github.com/belfry-go/belfry/internal/hush"
+	"github.com/belfry-go/belfry/internal/loglimit"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/form"
@@ -52,12 +52,12 @@ func Results(s *survey.Service, who Authorise, opts *ResultOptions) http.Handler
 	if s == nil || who == nil {
 		panic("surveyhttp: Results needs a service and an Authorise")
 	}
-	h := &results{s: s, style: shippedResultStyle, logger: hush.Limited(nil)}
+	h := &results{s: s, style: shippedResultStyle, logger: loglimit.Limited(nil)}
 	if opts != nil && opts.Style != "" {
 		h.style = opts.Style
 	}
 	if opts != nil && opts.Logger != nil {
-		h.logger = hush.Limited(opts.Logger)
+		h.logger = loglimit.Limited(opts.Logger)
 	}
 	h.policy = pagePolicy(h.style)
 	sees := func(c Caller) bool { return c.Results }

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/httpapi"
-	"github.com/belfry-go/belfry/internal/hush"
+	"github.com/belfry-go/belfry/internal/loglimit"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/form"
@@ -43,7 +43,7 @@ func Worklist(s *survey.Service, who Authorise, opts *ResultOptions) http.Handle
 	if opts != nil {
 		logger = opts.Logger
 	}
-	h := &worklist{results{s: s, style: style, logger: hush.Limited(logger), policy: pagePolicy(style)}}
+	h := &worklist{results{s: s, style: style, logger: loglimit.Limited(logger), policy: pagePolicy(style)}}
 	reads := func(c Caller) bool { return c.Responses }
 	handles := func(c Caller) bool { return c.Responses && c.Actor != "" }
 	mux := http.NewServeMux()

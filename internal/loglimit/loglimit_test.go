@@ -1,4 +1,4 @@
-package hush_test
+package loglimit_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/internal/hush"
+	"github.com/belfry-go/belfry/internal/loglimit"
 )
 
 // log is a limited logger and its lines, without their times.
@@ -30,7 +30,7 @@ func log(level slog.Level) (*slog.Logger, func() []string) {
 		return a
 	}
 	logger := slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: level, ReplaceAttr: noTime, AddSource: true}))
-	return hush.Limited(logger), func() []string { return strings.Split(strings.TrimSpace(text.String()), "\n") }
+	return loglimit.Limited(logger), func() []string { return strings.Split(strings.TrimSpace(text.String()), "\n") }
 }
 
 func pass(d time.Duration) { <-time.NewTimer(d).C }
@@ -50,10 +50,10 @@ func TestWhatIsLeftOutIsSaidInTheNextLine(t *testing.T) {
 		pass(time.Second)
 		l.WarnContext(ctx, "belfry: poll failed", "pass", "automation", "error", away)
 		want := []string{
-			`level=WARN source=hush_test.go msg="belfry: poll failed" pass=notify.status error=away`,
-			`level=WARN source=hush_test.go msg="belfry: poll failed" pass=automation error=away left_out=4 ` +
+			`level=WARN source=loglimit_test.go msg="belfry: poll failed" pass=notify.status error=away`,
+			`level=WARN source=loglimit_test.go msg="belfry: poll failed" pass=automation error=away left_out=4 ` +
 				`of="poll failed (notify.status): 2, a gate failed: 1, rows are left (automation): 1"`,
-			`level=WARN source=hush_test.go msg="belfry: poll failed" pass=automation error=away`,
+			`level=WARN source=loglimit_test.go msg="belfry: poll failed" pass=automation error=away`,
 		}
 		if diff := cmp.Diff(want, lines()); diff != "" {
 			t.Error(diff)
@@ -68,11 +68,11 @@ func TestPanicsTakeTurnsOfTheirOwn(t *testing.T) {
 		l, lines := log(slog.LevelWarn)
 		ctx := context.Background()
 		l.WarnContext(ctx, "belfry: poll failed")
-		l.ErrorContext(hush.Panics(ctx), "belfry: a channel panicked", slog.String("stack", "here"))
-		l.ErrorContext(hush.Panics(ctx), "belfry: a gate panicked", slog.String("stack", "there"))
+		l.ErrorContext(loglimit.Panics(ctx), "belfry: a channel panicked", slog.String("stack", "here"))
+		l.ErrorContext(loglimit.Panics(ctx), "belfry: a gate panicked", slog.String("stack", "there"))
 		want := []string{
-			`level=WARN source=hush_test.go msg="belfry: poll failed"`,
-			`level=ERROR source=hush_test.go msg="belfry: a channel panicked" stack=here`,
+			`level=WARN source=loglimit_test.go msg="belfry: poll failed"`,
+			`level=ERROR source=loglimit_test.go msg="belfry: a channel panicked" stack=here`,
 		}
 		if diff := cmp.Diff(want, lines()); diff != "" {
 			t.Error(diff)
@@ -102,7 +102,7 @@ func TestALevelThatIsOffIsNotCounted(t *testing.T) {
 	l, lines := log(slog.LevelError)
 	l.WarnContext(context.Background(), "belfry: poll failed")
 	l.ErrorContext(context.Background(), "belfry: a gate failed")
-	if diff := cmp.Diff([]string{`level=ERROR source=hush_test.go msg="belfry: a gate failed"`}, lines()); diff != "" {
+	if diff := cmp.Diff([]string{`level=ERROR source=loglimit_test.go msg="belfry: a gate failed"`}, lines()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -129,12 +129,12 @@ func TestWhatIsSaidOnceIsNotLeftOut(t *testing.T) {
 			l.WarnContext(ctx, "belfry: poll failed")
 		}
 		l.InfoContext(ctx, "belfry: a channel is back")
-		l.With("tenant", "acme").WarnContext(hush.Always(ctx), "belfry: old rows will be forgotten")
+		l.With("tenant", "acme").WarnContext(loglimit.Always(ctx), "belfry: old rows will be forgotten")
 		l.WithGroup("more").ErrorContext(ctx, "belfry: a row could not be settled")
 		want := []string{
-			`level=WARN source=hush_test.go msg="belfry: poll failed"`,
-			`level=INFO source=hush_test.go msg="belfry: a channel is back"`,
-			`level=WARN source=hush_test.go msg="belfry: old rows will be forgotten" tenant=acme`,
+			`level=WARN source=loglimit_test.go msg="belfry: poll failed"`,
+			`level=INFO source=loglimit_test.go msg="belfry: a channel is back"`,
+			`level=WARN source=loglimit_test.go msg="belfry: old rows will be forgotten" tenant=acme`,
 		}
 		if diff := cmp.Diff(want, lines()); diff != "" {
 			t.Error(diff)
@@ -149,9 +149,9 @@ func TestALoggerIsLimitedOnce(t *testing.T) {
 		var text bytes.Buffer
 		l := slog.New(slog.NewTextHandler(&text, nil))
 		ctx := context.Background()
-		hush.Limited(l).WarnContext(ctx, "belfry: poll failed")
-		hush.Limited(l).WarnContext(ctx, "belfry: poll failed") // another service
-		hush.Limited(hush.Limited(l)).WarnContext(ctx, "belfry: poll failed")
+		loglimit.Limited(l).WarnContext(ctx, "belfry: poll failed")
+		loglimit.Limited(l).WarnContext(ctx, "belfry: poll failed") // another service
+		loglimit.Limited(loglimit.Limited(l)).WarnContext(ctx, "belfry: poll failed")
 		if n := strings.Count(text.String(), "\n"); n != 1 {
 			t.Error(text.String())
 		}

@@ -1,7 +1,7 @@
-// Package hush keeps an outage from filling the log: of what passes, heartbeats and
+// Package loglimit keeps an outage from filling the log: of what passes, heartbeats and
 // settlers say again and again, a logger gets a line a second. The next line tells what
 // was left out. The limit is a handler around the host's.
-package hush
+package loglimit
 
 import (
 	"context"
