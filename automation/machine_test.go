@@ -20,6 +20,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // From every status a terminal one, or a hold, can be reached in the table.
@@ -147,7 +148,7 @@ func TestOnlyDecidingColumnsDecide(t *testing.T) {
 
 func decidesAlike(t *testing.T, whole *scheduleRow) {
 	t.Helper()
-	part := &scheduleRow{Record: storage.Record{ID: whole.ID, Scope: whole.Scope, Key: whole.Key}}
+	part := &scheduleRow{Due: driver.Due{Record: storage.Record{ID: whole.ID, Scope: whole.Scope, Key: whole.Key}}}
 	for _, name := range deciding {
 		c := schedules.Column(name)
 		c.Field(part).Set(c.Field(whole))
@@ -195,10 +196,7 @@ func TestAnUntouchedRowIsDecidedOnByTheWantedOne(t *testing.T) {
 // everything is a row with a value in every column.
 func everything() *scheduleRow {
 	return &scheduleRow{
-		Record: storage.Record{
-			ID: 1, Scope: "s", Key: "k", Kind: "t", Status: "S", Version: 2, Lane: -1,
-			DueOn: start, LeaseExpiresOn: start.Add(time.Minute), ClaimToken: "c", Abandoned: true,
-		},
+		Due:            driver.Due{Record: storage.Record{ID: 1, Scope: "s", Key: "k", Kind: "t", Status: "S", Version: 2}, Lane: -1, DueOn: start, LeaseExpiresOn: start.Add(time.Minute), ClaimToken: "c", Abandoned: true},
 		AutomationType: "a", TriggerType: DateBased, BusinessUnit: "north", Person: "sam", Setting: "set", SourceType: "course", Source: "1",
 		TriggerKey: "default", TargetDate: "2026-05-01", DaysBefore: 3, InputHash: "hash", CreatedOn: start,
 		ScheduledOn: start, LocalDate: "2026-03-01", SendAt: "09:00", TimeZone: "Europe/Dublin",

@@ -13,7 +13,6 @@ import (
 	"github.com/belfry-go/belfry/internal/backoff"
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/internal/work"
-	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -33,7 +32,7 @@ const (
 // name. One claim of it is one page, so that its lease lets one runner at a time
 // read.
 type reconciliation struct {
-	storage.Record
+	driver.Due
 	// Watermark and CoveredUntil say what completed runs have seen: changes before
 	// the one, due days up to the other.
 	Watermark    time.Time `db:"watermark"`

@@ -12,6 +12,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // reconcileRunner makes sure of the rows of scans that its pass works on, once for
@@ -131,7 +132,7 @@ func (r *reconcileRunner) missing(ctx context.Context) (rows []reconciliation) {
 			if r.known[place{scope, name}] {
 				continue
 			}
-			row := reconciliation{Record: storage.Record{Scope: scope, Key: name, Kind: name, Status: reconcileReady}}
+			row := reconciliation{Due: driver.Due{Record: storage.Record{Scope: scope, Key: name, Kind: name, Status: reconcileReady}}}
 			row.DueOn = r.s.now().Add(row.period(t.Scan.Every) - t.Scan.Every)
 			rows = append(rows, row)
 		}

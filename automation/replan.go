@@ -93,7 +93,7 @@ func (w Replan) row(now time.Time) (*reconciliation, error) {
 	}
 	key, err := keys.Join("replan", "type "+w.Type, "setting "+w.Setting)
 	return &reconciliation{
-		Record:   storage.Record{Scope: w.Scope, Key: key, Kind: kind, Status: reconcileReady, DueOn: now},
+		Due:      driver.Due{Record: storage.Record{Scope: w.Scope, Key: key, Kind: kind, Status: reconcileReady}, DueOn: now},
 		MarkedOn: now, ReminderType: w.Type, Setting: w.Setting, BusinessUnit: w.BusinessUnit,
 	}, err
 }

@@ -59,9 +59,7 @@ const (
 
 // reportScan is the row of a scope's scan.
 func reportScan(scope Scope, due time.Time) *reconciliation {
-	return &reconciliation{Record: storage.Record{
-		Scope: scope, Key: TypeReportSubscription, Kind: TypeReportSubscription, Status: reconcileReady, DueOn: due,
-	}}
+	return &reconciliation{Due: driver.Due{Record: storage.Record{Scope: scope, Key: TypeReportSubscription, Kind: TypeReportSubscription, Status: reconcileReady}, DueOn: due}}
 }
 
 // hurry makes a scan that rests due.

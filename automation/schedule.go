@@ -9,7 +9,6 @@ import (
 	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/notify"
-	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -88,7 +87,7 @@ func (s *Schedule) Dispatched() (notify.DispatchResult, error) {
 // its Kind the reminder type or the host's automation type that serves it. It stays
 // small; whatever is large belongs into a blob.
 type scheduleRow struct {
-	storage.Record
+	driver.Due
 	driver.Stub
 
 	AutomationType string      `db:"automation_type,fixed,plain"`

@@ -33,6 +33,7 @@ type series struct {
 	Source         string    `db:"source,fixed,person"`
 	TriggerKey     string    `db:"trigger_key,fixed,plain"`
 	CreatedOn      time.Time `db:"created_on,fixed"`
+	Lane           int16     `db:"lane,fixed"` // of its occurrences
 
 	BusinessUnit string `db:"business_unit,plain"`
 	Person       string `db:"person,null,person"`
@@ -193,7 +194,7 @@ func (d *series) triggerType() TriggerType {
 func (d *series) occurrence(now time.Time) (*scheduleRow, error) {
 	key, err := d.key(d.NextOn)
 	r := &scheduleRow{
-		Record:         storage.Record{Scope: d.Scope, Key: key, Kind: d.Kind, Status: StatusPending, Lane: d.Lane},
+		Due:            driver.Due{Record: storage.Record{Scope: d.Scope, Key: key, Kind: d.Kind, Status: StatusPending}, Lane: d.Lane},
 		AutomationType: d.AutomationType, TriggerType: d.triggerType(), BusinessUnit: d.BusinessUnit, Person: d.Person, Setting: d.Setting,
 		SourceType: d.SourceType, Source: d.Source, TriggerKey: d.TriggerKey, InputHash: d.InputHash, CreatedOn: now,
 		ScheduledOn: d.NextOn, LocalDate: d.NextLocalDate, SendAt: d.NextLocalTime,
@@ -264,7 +265,7 @@ func (s planner) planRecurring(ctx context.Context, c Candidate, t ReminderType)
 func (s planner) planSeries(ctx context.Context, c Candidate, t ReminderType, trigger TriggerType) (plan, string, error) {
 	row := c.row("", trigger, keys.Input{})
 	want := series{
-		Record:         storage.Record{Scope: c.Scope, Kind: c.Type, Lane: c.Lane},
+		Record: storage.Record{Scope: c.Scope, Kind: c.Type}, Lane: c.Lane,
 		AutomationType: row.AutomationType, Setting: row.Setting, SourceType: row.SourceType, Source: row.Source,
 		TriggerKey: row.TriggerKey, BusinessUnit: row.BusinessUnit, Person: row.Person, InputHash: row.InputHash,
 	}

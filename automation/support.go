@@ -9,6 +9,7 @@ import (
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // ErrActionRefused says that a support action makes no sense for a row as it is
@@ -203,7 +204,7 @@ func (r *scheduleRow) rerun(now time.Time) (next *scheduleRow, refused string) {
 		return nil, err.Error()
 	}
 	again := *r
-	again.Record = storage.Record{Scope: r.Scope, Key: key, Kind: r.Kind, Status: StatusPending, Lane: r.Lane, DueOn: now}
+	again.Due = driver.Due{Record: storage.Record{Scope: r.Scope, Key: key, Kind: r.Kind, Status: StatusPending}, Lane: r.Lane, DueOn: now}
 	again.TriggerKey = triggerKey
 	again.CreatedOn, again.ScheduledOn, again.EndedOn, again.NextRetryOn = now, now, time.Time{}, time.Time{}
 	again.RetryCount, again.LeaseLossCount = 0, 0

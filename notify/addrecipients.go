@@ -76,7 +76,7 @@ func (j *jobRow) takeMore(now time.Time) (refused string) {
 			return "it is " + j.Status + " (" + j.ReasonCode + ")"
 		}
 	case StatusGenerating:
-		dropLease(&j.Record)
+		dropLease(&j.Due)
 	case StatusGenerated, StatusDigested:
 	default: // it is not begun, or waits for a person
 		return ""

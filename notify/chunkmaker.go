@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // addressee is what one recipient gets: one of the two, both, or nothing.
@@ -100,7 +101,7 @@ func (j *messagingJobRow) asJob(h payloadHeader) jobRow {
 		lane = storage.LaneBulk
 	}
 	return jobRow{
-		tried:        tried[ofJobs]{Record: storage.Record{Scope: j.Scope, Key: j.Key, Kind: j.Kind, Lane: lane}},
+		tried:        tried[ofJobs]{Due: driver.Due{Record: storage.Record{Scope: j.Scope, Key: j.Key, Kind: j.Kind}, Lane: lane}},
 		PartitionKey: j.Coordinates().PartitionKey, RowKey: j.GUID, BusinessUnit: j.BusinessUnit,
 		EntityType: string(PathCampaign), Entity: j.GUID, EventData: h.EventData,
 		InputHash: j.InputHash, SourceOn: j.CreatedOn, ValidUntil: j.ValidUntil, CreatedOn: j.CreatedOn,

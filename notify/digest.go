@@ -157,7 +157,7 @@ func (e *digestEntry) newDigest(on, now time.Time) (*jobRow, error) {
 		PartitionKey: at.PartitionKey, RowKey: at.RowKey, BusinessUnit: e.BusinessUnit, Recipients: []Recipient{to},
 		EventData: []byte("null"), InputHash: hex.EncodeToString(sum[:]), SourceOn: on, DigestOn: on, CreatedOn: now,
 	}
-	j.Record = fresh(e.Record, key, StatusReady)
+	j.Record, j.Lane = fresh(e.Record, key, StatusReady), e.Lane
 	j.DueOn = later(on, now)
 	return j, nil
 }

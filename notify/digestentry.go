@@ -27,6 +27,7 @@ type digestEntry struct {
 	RecipientHash string    `db:"recipient_hash,fixed,indexed,person"`
 	Recipient     Recipient `db:"recipient,fixed,json,address"`
 	CreatedOn     time.Time `db:"created_on,fixed"`
+	Lane          int16     `db:"lane,fixed"` // of the digest
 }
 
 var digestEntries = driver.Define[digestEntry]("digest_entry").Grows(driver.WithWork).
@@ -38,7 +39,7 @@ func (d delivery) entry(j *jobRow, now time.Time) (*digestEntry, error) {
 	at := j.Coordinates()
 	key, err := keys.Join(at.PartitionKey, at.RowKey, hex.EncodeToString(who[:16]))
 	return &digestEntry{
-		Record:       storage.Record{Scope: j.Scope, Key: key, Kind: j.Kind, Lane: j.Lane, Status: statusRecorded},
+		Record: storage.Record{Scope: j.Scope, Key: key, Kind: j.Kind, Status: statusRecorded}, Lane: j.Lane,
 		BusinessUnit: j.BusinessUnit, RecipientRef: d.Recipient.Ref, RecipientHash: d.Hash, Recipient: d.Recipient, CreatedOn: now,
 	}, err
 }

@@ -343,7 +343,12 @@ func joinConflicts(all []Ensured) error {
 
 // fresh is the Record of a wanted row: only what its caller may choose of it.
 func fresh(r storage.Record, key, status string) storage.Record {
-	return storage.Record{Scope: r.Scope, Key: key, Kind: r.Kind, Status: status, Lane: r.Lane}
+	return storage.Record{Scope: r.Scope, Key: key, Kind: r.Kind, Status: status}
+}
+
+// freshDue is fresh for rows that are due at times.
+func freshDue(d driver.Due, key, status string) driver.Due {
+	return driver.Due{Record: fresh(d.Record, key, status), Lane: d.Lane}
 }
 
 var errNoType = errors.New("Type is empty")

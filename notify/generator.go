@@ -329,7 +329,7 @@ func (n generator) rowsOf(j *jobRow, hashKey string, d delivery) (user *userMess
 func (d delivery) userMessage(j *jobRow) *userMessageRow {
 	d.Content.Mail = channel.Mail{} // whoever else gets the mail is not for an inbox to show
 	return &userMessageRow{
-		Record:       storage.Record{Scope: j.Scope, Kind: j.Kind, Lane: j.Lane},
+		Record: storage.Record{Scope: j.Scope, Kind: j.Kind}, Lane: j.Lane,
 		PartitionKey: d.Recipient.Inbox, JobPartitionKey: j.PartitionKey, JobRowKey: j.RowKey,
 		BusinessUnit: j.BusinessUnit, RecipientRef: d.Recipient.Ref,
 		Content: d.Content, InputHash: j.InputHash, ByJob: true, SourceOn: j.SourceOn,
@@ -341,7 +341,7 @@ func (d delivery) userMessage(j *jobRow) *userMessageRow {
 func (n generator) outgoing(j *jobRow, hashKey string, d delivery) (*messageRow, error) {
 	t := n.registry.lookup(j.Kind)
 	m := &messageRow{
-		Record:       storage.Record{Scope: j.Scope, Kind: d.Recipient.Channel, Lane: j.Lane},
+		Due:          driver.Due{Record: storage.Record{Scope: j.Scope, Kind: d.Recipient.Channel}, Lane: j.Lane},
 		PartitionKey: j.RowKey, JobPartitionKey: j.PartitionKey,
 		NotificationType: j.Kind, BusinessUnit: j.BusinessUnit, Method: channel.Method(d.Recipient.Channel),
 		RecipientRef: d.Recipient.Ref, RecipientHash: d.Hash, HashKey: hashKey,

@@ -121,7 +121,7 @@ var jobs = driver.Define[jobRow]("notification_job").Grows(driver.WithWork).
 func (j *Job) row() jobRow {
 	at := j.Coordinates()
 	return jobRow{
-		tried:        tried[ofJobs]{Record: storage.Record{Scope: j.Scope, Kind: j.Type, Lane: j.Lane}},
+		tried:        tried[ofJobs]{Due: driver.Due{Record: storage.Record{Scope: j.Scope, Kind: j.Type}, Lane: j.Lane}},
 		PartitionKey: at.PartitionKey, RowKey: at.RowKey, BusinessUnit: j.BusinessUnit,
 		EntityType: j.EntityType, Entity: j.Entity, EventData: j.EventData, Recipients: j.Recipients,
 		InputHash: j.InputHash, SourceKey: j.SourceKey, SourceOn: j.SourceOn, ValidUntil: j.ValidUntil,
@@ -199,7 +199,7 @@ func fillJob(n *core, now time.Time, j *jobRow) error {
 			return fmt.Errorf("recipient %d: %w", i+1, err)
 		}
 	}
-	j.Record = fresh(j.Record, key, StatusCreated)
+	j.Due = freshDue(j.Due, key, StatusCreated)
 	j.Lane = n.registry.lane(j.Kind, j.Lane)
 	if j.InputHash == "" {
 		sum := keys.Sum("belfry-job-1", j.Kind, j.BusinessUnit, j.EntityType, j.Entity, string(j.EventData))
@@ -271,6 +271,7 @@ type automationJobRow struct {
 	InputHash    string         `db:"input_hash,fixed,plain"`
 	Result       DispatchResult `db:"result,fixed,json,content"`
 	ScheduledOn  time.Time      `db:"scheduled_on,fixed"`
+	Lane         int16          `db:"lane,fixed"`
 
 	CreatedOn time.Time `db:"created_on,fixed"`
 }
@@ -281,7 +282,7 @@ var automationJobs = driver.Define[automationJobRow]("automation_job").Grows(dri
 // row has what a caller chooses.
 func (j *AutomationJob) row() automationJobRow {
 	return automationJobRow{
-		Record:       storage.Record{Scope: j.Scope, Kind: j.Type, Lane: j.Lane},
+		Record: storage.Record{Scope: j.Scope, Kind: j.Type}, Lane: j.Lane,
 		PartitionKey: j.PartitionKey, RowKey: j.RowKey, SchedulerKey: j.SchedulerKey, TriggerType: j.TriggerType,
 		BusinessUnit: j.BusinessUnit, SourceType: j.SourceType, Source: j.Source, Setting: j.Setting,
 		InputHash: j.InputHash, Result: j.Result, ScheduledOn: j.ScheduledOn,

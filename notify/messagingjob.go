@@ -85,7 +85,7 @@ var messagingJobs = driver.Define[messagingJobRow]("messaging_job").Grows(driver
 // row has what a caller chooses.
 func (j *MessagingJob) row() messagingJobRow {
 	return messagingJobRow{
-		tried: tried[ofMessagingJobs]{Record: storage.Record{Scope: j.Scope, Kind: j.Type, Lane: j.Lane}},
+		tried: tried[ofMessagingJobs]{Due: driver.Due{Record: storage.Record{Scope: j.Scope, Kind: j.Type}, Lane: j.Lane}},
 		GUID:  j.GUID, BusinessUnit: j.BusinessUnit, Blob: j.Blob,
 		ContentHash: j.ContentHash, InputHash: j.InputHash, AudienceSize: j.AudienceSize, ValidUntil: j.ValidUntil,
 	}
@@ -221,7 +221,7 @@ func (j *messagingJobRow) conflicted(now time.Time) bool {
 	default:
 		j.end(now, StatusStopped)
 		j.ChunkOn = time.Time{}
-		dropLease(&j.Record)
+		dropLease(&j.Due)
 	}
 	j.ReasonCode = ReasonConflict
 	j.put(HoldConflict)
@@ -254,7 +254,7 @@ func (j *messagingJobRow) pause(time.Time) string {
 	}
 	j.become(StatusPaused)
 	j.DueOn, j.ChunkOn = time.Time{}, time.Time{}
-	dropLease(&j.Record)
+	dropLease(&j.Due)
 	return ""
 }
 
@@ -263,7 +263,7 @@ func (j *messagingJobRow) resume(now time.Time) string {
 	if j.Status != StatusPaused {
 		return "it is " + j.Status + ", not paused"
 	}
-	dropLease(&j.Record)
+	dropLease(&j.Due)
 	if j.StartedOn.IsZero() {
 		j.become(StatusCreated)
 		return ""
@@ -349,7 +349,7 @@ func fillMessagingJob(n *core, now time.Time, j *messagingJobRow) error {
 	if j.Kind == "" {
 		return errNoType
 	}
-	j.Record = fresh(j.Record, key, StatusCreated)
+	j.Due = freshDue(j.Due, key, StatusCreated)
 	j.Lane = n.registry.lane(j.Kind, j.Lane)
 	j.ContentHash = cmp.Or(j.ContentHash, j.Blob.SHA256)
 	j.AudienceSize = max(j.AudienceSize, 0)

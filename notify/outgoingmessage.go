@@ -93,7 +93,7 @@ func (m *OutgoingMessage) Coordinates() Coordinates { return Coordinates{m.Parti
 
 // messageRow has the columns of an [OutgoingMessage].
 type messageRow struct {
-	storage.Record
+	driver.Due
 	driver.Stub
 	PartitionKey     string    `db:"partition_key,fixed,person"`
 	RowKey           string    `db:"row_key,fixed,person"`
@@ -131,7 +131,7 @@ type messageRow struct {
 // row has what a caller chooses.
 func (m *OutgoingMessage) row() messageRow {
 	return messageRow{
-		Record:       storage.Record{Scope: m.Scope, Kind: m.Channel, Lane: m.Lane},
+		Due:          driver.Due{Record: storage.Record{Scope: m.Scope, Kind: m.Channel}, Lane: m.Lane},
 		PartitionKey: m.PartitionKey, RowKey: m.RowKey, JobPartitionKey: m.JobPartitionKey,
 		NotificationType: m.NotificationType, BusinessUnit: m.BusinessUnit, Method: m.Method,
 		RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, HashKey: m.HashKey, RecipientName: m.RecipientName,
@@ -369,7 +369,7 @@ func (n *core) begin(m *messageRow, status string) (err error) {
 	if m.MessageID, err = n.newMessageID(); err != nil {
 		return err
 	}
-	m.Record = fresh(m.Record, key, status)
+	m.Due = freshDue(m.Due, key, status)
 	m.Progress, m.Tries, m.SupportHold = Progress{}, Tries{}, SupportHold{}
 	if status == StatusCreated {
 		m.DueOn = later(m.ScheduledOn, m.CreatedOn)

@@ -72,7 +72,7 @@ var schedules = driver.Define[scheduleRow]("notification_scheduler").Grows(drive
 // row has what a caller chooses.
 func (s *Schedule) row() scheduleRow {
 	return scheduleRow{
-		tried:        tried[ofSchedules]{Record: storage.Record{Scope: s.Scope, Kind: s.Type, Lane: s.Lane}},
+		tried:        tried[ofSchedules]{Due: driver.Due{Record: storage.Record{Scope: s.Scope, Kind: s.Type}, Lane: s.Lane}},
 		ArtifactType: s.ArtifactType, ArtifactPartitionKey: s.ArtifactPartitionKey, ArtifactRowKey: s.ArtifactRowKey,
 		EventType: s.EventType, BusinessUnit: s.BusinessUnit, InputHash: s.InputHash, ScheduledOn: s.ScheduledOn,
 	}
@@ -122,10 +122,10 @@ func (j *jobRow) wake(now time.Time, skip string) bool {
 		j.skipped(now, skip)
 		return true
 	}
-	return wake(&j.Record, now)
+	return wake(&j.Due, now)
 }
 
-func wake(r *storage.Record, now time.Time) bool {
+func wake(r *driver.Due, now time.Time) bool {
 	if r.Status != StatusCreated {
 		return false
 	}
@@ -174,7 +174,7 @@ func fillSchedule(n *core, now time.Time, s *scheduleRow) error {
 	if s.ScheduledOn.IsZero() {
 		s.ScheduledOn = now
 	}
-	s.Record = fresh(s.Record, key, StatusReady)
+	s.Due = freshDue(s.Due, key, StatusReady)
 	s.Lane = n.registry.lane(s.Kind, s.Lane)
 	s.ScheduledOn = driver.Time(s.ScheduledOn)
 	s.DueOn = s.ScheduledOn

@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -318,12 +319,12 @@ func TestAGroupThatFailsBeforeItsCallsIsTriedAgainAndThenHeld(t *testing.T) {
 func TestWhatACallDecidedStandsThoughItsGroupFails(t *testing.T) {
 	t.Parallel()
 	for _, status := range []string{StatusSentToProvider, StatusFailedFinal, StatusOutcomeUnknown, StatusSkipped} {
-		m := &messageRow{Record: storage.Record{Status: status}}
+		m := &messageRow{Due: driver.Due{Record: storage.Record{Status: status}}}
 		if sendFailed(storetest.Start, m, errors.New("refused by the store")); m.Status != status {
 			t.Errorf("%s became %s", status, m.Status)
 		}
 	}
-	m := &messageRow{Record: storage.Record{Status: StatusSending}, Progress: Progress{CallStartedOn: storetest.Start}}
+	m := &messageRow{Due: driver.Due{Record: storage.Record{Status: StatusSending}}, Progress: Progress{CallStartedOn: storetest.Start}}
 	if sendFailed(storetest.Start, m, nil); m.Status != StatusOutcomeUnknown {
 		t.Errorf("a started call became %s", m.Status)
 	}
@@ -333,9 +334,9 @@ func TestNoStatusGoesBackwards(t *testing.T) {
 	t.Parallel()
 	h := New(memory.New(nil), nil)
 	now := storetest.Start.Add(time.Hour)
-	sent := messageRow{Record: storage.Record{Status: StatusSentToProvider}, Progress: Progress{SentOn: storetest.Start, ProviderMessageID: "late", Calls: 1}}
+	sent := messageRow{Due: driver.Due{Record: storage.Record{Status: StatusSentToProvider}}, Progress: Progress{SentOn: storetest.Start, ProviderMessageID: "late", Calls: 1}}
 	for _, status := range []string{StatusDelivered, StatusOpened, StatusFailedFinal, StatusCancelled, StatusSkipped} {
-		m := messageRow{Record: storage.Record{Status: status}, Tries: Tries{EndedOn: now}}
+		m := messageRow{Due: driver.Due{Record: storage.Record{Status: status}}, Tries: Tries{EndedOn: now}}
 		for _, held := range []bool{true, false} {
 			h.sender().mergeSent(&m, &sent, held)
 		}
@@ -345,13 +346,13 @@ func TestNoStatusGoesBackwards(t *testing.T) {
 	}
 	for _, mine := range []string{StatusRetryReady, StatusFailedFinal, StatusOutcomeUnknown, StatusSkipped} {
 		m := sent
-		late := messageRow{Record: storage.Record{Status: mine, DueOn: now}}
+		late := messageRow{Due: driver.Due{Record: storage.Record{Status: mine}, DueOn: now}}
 		if h.sender().mergeSent(&m, &late, true) || m.Status != StatusSentToProvider {
 			t.Errorf("late %s made it %s", mine, m.Status)
 		}
 	}
-	second := messageRow{Record: storage.Record{Status: StatusRetryReady}, Progress: Progress{Calls: 2}}
-	first := messageRow{Record: storage.Record{Status: StatusFailedFinal}, Progress: Progress{Calls: 1}}
+	second := messageRow{Due: driver.Due{Record: storage.Record{Status: StatusRetryReady}}, Progress: Progress{Calls: 2}}
+	first := messageRow{Due: driver.Due{Record: storage.Record{Status: StatusFailedFinal}}, Progress: Progress{Calls: 1}}
 	if h.sender().mergeSent(&second, &first, false) {
 		t.Error("the refusal of an earlier call ended a later one")
 	}
@@ -360,8 +361,8 @@ func TestNoStatusGoesBackwards(t *testing.T) {
 func TestAResolversDecisionGivesWayToWhatOthersDecided(t *testing.T) {
 	t.Parallel()
 	h := New(memory.New(nil), nil)
-	decided := messageRow{Record: storage.Record{Status: StatusRetryReady}, Progress: Progress{Resolution: ResolvedByResend}}
-	open := messageRow{Record: storage.Record{Status: StatusOutcomeUnknown}}
+	decided := messageRow{Due: driver.Due{Record: storage.Record{Status: StatusRetryReady}}, Progress: Progress{Resolution: ResolvedByResend}}
+	open := messageRow{Due: driver.Due{Record: storage.Record{Status: StatusOutcomeUnknown}}}
 	if m := open; !h.resolver().mergeResolved(&m, &decided, true) || m.Status != StatusRetryReady {
 		t.Errorf("held: %+v", m)
 	}
@@ -373,7 +374,7 @@ func TestAResolversDecisionGivesWayToWhatOthersDecided(t *testing.T) {
 	if h.resolver().mergeResolved(&held, &decided, true) {
 		t.Errorf("on hold: %+v", held)
 	}
-	found := messageRow{Record: storage.Record{Status: StatusSentToProvider}, Progress: Progress{Resolution: ResolvedByLookup, ProviderMessageID: "p1", SentOn: storetest.Start}}
+	found := messageRow{Due: driver.Due{Record: storage.Record{Status: StatusSentToProvider}}, Progress: Progress{Resolution: ResolvedByLookup, ProviderMessageID: "p1", SentOn: storetest.Start}}
 	if !h.resolver().mergeResolved(&held, &found, false) || held.Status != StatusSentToProvider || held.IsOnSupportHold {
 		t.Errorf("found by look-up: %+v", held)
 	}

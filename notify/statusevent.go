@@ -72,7 +72,7 @@ func (n *Notifier) Receive(ctx context.Context, w channel.Webhook, r channel.Web
 // the provider. Its Scope is empty, since an event belongs to no tenant until its
 // message is found; the message says the tenant.
 type deliveryEvent struct {
-	storage.Record
+	driver.Due
 	StatusKind        channel.StatusKind `db:"status_kind,fixed,plain"`
 	MessageID         string             `db:"message_id,fixed,plain"`
 	ProviderMessageID string             `db:"provider_message_id,fixed,plain"`
@@ -137,7 +137,7 @@ func newEvent(e channel.StatusEvent, now time.Time) (*deliveryEvent, error) {
 		on = now // a clock that is not to be believed
 	}
 	return &deliveryEvent{
-		Record:     storage.Record{Key: key, Kind: e.Provider, Status: statusWaiting, DueOn: now.Add(matchWaits[0])},
+		Due:        driver.Due{Record: storage.Record{Key: key, Kind: e.Provider, Status: statusWaiting}, DueOn: now.Add(matchWaits[0])},
 		StatusKind: e.Kind, MessageID: e.MessageID, ProviderMessageID: e.ProviderMessageID,
 		Code: storable.Code(e.Code), Lasting: e.Lasting, On: on, ReceivedOn: now,
 	}, nil

@@ -173,7 +173,7 @@ func (m *messageRow) cancel(now time.Time) string {
 		return "its provider is being called"
 	}
 	m.cancelled(now, ReasonCancelled)
-	dropLease(&m.Record)
+	dropLease(&m.Due)
 	return ""
 }
 

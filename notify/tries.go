@@ -8,7 +8,6 @@ import (
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/notify/channel"
-	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -59,7 +58,7 @@ const notHeld = "it is not on hold"
 // tried is a row that a pass works on until it succeeds, ends or is given up: a
 // schedule, a job or a messaging job, by the machine M.
 type tried[M machine] struct {
-	storage.Record
+	driver.Due
 	Tries
 	SupportHold
 }
@@ -156,13 +155,13 @@ func (t *tried[M]) cancel(now time.Time) string {
 	}
 	t.end(now, StatusCancelled)
 	t.ReasonCode, t.SupportHold = ReasonCancelled, SupportHold{}
-	dropLease(&t.Record)
+	dropLease(&t.Due)
 	return ""
 }
 
 // dropLease takes the row from the worker that has it: what that one decides is stale
 // by the row's version, and whoever comes next need not wait for the end of its lease.
-func dropLease(r *storage.Record) { r.LeaseExpiresOn, r.Abandoned = time.Time{}, false }
+func dropLease(r *driver.Due) { r.LeaseExpiresOn, r.Abandoned = time.Time{}, false }
 
 // pausesOf are those after refusals of a method.
 func pausesOf(method string) backoff.Steps {

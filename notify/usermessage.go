@@ -68,6 +68,7 @@ type userMessageRow struct {
 	InputHash       string    `db:"input_hash,fixed,plain"`
 	ByJob           bool      `db:"by_job,fixed,null"` // the generator made it, not the host
 	SourceOn        time.Time `db:"source_on,fixed"`
+	Lane            int16     `db:"lane,fixed"`
 
 	CreatedOn  time.Time `db:"created_on,fixed"`
 	SeenOn     time.Time `db:"seen_on"`
@@ -84,7 +85,7 @@ var userMessages = driver.Define[userMessageRow]("user_message").Grows(driver.Wi
 // row has what a caller chooses.
 func (m *UserMessage) row() userMessageRow {
 	return userMessageRow{
-		Record:       storage.Record{Scope: m.Scope, Kind: m.Type, Lane: m.Lane},
+		Record: storage.Record{Scope: m.Scope, Kind: m.Type}, Lane: m.Lane,
 		PartitionKey: m.PartitionKey, RowKey: m.RowKey, JobPartitionKey: m.JobPartitionKey, JobRowKey: m.JobRowKey,
 		BusinessUnit: m.BusinessUnit, RecipientRef: m.RecipientRef, Content: m.Content, ContentHash: m.Content.hashOr(m.ContentHash),
 		InputHash: m.InputHash, SourceOn: m.SourceOn,

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -102,7 +103,7 @@ func TestAnExportGoesPageByPage(t *testing.T) {
 			bound := h.survey.WithTx(tx)
 			for i := range all {
 				r := &survey.InstanceRow{
-					Record:   storage.Record{Key: fmt.Sprint("k", i), Status: survey.StatusSent},
+					Due:      driver.Due{Record: storage.Record{Key: fmt.Sprint("k", i), Status: survey.StatusSent}},
 					PublicID: fmt.Sprint("id-", i), LinkHash: fmt.Sprint(i), SurveyID: 4523, SurveyVersion: 1, TriggerID: "csi-gr-trigger", Metadata: json.RawMessage(`{}`),
 				}
 				if _, err := instanceTable.Insert(t.Context(), tx, r); err != nil {

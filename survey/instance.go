@@ -9,7 +9,6 @@ import (
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/notify/channel"
-	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
 )
@@ -92,7 +91,7 @@ type Instance struct {
 // send is scheduled, so that only a process that has the channel claims it, and empty
 // when the schedule has stopped, so that any process expires it.
 type instanceRow struct {
-	storage.Record
+	driver.Due
 	driver.Stub
 	PublicID string `db:"public_id,fixed,indexed,plain"`
 	LinkKey  string `db:"link_key,fixed,plain"`

@@ -37,7 +37,7 @@ const (
 func (h *host) invite(token string, change ...func(*survey.InstanceRow)) string {
 	h.t.Helper()
 	r := &survey.InstanceRow{
-		Record:   storage.Record{Key: "4523:csi-gr-trigger:" + token, Kind: "memory:default", Status: survey.StatusSent, DueOn: start.Add(oneDay)},
+		Due:      driver.Due{Record: storage.Record{Key: "4523:csi-gr-trigger:" + token, Kind: "memory:default", Status: survey.StatusSent}, DueOn: start.Add(oneDay)},
 		PublicID: "id-" + token, LinkHash: survey.LinkHash(token), SurveyID: 4523, SurveyVersion: 1, TriggerID: "csi-gr-trigger",
 		TriggeredOn: start, TriggeredBy: "event:service-visit-closed", Metadata: json.RawMessage(visit), CustomerRef: "cust-123",
 		Channel: "memory:default", RecipientAddress: "+964 770 000 0001", RecipientLocale: "ar", UniqueHash: token, CreatedOn: start,

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
 )
 
@@ -147,7 +148,7 @@ func TestI16_NothingLeavesAnEnd(t *testing.T) {
 		} {
 			t.Run(end+" "+name, func(t *testing.T) {
 				t.Parallel()
-				i := &instanceRow{Record: storage.Record{Status: end}}
+				i := &instanceRow{Due: driver.Due{Record: storage.Record{Status: end}}}
 				defer func() {
 					if recover() == nil && i.Status != end {
 						t.Errorf("it is %s now", i.Status)
@@ -164,8 +165,8 @@ func TestI16_NothingLeavesAnEnd(t *testing.T) {
 func TestACallUnderWayDoesNotUndoABeacon(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1000, 0)
-	stored := &instanceRow{Record: storage.Record{Status: StatusOpened}, Channel: "c", NextSendOn: at, RemindersRemaining: 1, Calls: 1, CallStartedOn: at, OpenedOn: at}
-	mine := &instanceRow{Record: storage.Record{Status: StatusPending}, Channel: "c", NextSendOn: at, RemindersRemaining: 1, Calls: 1, CallStartedOn: at}
+	stored := &instanceRow{Due: driver.Due{Record: storage.Record{Status: StatusOpened}}, Channel: "c", NextSendOn: at, RemindersRemaining: 1, Calls: 1, CallStartedOn: at, OpenedOn: at}
+	mine := &instanceRow{Due: driver.Due{Record: storage.Record{Status: StatusPending}}, Channel: "c", NextSendOn: at, RemindersRemaining: 1, Calls: 1, CallStartedOn: at}
 	mine.logCall(at, DeliveryDelivered, "", "")
 	mine.sent(at, []form.Duration{form.Duration(aDay)})
 	stored.takeCall(mine)
@@ -179,8 +180,8 @@ func TestACallUnderWayDoesNotUndoABeacon(t *testing.T) {
 func TestACallThatWasNotMadeLeavesNoDoubt(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1000, 0)
-	called := &instanceRow{Record: storage.Record{Status: StatusPending}, Channel: "c", NextSendOn: at, Calls: 1, CallStartedOn: at}
-	mine := &instanceRow{Record: storage.Record{Status: StatusPending}, Channel: "c", NextSendOn: at}
+	called := &instanceRow{Due: driver.Due{Record: storage.Record{Status: StatusPending}}, Channel: "c", NextSendOn: at, Calls: 1, CallStartedOn: at}
+	mine := &instanceRow{Due: driver.Due{Record: storage.Record{Status: StatusPending}}, Channel: "c", NextSendOn: at}
 	for _, held := range []bool{true, false} {
 		stored := *called
 		if changed := new(Service).asker().mergeSent(&stored, mine, held); changed != held || stored.CallStartedOn.IsZero() != held {

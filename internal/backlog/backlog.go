@@ -137,7 +137,7 @@ func LanesOf(ctx context.Context, from driver.Reader, s *driver.Schema) (lanes [
 		if len(lanes) == Lanes {
 			return lanes, true, nil
 		}
-		lanes = append(lanes, driver.RecordOf(got[0].Row).Lane)
+		lanes = append(lanes, driver.DueOf(got[0].Row).Lane)
 	}
 	return lanes, false, nil
 }
@@ -189,7 +189,7 @@ func (c *Stats) tally(ctx context.Context, s *driver.Schema, q driver.Tally) (ou
 
 // add counts rows like one, which is the one due for longest.
 func (c *Stats) add(t Table, lane int16, g driver.Group, capped bool) {
-	rec := driver.RecordOf(g.Row)
+	rec := driver.DueOf(g.Row)
 	key := dueKey{t.Schema.Name, rec.Kind, lane}
 	d := c.due[key]
 	if d == nil {

@@ -18,7 +18,7 @@ import (
 )
 
 type task struct {
-	storage.Record
+	driver.Due
 	Held   bool   `db:"is_on_support_hold"`
 	Reason string `db:"hold_reason,plain"`
 }
@@ -49,7 +49,7 @@ func open(t *testing.T, rows ...task) storage.Store {
 }
 
 func due(scope storage.Scope, lane int16) task {
-	return task{Record: storage.Record{Scope: scope, Lane: lane, DueOn: start}}
+	return task{Due: driver.Due{Record: storage.Record{Scope: scope}, Lane: lane, DueOn: start}}
 }
 
 func take(t *testing.T, store storage.Store, reach storage.Reach) health.Summary {

@@ -31,7 +31,7 @@ func Coming(ctx context.Context, from driver.Reader, scope storage.Scope, s *dri
 		}
 		n := 0
 		for _, g := range got {
-			rec := driver.RecordOf(g.Row)
+			rec := driver.DueOf(g.Row)
 			if n += g.N; rec.Scope == scope {
 				out = append(out, health.Due{Table: s.Name, Kind: rec.Kind, Rows: g.N, OldestOn: rec.DueOn})
 			}

@@ -73,7 +73,7 @@ type Delivery struct {
 // deliveryRow has the columns of a [Delivery]. Its Kind is the subscriber's key, so
 // that only a process that has the subscriber claims it.
 type deliveryRow struct {
-	storage.Record
+	driver.Due
 	EventKey     string    `db:"event_key,fixed,plain"`
 	Topic        string    `db:"topic,fixed,plain"`
 	CreatedOn    time.Time `db:"created_on,fixed"`
@@ -250,7 +250,7 @@ func addressed(out []*deliveryRow, e *eventRow, subscribers []string) ([]*delive
 			return nil, err
 		}
 		out = append(out, &deliveryRow{
-			Record:   storage.Record{Scope: e.Scope, Key: key, Kind: subscriber, Status: StatusPending, Lane: e.Lane, DueOn: e.CreatedOn},
+			Due:      driver.Due{Record: storage.Record{Scope: e.Scope, Key: key, Kind: subscriber, Status: StatusPending}, DueOn: e.CreatedOn},
 			EventKey: e.Key, Topic: e.Kind, CreatedOn: e.CreatedOn,
 		})
 	}

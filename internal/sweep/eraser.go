@@ -91,7 +91,7 @@ func (e *Eraser) Begin(ctx context.Context, scope storage.Scope, p Person, by au
 	return id, e.store.InTx(ctx, func(tx storage.Tx) error {
 		now := driver.Now(e.store)
 		row := &request{
-			Record: storage.Record{Scope: scope, Key: id, Status: StatusOpen, DueOn: now},
+			Due:    driver.Due{Record: storage.Record{Scope: scope, Key: id, Status: StatusOpen}, DueOn: now},
 			Person: s.Person, Progress: progress{Parts: e.names, Tables: map[string]Count{}}, BegunOn: now,
 		}
 		if _, err := requests.Insert(ctx, tx, row); err != nil {

@@ -15,7 +15,7 @@ import (
 
 // request is one erasure, until it is done with the person in it. DueOn is when to go on.
 type request struct {
-	storage.Record
+	driver.Due
 	Person   Person    `db:"person,json,address"` // empty once it is done
 	Progress progress  `db:"progress,json,plain"`
 	BegunOn  time.Time `db:"begun_on,fixed"`

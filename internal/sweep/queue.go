@@ -100,7 +100,7 @@ func (q *queue[P]) due(ctx context.Context) (out []*P, err error) {
 func (q *queue[P]) postpone(ctx context.Context, p *P) {
 	_ = q.store.InTx(ctx, func(tx storage.Tx) error {
 		later := *p // the transaction may run again
-		q.rows.Record(&later).DueOn = driver.Now(q.store).Add(again)
+		q.rows.DueOf(&later).DueOn = driver.Now(q.store).Add(again)
 		return q.rows.Save(ctx, tx, &later)
 	})
 }

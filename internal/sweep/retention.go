@@ -17,7 +17,7 @@ import (
 // and its Kind. DueOn is when to go on. One row more, with the key database, says
 // whether the database was new when the sweep first saw it.
 type walk struct {
-	storage.Record
+	driver.Due
 	After       int64     `db:"after_id"` // it goes on behind this id; 0: a new walk begins
 	KeptFor     int64     `db:"kept_for"` // seconds, of the shortest retention that was announced
 	AnnouncedOn time.Time `db:"announced_on"`
@@ -128,9 +128,9 @@ func (r *retention) makeRows(ctx context.Context) error {
 		return err
 	}
 	err = r.store.InTx(ctx, func(tx storage.Tx) error {
-		rows := []*walk{{Record: storage.Record{Key: databaseKey, Status: status}}}
+		rows := []*walk{{Due: driver.Due{Record: storage.Record{Key: databaseKey, Status: status}}}}
 		for _, rule := range r.rules {
-			rows = append(rows, &walk{Record: storage.Record{Key: rule.Table, Kind: rule.Table, Status: statusReady, DueOn: driver.Now(r.store)}})
+			rows = append(rows, &walk{Due: driver.Due{Record: storage.Record{Key: rule.Table, Kind: rule.Table, Status: statusReady}, DueOn: driver.Now(r.store)}})
 		}
 		if _, err := walks.Insert(ctx, tx, rows...); err != nil {
 			return err

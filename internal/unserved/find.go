@@ -69,7 +69,7 @@ func (t Table[R]) stop(ctx context.Context, store storage.Store, l looking, gone
 
 // end stops a row, or settles one that was left behind, without its lease.
 func (t Table[R]) end(now time.Time, r *R) {
-	rec := t.Rows.Record(r)
+	rec := t.Rows.DueOf(r)
 	if rec.LeaseExpiresOn.IsZero() {
 		t.Stop(now, r)
 		return

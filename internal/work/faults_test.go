@@ -37,7 +37,7 @@ func pollFlaky(b *bench, before, after map[int]error) (work.Report, int) {
 	inner := b.store
 	b.spec.Dispatch = func(ctx context.Context, tx storage.Tx, done []work.Done[task, string]) error {
 		for _, d := range done {
-			row := task{Record: storage.Record{Key: "artifact of " + d.Row.Key + fmt.Sprint(dispatched), Status: "Done"}}
+			row := task{Due: driver.Due{Record: storage.Record{Key: "artifact of " + d.Row.Key + fmt.Sprint(dispatched), Status: "Done"}}}
 			if _, err := b.table.Insert(ctx, tx, &row); err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // flight is a row in the hands of this runner.
@@ -35,7 +36,7 @@ func newFlights() *flights {
 	return &flights{rows: map[int64]*flight{}, classes: map[class]count{}, ofKinds: map[class]int{}, freed: make(chan struct{}, 1)}
 }
 
-func (f *flights) add(ctx context.Context, rec *storage.Record, expires time.Time) *flight {
+func (f *flights) add(ctx context.Context, rec *driver.Due, expires time.Time) *flight {
 	fl := &flight{id: rec.ID, token: rec.ClaimToken, expires: expires, class: classOf(rec)}
 	fl.ctx, fl.cancel = context.WithCancelCause(ctx)
 	f.mu.Lock()
@@ -112,14 +113,14 @@ func (f *flights) of(c class) count {
 }
 
 // handled notes that rows wait to be settled only.
-func (f *flights) handled(recs []*storage.Record) { f.each(recs, f.land) }
+func (f *flights) handled(recs []*driver.Due) { f.each(recs, f.land) }
 
 // remove forgets flights.
-func (f *flights) remove(recs []*storage.Record) { f.each(recs, f.drop) }
+func (f *flights) remove(recs []*driver.Due) { f.each(recs, f.drop) }
 
 // each does something with the flights of rows, but for those of which the row is in a
 // newer one by now.
-func (f *flights) each(recs []*storage.Record, do func(*flight)) {
+func (f *flights) each(recs []*driver.Due, do func(*flight)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, rec := range recs {

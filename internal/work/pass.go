@@ -75,7 +75,7 @@ type runner[R, A any] struct {
 
 func (r *runner[R, A]) now() time.Time { return driver.Now(r.store) }
 
-func (r *runner[R, A]) rec(row *R) *storage.Record { return r.spec.Table.Record(row) }
+func (r *runner[R, A]) rec(row *R) *driver.Due { return r.spec.Table.DueOf(row) }
 
 // Options are a poller's settings. The root package documents them for hosts.
 type Options struct {
@@ -156,7 +156,7 @@ func start[R any](ctx context.Context, store storage.Store, t *driver.Table[R], 
 	before := make([]int64, len(rows))
 	for i, row := range rows {
 		before[i] = t.Record(row).Version
-		t.Record(row).LeaseExpiresOn = driver.Time(until)
+		t.DueOf(row).LeaseExpiresOn = driver.Time(until)
 	}
 	started = make([]bool, len(rows))
 	err = store.InTx(ctx, func(tx storage.Tx) error {
@@ -229,9 +229,9 @@ func committed[R any](ctx context.Context, store storage.Store, t *driver.Table[
 	})
 	ok := make([]bool, len(rows))
 	for i, row := range rows {
-		rec := t.Record(row)
+		rec := t.DueOf(row)
 		rec.Version = before[i]
-		if s := stored[rec.ID]; err == nil && s != nil && t.Record(s).ClaimToken == rec.ClaimToken && t.Record(s).Version == before[i]+1 {
+		if s := stored[rec.ID]; err == nil && s != nil && t.DueOf(s).ClaimToken == rec.ClaimToken && t.Record(s).Version == before[i]+1 {
 			rec.Version, ok[i] = before[i]+1, true
 		}
 	}

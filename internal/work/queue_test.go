@@ -95,7 +95,7 @@ func TestARowMadeDueInThePastIsClaimedWithinASecond(t *testing.T) {
 				now := b.store.Clock().Now()
 				b.insert(b.ready("first", now))
 				if busy {
-					b.many(40_000, storage.Record{Key: "ahead", DueOn: now})
+					b.many(40_000, driver.Due{Record: storage.Record{Key: "ahead"}, DueOn: now})
 				}
 				b.handle = func(context.Context, work.Item[task]) error { pass(time.Millisecond); return nil }
 				_, stop := b.runElsewhere(0, work.Options{})
@@ -173,7 +173,7 @@ func TestARowThatIsDueRightAfterAFullClaimIsNotLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newLive(t)
 		now := b.store.Clock().Now()
-		b.many(1000, storage.Record{Key: "batch", DueOn: now.Add(-time.Hour)})
+		b.many(1000, driver.Due{Record: storage.Record{Key: "batch"}, DueOn: now.Add(-time.Hour)})
 		b.insert(b.ready("next", now.Add(100*time.Millisecond)))
 		_, stop := b.runElsewhere(0, work.Options{Interval: time.Minute})
 		pass(110 * time.Millisecond)
@@ -195,7 +195,7 @@ func TestAKindThatIsServedNoMoreIsLeftToOthers(t *testing.T) {
 			}
 			return []string{"mail", "other"}
 		}
-		b.many(20_000, storage.Record{Key: "row", Scope: "each", Kind: "mail", DueOn: b.store.Clock().Now().Add(-time.Hour)})
+		b.many(20_000, driver.Due{Record: storage.Record{Key: "row", Scope: "each", Kind: "mail"}, DueOn: b.store.Clock().Now().Add(-time.Hour)})
 		letGo := b.hanging(func(*task) bool { return true })
 		stop := b.run(work.Options{})
 		pass(time.Second)
@@ -237,7 +237,7 @@ func TestAHintDoesNotMakeAPollerSpinWhileTheDatabaseIsAway(t *testing.T) {
 func backlogged(t *testing.T, n int) *bench {
 	b := newLive(t)
 	b.spec.Types = func() []string { return []string{"mail"} }
-	b.many(n, storage.Record{Key: "big", Scope: "big", Kind: "mail", DueOn: b.store.Clock().Now().Add(-time.Hour)})
+	b.many(n, driver.Due{Record: storage.Record{Key: "big", Scope: "big", Kind: "mail"}, DueOn: b.store.Clock().Now().Add(-time.Hour)})
 	return b
 }
 
@@ -317,7 +317,7 @@ func TestTenantsWhoseCallsHangShareRoom(t *testing.T) {
 		letGo := b.hanging(func(r *task) bool { return r.Scope != "" })
 		_, stop := b.runElsewhere(0, work.Options{})
 		for _, scope := range []storage.Scope{"first", "second", "third", "fourth", "fifth", "sixth"} {
-			b.many(5000, storage.Record{Key: "hung", Scope: scope, Kind: "mail", DueOn: b.store.Clock().Now().Add(-time.Second)})
+			b.many(5000, driver.Due{Record: storage.Record{Key: "hung", Scope: scope, Kind: "mail"}, DueOn: b.store.Clock().Now().Add(-time.Second)})
 			pass(5 * time.Second)
 		}
 		synctest.Wait()
@@ -351,7 +351,7 @@ func TestAQueueGoesOnWhenThereIsRoomAndEnds(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newLive(t)
 				b.spec.Types = func() []string { return []string{"mail"} }
-				b.many(10_000, storage.Record{Key: "row", Scope: scope, Kind: "mail", DueOn: b.store.Clock().Now().Add(-time.Hour)})
+				b.many(10_000, driver.Due{Record: storage.Record{Key: "row", Scope: scope, Kind: "mail"}, DueOn: b.store.Clock().Now().Add(-time.Hour)})
 				letGo := b.hanging(func(*task) bool { return true })
 				s, stop := b.runElsewhere(0, work.Options{Interval: time.Hour})
 				pass(2 * time.Second)
@@ -419,7 +419,7 @@ func TestABacklogOfOneTenantHoldsUpNoOther(t *testing.T) {
 			b.insert(rows...)
 		}},
 		"inflow above the share": {small: one, during: func(b *bench, now time.Time) {
-			b.many(200, storage.Record{Key: fmt.Sprint("more ", now.Unix(), " "), Scope: "big", Kind: "mail", DueOn: now})
+			b.many(200, driver.Due{Record: storage.Record{Key: fmt.Sprint("more ", now.Unix(), " "), Scope: "big", Kind: "mail"}, DueOn: now})
 		}},
 		"a retry": {small: func(b *bench, now time.Time) {
 			row := b.ready("small", now.Add(-time.Minute))
@@ -434,7 +434,7 @@ func TestABacklogOfOneTenantHoldsUpNoOther(t *testing.T) {
 				b.spec.Types = func() []string { return []string{"mail"} }
 				b.spec.Group = 10
 				now := b.store.Clock().Now()
-				b.many(20_000, storage.Record{Key: "big", Scope: "big", Kind: "mail", DueOn: now.Add(-time.Hour)})
+				b.many(20_000, driver.Due{Record: storage.Record{Key: "big", Scope: "big", Kind: "mail"}, DueOn: now.Add(-time.Hour)})
 				if s.before != nil {
 					s.before(b, now)
 				}
@@ -481,11 +481,11 @@ func TestAPollerThatWasStoppedServesAllTenants(t *testing.T) {
 		b.spec.Types = func() []string { return []string{"mail"} }
 		b.spec.Group = 10
 		now := b.store.Clock().Now()
-		b.many(20_000, storage.Record{Key: "big", Scope: "big", Kind: "mail", DueOn: now.Add(-time.Minute)})
+		b.many(20_000, driver.Due{Record: storage.Record{Key: "big", Scope: "big", Kind: "mail"}, DueOn: now.Add(-time.Minute)})
 		row := b.ready("small", now.Add(-30*time.Second))
 		row.Scope, row.Kind = "small", "mail"
 		b.insert(row)
-		b.many(20_000, storage.Record{Key: "more", Scope: "big", Kind: "mail", DueOn: now.Add(-20 * time.Second)})
+		b.many(20_000, driver.Due{Record: storage.Record{Key: "more", Scope: "big", Kind: "mail"}, DueOn: now.Add(-20 * time.Second)})
 		c := &channel{each: 10 * time.Millisecond}
 		b.handle = func(context.Context, work.Item[task]) error { c.call(); return nil }
 		_, stop := b.runElsewhere(0, work.Options{Grace: time.Second})
@@ -507,7 +507,7 @@ func TestATenantWhoseCallsHangHoldsUpNoOther(t *testing.T) {
 				b := newLive(t)
 				b.spec.Types = func() []string { return []string{"mail"} }
 				now := b.store.Clock().Now()
-				b.many(many, storage.Record{Key: "hung", Scope: "hung", Kind: "mail", Lane: storage.LaneUrgent, DueOn: now.Add(-time.Second)})
+				b.many(many, driver.Due{Record: storage.Record{Key: "hung", Scope: "hung", Kind: "mail"}, Lane: storage.LaneUrgent, DueOn: now.Add(-time.Second)})
 				letGo := b.hanging(func(r *task) bool { return r.Scope == "hung" })
 				stop := b.run(work.Options{})
 				for i := range 30 {

@@ -177,7 +177,7 @@ type class struct {
 	scope storage.Scope
 }
 
-func classOf(rec *storage.Record) class { return class{rec.Kind, rec.Lane, rec.Scope} }
+func classOf(rec *driver.Due) class { return class{rec.Kind, rec.Lane, rec.Scope} }
 
 // ofKind is a class of all tenants.
 func (c class) ofKind() class { return class{kind: c.kind, lane: c.lane} }

@@ -16,11 +16,11 @@ import (
 
 // many rows of one kind and lane, due one after the other from a moment on, of one
 // scope or, if it is "each", of twenty.
-func (b *bench) many(n int, rec storage.Record) {
+func (b *bench) many(n int, rec driver.Due) {
 	b.t.Helper()
 	rows := make([]task, n)
 	for i := range rows {
-		rows[i].Record = rec
+		rows[i].Due = rec
 		rows[i].Key, rows[i].Status = fmt.Sprint(rec.Key, i), "Ready"
 		if rec.Scope == "each" {
 			rows[i].Scope = storage.Scope(fmt.Sprint(i % 20))
@@ -62,15 +62,15 @@ func TestAKindThatHangsHoldsUpNoOther(t *testing.T) {
 		b := newLive(t)
 		b.spec.Types = func() []string { return []string{"hung", "well"} }
 		past := b.store.Clock().Now().Add(-time.Hour)
-		b.many(20_000, storage.Record{Key: "h", Scope: "each", Kind: "hung", DueOn: past})
-		b.many(2_000, storage.Record{Key: "w", Scope: "each", Kind: "well", DueOn: past.Add(time.Minute)})
+		b.many(20_000, driver.Due{Record: storage.Record{Key: "h", Scope: "each", Kind: "hung"}, DueOn: past})
+		b.many(2_000, driver.Due{Record: storage.Record{Key: "w", Scope: "each", Kind: "well"}, DueOn: past.Add(time.Minute)})
 		letGo := b.hanging(func(r *task) bool { return r.Kind == "hung" })
 		stop := b.run(work.Options{})
 		pass(3 * time.Second)
 		synctest.Wait()
 		well := func(r *task) bool { return r.Kind == "well" }
 		b.done(2_000, "of the other kind", well)
-		b.many(10, storage.Record{Key: "later", Kind: "well", Lane: storage.LaneUrgent, DueOn: b.store.Clock().Now()})
+		b.many(10, driver.Due{Record: storage.Record{Key: "later", Kind: "well"}, Lane: storage.LaneUrgent, DueOn: b.store.Clock().Now()})
 		pass(time.Second)
 		synctest.Wait()
 		b.done(2_010, "of the other kind", well)
@@ -97,11 +97,11 @@ func TestWhatIsUrgentDoesNotWaitBehindItsKind(t *testing.T) {
 		b := newLive(t)
 		b.spec.Types = func() []string { return []string{"mail"} }
 		now := b.store.Clock().Now()
-		b.many(10_000, storage.Record{Key: "bulk", Scope: "each", Kind: "mail", Lane: storage.LaneBulk, DueOn: now.Add(-time.Hour)})
+		b.many(10_000, driver.Due{Record: storage.Record{Key: "bulk", Scope: "each", Kind: "mail"}, Lane: storage.LaneBulk, DueOn: now.Add(-time.Hour)})
 		letGo := b.hanging(func(r *task) bool { return r.Lane == storage.LaneBulk })
 		stop := b.run(work.Options{})
 		synctest.Wait()
-		b.many(10, storage.Record{Key: "urgent", Kind: "mail", Lane: storage.LaneUrgent, DueOn: b.store.Clock().Now()})
+		b.many(10, driver.Due{Record: storage.Record{Key: "urgent", Kind: "mail"}, Lane: storage.LaneUrgent, DueOn: b.store.Clock().Now()})
 		pass(3 * time.Second)
 		synctest.Wait()
 		b.done(10, "of the urgent lane", func(r *task) bool { return r.Lane == storage.LaneUrgent })
@@ -117,8 +117,8 @@ func TestABacklogLeavesRoomForASmallTenant(t *testing.T) {
 		b := newLive(t)
 		b.spec.Types = func() []string { return []string{"mail"} }
 		past := b.store.Clock().Now().Add(-time.Hour)
-		b.many(20_000, storage.Record{Key: "f", Scope: "big", Kind: "mail", DueOn: past})
-		b.many(10, storage.Record{Key: "s", Scope: "small", Kind: "mail", DueOn: past.Add(time.Minute)})
+		b.many(20_000, driver.Due{Record: storage.Record{Key: "f", Scope: "big", Kind: "mail"}, DueOn: past})
+		b.many(10, driver.Due{Record: storage.Record{Key: "s", Scope: "small", Kind: "mail"}, DueOn: past.Add(time.Minute)})
 		var before atomic.Int64
 		small := func(r *task) bool { return r.Scope == "small" }
 		b.handle = func(_ context.Context, it work.Item[task]) error {
@@ -173,7 +173,7 @@ func TestABacklogIsClaimedWhileItsResultsAreSaved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newLive(t)
 		b.spec.Types = func() []string { return []string{"mail"} }
-		b.many(20_000, storage.Record{Key: "f", Scope: "big", Kind: "mail", DueOn: b.store.Clock().Now().Add(-time.Hour)})
+		b.many(20_000, driver.Due{Record: storage.Record{Key: "f", Scope: "big", Kind: "mail"}, DueOn: b.store.Clock().Now().Add(-time.Hour)})
 		var small atomic.Bool
 		b.handle = func(_ context.Context, it work.Item[task]) error {
 			if it.Row.Scope == "small" {
@@ -200,7 +200,7 @@ func TestABacklogIsClaimedWhileItsResultsAreSaved(t *testing.T) {
 			}
 		}
 		held()
-		b.many(10, storage.Record{Key: "s", Scope: "small", Kind: "mail", DueOn: b.store.Clock().Now()})
+		b.many(10, driver.Due{Record: storage.Record{Key: "s", Scope: "small", Kind: "mail"}, DueOn: b.store.Clock().Now()})
 		pass(3 * time.Second)
 		synctest.Wait()
 		if !small.Load() {
@@ -223,8 +223,8 @@ func TestTheBacklogOfAnotherKindTakesNoRoom(t *testing.T) {
 		b := newLive(t)
 		b.spec.Types = func() []string { return []string{"hung", "well"} }
 		past := b.store.Clock().Now().Add(-time.Hour)
-		b.many(10_000, storage.Record{Key: "h", Scope: "one", Kind: "hung", DueOn: past})
-		b.many(10_000, storage.Record{Key: "w", Scope: "two", Kind: "well", DueOn: past.Add(time.Minute)})
+		b.many(10_000, driver.Due{Record: storage.Record{Key: "h", Scope: "one", Kind: "hung"}, DueOn: past})
+		b.many(10_000, driver.Due{Record: storage.Record{Key: "w", Scope: "two", Kind: "well"}, DueOn: past.Add(time.Minute)})
 		letGo := b.hanging(func(*task) bool { return true })
 		stop := b.run(work.Options{})
 		pass(3 * time.Second)
@@ -270,7 +270,7 @@ func TestAHandlerThatTakesTooLongLosesItsRows(t *testing.T) {
 		}
 		now := b.store.Clock().Now()
 		for _, kind := range []string{"polite", "deaf", "well"} {
-			b.insert(task{Record: storage.Record{Key: kind, Kind: kind, Status: "Ready", DueOn: now}})
+			b.insert(task{Due: driver.Due{Record: storage.Record{Key: kind, Kind: kind, Status: "Ready"}, DueOn: now}})
 		}
 		gone := make(chan struct{})
 		b.handle = func(_ context.Context, it work.Item[task]) error {

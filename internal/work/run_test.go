@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -37,7 +38,7 @@ func (b *bench) run(o work.Options) (stop func() error) {
 func pass(d time.Duration) { <-time.NewTimer(d).C }
 
 func (b *bench) ready(key string, due time.Time) task {
-	return task{Record: storage.Record{Key: key, Status: "Ready", DueOn: due}}
+	return task{Due: driver.Due{Record: storage.Record{Key: key, Status: "Ready"}, DueOn: due}}
 }
 
 func TestRunWakesForTheNextDueMomentAndForHints(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // maxSettle is how many rows one settling transaction writes at most, what a single
@@ -124,8 +125,8 @@ func (r *runner[R, A]) land(ctx context.Context, batch []settled[R, A], stale ma
 	r.tel.settled(ctx, statuses, len(stale))
 }
 
-func (r *runner[R, A]) recs(rows []settled[R, A]) []*storage.Record {
-	recs := make([]*storage.Record, len(rows))
+func (r *runner[R, A]) recs(rows []settled[R, A]) []*driver.Due {
+	recs := make([]*driver.Due, len(rows))
 	for i, s := range rows {
 		recs[i] = r.rec(s.row)
 	}

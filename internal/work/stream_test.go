@@ -14,6 +14,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // streaming makes the handler of the bench one that lands the rows it names, in a
@@ -165,7 +166,7 @@ func TestARowLandsOnce(t *testing.T) {
 				land(it.Row, "second")
 			}
 		}
-		land(&task{Record: storage.Record{Key: "of nobody"}}, "third")
+		land(&task{Due: driver.Due{Record: storage.Record{Key: "of nobody"}}}, "third")
 		return errors.New("died")
 	}
 	var dispatched []string

@@ -22,6 +22,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // canary is in whatever a tenant or a host says.
@@ -29,8 +30,8 @@ const canary = "canary"
 
 func secret(typ string, due time.Time) task {
 	return task{
-		Record: storage.Record{Scope: "tenant " + canary, Key: typ + canary, Kind: typ, Status: "Ready", DueOn: due},
-		Note:   canary,
+		Due:  driver.Due{Record: storage.Record{Scope: "tenant " + canary, Key: typ + canary, Kind: typ, Status: "Ready"}, DueOn: due},
+		Note: canary,
 	}
 }
 

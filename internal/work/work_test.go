@@ -18,7 +18,7 @@ import (
 )
 
 type task struct {
-	storage.Record
+	driver.Due
 	Note    string `db:"note"`
 	Retries int    `db:"retries"`
 }
@@ -73,7 +73,7 @@ func (b *bench) handleGroup(ctx context.Context, items []work.Item[task]) ([]str
 func (b *bench) add(keys ...string) {
 	b.t.Helper()
 	for _, k := range keys {
-		b.insert(task{Record: storage.Record{Key: k, Status: "Ready", DueOn: start}})
+		b.insert(task{Due: driver.Due{Record: storage.Record{Key: k, Status: "Ready"}, DueOn: start}})
 	}
 }
 
@@ -136,7 +136,7 @@ func TestPollHandlesWhatIsDueOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.add("a", "b")
-	b.insert(task{Record: storage.Record{Key: "later", Status: "Ready", DueOn: start.Add(time.Hour)}})
+	b.insert(task{Due: driver.Due{Record: storage.Record{Key: "later", Status: "Ready"}, DueOn: start.Add(time.Hour)}})
 	r := b.runner()
 	if diff := cmp.Diff(work.Report{Claimed: 2, Settled: 2}, b.poll(r, 10)); diff != "" {
 		t.Error(diff)
@@ -227,7 +227,7 @@ func TestPanicIsAFailure(t *testing.T) {
 func TestAbandonedRowIsSettledWithoutItsHandler(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.insert(task{Record: storage.Record{Key: "a", Status: "Busy", DueOn: start, LeaseExpiresOn: start, ClaimToken: "dead"}})
+	b.insert(task{Due: driver.Due{Record: storage.Record{Key: "a", Status: "Busy"}, DueOn: start, LeaseExpiresOn: start, ClaimToken: "dead"}})
 	rep := b.poll(b.runner(), 10)
 	if diff := cmp.Diff(work.Report{Claimed: 1, Abandoned: 1, Settled: 1}, rep); diff != "" {
 		t.Error(diff)
@@ -244,7 +244,7 @@ func TestOnlyTypesServedHereAreClaimed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for _, typ := range []string{"mine", "theirs", ""} {
-		b.insert(task{Record: storage.Record{Key: "k" + typ, Kind: typ, Status: "Ready", DueOn: start}})
+		b.insert(task{Due: driver.Due{Record: storage.Record{Key: "k" + typ, Kind: typ, Status: "Ready"}, DueOn: start}})
 	}
 	b.spec.Types = func() []string { return []string{"mine"} }
 	b.poll(b.runner(), 10)
@@ -323,7 +323,7 @@ func TestI14_ARowBehindTheCursorIsFoundByTheSamePoll(t *testing.T) {
 	b.add("a", "b")
 	r := b.runner()
 	b.poll(r, 10)
-	early := task{Record: storage.Record{Key: "early", Status: "Ready", DueOn: start.Add(-time.Hour)}}
+	early := task{Due: driver.Due{Record: storage.Record{Key: "early", Status: "Ready"}, DueOn: start.Add(-time.Hour)}}
 	b.insert(early)
 	if rep := b.poll(r, 10); rep.Settled != 1 {
 		t.Errorf("%+v", rep)
@@ -336,7 +336,7 @@ func TestSettledHearsOfEveryRowThatWasWritten(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.add("done", "failed", "overtaken")
-	b.insert(task{Record: storage.Record{Key: "abandoned", Status: "Busy", DueOn: start, LeaseExpiresOn: start.Add(-time.Second)}})
+	b.insert(task{Due: driver.Due{Record: storage.Record{Key: "abandoned", Status: "Busy"}, DueOn: start, LeaseExpiresOn: start.Add(-time.Second)}})
 	b.spec.Group = 1
 	b.handle = func(_ context.Context, it work.Item[task]) error {
 		switch it.Row.Key {

@@ -48,7 +48,7 @@ func (r Ref) IsZero() bool { return r.Name == "" }
 // blobHeader is the row of one blob; its key is the blob's name. DueOn is the
 // moment at which it may be collected if nobody owns it then, and zero once it is kept.
 type blobHeader struct {
-	Record
+	Due
 	Size     int64  `db:"size"`
 	SHA256   string `db:"sha256,plain"`
 	Complete bool   `db:"complete"`
@@ -144,9 +144,9 @@ func (b *blobStore) begin(ctx context.Context) (header *blobHeader, err error) {
 		return nil, err
 	}
 	err = b.store.InTx(ctx, func(tx Tx) error {
-		header = &blobHeader{Record: Record{
-			Key:   hex.EncodeToString(name),
-			DueOn: Now(b.store).Add(keepBlobsBy),
+		header = &blobHeader{Due: Due{
+			Record: Record{Key: hex.EncodeToString(name)},
+			DueOn:  Now(b.store).Add(keepBlobsBy),
 		}}
 		inserted, err := blobHeaders.Insert(ctx, tx, header)
 		if err == nil && !inserted[0] {

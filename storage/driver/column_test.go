@@ -19,10 +19,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // full has a value in every column.
 func full() *visit {
 	return &visit{
-		Record: driver.Record{
-			ID: 1, Scope: "s", Key: "k", Kind: "t", Status: "S", Version: 2, Lane: -1,
-			DueOn: noon, LeaseExpiresOn: noon, ClaimToken: "c", Abandoned: true,
-		},
+		Due:   driver.Due{Record: driver.Record{ID: 1, Scope: "s", Key: "k", Kind: "t", Status: "S", Version: 2}, Lane: -1, DueOn: noon, LeaseExpiresOn: noon, ClaimToken: "c", Abandoned: true},
 		Place: "p", Note: "n", Guests: 3, Rooms: 4, Paid: true, LeftOn: noon,
 		Wishes: map[string]string{"view": "sea"}, Meals: []string{"tea"}, Form: json.RawMessage(`{"b":1,"a":2}`),
 		Picture: []byte{1}, Stamp: []byte{2},
@@ -114,7 +111,7 @@ func TestValueRefusesWhatDatabasesDisagreeAbout(t *testing.T) {
 		"note":   {Note: "a\x00"},
 		"place":  {Place: "\xc3\x28"},
 		"form":   {Form: json.RawMessage(`{`)},
-		"status": {Record: driver.Record{Status: "\x00"}},
+		"status": {Due: driver.Due{Record: driver.Record{Status: "\x00"}}},
 	} {
 		_, err := visits().Column(column).Value(r)
 		refused := (*driver.ValueError)(nil)

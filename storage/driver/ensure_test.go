@@ -14,7 +14,7 @@ import (
 )
 
 func booking(key string, guests int) *visit {
-	return &visit{Record: driver.Record{Key: key}, Guests: guests, Picture: []byte{}}
+	return &visit{Due: driver.Due{Record: driver.Record{Key: key}}, Guests: guests, Picture: []byte{}}
 }
 
 // more keeps the larger number of guests.
@@ -191,8 +191,8 @@ func TestEnsureReadsDecidingColumnsUntilItWrites(t *testing.T) {
 			t.Errorf("columns read (-want +got):\n%s", diff)
 		}
 		for i, want := range []driver.Ensured[visit]{
-			{Outcome: driver.Unchanged, Row: &visit{Record: driver.Record{ID: a.ID, Key: "a"}, Guests: 1}},
-			{Outcome: driver.Updated, Row: &visit{Record: driver.Record{ID: b.ID, Key: "b", Status: "kept", Version: 2}, Guests: 2, Picture: []byte{}}},
+			{Outcome: driver.Unchanged, Row: &visit{Due: driver.Due{Record: driver.Record{ID: a.ID, Key: "a"}}, Guests: 1}},
+			{Outcome: driver.Updated, Row: &visit{Due: driver.Due{Record: driver.Record{ID: b.ID, Key: "b", Status: "kept", Version: 2}}, Guests: 2, Picture: []byte{}}},
 			{Outcome: driver.Created, Row: got[2].Row},
 		} {
 			if diff := cmp.Diff(want, got[i]); diff != "" {

@@ -11,9 +11,9 @@ import (
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
-// Task is what a domain stores: the shared columns, and its own.
+// Task is what a domain stores: what is due at times, and its own columns.
 type Task struct {
-	driver.Record
+	driver.Due
 	Title  string   `db:"title"`
 	Owner  string   `db:"owner,fixed"`      // written once, hence it may be indexed
 	Labels []string `db:"labels,json,null"` // nil is NULL
@@ -25,11 +25,11 @@ type Task struct {
 var tasks = driver.Define[Task]("task").Limit(8 << 10)
 
 func task(key, title string, due time.Time) *Task {
-	return &Task{Record: driver.Record{Key: key, Status: "Pending", DueOn: due}, Title: title}
+	return &Task{Due: driver.Due{Record: driver.Record{Key: key, Status: "Pending"}, DueOn: due}, Title: title}
 }
 
 func ExampleDefine() {
-	for _, c := range tasks.Columns[11:] { // behind those of Record
+	for _, c := range tasks.Columns[11:] { // behind those of Due
 		fmt.Println(c.Name, "fixed:", c.Fixed, "null:", c.Null)
 	}
 	// Output:

@@ -154,7 +154,7 @@ type Claim struct {
 	// Expired bounds the leases that are taken over: those that ran out later are left
 	// alone, since their owners could not renew them. Zero: none is.
 	Expired time.Time
-	// Token is fresh for every claim; see Record.ClaimToken.
+	// Token is fresh for every claim; see Due.ClaimToken.
 	Token string
 }
 

@@ -18,7 +18,7 @@ type Rewriting[R any] struct {
 // It is called once, beside Define, and panics on a column that is not fixed or says
 // which row it is. What it did belongs into an audit.
 func (t *Table[R]) Rewriting(columns ...string) *Rewriting[R] {
-	w := &Rewriting[R]{t: t, schema: &Schema{Name: t.Name, New: t.New, MaxRow: t.MaxRow, Whole: &t.Schema}}
+	w := &Rewriting[R]{t: t, schema: &Schema{Name: t.Name, New: t.New, Due: t.Due, MaxRow: t.MaxRow, Whole: &t.Schema}}
 	for _, name := range columns {
 		if c := t.Column(name); !c.Fixed || slices.Contains([]string{"id", "scope", "key"}, name) {
 			panic(fmt.Sprintf("storage: %s.%s cannot be rewritten", t.Name, name))

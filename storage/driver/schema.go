@@ -25,8 +25,8 @@ const (
 	maxIndexed = 512
 )
 
-// Record is what every table has in common: how a row is found, held and
-// written back. Structs embed it by value and add their business columns.
+// Record is what every table has in common: how a row is found and written back.
+// Structs embed it by value, or [Due], and add their business columns.
 type Record struct {
 	// ID breaks ties. It is not shown outside and promises no order of insertion.
 	ID int64 `db:"id,fixed"`
@@ -43,6 +43,12 @@ type Record struct {
 	Status string `db:"status"`
 	// Version grows by one with every write except Extend. It is 1 after Insert.
 	Version int64 `db:"version"`
+}
+
+// Due is a [Record] of a table whose rows are worked on when they are due: embed it
+// instead of Record, and Claim, Next and Extend take them.
+type Due struct {
+	Record
 	// Lane orders kinds of work: LaneUrgent, LaneNormal, LaneBulk or a host's own.
 	Lane int16 `db:"lane,fixed"`
 	// DueOn is the next moment anybody should look; zero means never.
@@ -57,7 +63,7 @@ type Record struct {
 	Abandoned bool `db:"abandoned"`
 }
 
-// The lanes that every table knows; hosts may add their own numbers.
+// The lanes that every due table knows; hosts may add their own numbers.
 const (
 	LaneUrgent int16 = -1
 	LaneNormal int16 = 0
@@ -66,12 +72,22 @@ const (
 
 func (r *Record) record() *Record { return r }
 
-// Row is a pointer to a struct that embeds [Record]. It is sealed: embedding
-// Record is the only way to implement it.
-type Row interface{ record() *Record }
+func (r *Record) due() *Due { return nil }
+
+func (d *Due) due() *Due { return d }
+
+// Row is a pointer to a struct that embeds [Record] or [Due]. It is sealed: embedding
+// one of them is the only way to implement it.
+type Row interface {
+	record() *Record
+	due() *Due
+}
 
 // RecordOf returns the shared columns of r, for adapters and passes.
 func RecordOf(r Row) *Record { return r.record() }
+
+// DueOf returns what r is claimed by; nil for a row of a table that is never due.
+func DueOf(r Row) *Due { return r.due() }
 
 // ColumnType is what a column holds; an adapter maps each of them once.
 type ColumnType int
@@ -141,6 +157,8 @@ type Schema struct {
 	// declared by Kept; Erased is what becomes of them when a person is erased.
 	Kept, Why, Erased string
 	Columns           []Column
+	// Due says that rows are due at times: they embed [Due].
+	Due bool
 	// New returns a pointer to a zero row.
 	New func() Row
 	// MaxRow bounds the bytes of text, JSON and bytes in a row; zero is no bound.
@@ -183,6 +201,9 @@ func (t *Table[R]) Row(r *R) Row { return t.row(r) }
 
 // Record returns the shared columns of r.
 func (t *Table[R]) Record(r *R) *Record { return t.row(r).record() }
+
+// DueOf returns what r is claimed by; nil if t is never due.
+func (t *Table[R]) DueOf(r *R) *Due { return t.row(r).due() }
 
 // Limit refuses rows whose text, JSON and bytes exceed n bytes with a
 // [*RowSizeError], and returns t. Of a change, JSON that is fixed does not
@@ -229,7 +250,7 @@ func (t *Table[R]) Deciding(columns ...string) *Table[R] {
 	return t
 }
 
-// Define describes the table name by the struct R, which must embed [Record].
+// Define describes the table name by the struct R, which must embed [Record] or [Due].
 // A field becomes a column by its tag `db:"column[,option]..."`:
 //
 //	fixed      Insert writes it, nothing else does
@@ -249,7 +270,7 @@ func Define[R any, P interface {
 	Row
 }](name string) *Table[R] {
 	t := &Table[R]{
-		Schema: Schema{Name: name, New: func() Row { return P(new(R)) }},
+		Schema: Schema{Name: name, New: func() Row { return P(new(R)) }, Due: P(new(R)).due() != nil},
 		row:    func(r *R) Row { return P(r) },
 	}
 	for _, f := range columnFields(name, reflect.TypeFor[R]()) {

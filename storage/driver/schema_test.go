@@ -14,7 +14,7 @@ import (
 
 // visit has a column of every kind, and a field that is none.
 type visit struct {
-	driver.Record
+	driver.Due
 	Place   string            `db:"place,fixed"`
 	Note    string            `db:"note,null"`
 	Guests  int               `db:"guests"`

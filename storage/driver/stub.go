@@ -33,7 +33,7 @@ type Stubs[R any] struct {
 }
 
 // Stubs declares what is left of a row of t that is forgotten, which embeds [Stub]: its
-// scope, key, kind, status, lane and version, and the columns that are named. Columns
+// scope, key, kind, status, version and lane, and the columns that are named. Columns
 // that tell about people may be named only where they are a part of the answer. It is
 // called once, beside Define, and panics on a table whose rows embed no Stub.
 func (t *Table[R]) Stubs(keep ...string) *Stubs[R] {

@@ -15,7 +15,7 @@ import (
 
 // guest is a row that can be forgotten.
 type guest struct {
-	driver.Record
+	driver.Due
 	driver.Stub
 	Name    string            `db:"name,fixed,person"`
 	Room    int               `db:"room"`
@@ -33,7 +33,7 @@ func TestAStubKeepsWhatIsNamedAndNothingElse(t *testing.T) {
 	clk.Set(noon)
 	store := memory.New(&memory.Options{Clock: clk})
 	whole := &guest{
-		Record: driver.Record{Scope: "s", Key: "k", Kind: "t", Status: "Gone", Lane: 1, ClaimToken: "c"},
+		Due: driver.Due{Record: driver.Record{Scope: "s", Key: "k", Kind: "t", Status: "Gone"}, Lane: 1, ClaimToken: "c"},
 		Name:   "Sam", Room: 7, Stay: "2026", Wishes: map[string]string{"view": "sea"}, LeftOn: noon, Picture: []byte{1},
 	}
 	inStore(t, store, func(tx driver.Tx) error {
@@ -45,7 +45,7 @@ func TestAStubKeepsWhatIsNamedAndNothingElse(t *testing.T) {
 	inStore(t, store, func(tx driver.Tx) error {
 		got, err := guests.Get(t.Context(), tx, "s", "k")
 		want := &guest{
-			Record: driver.Record{ID: 1, Scope: "s", Key: "k", Kind: "t", Status: "Gone", Lane: 1, Version: 2},
+			Due: driver.Due{Record: driver.Record{ID: 1, Scope: "s", Key: "k", Kind: "t", Status: "Gone", Version: 2}, Lane: 1},
 			Stub:   driver.Stub{ForgottenOn: noon}, Stay: "2026", LeftOn: noon, Picture: []byte{},
 		}
 		if diff := cmp.Diff(want, got); diff != "" || !got.IsStub() {

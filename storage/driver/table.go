@@ -3,6 +3,7 @@ package driver
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -86,11 +87,22 @@ func (t *Table[R]) Get(ctx context.Context, from Reader, scope Scope, key string
 
 // Claim takes due rows; see [Claim].
 func (t *Table[R]) Claim(ctx context.Context, tx Tx, c Claim) ([]*R, error) {
+	if err := t.checkDue("claim"); err != nil {
+		return nil, err
+	}
 	rows, err := tx.Claim(ctx, t.worked(), c)
 	if err != nil {
 		return nil, err
 	}
 	return typed[R](rows), nil
+}
+
+// checkDue refuses what only rows that embed [Due] can do.
+func (s *Schema) checkDue(verb string) error {
+	if s.Due {
+		return nil
+	}
+	return fmt.Errorf("storage: %s %s: its rows embed Record, so they are never due; embed Due", verb, s.Name)
 }
 
 // Save writes rows back, each only if nobody wrote it since it was read. Losers
@@ -123,6 +135,9 @@ func (t *Table[R]) save(ctx context.Context, tx Tx, s *Schema, rows []*R) error 
 func (t *Table[R]) Extend(ctx context.Context, tx Tx, until time.Time, rows ...*R) ([]bool, error) {
 	if len(rows) == 0 {
 		return nil, nil
+	}
+	if err := t.checkDue("extend"); err != nil {
+		return nil, err
 	}
 	return tx.Extend(ctx, &t.Schema, t.rows(rows), Time(until))
 }
@@ -171,7 +186,7 @@ func (t *Table[R]) Settle(ctx context.Context, tx Tx, rows ...*R) error {
 // worked is the table as workers see it, or the whole if they see all of it.
 func (t *Table[R]) worked() *Schema {
 	t.once.Do(func() {
-		part := &Schema{Name: t.Name, New: t.New, MaxRow: t.MaxRow, Whole: &t.Schema}
+		part := &Schema{Name: t.Name, New: t.New, Due: t.Due, MaxRow: t.MaxRow, Whole: &t.Schema}
 		for _, c := range t.Columns {
 			c.Fixed = c.Fixed || c.planned
 			if !c.unclaimed && c.Name != t.Schema.Fingerprint {

@@ -91,11 +91,11 @@ type Hints map[Hint]time.Time
 // its holder can be claimed by nobody.
 func (h *Hints) Add(s *Schema, rows []Row) {
 	for _, r := range rows {
-		due := r.record().DueOn
-		if due.IsZero() || !r.record().LeaseExpiresOn.IsZero() {
+		d := r.due()
+		if d == nil || d.DueOn.IsZero() || !d.LeaseExpiresOn.IsZero() {
 			continue
 		}
-		h.note(Hint{s.Name, r.record().Status}, due)
+		h.note(Hint{s.Name, d.Status}, d.DueOn)
 	}
 }
 

@@ -61,8 +61,8 @@ func (s *Store) table(schema *driver.Schema) (*table, error) {
 // set makes img the row of e in all indexes; nil takes the row out of them.
 func (t *table) set(e *entry, img *image) {
 	due := int64(never)
-	if img != nil && !img.rec.DueOn.IsZero() {
-		due = img.rec.DueOn.UnixMicro()
+	if img != nil && img.due != nil && !img.due.DueOn.IsZero() {
+		due = img.due.DueOn.UnixMicro()
 	}
 	switch {
 	case img == nil:
@@ -109,7 +109,8 @@ func earlier(a, b *entry) bool {
 type image struct {
 	row  driver.Row
 	rec  *driver.Record
-	json []string // the texts of shape.json, empty for NULL
+	due  *driver.Due // nil: the table is never due
+	json []string    // the texts of shape.json, empty for NULL
 }
 
 // shape knows which columns of a schema a plain copy of the struct leaves shared
@@ -174,7 +175,7 @@ func (p *shape) copyRow(r driver.Row) driver.Row {
 // for those that are rewritten.
 func (p *shape) image(r driver.Row, old *image, rewritten []*driver.Column) (*image, error) {
 	row := p.copyRow(r)
-	img := &image{row: row, rec: driver.RecordOf(row)}
+	img := &image{row: row, rec: driver.RecordOf(row), due: driver.DueOf(row)}
 	for _, c := range p.instant {
 		t := c.Field(row).Addr().Interface().(*time.Time)
 		*t = driver.Time(*t)
@@ -239,10 +240,10 @@ func (p *shape) keepFixed(img, old *image, rewritten []*driver.Column) {
 	}
 }
 
-// next copies an image for a change of its Record.
+// next copies an image for a change of its Due.
 func (p *shape) next(old *image) *image {
 	row := p.copyRow(old.row)
-	return &image{row: row, rec: driver.RecordOf(row), json: old.json}
+	return &image{row: row, rec: driver.RecordOf(row), due: driver.DueOf(row), json: old.json}
 }
 
 // load makes the caller's own copy of an image.

@@ -44,9 +44,9 @@ func (t *tx) Claim(ctx context.Context, s *driver.Schema, c driver.Claim) ([]dri
 func (t *table) claimed(old *image, c *driver.Claim) *image {
 	img := t.shape.next(old)
 	img.rec.Version++
-	img.rec.Abandoned = !old.rec.LeaseExpiresOn.IsZero()
-	img.rec.LeaseExpiresOn = c.LeaseUntil
-	img.rec.ClaimToken = c.Token
+	img.due.Abandoned = !old.due.LeaseExpiresOn.IsZero()
+	img.due.LeaseExpiresOn = c.LeaseUntil
+	img.due.ClaimToken = c.Token
 	if c.Busy != "" {
 		img.rec.Status = c.Busy
 	}
@@ -75,7 +75,7 @@ func (t *table) walk(l driver.LaneClaim, now time.Time, f func(*entry) bool) {
 
 // claimable says whether c takes a due row at the moment now.
 func (t *table) claimable(img *image, c *driver.Claim, now time.Time) bool {
-	r := img.rec
+	r := img.due
 	if r.LeaseExpiresOn.IsZero() {
 		if !slices.Contains(c.Statuses, r.Status) {
 			return false
@@ -111,7 +111,7 @@ func (t *table) next(c driver.Claim, horizon time.Time) []driver.Cursor {
 			if !t.claimable(e.img, &c, horizon) {
 				return true
 			}
-			first[i] = driver.Cursor{DueOn: e.img.rec.DueOn, ID: e.id}
+			first[i] = driver.Cursor{DueOn: e.img.due.DueOn, ID: e.id}
 			return false
 		})
 	}
@@ -136,7 +136,11 @@ func (t *tx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([
 		}
 		tab.lastID++
 		img.rec.ID, img.rec.Version = tab.lastID, 1
-		t.write(tab, &entry{id: tab.lastID, due: never, lane: rec.Lane}, img)
+		e := &entry{id: tab.lastID, due: never}
+		if img.due != nil {
+			e.lane = img.due.Lane
+		}
+		t.write(tab, e, img)
 		t.tell(rec, tab.lastID, 1)
 		t.hints.Add(s, rows[i:i+1])
 		inserted[i] = true
@@ -193,14 +197,14 @@ func (t *tx) Extend(ctx context.Context, s *driver.Schema, rows []driver.Row, un
 	until = driver.Time(until)
 	lost := make([]bool, len(rows))
 	for i, r := range rows {
-		rec := driver.RecordOf(r)
-		e := tab.byID[rec.ID]
-		if e == nil || e.img.rec.LeaseExpiresOn.IsZero() || e.img.rec.ClaimToken != rec.ClaimToken {
+		due := driver.DueOf(r)
+		e := tab.byID[due.ID]
+		if e == nil || e.img.due.LeaseExpiresOn.IsZero() || e.img.due.ClaimToken != due.ClaimToken {
 			lost[i] = true
 			continue
 		}
 		img := tab.shape.next(e.img)
-		img.rec.LeaseExpiresOn = until
+		img.due.LeaseExpiresOn = until
 		t.write(tab, e, img)
 	}
 	return lost, nil

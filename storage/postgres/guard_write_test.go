@@ -117,7 +117,7 @@ func TestGuardRepeatedEnsureWritesNothing(t *testing.T) {
 	g := newGuarded(t, ownServer(t, &pgtest.Options{Settings: quiet}).Database(t))
 	rows := make([]*wide, 1000)
 	for i, r := range dueTasks(len(rows)) {
-		rows[i] = &wide{Record: r.Record}
+		rows[i] = &wide{Due: r.Due}
 	}
 	ensure := func(rows []*wide, want driver.Outcome) (wal int64) {
 		t.Helper()
@@ -152,7 +152,7 @@ func TestGuardRepeatedEnsureWritesNothing(t *testing.T) {
 
 // wide is a row as the domains have them: twenty columns, 300 to 400 bytes.
 type wide struct {
-	driver.Record
+	driver.Due
 	SettingID    string    `db:"setting_id"`
 	SourceType   string    `db:"source_type"`
 	SourceID     string    `db:"source_id"`

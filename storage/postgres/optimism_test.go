@@ -119,7 +119,7 @@ func newOptimist(t *testing.T) *optimist {
 func numbered(call, from, to int) []*task {
 	var rows []*task
 	for i := from; i < to; i++ {
-		rows = append(rows, &task{Record: driver.Record{Key: fmt.Sprintf("%d %03d", call, i), Status: ready}})
+		rows = append(rows, &task{Due: driver.Due{Record: driver.Record{Key: fmt.Sprintf("%d %03d", call, i), Status: ready}}})
 	}
 	return rows
 }

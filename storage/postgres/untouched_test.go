@@ -13,7 +13,7 @@ import (
 
 // stamped is a row with a fingerprint.
 type stamped struct {
-	driver.Record
+	driver.Due
 	Name  string `db:"name"`
 	Print int64  `db:"print,fixed"`
 }

@@ -14,7 +14,7 @@ import (
 
 // task is the smallest table.
 type task struct {
-	driver.Record
+	driver.Due
 	Note string `db:"note"`
 }
 
@@ -38,7 +38,7 @@ func onFile(t testing.TB, opts *Options) (*Store, string) {
 func dueTasks(n int) []*task {
 	out := make([]*task, n)
 	for i := range out {
-		out[i] = &task{Record: driver.Record{Key: fmt.Sprintf("task-%05d", i), Status: "Ready", DueOn: noon}}
+		out[i] = &task{Due: driver.Due{Record: driver.Record{Key: fmt.Sprintf("task-%05d", i), Status: "Ready"}, DueOn: noon}}
 	}
 	return out
 }

@@ -64,7 +64,7 @@ func TestWritersOfAHostsPoolAllSucceed(t *testing.T) {
 	for w := range writers {
 		go func() {
 			for i := range each {
-				row := &task{Record: driver.Record{Key: string(rune('a'+w)) + string(rune('0'+i)), Status: "Ready", DueOn: noon}}
+				row := &task{Due: driver.Due{Record: driver.Record{Key: string(rune('a'+w)) + string(rune('0'+i)), Status: "Ready"}, DueOn: noon}}
 				err := s.InTx(t.Context(), func(tx driver.Tx) error {
 					_, err := tasks.Insert(t.Context(), tx, row)
 					return err

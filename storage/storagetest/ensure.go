@@ -203,7 +203,7 @@ func (w *world) ensureConcurrently(stores ...driver.Store) {
 
 // stamped is a row with a fingerprint.
 type stamped struct {
-	driver.Record
+	driver.Due
 	Name  string `db:"name"`
 	Print int64  `db:"print,fixed"`
 }
@@ -281,7 +281,7 @@ func (s *stamps) unchanged(_, _ *stamped) (driver.Outcome, bool) { return driver
 func (s *stamps) stamped(scope driver.Scope, keys ...string) []*stamped {
 	rows := make([]*stamped, len(keys))
 	for i, key := range keys {
-		rows[i] = &stamped{Record: driver.Record{Scope: scope, Key: key, Status: ready, DueOn: at(i)}, Name: "first"}
+		rows[i] = &stamped{Due: driver.Due{Record: driver.Record{Scope: scope, Key: key, Status: ready}, DueOn: at(i)}, Name: "first"}
 	}
 	return rows
 }

@@ -36,7 +36,7 @@ var faults = []fault{
 	{name: "a heartbeat extends the lease of another worker", theme: "extend",
 		extend: func(ctx context.Context, tx driver.Tx, s *driver.Schema, rows []driver.Row, until time.Time) ([]bool, error) {
 			for _, r := range rows {
-				driver.RecordOf(r).ClaimToken = stored(ctx, tx, s, r).ClaimToken
+				driver.DueOf(r).ClaimToken = stored(ctx, tx, s, r).ClaimToken
 			}
 			return tx.Extend(ctx, s, rows, until)
 		}},
@@ -120,12 +120,12 @@ func leasesEnd(until func(c driver.Claim) time.Time) claimFunc {
 }
 
 // stored loads the row with the id of r.
-func stored(ctx context.Context, tx driver.Tx, s *driver.Schema, r driver.Row) *driver.Record {
+func stored(ctx context.Context, tx driver.Tx, s *driver.Schema, r driver.Row) *driver.Due {
 	rows, err := tx.Select(ctx, s, driver.Everywhere(), driver.Query{
 		Where: []driver.Cond{driver.Eq("id", driver.RecordOf(r).ID)}, Limit: 1,
 	})
 	if err != nil || len(rows) == 0 {
-		return &driver.Record{}
+		return &driver.Due{}
 	}
-	return driver.RecordOf(rows[0])
+	return driver.DueOf(rows[0])
 }

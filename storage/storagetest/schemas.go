@@ -93,7 +93,7 @@ func indexProblems(s *driver.Schema, live *LiveTable) (problems []string) {
 
 // planned is a row of which workers see a part.
 type planned struct {
-	driver.Record
+	driver.Due
 	Name   string            `db:"name"`
 	Note   string            `db:"note,planned"`
 	SeenOn time.Time         `db:"seen_on,planned"`
@@ -169,8 +169,8 @@ func (p *plans) insert(n int) []*planned {
 	rows := make([]*planned, n)
 	for i := range rows {
 		rows[i] = &planned{
-			Record: driver.Record{Key: fmt.Sprintf("%03d", i), Status: ready, DueOn: at(i)},
-			Name:   "new", Note: fmt.Sprint(i), SeenOn: at(i), Labels: map[string]string{"k": fmt.Sprint(i)},
+			Due:  driver.Due{Record: driver.Record{Key: fmt.Sprintf("%03d", i), Status: ready}, DueOn: at(i)},
+			Name: "new", Note: fmt.Sprint(i), SeenOn: at(i), Labels: map[string]string{"k": fmt.Sprint(i)},
 			MadeOn: at(i), Origin: "suite",
 		}
 	}

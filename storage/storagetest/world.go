@@ -233,7 +233,7 @@ func (w *world) is(what string, err, want error) {
 // thing is the row of the suite's tables: every kind of column, nullable and not,
 // and a fixed one beside those of Record.
 type thing struct {
-	driver.Record
+	driver.Due
 	Name    string            `db:"name"`
 	Note    string            `db:"note,null"`
 	Origin  string            `db:"origin,fixed"`
@@ -260,8 +260,8 @@ const (
 // newThing is a free row that is due at base.
 func newThing(key string) *thing {
 	return &thing{
-		Record: driver.Record{Key: key, Status: ready, DueOn: base},
-		Data:   []byte{},
+		Due:  driver.Due{Record: driver.Record{Key: key, Status: ready}, DueOn: base},
+		Data: []byte{},
 	}
 }
 

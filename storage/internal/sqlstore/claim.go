@@ -28,8 +28,8 @@ func (x *tx) Claim(ctx context.Context, s *driver.Schema, c driver.Claim) (rows 
 		return nil, x.fail(ctx, "claim from "+s.Name, err)
 	}
 	for _, r := range rows { // what the claim has just written
-		rec := driver.RecordOf(r)
-		rec.LeaseExpiresOn, rec.ClaimToken = driver.Time(c.LeaseUntil), c.Token
+		due := driver.DueOf(r)
+		due.LeaseExpiresOn, due.ClaimToken = driver.Time(c.LeaseUntil), c.Token
 	}
 	slices.SortFunc(rows, inClaimOrder(c.Lanes))
 	return rows, nil
@@ -41,11 +41,11 @@ func inClaimOrder(lanes []driver.LaneClaim) func(a, b driver.Row) int {
 		return slices.IndexFunc(lanes, func(l driver.LaneClaim) bool { return l.Lane == lane })
 	}
 	return func(a, b driver.Row) int {
-		ra, rb := driver.RecordOf(a), driver.RecordOf(b)
-		if ra.Lane != rb.Lane {
-			return cmp.Compare(place(ra.Lane), place(rb.Lane))
+		da, db := driver.DueOf(a), driver.DueOf(b)
+		if da.Lane != db.Lane {
+			return cmp.Compare(place(da.Lane), place(db.Lane))
 		}
-		return cmp.Or(ra.DueOn.Compare(rb.DueOn), cmp.Compare(ra.ID, rb.ID))
+		return cmp.Or(da.DueOn.Compare(db.DueOn), cmp.Compare(da.ID, db.ID))
 	}
 }
 

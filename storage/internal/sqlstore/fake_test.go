@@ -182,7 +182,7 @@ func (r *fakeRows) Next(dest []sqldriver.Value) error {
 
 // job is a small row.
 type job struct {
-	driver.Record
+	driver.Due
 	Note string `db:"note"`
 }
 

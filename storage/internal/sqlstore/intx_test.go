@@ -159,7 +159,7 @@ func TestI5_ASecondRunSavesTheVersionThatWasRead(t *testing.T) {
 		}
 		return nil
 	}}
-	row := &job{Record: driver.Record{ID: 7, Key: "a", Version: 3}}
+	row := &job{Due: driver.Due{Record: driver.Record{ID: 7, Key: "a", Version: 3}}}
 	var read []int64
 	err := f.store(t, nil).InTx(t.Context(), func(tx driver.Tx) error {
 		read = append(read, row.Version)
@@ -204,7 +204,7 @@ func TestWakingWaitsForTheCommit(t *testing.T) {
 	signal := s.Waker().Listen("job")
 	defer signal.Close()
 	insert := func(tx driver.Tx) error {
-		_, err := jobs.Insert(t.Context(), tx, &job{Record: driver.Record{Key: "a", DueOn: driver.Now(s)}})
+		_, err := jobs.Insert(t.Context(), tx, &job{Due: driver.Due{Record: driver.Record{Key: "a"}, DueOn: driver.Now(s)}})
 		if len(signal.C()) != 0 {
 			t.Error("a hint came before the commit")
 		}

@@ -80,12 +80,12 @@ func (t sqlite) hold(ctx context.Context, x *tx, c *driver.Claim, rows []driver.
 	}
 	ids := make([]int64, len(rows))
 	for i, r := range rows {
-		rec := driver.RecordOf(r)
-		ids[i] = rec.ID
-		rec.Version++
-		rec.Abandoned = !rec.LeaseExpiresOn.IsZero()
+		due := driver.DueOf(r)
+		ids[i] = due.ID
+		due.Version++
+		due.Abandoned = !due.LeaseExpiresOn.IsZero()
 		if c.Busy != "" {
-			rec.Status = c.Busy
+			due.Status = c.Busy
 		}
 	}
 	_, err := x.exec(ctx, t.Hold(c, ids))

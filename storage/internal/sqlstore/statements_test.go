@@ -21,7 +21,7 @@ func allVerbs(t *testing.T, s *Store, n int) {
 	t.Helper()
 	rows := make([]*job, n)
 	for i := range rows {
-		rows[i] = &job{Record: driver.Record{ID: int64(i + 1), Key: fmt.Sprint(i), Version: 1}}
+		rows[i] = &job{Due: driver.Due{Record: driver.Record{ID: int64(i + 1), Key: fmt.Sprint(i), Version: 1}}}
 	}
 	keys := make([]string, n)
 	err := s.InTx(t.Context(), func(tx driver.Tx) error {
@@ -101,7 +101,7 @@ func TestI30_SQLiteWritesNoRowAfterTheContext(t *testing.T) {
 	}}
 	s := f.store(t, func(c *Config) { c.Dialect = SQLite })
 	err := s.InTx(ctx, func(tx driver.Tx) error {
-		return jobs.Save(ctx, tx, &job{Record: driver.Record{ID: 1, Key: "a"}}, &job{Record: driver.Record{ID: 2, Key: "b"}})
+		return jobs.Save(ctx, tx, &job{Due: driver.Due{Record: driver.Record{ID: 1, Key: "a"}}}, &job{Due: driver.Due{Record: driver.Record{ID: 2, Key: "b"}}})
 	})
 	if log := f.log(); !errors.Is(err, context.Canceled) || log != "BEGIN UPDATE ROLLBACK" {
 		t.Errorf("%s: %v", log, err)
@@ -143,7 +143,7 @@ func TestInsertRefusesAnAnswerAboutAnotherRow(t *testing.T) {
 	t.Parallel()
 	f := &fake{rows: func(string) [][]sqldriver.Value { return [][]sqldriver.Value{{int64(1), "", "foreign"}} }}
 	err := f.store(t, nil).InTx(t.Context(), func(tx driver.Tx) error {
-		_, err := jobs.Insert(t.Context(), tx, &job{Record: driver.Record{Key: "own"}})
+		_, err := jobs.Insert(t.Context(), tx, &job{Due: driver.Due{Record: driver.Record{Key: "own"}}})
 		return err
 	})
 	if err == nil || !strings.Contains(err.Error(), "not asked about") {

@@ -40,18 +40,19 @@ func (x *tx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([
 	return added, nil
 }
 
-func byKey(a, b *driver.Record) int {
-	return cmp.Or(cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.Key, b.Key))
+func byKey(a, b driver.Row) int {
+	ra, rb := driver.RecordOf(a), driver.RecordOf(b)
+	return cmp.Or(cmp.Compare(ra.Scope, rb.Scope), cmp.Compare(ra.Key, rb.Key))
 }
 
 // sorted returns the indices of rows in an order; equal ones stay as they are.
-func sorted(rows []driver.Row, order func(a, b *driver.Record) int) []int {
+func sorted(rows []driver.Row, order func(a, b driver.Row) int) []int {
 	index := make([]int, len(rows))
 	for i := range index {
 		index[i] = i
 	}
 	slices.SortStableFunc(index, func(a, b int) int {
-		return order(driver.RecordOf(rows[a]), driver.RecordOf(rows[b]))
+		return order(rows[a], rows[b])
 	})
 	return index
 }
@@ -111,12 +112,14 @@ func (x *tx) Extend(ctx context.Context, s *driver.Schema, rows []driver.Row, un
 	return x.change(ctx, "extend ", s, sqltext.Extend, lead, rows)
 }
 
-func byVersion(a, b *driver.Record) int {
-	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Version, b.Version))
+func byVersion(a, b driver.Row) int {
+	ra, rb := driver.RecordOf(a), driver.RecordOf(b)
+	return cmp.Or(cmp.Compare(ra.ID, rb.ID), cmp.Compare(ra.Version, rb.Version))
 }
 
-func byToken(a, b *driver.Record) int {
-	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.ClaimToken, b.ClaimToken))
+func byToken(a, b driver.Row) int {
+	da, db := driver.DueOf(a), driver.DueOf(b)
+	return cmp.Or(cmp.Compare(da.ID, db.ID), cmp.Compare(da.ClaimToken, db.ClaimToken))
 }
 
 // change runs a statement for rows in an order that begins with the id, so that
@@ -135,7 +138,7 @@ func (x *tx) change(ctx context.Context, verb string, s *driver.Schema, change s
 	sent := make([]driver.Row, 0, len(rows))
 	repeated := make([]bool, len(rows)) // equal to the one before, by order
 	for n, i := range index {
-		repeated[n] = n > 0 && order(driver.RecordOf(rows[index[n-1]]), driver.RecordOf(rows[i])) == 0
+		repeated[n] = n > 0 && order(rows[index[n-1]], rows[i]) == 0
 		if !repeated[n] {
 			sent = append(sent, rows[i])
 		}

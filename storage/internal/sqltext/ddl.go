@@ -53,7 +53,7 @@ var sqliteDDL = ddl{
 	table:  "STRICT",
 }
 
-// CreateTable is what creates a table with the indexes that every table has: for
+// CreateTable is what creates a table with the indexes that it needs for all verbs: for
 // tests and as a start for a migration.
 func (n Names) CreateTable(s *driver.Schema) []string {
 	d := n.Dialect.ddl
@@ -64,11 +64,14 @@ func (n Names) CreateTable(s *driver.Schema) []string {
 	if s.Fingerprint != "" {
 		columns = append(columns, d.printed...)
 	}
-	return []string{
+	made := []string{
 		"CREATE TABLE " + n.table(s.Name) + " (" + strings.Join(columns, ", ") + `, UNIQUE ("scope", "key")` + d.unique + ") " + d.table,
-		"CREATE INDEX " + n.index(s.Name+"_due") + " ON " + n.table(s.Name) +
-			` ("lane", "due_on", "id") WHERE "due_on" IS NOT NULL`,
 	}
+	if s.Due {
+		made = append(made, "CREATE INDEX "+n.index(s.Name+"_due")+" ON "+n.table(s.Name)+
+			` ("lane", "due_on", "id") WHERE "due_on" IS NOT NULL`)
+	}
+	return made
 }
 
 func (d ddl) column(c *driver.Column) string {

@@ -99,7 +99,7 @@ func explain(t *testing.T, db *sqlx.DB, s Statement) string {
 
 // job is a small row.
 type job struct {
-	driver.Record
+	driver.Due
 	Note string `db:"note"`
 }
 

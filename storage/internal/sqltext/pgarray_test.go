@@ -10,7 +10,7 @@ import (
 )
 
 type kinds struct {
-	driver.Record
+	driver.Due
 	Text  string    `db:"text"`
 	Maybe string    `db:"maybe,null"`
 	Int   int32     `db:"number"`
@@ -77,7 +77,7 @@ func TestAColumnThatIsTheSameForAllRowsIsOneValue(t *testing.T) {
 	t.Parallel()
 	columns := []*driver.Column{kindsTable.Column("id"), kindsTable.Column("kind"), kindsTable.Column("status"), kindsTable.Column("due_on")}
 	row := func(id int64, status string) driver.Row {
-		return &kinds{Record: driver.Record{ID: id, Kind: "a", Status: status}}
+		return &kinds{Due: driver.Due{Record: driver.Record{ID: id, Kind: "a", Status: status}}}
 	}
 	for _, test := range []struct {
 		rows []driver.Row
@@ -106,9 +106,7 @@ func TestTheTextForManyRowsSaysWhatTheyShare(t *testing.T) {
 	rows := make([]driver.Row, Many)
 	for i := range rows {
 		on := time.Unix(int64(i), 0)
-		rows[i] = &kinds{Time: on, Record: driver.Record{
-			ID: int64(i), Kind: "a", Status: on.UTC().Format(time.RFC3339Nano), DueOn: on, LeaseExpiresOn: on.Add(time.Hour),
-		}}
+		rows[i] = &kinds{Time: on, Due: driver.Due{Record: driver.Record{ID: int64(i), Kind: "a", Status: on.UTC().Format(time.RFC3339Nano)}, DueOn: on, LeaseExpiresOn: on.Add(time.Hour)}}
 	}
 	got, err := f.statement([]any{"lead"}, rows)
 	want := `SELECT $1 FROM (SELECT u."id" AS "id", $2::text AS "kind", u."status" AS "status", u."due_on" AS "due_on", u."due_on" AS "instant", ` +

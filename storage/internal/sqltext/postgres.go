@@ -38,7 +38,7 @@ func NewPostgresTable(n Names, schema *driver.Schema) *PostgresTable {
 	t.optimistic = t.insertion
 	t.optimistic.after = answer
 
-	id, version, token := schema.Column("id"), schema.Column("version"), schema.Column("claim_token")
+	id, version := schema.Column("id"), schema.Column("version")
 	seen := []*driver.Column{id, version}
 	sets := make([]string, len(t.mutable))
 	for i, c := range t.mutable {
@@ -47,8 +47,10 @@ func NewPostgresTable(n Names, schema *driver.Schema) *PostgresTable {
 	t.changes[Update] = pgChange("UPDATE "+t.name+` AS t SET "version" = t."version" + 1, `+strings.Join(sets, ", ")+" FROM ",
 		append(seen[:2:2], t.mutable...), `t."version" = c."version"`)
 	t.changes[Delete] = pgChange("DELETE FROM "+t.name+" AS t USING ", seen, `t."version" = c."version"`)
-	t.changes[Extend] = pgChange("UPDATE "+t.name+` AS t SET "lease_expires_on" = ? FROM `, []*driver.Column{id, token},
-		`t."claim_token" = c."claim_token" AND t."lease_expires_on" IS NOT NULL`)
+	if schema.Due {
+		t.changes[Extend] = pgChange("UPDATE "+t.name+` AS t SET "lease_expires_on" = ? FROM `, []*driver.Column{id, schema.Column("claim_token")},
+			`t."claim_token" = c."claim_token" AND t."lease_expires_on" IS NOT NULL`)
+	}
 	return t
 }
 

@@ -46,12 +46,14 @@ func NewSQLiteTable(n Names, schema *driver.Schema) *SQLiteTable {
 			row+strings.Repeat(", "+row, n-1)+` ON CONFLICT ("scope", "key") DO NOTHING RETURNING "id", "scope", "key"`)
 	}
 
-	id, version, token := schema.Column("id"), schema.Column("version"), schema.Column("claim_token")
+	id, version := schema.Column("id"), schema.Column("version")
 	t.changes[Update] = t.update(make([]bool, len(t.mutable)))
 	t.changes[Delete] = &RowChange{"DELETE FROM " + t.name + byID + `"version" = ?`, []*driver.Column{id, version}}
-	t.changes[Extend] = &RowChange{
-		"UPDATE " + t.name + ` SET "lease_expires_on" = ?` + byID + `"claim_token" = ? AND "lease_expires_on" IS NOT NULL`,
-		[]*driver.Column{id, token},
+	if schema.Due {
+		t.changes[Extend] = &RowChange{
+			"UPDATE " + t.name + ` SET "lease_expires_on" = ?` + byID + `"claim_token" = ? AND "lease_expires_on" IS NOT NULL`,
+			[]*driver.Column{id, schema.Column("claim_token")},
+		}
 	}
 
 	// Whoever sees it fail rolls back, so SQLite need not keep the pages of the

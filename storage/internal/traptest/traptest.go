@@ -102,7 +102,7 @@ func Run(t *testing.T, a Adapter) {
 
 // Task is the smallest table.
 type Task struct {
-	driver.Record
+	driver.Due
 	Note string `db:"note"`
 }
 
@@ -158,7 +158,7 @@ func viaProxy(t testing.TB) (string, *faultnet.Proxy) {
 func DueTasks(n int) []*Task {
 	out := make([]*Task, n)
 	for i := range out {
-		out[i] = &Task{Record: driver.Record{Key: fmt.Sprintf("task-%07d", i), Kind: "test", Status: Ready, DueOn: Noon}}
+		out[i] = &Task{Due: driver.Due{Record: driver.Record{Key: fmt.Sprintf("task-%07d", i), Kind: "test", Status: Ready}, DueOn: Noon}}
 	}
 	return out
 }

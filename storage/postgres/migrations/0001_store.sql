@@ -7,7 +7,8 @@
 --   UNIQUE (scope, key)  the business identity: Ensure inserts ON CONFLICT on it,
 --                        and it is the only unique constraint beside the primary
 --                        key, or an insert could abort a host's transaction;
---   the due index        (lane, due_on, id) WHERE due_on IS NOT NULL: polls walk
+--   the due index        if its rows are due at times (driver.Due):
+--                        (lane, due_on, id) WHERE due_on IS NOT NULL. Polls walk
 --                        it lane by lane, and finished rows leave it.
 -- No index may touch status, version, lease_expires_on, claim_token or abandoned,
 -- in its columns, INCLUDE or predicate: claims write those, and stay HOT updates
@@ -54,20 +55,12 @@ CREATE TABLE {blob_owner} (
 	kind             text NOT NULL,
 	status           text NOT NULL,
 	version          bigint NOT NULL,
-	lane             smallint NOT NULL,
-	due_on           timestamptz,
-	lease_expires_on timestamptz,
-	claim_token      text NOT NULL,
-	abandoned        boolean NOT NULL,
 	owner            text COLLATE "C" NOT NULL, -- digest of the three that follow
 	owner_scope      text NOT NULL,
 	owner_table      text NOT NULL,
 	owner_key        text NOT NULL,
 	UNIQUE (scope, key)
 );
-
--- Never due; every table has it.
-CREATE INDEX {index:blob_owner_due} ON {blob_owner} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- What a row owns, when it goes.
 CREATE INDEX {index:blob_owner_owner} ON {blob_owner} (scope, owner, id);
@@ -81,17 +74,9 @@ CREATE TABLE {blob_chunk} (
 	kind             text NOT NULL,
 	status           text NOT NULL,
 	version          bigint NOT NULL,
-	lane             smallint NOT NULL,
-	due_on           timestamptz,
-	lease_expires_on timestamptz,
-	claim_token      text NOT NULL,
-	abandoned        boolean NOT NULL,
 	data             bytea NOT NULL,
 	UNIQUE (scope, key)
 );
-
--- Chunks are never due, so it stays empty; every table has it.
-CREATE INDEX {index:blob_chunk_due} ON {blob_chunk} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- One row that says which database this is, so that a copy can be told from it.
 CREATE TABLE {store_identity} (
@@ -101,18 +86,10 @@ CREATE TABLE {store_identity} (
 	kind             text NOT NULL,
 	status           text NOT NULL,
 	version          bigint NOT NULL,
-	lane             smallint NOT NULL,
-	due_on           timestamptz,
-	lease_expires_on timestamptz,
-	claim_token      text NOT NULL,
-	abandoned        boolean NOT NULL,
 	environment      text NOT NULL, -- the first name that a host gave it
 	system           text NOT NULL, -- identifier of the server that it was created on
 	UNIQUE (scope, key)
 );
-
--- Never due; every table has it.
-CREATE INDEX {index:store_identity_due} ON {store_identity} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- How far the pass that forgets old rows has come: one row for each table that is ever
 -- pruned, and one that says whether the database was new when the pass first saw it.
@@ -150,19 +127,11 @@ CREATE TABLE {served_kind} (
 	kind             text NOT NULL,
 	status           text NOT NULL,
 	version          bigint NOT NULL,
-	lane             smallint NOT NULL,
-	due_on           timestamptz,
-	lease_expires_on timestamptz,
-	claim_token      text NOT NULL,
-	abandoned        boolean NOT NULL,
 	served_on        timestamptz, -- a process that serves it looked for due rows
 	missed_since     timestamptz, -- others have seen rows wait for it
 	missed_on        timestamptz, -- the last time
 	UNIQUE (scope, key)
 );
-
--- Never due; every table has it.
-CREATE INDEX {index:served_kind_due} ON {served_kind} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- Who was erased, or is about to be: one row for each wish, without the person once it
 -- is done.
@@ -197,19 +166,11 @@ CREATE TABLE {support_answer} (
 	kind             text NOT NULL,
 	status           text NOT NULL,
 	version          bigint NOT NULL,
-	lane             smallint NOT NULL,
-	due_on           timestamptz,
-	lease_expires_on timestamptz,
-	claim_token      text NOT NULL,
-	abandoned        boolean NOT NULL,
 	body             text NOT NULL, -- a hash of what was asked for
 	answer           text NOT NULL,
 	answered_on      timestamptz,
 	UNIQUE (scope, key)
 );
-
--- Never due; every table has it.
-CREATE INDEX {index:support_answer_due} ON {support_answer} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- What was done to rows of any table. Insert only, but for retention. The entries of
 -- a row are a range of the unique key, in the order of the row's versions. It has
@@ -221,11 +182,6 @@ CREATE TABLE {audit_entry} (
 	kind             text NOT NULL,
 	status           text NOT NULL,
 	version          bigint NOT NULL,
-	lane             smallint NOT NULL,
-	due_on           timestamptz,
-	lease_expires_on timestamptz,
-	claim_token      text NOT NULL,
-	abandoned        boolean NOT NULL,
 	subject          text NOT NULL, -- the table of the row that was changed
 	subject_version  bigint NOT NULL, -- the version that the change gave it
 	action           text NOT NULL, -- Hold, Release, Retry, Cancel
@@ -237,9 +193,6 @@ CREATE TABLE {audit_entry} (
 	done_on          timestamptz,
 	UNIQUE (scope, key)
 );
-
--- Never due; every table has it.
-CREATE INDEX {index:audit_entry_due} ON {audit_entry} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- What somebody did, for retention and export.
 CREATE INDEX {index:audit_entry_person} ON {audit_entry} (scope, person) WHERE person IS NOT NULL;
@@ -253,19 +206,11 @@ CREATE TABLE {audit_person} (
 	kind             text NOT NULL,
 	status           text NOT NULL,
 	version          bigint NOT NULL,
-	lane             smallint NOT NULL,
-	due_on           timestamptz,
-	lease_expires_on timestamptz,
-	claim_token      text NOT NULL,
-	abandoned        boolean NOT NULL,
 	pseudonym        text COLLATE "C", -- of a row or an actor
 	text             text, -- the name of an actor, or words
 	done_on          timestamptz,
 	UNIQUE (scope, key)
 );
-
--- Never due; every table has it.
-CREATE INDEX {index:audit_person_due} ON {audit_person} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- Who an actor is.
 CREATE INDEX {index:audit_person_pseudonym} ON {audit_person} (scope, pseudonym) WHERE pseudonym IS NOT NULL;
@@ -280,18 +225,10 @@ CREATE TABLE {outbox_event} (
 	kind             text NOT NULL, -- the topic
 	status           text NOT NULL,
 	version          bigint NOT NULL,
-	lane             smallint NOT NULL,
-	due_on           timestamptz,
-	lease_expires_on timestamptz,
-	claim_token      text NOT NULL,
-	abandoned        boolean NOT NULL,
 	payload          json NOT NULL,
 	created_on       timestamptz,
 	UNIQUE (scope, key)
 );
-
--- Never due; every table has it.
-CREATE INDEX {index:outbox_event_due} ON {outbox_event} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- Who wants which topic, for all tenants. A handful of rows.
 CREATE TABLE {outbox_subscription} (
@@ -301,17 +238,9 @@ CREATE TABLE {outbox_subscription} (
 	kind             text NOT NULL, -- the subscriber
 	status           text NOT NULL,
 	version          bigint NOT NULL,
-	lane             smallint NOT NULL,
-	due_on           timestamptz,
-	lease_expires_on timestamptz,
-	claim_token      text NOT NULL,
-	abandoned        boolean NOT NULL,
 	topic            text NOT NULL,
 	UNIQUE (scope, key)
 );
-
--- Never due; every table has it.
-CREATE INDEX {index:outbox_subscription_due} ON {outbox_subscription} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- One event on its way to one subscriber. Hot: polled, claimed and settled.
 CREATE TABLE {outbox_delivery} (

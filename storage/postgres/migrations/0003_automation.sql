@@ -82,11 +82,6 @@ CREATE TABLE {automation_source} (
 	kind             text NOT NULL,
 	status           text NOT NULL,
 	version          bigint NOT NULL,
-	lane             smallint NOT NULL,
-	due_on           timestamptz,
-	lease_expires_on timestamptz,
-	claim_token      text NOT NULL,
-	abandoned        boolean NOT NULL,
 	source_type      text NOT NULL,
 	source           text NOT NULL,
 	event_type       text NOT NULL, -- the event that came last
@@ -96,9 +91,6 @@ CREATE TABLE {automation_source} (
 ) WITH (
 	fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0
 );
-
--- Never due; every table has it.
-CREATE INDEX {index:automation_source_due} ON {automation_source} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- What recurs. Of each series only the current occurrence has a row in
 -- automation_scheduler; this table says how the one behind it is made.
@@ -110,10 +102,6 @@ CREATE TABLE {automation_series} (
 	status           text NOT NULL,
 	version          bigint NOT NULL,
 	lane             smallint NOT NULL, -- of the occurrences
-	due_on           timestamptz,
-	lease_expires_on timestamptz,
-	claim_token      text NOT NULL,
-	abandoned        boolean NOT NULL,
 	automation_type  text NOT NULL, -- Reminder
 	setting          text NOT NULL, -- id of the reminder setting
 	source_type      text NOT NULL, -- the entity that it is about, and
@@ -144,9 +132,6 @@ CREATE TABLE {automation_series} (
 	fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0
 );
 
--- Never due; every table has it.
-CREATE INDEX {index:automation_series_due} ON {automation_series} (lane, due_on, id) WHERE due_on IS NOT NULL;
-
 -- Active series whose occurrence has come, the longest waiting first: Health
 -- looks whether its row exists.
 CREATE INDEX {index:automation_series_next} ON {automation_series} (next_on, id) WHERE active;
@@ -163,11 +148,6 @@ CREATE TABLE {threshold_state} (
 	kind             text NOT NULL,
 	status           text NOT NULL,
 	version          bigint NOT NULL,
-	lane             smallint NOT NULL,
-	due_on           timestamptz,
-	lease_expires_on timestamptz,
-	claim_token      text NOT NULL,
-	abandoned        boolean NOT NULL,
 	met              boolean NOT NULL, -- what the last reading said
 	rises            bigint NOT NULL, -- from not met to met, the first reading included
 	source_version   bigint NOT NULL, -- of the last reading; 0: the source has no versions
@@ -179,9 +159,6 @@ CREATE TABLE {threshold_state} (
 ) WITH (
 	fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0
 );
-
--- Never due; every table has it.
-CREATE INDEX {index:threshold_state_due} ON {threshold_state} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- Reconciliation: how far the scan of each reminder type has come in each tenant.
 
@@ -234,11 +211,6 @@ CREATE TABLE {automation_pause} (
 	kind             text NOT NULL,
 	status           text NOT NULL, -- Paused, Resumed
 	version          bigint NOT NULL,
-	lane             smallint NOT NULL,
-	due_on           timestamptz,
-	lease_expires_on timestamptz,
-	claim_token      text NOT NULL,
-	abandoned        boolean NOT NULL,
 	everywhere       boolean NOT NULL, -- in every scope
 	paused_type      text NOT NULL, -- empty: all types
 	paused_by        text NOT NULL,
@@ -247,9 +219,6 @@ CREATE TABLE {automation_pause} (
 	paused_until     timestamptz, -- NULL: until somebody resumes it
 	UNIQUE (scope, key)
 );
-
--- Never due; every table has it.
-CREATE INDEX {index:automation_pause_due} ON {automation_pause} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- What people configure: reminder settings, notification settings and business units.
 -- These are small tables that people write and every event reads; nothing here is
@@ -264,11 +233,6 @@ CREATE TABLE {reminder_setting} (
 	kind             text NOT NULL,
 	status           text NOT NULL,
 	version          bigint NOT NULL,
-	lane             smallint NOT NULL,
-	due_on           timestamptz,
-	lease_expires_on timestamptz,
-	claim_token      text NOT NULL,
-	abandoned        boolean NOT NULL,
 	name             text NOT NULL, -- for people
 	active           boolean NOT NULL,
 	business_unit    text NOT NULL, -- empty: all
@@ -276,9 +240,6 @@ CREATE TABLE {reminder_setting} (
 	saved_on         timestamptz,
 	UNIQUE (scope, key)
 );
-
--- Never due; every table has it.
-CREATE INDEX {index:reminder_setting_due} ON {reminder_setting} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- All settings of a reminder type, which an event of its sources asks for, in the
 -- order of their ids.
@@ -293,20 +254,12 @@ CREATE TABLE {notification_setting} (
 	kind             text NOT NULL,
 	status           text NOT NULL,
 	version          bigint NOT NULL,
-	lane             smallint NOT NULL,
-	due_on           timestamptz,
-	lease_expires_on timestamptz,
-	claim_token      text NOT NULL,
-	abandoned        boolean NOT NULL,
 	business_unit    text NOT NULL, -- empty: all that have no row of their own
 	enabled          boolean NOT NULL,
 	document         json NOT NULL, -- subscribers, channels, template
 	saved_on         timestamptz,
 	UNIQUE (scope, key)
 );
-
--- Never due; every table has it.
-CREATE INDEX {index:notification_setting_due} ON {notification_setting} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- A part of a tenant with a zone and a calendar of its own. The key is its id.
 CREATE TABLE {business_unit} (
@@ -316,20 +269,12 @@ CREATE TABLE {business_unit} (
 	kind             text NOT NULL,
 	status           text NOT NULL,
 	version          bigint NOT NULL,
-	lane             smallint NOT NULL,
-	due_on           timestamptz,
-	lease_expires_on timestamptz,
-	claim_token      text NOT NULL,
-	abandoned        boolean NOT NULL,
 	name             text NOT NULL, -- for people
 	time_zone        text NOT NULL, -- IANA name
 	calendar         json NOT NULL, -- weekend, holidays, shift
 	saved_on         timestamptz,
 	UNIQUE (scope, key)
 );
-
--- Never due; every table has it.
-CREATE INDEX {index:business_unit_due} ON {business_unit} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- Subscriptions to reports. Their runs are rows of automation_scheduler, and which
 -- run comes next stands in automation_series, so nothing here is ever due.
@@ -343,11 +288,6 @@ CREATE TABLE {report_subscription} (
 	kind             text NOT NULL, -- the type of report
 	status           text NOT NULL, -- Active, Paused, Deactivated
 	version          bigint NOT NULL,
-	lane             smallint NOT NULL,
-	due_on           timestamptz,
-	lease_expires_on timestamptz,
-	claim_token      text NOT NULL,
-	abandoned        boolean NOT NULL,
 	business_unit    text NOT NULL, -- fixed: its runs stand for it
 	created_on       timestamptz,
 	name             text NOT NULL, -- for people
@@ -355,9 +295,6 @@ CREATE TABLE {report_subscription} (
 	saved_on         timestamptz,
 	UNIQUE (scope, key)
 );
-
--- Never due; every table has it.
-CREATE INDEX {index:report_subscription_due} ON {report_subscription} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- The runs of a subscription by their moment, which people list. Partial, so that
 -- reminders pay nothing for it; every query repeats the predicate.
@@ -387,11 +324,6 @@ CREATE TABLE {report_run_ownership} (
 	kind             text COLLATE "C" NOT NULL, -- of the run: a reminder type, or a host's automation type
 	status           text NOT NULL, -- Owned, DeliveryCreated, Cancelled
 	version          bigint NOT NULL,
-	lane             smallint NOT NULL,
-	due_on           timestamptz,
-	lease_expires_on timestamptz,
-	claim_token      text NOT NULL,
-	abandoned        boolean NOT NULL,
 	owner_type       text NOT NULL, -- OldScheduler, AutomationScheduler
 	owner_version    bigint NOT NULL, -- grows whenever the owner changes
 	coordinates      json, -- of the delivery
@@ -406,9 +338,6 @@ CREATE TABLE {report_run_ownership} (
 	stage            bigint NOT NULL, -- of the roll-out when it ended here
 	UNIQUE (scope, key)
 );
-
--- Never due; every table has it.
-CREATE INDEX {index:report_run_ownership_due} ON {report_run_ownership} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- The runs of a source that nobody has delivered: events end those in shadow, and
 -- moves of the roll-out go through those of a setting.
@@ -426,11 +355,6 @@ CREATE TABLE {automation_rollout} (
 	kind             text NOT NULL,
 	status           text NOT NULL, -- Moving, Settled
 	version          bigint NOT NULL,
-	lane             smallint NOT NULL,
-	due_on           timestamptz,
-	lease_expires_on timestamptz,
-	claim_token      text NOT NULL,
-	abandoned        boolean NOT NULL,
 	business_unit    text NOT NULL, -- empty: all
 	source           text NOT NULL, -- empty: all
 	stage            bigint NOT NULL, -- 0 to 4
@@ -439,6 +363,3 @@ CREATE TABLE {automation_rollout} (
 	changed_on       timestamptz,
 	UNIQUE (scope, key)
 );
-
--- Never due; every table has it.
-CREATE INDEX {index:automation_rollout_due} ON {automation_rollout} (lane, due_on, id) WHERE due_on IS NOT NULL;

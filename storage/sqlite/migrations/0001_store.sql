@@ -2,11 +2,12 @@
 -- edited once released: their checksums are recorded. A name in braces stands for
 -- the prefixed name of that table or, after "index:", of that index.
 --
--- Every table has these columns first (storage.Record), and:
+-- Every table has the columns of storage.Record, and:
 --   UNIQUE (scope, key)  the business identity: Ensure inserts ON CONFLICT on it,
 --                        and it is the only unique constraint beside the primary
 --                        key, or an insert could end a host's transaction;
---   the due index        (lane, due_on, id) WHERE due_on IS NOT NULL: polls walk
+--   the due index        if its rows are due at times (driver.Due):
+--                        (lane, due_on, id) WHERE due_on IS NOT NULL. Polls walk
 --                        it lane by lane, and finished rows leave it.
 -- No index may touch status, version, lease_expires_on, claim_token or abandoned,
 -- in its columns or predicate: claims write those, and would write the index too.
@@ -48,20 +49,12 @@ CREATE TABLE {blob_owner} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	owner            TEXT NOT NULL, -- digest of the three that follow
 	owner_scope      TEXT NOT NULL,
 	owner_table      TEXT NOT NULL,
 	owner_key        TEXT NOT NULL,
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:blob_owner_due} ON {blob_owner} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- What a row owns, when it goes.
 CREATE INDEX {index:blob_owner_owner} ON {blob_owner} (scope, owner, id);
@@ -75,17 +68,9 @@ CREATE TABLE {blob_chunk} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	data             BLOB NOT NULL,
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Chunks are never due, so it stays empty; every table has it.
-CREATE INDEX {index:blob_chunk_due} ON {blob_chunk} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- One row that says which database this is, so that a copy can be told from it.
 CREATE TABLE {store_identity} (
@@ -95,18 +80,10 @@ CREATE TABLE {store_identity} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	environment      TEXT NOT NULL, -- the first name that a host gave it
 	system           TEXT NOT NULL, -- empty: a file is not tied to a server
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:store_identity_due} ON {store_identity} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- How far the pass that forgets old rows has come: one row for each table that is ever
 -- pruned, and one that says whether the database was new when the pass first saw it.
@@ -144,19 +121,11 @@ CREATE TABLE {served_kind} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	served_on        INTEGER, -- a process that serves it looked for due rows
 	missed_since     INTEGER, -- others have seen rows wait for it
 	missed_on        INTEGER, -- the last time
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:served_kind_due} ON {served_kind} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- Who was erased, or is about to be: one row for each wish, without the person once it
 -- is done.
@@ -191,19 +160,11 @@ CREATE TABLE {support_answer} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	body             TEXT NOT NULL, -- a hash of what was asked for
 	answer           TEXT NOT NULL,
 	answered_on      INTEGER,
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:support_answer_due} ON {support_answer} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- What was done to rows of any table. Insert only, but for retention. The entries of
 -- a row are a range of the unique key, in the order of the row's versions. It has
@@ -215,11 +176,6 @@ CREATE TABLE {audit_entry} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	subject          TEXT NOT NULL, -- the table of the row that was changed
 	subject_version  INTEGER NOT NULL, -- the version that the change gave it
 	action           TEXT NOT NULL, -- Hold, Release, Retry, Cancel
@@ -231,9 +187,6 @@ CREATE TABLE {audit_entry} (
 	done_on          INTEGER,
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:audit_entry_due} ON {audit_entry} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- What somebody did, for retention and export.
 CREATE INDEX {index:audit_entry_person} ON {audit_entry} (scope, person) WHERE person IS NOT NULL;
@@ -247,19 +200,11 @@ CREATE TABLE {audit_person} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	pseudonym        TEXT, -- of a row or an actor
 	text             TEXT, -- the name of an actor, or words
 	done_on          INTEGER,
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:audit_person_due} ON {audit_person} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- Who an actor is.
 CREATE INDEX {index:audit_person_pseudonym} ON {audit_person} (scope, pseudonym) WHERE pseudonym IS NOT NULL;
@@ -274,18 +219,10 @@ CREATE TABLE {outbox_event} (
 	kind             TEXT NOT NULL, -- the topic
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	payload          TEXT NOT NULL,
 	created_on       INTEGER,
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:outbox_event_due} ON {outbox_event} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- Who wants which topic, for all tenants. A handful of rows.
 CREATE TABLE {outbox_subscription} (
@@ -295,17 +232,9 @@ CREATE TABLE {outbox_subscription} (
 	kind             TEXT NOT NULL, -- the subscriber
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	topic            TEXT NOT NULL,
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:outbox_subscription_due} ON {outbox_subscription} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- One event on its way to one subscriber. Hot: polled, claimed and settled.
 CREATE TABLE {outbox_delivery} (

@@ -62,10 +62,6 @@ CREATE TABLE {digest_entry} (
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	digest           TEXT NOT NULL, -- row key of the digest's job
 	business_unit    TEXT NOT NULL,
 	recipient_ref    TEXT, -- the host's id; NULL: known by the hash alone
@@ -74,9 +70,6 @@ CREATE TABLE {digest_entry} (
 	created_on       INTEGER,
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due, so it stays empty; every table has it.
-CREATE INDEX {index:digest_entry_due} ON {digest_entry} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- What a digest is of, the oldest first.
 CREATE INDEX {index:digest_entry_digest} ON {digest_entry} (scope, digest, id);
@@ -269,10 +262,6 @@ CREATE TABLE {user_message} (
 	status            TEXT NOT NULL,
 	version           INTEGER NOT NULL,
 	lane              INTEGER NOT NULL,
-	due_on            INTEGER,
-	lease_expires_on  INTEGER,
-	claim_token       TEXT NOT NULL,
-	abandoned         INTEGER NOT NULL,
 	partition_key     TEXT NOT NULL, -- the inbox
 	row_key           TEXT NOT NULL,
 	job_partition_key TEXT NOT NULL,
@@ -295,9 +284,6 @@ CREATE TABLE {user_message} (
 	UNIQUE (scope, key)
 ) STRICT;
 
--- Never due, so it stays empty; every table has it.
-CREATE INDEX {index:user_message_due} ON {user_message} (lane, due_on, id) WHERE due_on IS NOT NULL;
-
 -- What is new in an inbox, so that counting it costs what is new and not what is there.
 CREATE INDEX {index:user_message_unread} ON {user_message} (scope, key) WHERE read_on IS NULL AND archived_on IS NULL;
 
@@ -314,10 +300,6 @@ CREATE TABLE {automation_job} (
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	partition_key    TEXT NOT NULL, -- the source entity
 	row_key          TEXT NOT NULL,
 	scheduler_key    TEXT NOT NULL,
@@ -333,9 +315,6 @@ CREATE TABLE {automation_job} (
 	UNIQUE (scope, key)
 ) STRICT;
 
--- Never due, so it stays empty; every table has it.
-CREATE INDEX {index:automation_job_due} ON {automation_job} (lane, due_on, id) WHERE due_on IS NOT NULL;
-
 -- What was asked for under a key that stands for something else; written once.
 CREATE TABLE {notification_conflict} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -344,11 +323,6 @@ CREATE TABLE {notification_conflict} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	artifact         TEXT NOT NULL,
 	partition_key    TEXT NOT NULL,
 	row_key          TEXT NOT NULL,
@@ -358,9 +332,6 @@ CREATE TABLE {notification_conflict} (
 	created_on       INTEGER,
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due, so it stays empty; every table has it.
-CREATE INDEX {index:notification_conflict_due} ON {notification_conflict} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- What providers report about messages, and whom nothing more is sent to.
 
@@ -408,18 +379,10 @@ CREATE TABLE {message_receipt} (
 	kind             TEXT NOT NULL, -- the provider
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	message_id       TEXT NOT NULL, -- of outgoing_message
 	created_on       INTEGER,
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:message_receipt_due} ON {message_receipt} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- What happened to a message beside its status: it bounced, its recipient complained
 -- or unsubscribed. Insert only, and kept as long as the message. The key begins with
@@ -431,20 +394,12 @@ CREATE TABLE {delivery_fact} (
 	kind             TEXT NOT NULL, -- the kind: Bounced, Complained, Unsubscribed
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	provider         TEXT NOT NULL,
 	code             TEXT NOT NULL,
 	lasting          INTEGER NOT NULL,
 	happened_on      INTEGER,
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:delivery_fact_due} ON {delivery_fact} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- Addresses to which nothing more is sent, or nothing but what is mandatory. There is
 -- no address here, only its hash under the host's key.
@@ -455,11 +410,6 @@ CREATE TABLE {suppression} (
 	kind             TEXT NOT NULL, -- the delivery method
 	status           TEXT NOT NULL, -- Active, or Lifted by a person
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	address_hash     TEXT NOT NULL,
 	hash_key         TEXT NOT NULL, -- fingerprint of the key that it was made with
 	reason           TEXT NOT NULL, -- HardBounce, Complaint, Unsubscribe
@@ -468,9 +418,6 @@ CREATE TABLE {suppression} (
 	message_id       TEXT NOT NULL, -- that it was said about
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:suppression_due} ON {suppression} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- What the gates before a provider call know: what is paused, what recipients want,
 -- what was counted; and the key under which recipients are hashed.
@@ -485,11 +432,6 @@ CREATE TABLE {notification_pause} (
 	kind             TEXT NOT NULL, -- the channel; empty: all
 	status           TEXT NOT NULL, -- Paused, Resumed
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	everywhere       INTEGER NOT NULL, -- in every scope
 	paused_type      TEXT NOT NULL, -- of notification; empty: all
 	paused_by        TEXT NOT NULL,
@@ -498,9 +440,6 @@ CREATE TABLE {notification_pause} (
 	paused_until     INTEGER, -- NULL: until somebody resumes it
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:notification_pause_due} ON {notification_pause} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- One row for each channel that ever took nothing for a reason of its own, those that
 -- are back included, so that its versions go on and the audit tells of each. Every
@@ -512,11 +451,6 @@ CREATE TABLE {channel_outage} (
 	kind             TEXT NOT NULL, -- the channel
 	status           TEXT NOT NULL, -- Out, Over
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	everywhere       INTEGER NOT NULL,
 	class            TEXT NOT NULL, -- of the last refusal
 	code             TEXT NOT NULL, -- the provider's
@@ -525,9 +459,6 @@ CREATE TABLE {channel_outage} (
 	probe_on         INTEGER, -- the next one is not earlier
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:channel_outage_due} ON {channel_outage} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- What recipients want, and do not want, by type and method. A recipient's rows are a
 -- range of the unique key.
@@ -538,11 +469,6 @@ CREATE TABLE {recipient_preference} (
 	kind              TEXT NOT NULL,
 	status            TEXT NOT NULL,
 	version           INTEGER NOT NULL,
-	lane              INTEGER NOT NULL,
-	due_on            INTEGER,
-	lease_expires_on  INTEGER,
-	claim_token       TEXT NOT NULL,
-	abandoned         INTEGER NOT NULL,
 	recipient_ref     TEXT NOT NULL, -- the host's id; empty: the key has a hash of the address
 	notification_type TEXT NOT NULL, -- empty: all
 	consent_group     TEXT NOT NULL, -- empty: none
@@ -553,9 +479,6 @@ CREATE TABLE {recipient_preference} (
 	UNIQUE (scope, key)
 ) STRICT;
 
--- Never due; every table has it.
-CREATE INDEX {index:recipient_preference_due} ON {recipient_preference} (lane, due_on, id) WHERE due_on IS NOT NULL;
-
 -- What tenants had messages of a type say: a row for each version, the newest first.
 CREATE TABLE {message_template} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -564,19 +487,11 @@ CREATE TABLE {message_template} (
 	kind             TEXT NOT NULL, -- the type
 	status           TEXT NOT NULL, -- Active, Withdrawn
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	number           INTEGER NOT NULL,
 	templates        TEXT NOT NULL,
 	created_on       INTEGER,
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:message_template_due} ON {message_template} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- What each recipient has got of late, as far as a frequency cap looks: one row that
 -- every message to the recipient writes, and nothing reads but by its key.
@@ -587,17 +502,9 @@ CREATE TABLE {recipient_frequency} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	messages         TEXT NOT NULL, -- ids and times, the oldest first
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:recipient_frequency_due} ON {recipient_frequency} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- What was taken of the rate of a channel, for all processes: the row that every group
 -- of messages of that channel writes.
@@ -608,18 +515,10 @@ CREATE TABLE {rate_bucket} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	taken_until      INTEGER, -- when the bucket is full again
 	promised_until   INTEGER, -- when the last message that waits comes back
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:rate_bucket_due} ON {rate_bucket} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- Attempts that a rate has let through, so that one that is asked about again, after a
 -- crash, is not counted again. Insert only; deleted after an hour.
@@ -630,17 +529,9 @@ CREATE TABLE {rate_reservation} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	reserved_on      INTEGER,
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:rate_reservation_due} ON {rate_reservation} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- Under which key recipients are hashed: one row.
 CREATE TABLE {recipient_hash_key} (
@@ -650,15 +541,7 @@ CREATE TABLE {recipient_hash_key} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	fingerprint      TEXT NOT NULL, -- of the key; empty: a plain hash
 	former           TEXT NOT NULL, -- fingerprints that lists are still known under
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:recipient_hash_key_due} ON {recipient_hash_key} (lane, due_on, id) WHERE due_on IS NOT NULL;

@@ -77,11 +77,6 @@ CREATE TABLE {automation_source} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	source_type      TEXT NOT NULL,
 	source           TEXT NOT NULL,
 	event_type       TEXT NOT NULL, -- the event that came last
@@ -89,9 +84,6 @@ CREATE TABLE {automation_source} (
 	versions         TEXT NOT NULL, -- {stream: the newest that it has shown}
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:automation_source_due} ON {automation_source} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- What recurs. Of each series only the current occurrence has a row in
 -- automation_scheduler; this table says how the one behind it is made.
@@ -103,10 +95,6 @@ CREATE TABLE {automation_series} (
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL, -- of the occurrences
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	automation_type  TEXT NOT NULL, -- Reminder
 	setting          TEXT NOT NULL, -- id of the reminder setting
 	source_type      TEXT NOT NULL, -- the entity that it is about, and
@@ -135,9 +123,6 @@ CREATE TABLE {automation_series} (
 	UNIQUE (scope, key)
 ) STRICT;
 
--- Never due; every table has it.
-CREATE INDEX {index:automation_series_due} ON {automation_series} (lane, due_on, id) WHERE due_on IS NOT NULL;
-
 -- Active series whose occurrence has come, the longest waiting first: Health
 -- looks whether its row exists.
 CREATE INDEX {index:automation_series_next} ON {automation_series} (next_on, id) WHERE active;
@@ -154,11 +139,6 @@ CREATE TABLE {threshold_state} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	met              INTEGER NOT NULL, -- what the last reading said
 	rises            INTEGER NOT NULL, -- from not met to met, the first reading included
 	source_version   INTEGER NOT NULL, -- of the last reading; 0: the source has no versions
@@ -168,9 +148,6 @@ CREATE TABLE {threshold_state} (
 	reading          TEXT NOT NULL, -- decimal
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:threshold_state_due} ON {threshold_state} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- Reconciliation: how far the scan of each reminder type has come in each tenant.
 
@@ -223,11 +200,6 @@ CREATE TABLE {automation_pause} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL, -- Paused, Resumed
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	everywhere       INTEGER NOT NULL, -- in every scope
 	paused_type      TEXT NOT NULL, -- empty: all types
 	paused_by        TEXT NOT NULL,
@@ -236,9 +208,6 @@ CREATE TABLE {automation_pause} (
 	paused_until     INTEGER, -- NULL: until somebody resumes it
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:automation_pause_due} ON {automation_pause} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- What people configure: reminder settings, notification settings and business units.
 -- These are small tables that people write and every event reads; nothing here is
@@ -253,11 +222,6 @@ CREATE TABLE {reminder_setting} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	name             TEXT NOT NULL, -- for people
 	active           INTEGER NOT NULL,
 	business_unit    TEXT NOT NULL, -- empty: all
@@ -265,9 +229,6 @@ CREATE TABLE {reminder_setting} (
 	saved_on         INTEGER,
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:reminder_setting_due} ON {reminder_setting} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- All settings of a reminder type, which an event of its sources asks for, in the
 -- order of their ids.
@@ -282,20 +243,12 @@ CREATE TABLE {notification_setting} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	business_unit    TEXT NOT NULL, -- empty: all that have no row of their own
 	enabled          INTEGER NOT NULL,
 	document         TEXT NOT NULL, -- subscribers, channels, template
 	saved_on         INTEGER,
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:notification_setting_due} ON {notification_setting} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- A part of a tenant with a zone and a calendar of its own. The key is its id.
 CREATE TABLE {business_unit} (
@@ -305,20 +258,12 @@ CREATE TABLE {business_unit} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	name             TEXT NOT NULL, -- for people
 	time_zone        TEXT NOT NULL, -- IANA name
 	calendar         TEXT NOT NULL, -- weekend, holidays, shift
 	saved_on         INTEGER,
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:business_unit_due} ON {business_unit} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- Subscriptions to reports. Their runs are rows of automation_scheduler, and which
 -- run comes next stands in automation_series, so nothing here is ever due.
@@ -332,11 +277,6 @@ CREATE TABLE {report_subscription} (
 	kind             TEXT NOT NULL, -- the type of report
 	status           TEXT NOT NULL, -- Active, Paused, Deactivated
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	business_unit    TEXT NOT NULL, -- fixed: its runs stand for it
 	created_on       INTEGER,
 	name             TEXT NOT NULL, -- for people
@@ -344,9 +284,6 @@ CREATE TABLE {report_subscription} (
 	saved_on         INTEGER,
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:report_subscription_due} ON {report_subscription} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- The runs of a subscription by their moment, which people list. Partial, so that
 -- reminders pay nothing for it; every query repeats the predicate.
@@ -376,11 +313,6 @@ CREATE TABLE {report_run_ownership} (
 	kind             TEXT NOT NULL, -- of the run: a reminder type, or a host's automation type
 	status           TEXT NOT NULL, -- Owned, DeliveryCreated, Cancelled
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	owner_type       TEXT NOT NULL, -- OldScheduler, AutomationScheduler
 	owner_version    INTEGER NOT NULL, -- grows whenever the owner changes
 	coordinates      TEXT, -- of the delivery
@@ -395,9 +327,6 @@ CREATE TABLE {report_run_ownership} (
 	stage            INTEGER NOT NULL, -- of the roll-out when it ended here
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:report_run_ownership_due} ON {report_run_ownership} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- The runs of a source that nobody has delivered: events end those in shadow, and
 -- moves of the roll-out go through those of a setting.
@@ -415,11 +344,6 @@ CREATE TABLE {automation_rollout} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL, -- Moving, Settled
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	business_unit    TEXT NOT NULL, -- empty: all
 	source           TEXT NOT NULL, -- empty: all
 	stage            INTEGER NOT NULL, -- 0 to 4
@@ -428,6 +352,3 @@ CREATE TABLE {automation_rollout} (
 	changed_on       INTEGER,
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:automation_rollout_due} ON {automation_rollout} (lane, due_on, id) WHERE due_on IS NOT NULL;

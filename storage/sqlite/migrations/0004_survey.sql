@@ -9,11 +9,6 @@ CREATE TABLE {survey} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	survey_id        INTEGER NOT NULL,
 	name             TEXT NOT NULL,
 	integration_id   TEXT NOT NULL,
@@ -25,9 +20,6 @@ CREATE TABLE {survey} (
 	UNIQUE (scope, key)
 ) STRICT;
 
--- Never due; every table has it.
-CREATE INDEX {index:survey_due} ON {survey} (lane, due_on, id) WHERE due_on IS NOT NULL;
-
 -- A published version: written once, never due.
 CREATE TABLE {survey_version} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -36,11 +28,6 @@ CREATE TABLE {survey_version} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	survey_id        INTEGER NOT NULL,
 	number           INTEGER NOT NULL,
 	name             TEXT NOT NULL,
@@ -52,9 +39,6 @@ CREATE TABLE {survey_version} (
 	UNIQUE (scope, key)
 ) STRICT;
 
--- Never due; every table has it.
-CREATE INDEX {index:survey_version_due} ON {survey_version} (lane, due_on, id) WHERE due_on IS NOT NULL;
-
 -- A trigger of a published version. Never due.
 CREATE TABLE {survey_trigger} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -63,11 +47,6 @@ CREATE TABLE {survey_trigger} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	survey_id        INTEGER NOT NULL,
 	trigger_id       TEXT NOT NULL,
 	event_kind       TEXT NOT NULL, -- empty: not in use
@@ -75,9 +54,6 @@ CREATE TABLE {survey_trigger} (
 	content_hash     TEXT NOT NULL,
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:survey_trigger_due} ON {survey_trigger} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- Ingest finds those that an event concerns.
 CREATE INDEX {index:survey_trigger_kind} ON {survey_trigger} (scope, event_kind, id);
@@ -164,11 +140,6 @@ CREATE TABLE {survey_delivery} (
 	kind             TEXT NOT NULL, -- the channel
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	public_id        TEXT NOT NULL,
 	attempt          INTEGER NOT NULL, -- 0: no call was made
 	ordinal          INTEGER NOT NULL,
@@ -178,9 +149,6 @@ CREATE TABLE {survey_delivery} (
 	reason_code      TEXT NOT NULL,
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:survey_delivery_due} ON {survey_delivery} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- The log of one instance.
 CREATE INDEX {index:survey_delivery_public} ON {survey_delivery} (scope, public_id, id);
@@ -193,11 +161,6 @@ CREATE TABLE {survey_response} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	survey_id        INTEGER NOT NULL,
 	survey_version   INTEGER NOT NULL,
 	trigger_id       TEXT NOT NULL,
@@ -221,9 +184,6 @@ CREATE TABLE {survey_response} (
 -- The worklist: what nobody has handled, the unhappiest first.
 CREATE INDEX {index:survey_response_work} ON {survey_response} (scope, survey_id, score, id) WHERE handled_on IS NULL;
 
--- Never due; every table has it.
-CREATE INDEX {index:survey_response_due} ON {survey_response} (lane, due_on, id) WHERE due_on IS NOT NULL;
-
 -- Lists and exports walk the responses to a survey, or those of a span of time.
 CREATE INDEX {index:survey_response_survey} ON {survey_response} (scope, survey_id, submitted_on, id);
 
@@ -235,11 +195,6 @@ CREATE TABLE {survey_answer} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	public_id        TEXT NOT NULL,
 	survey_id        INTEGER NOT NULL,
 	question_id      TEXT NOT NULL,
@@ -247,9 +202,6 @@ CREATE TABLE {survey_answer} (
 	submitted_on     INTEGER, -- that of the response
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:survey_answer_due} ON {survey_answer} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- The answers of one response.
 CREATE INDEX {index:survey_answer_public} ON {survey_answer} (scope, public_id, id);
@@ -262,18 +214,10 @@ CREATE TABLE {survey_link_key} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	secret           BLOB NOT NULL,
 	created_on       INTEGER,
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:survey_link_key_due} ON {survey_link_key} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- What was counted of a survey under a value of a dimension, in a day or a month. Never due.
 CREATE TABLE {survey_result} (
@@ -283,11 +227,6 @@ CREATE TABLE {survey_result} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	survey_id        INTEGER NOT NULL,
 	business_unit    TEXT NOT NULL,
 	dimension        TEXT NOT NULL, -- empty: all
@@ -298,9 +237,6 @@ CREATE TABLE {survey_result} (
 	UNIQUE (scope, key)
 ) STRICT;
 
--- Never due; every table has it.
-CREATE INDEX {index:survey_result_due} ON {survey_result} (lane, due_on, id) WHERE due_on IS NOT NULL;
-
 -- What is not counted yet: written once, deleted with the next poll, never due.
 CREATE TABLE {survey_result_entry} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -309,15 +245,7 @@ CREATE TABLE {survey_result_entry} (
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
 	survey_id        INTEGER NOT NULL,
 	fact             TEXT NOT NULL,
 	UNIQUE (scope, key)
 ) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:survey_result_entry_due} ON {survey_result_entry} (lane, due_on, id) WHERE due_on IS NOT NULL;
