@@ -53,7 +53,7 @@ func (n retention) forgetting() []sweep.Rule {
 			Table: userMessages, By: "Inbox", Stubs: userStubs,
 			Created: func(m *userMessageRow) time.Time { return m.CreatedOn },
 			Old: func(before time.Time) []driver.Cond {
-				return append(atRest("created_on", before), driver.Any(driver.Null("snoozed_until"), driver.AtMost("snoozed_until", before)))
+				return []driver.Cond{driver.AtMost("created_on", before), driver.Any(driver.Null("snoozed_until"), driver.AtMost("snoozed_until", before))}
 			},
 			Judge: n.judgeUserMessages,
 			Trim:  func(m *userMessageRow) { m.ArchivedOn = later(m.ArchivedOn, m.CreatedOn) }, // not new any more

@@ -31,6 +31,9 @@ type pass[R, A any] struct {
 
 // New makes the pass that spec describes on a store.
 func New[R, A any](store storage.Store, spec Spec[R, A]) Pass {
+	if !spec.Table.Due {
+		panic("work: rows of " + spec.Table.Name + " are never due: they embed no driver.Due")
+	}
 	if spec.Group == 0 {
 		spec.Group = 50
 	}

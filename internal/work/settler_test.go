@@ -11,7 +11,7 @@ import (
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
-type parcel struct{ storage.Record }
+type parcel struct{ driver.Due }
 
 // What comes all at once is settled in batches, two at a time, and nothing of it
 // is left out.
@@ -23,7 +23,7 @@ func TestMoreThanABatchIsSettledInSeveral(t *testing.T) {
 		rows := make([]*parcel, many)
 		outcomes := make([]settled[parcel, struct{}], many)
 		for i := range rows {
-			rows[i] = &parcel{storage.Record{Key: fmt.Sprint(i), Status: "Busy"}}
+			rows[i] = &parcel{driver.Due{Record: storage.Record{Key: fmt.Sprint(i), Status: "Busy"}}}
 			outcomes[i] = settled[parcel, struct{}]{row: rows[i]}
 		}
 		if err := store.InTx(t.Context(), func(tx storage.Tx) error {

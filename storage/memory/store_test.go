@@ -19,7 +19,7 @@ import (
 // parcel has fixed columns of the kinds that are shared by a plain copy, and a
 // field that reflection cannot write.
 type parcel struct {
-	driver.Record
+	driver.Due
 	Marks  []string `db:"marks,json,fixed"`
 	Seal   []byte   `db:"seal,fixed"`
 	Weight int      `db:"weight"`
@@ -39,7 +39,7 @@ func inTx(t *testing.T, s driver.Store, f func(tx driver.Tx) error) {
 func TestFixedColumnsStayAsInserted(t *testing.T) {
 	t.Parallel()
 	ctx, store := t.Context(), memory.New(nil)
-	p := &parcel{Record: driver.Record{Key: "a"}, Marks: []string{"fragile"}, Seal: []byte("wax"), Origin: "Cork", opened: true}
+	p := &parcel{Due: driver.Due{Record: driver.Record{Key: "a"}}, Marks: []string{"fragile"}, Seal: []byte("wax"), Origin: "Cork", opened: true}
 	inTx(t, store, func(tx driver.Tx) error {
 		_, err := parcels.Insert(ctx, tx, p)
 		return err
@@ -49,8 +49,8 @@ func TestFixedColumnsStayAsInserted(t *testing.T) {
 	inTx(t, store, func(tx driver.Tx) error {
 		got, err := parcels.Get(ctx, tx, "", "a")
 		want := &parcel{
-			Record: driver.Record{ID: got.ID, Key: "a", Version: 2},
-			Marks:  []string{"fragile"}, Seal: []byte("wax"), Origin: "Cork", Weight: 5,
+			Due:   driver.Due{Record: driver.Record{ID: got.ID, Key: "a", Version: 2}},
+			Marks: []string{"fragile"}, Seal: []byte("wax"), Origin: "Cork", Weight: 5,
 		}
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(parcel{})); diff != "" || got.opened {
 			t.Errorf("opened %t, row (-want +got):\n%s", got.opened, diff)
@@ -64,7 +64,7 @@ func TestNothingIsCommittedAfterTheEndOfTheContext(t *testing.T) {
 	store := memory.New(nil)
 	ctx, end := context.WithCancel(t.Context())
 	err := store.InTx(ctx, func(tx driver.Tx) error {
-		_, err := parcels.Insert(ctx, tx, &parcel{Record: driver.Record{Key: "a"}})
+		_, err := parcels.Insert(ctx, tx, &parcel{Due: driver.Due{Record: driver.Record{Key: "a"}}})
 		end()
 		return err
 	})
@@ -86,7 +86,7 @@ func TestOneTableHasOneStruct(t *testing.T) {
 	letters := driver.Define[letter]("parcel")
 	store := memory.New(nil)
 	inTx(t, store, func(tx driver.Tx) error {
-		_, err := parcels.Insert(t.Context(), tx, &parcel{Record: driver.Record{Key: "a"}})
+		_, err := parcels.Insert(t.Context(), tx, &parcel{Due: driver.Due{Record: driver.Record{Key: "a"}}})
 		return err
 	})
 	err := store.InTx(t.Context(), func(tx driver.Tx) error {
@@ -139,7 +139,7 @@ func TestAnUnknownColumnPanicsAndRollsBack(t *testing.T) {
 			}
 		}()
 		_ = store.InTx(ctx, func(tx driver.Tx) error {
-			_, err := parcels.Insert(ctx, tx, &parcel{Record: driver.Record{Key: "a"}})
+			_, err := parcels.Insert(ctx, tx, &parcel{Due: driver.Due{Record: driver.Record{Key: "a"}}})
 			if err != nil {
 				return err
 			}

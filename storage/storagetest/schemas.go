@@ -85,7 +85,7 @@ func indexProblems(s *driver.Schema, live *LiveTable) (problems []string) {
 	if !key {
 		problems = append(problems, "there is no unique index of (scope, key)")
 	}
-	if !due {
+	if s.Due && !due {
 		problems = append(problems, "there is no index of (lane, due_on, id) WHERE due_on IS NOT NULL")
 	}
 	return problems

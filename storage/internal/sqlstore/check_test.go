@@ -10,7 +10,7 @@ import (
 )
 
 type ring struct {
-	driver.Record
+	driver.Due
 	Bell  string `db:"bell"`
 	Times int64  `db:"times,null"`
 }
