@@ -16,7 +16,7 @@ import (
 )
 
 type row struct {
-	storage.Record
+	driver.Due
 	Name string `db:"name"`
 }
 
