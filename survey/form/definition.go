@@ -116,6 +116,19 @@ func Parse(definition json.RawMessage) (Definition, []Fault) {
 	return d, faultsOf(faults)
 }
 
+// UnmarshalJSON reads a definition that was published. Members that it does not know are
+// passed over: a later release has added them. [Parse] reads what authors wrote.
+func (d *Definition) UnmarshalJSON(text []byte) error {
+	type members Definition
+	var read members
+	if err := json.Unmarshal(text, &read); err != nil {
+		return err
+	}
+	*d = Definition(read)
+	d.Questions = withOthers(d.Questions)
+	return nil
+}
+
 // readDefinition reads a definition and lists what is wrong with it.
 func readDefinition(text json.RawMessage) (Definition, strictjson.Faults) {
 	var d Definition

@@ -150,9 +150,14 @@ func (h *host) link(locale string) string {
 // visit tells of one more visit.
 func (h *host) visit(wip, locale string) string {
 	h.Helper()
+	return h.visitOf(`{"wip":"`+wip+`","dealerId":"1","jobType":"GR"}`, survey.Recipient{Address: "+964 770 000 0001", Locale: locale, CustomerRef: "cust-123"})
+}
+
+// visitOf tells of a visit with that payload.
+func (h *host) visitOf(payload string, by survey.Recipient) string {
+	h.Helper()
 	report, err := h.survey.Ingest(h.Context(), survey.Batch{Scope: "tenant", EventKind: "service-visit-closed", Items: []survey.Item{{
-		Payload:   json.RawMessage(`{"wip":"` + wip + `","dealerId":"1","jobType":"GR"}`),
-		Recipient: survey.Recipient{Address: "+964 770 000 0001", Locale: locale, CustomerRef: "cust-123"},
+		Payload: json.RawMessage(payload), Recipient: by,
 	}}})
 	if err != nil || report.Items[0].Outcome != survey.Created {
 		h.Fatal(report, err)
