@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/outbox"
+	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -168,6 +169,9 @@ func eraseInstance(ctx context.Context, tx storage.Tx, scope Scope, publicID str
 	if err != nil {
 		return err
 	}
+	if err := forgetDeeds(ctx, tx, scope, instances.Name, row.formerKeys()...); err != nil {
+		return err
+	}
 	now := driver.Now(tx.Store())
 	bare := row.erased(now)
 	if err := replace(ctx, tx, row, bare); err != nil {
@@ -182,6 +186,31 @@ func eraseInstance(ctx context.Context, tx storage.Tx, scope Scope, publicID str
 	})
 }
 
+// forgetDeeds takes what people did to rows, and in what words, out of the audit.
+func forgetDeeds(ctx context.Context, tx storage.Tx, scope Scope, table string, rowKeys ...string) error {
+	for some := len(rowKeys) > 0; some; {
+		var err error
+		if some, err = audit.Forget(ctx, tx, scope, table, rowKeys...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// formerKeys are the keys that an instance may have had before its event was forgotten:
+// the audit still calls it by one of them.
+func (i *instanceRow) formerKeys() (out []string) {
+	if !strings.HasPrefix(i.Key, forgotten) {
+		return nil
+	}
+	for _, trigger := range []string{i.TriggerID, ""} {
+		if key, err := (keys.SurveyInstance{Survey: i.SurveyID, Trigger: trigger, Hash: i.UniqueHash}).Key(); err == nil {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
 // erased is what may be left of an instance.
 func (i *instanceRow) erased(now time.Time) *instanceRow {
 	bare := *i
@@ -194,10 +223,11 @@ func (i *instanceRow) erased(now time.Time) *instanceRow {
 	return &bare
 }
 
-// eraseResponse deletes the response to an instance, if there is one.
+// eraseResponse deletes the response to an instance, and what was said of it, which may
+// be there without it.
 func eraseResponse(ctx context.Context, tx storage.Tx, scope Scope, publicID string) error {
 	given, err := responses.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.Eq("key", publicID)}, Limit: 1})
-	if err != nil || len(given) == 0 {
+	if err != nil {
 		return err
 	}
 	each, err := answers.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.Eq("public_id", publicID)}, Limit: maxErasedAnswers})
@@ -208,6 +238,9 @@ func eraseResponse(ctx context.Context, tx storage.Tx, scope Scope, publicID str
 		return err
 	}
 	if err := responses.Delete(ctx, tx, given...); err != nil {
+		return err
+	}
+	if err := forgetDeeds(ctx, tx, scope, responses.Name, publicID); err != nil {
 		return err
 	}
 	return outbox.Erase(ctx, tx, scope, eventID(publicID))

@@ -29,7 +29,7 @@ func (h *host) everything() string {
 	var b strings.Builder
 	err := h.store.InTx(h.t.Context(), func(tx storage.Tx) error {
 		b.Reset()
-		for _, s := range slices.Concat(survey.Schemas(), outbox.Schemas(), []*driver.Schema{&audit.Table.Schema}) {
+		for _, s := range slices.Concat(survey.Schemas(), outbox.Schemas(), audit.Schemas()) {
 			rows, err := tx.Select(h.t.Context(), s, driver.Everywhere(), driver.Query{Limit: 10_000})
 			if err != nil {
 				return err
@@ -129,6 +129,37 @@ func TestACustomerIsErased(t *testing.T) {
 		}
 		if row := h.instance(other); row.CustomerRef != "cust-123" || string(row.Metadata) != visit {
 			h.t.Errorf("another customer: %+v", row)
+		}
+	})
+}
+
+// What the desk wrote about a customer's response and link goes with them.
+func TestTheDesksNotesAreErased(t *testing.T) {
+	t.Parallel()
+	eachHost(t, &survey.Options{ExpectedSubscribers: []string{"absent"}}, func(h *host) {
+		h.publish(csiGR)
+		open, done := h.answeredCustomer()
+		by, note := h.survey.Support(), survey.By{Actor: "desk", Reason: "called cust-erased, tweety is back"}
+		again := batch(`{"jobType":"GR","wip":3}`)
+		again.Items[0].Recipient = survey.Recipient{Address: canaries[0], CustomerRef: canaries[1]}
+		deleted := h.take(again).Items[0].Instances[0].PublicID
+		h.survey.Subscribe(survey.SubscriberFunc("absent", func(context.Context, survey.ResponseCompleted) error { return survey.Permanent(errors.New("no")) }))
+		h.drain()
+		_, replayed := by.ReplayDeadLetters(h.t.Context(), "", "absent", note, nil)
+		if err := errors.Join(by.Handle(h.t.Context(), "", done, note), by.Hold(h.t.Context(), "", open, note), replayed,
+			by.Delete(h.t.Context(), "", deleted, note, &survey.DeleteOptions{Forget: true})); err != nil {
+			h.t.Fatal(err)
+		}
+		if _, err := h.poller.Privacy().Erase(h.t.Context(), "", belfry.Person{Ref: canaries[1]}, support); err != nil {
+			h.t.Fatal(err)
+		}
+		for line := range strings.Lines(h.everything()) {
+			if strings.Contains(line, canaries[1]) || strings.Contains(line, canaries[3]) {
+				h.t.Errorf("left: %s", line)
+			}
+		}
+		if !strings.Contains(h.everything(), `"Handle"`) {
+			h.t.Error("that somebody acted is not known any more")
 		}
 	})
 }
