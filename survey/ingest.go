@@ -48,7 +48,7 @@ type Recipient struct {
 	// hours there, and texts the time. Empty: not known.
 	Zone string `json:"zone,omitempty"`
 	// CustomerRef is the host's id of the customer, in at most 200 bytes. Without
-	// one the customer's data is not found by [Support.Erase].
+	// one the customer's data is not found by an erasure.
 	CustomerRef string `json:"customerRef,omitempty"`
 }
 

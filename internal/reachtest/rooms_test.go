@@ -474,7 +474,6 @@ func (w *world) survey(ctx context.Context, scope storage.Scope) []room {
 			"DeadLetters": func() error { return third(support.DeadLetters(ctx, scope, "bi", storage.Page{})) },
 			"Delete":      func() error { return support.Delete(ctx, scope, w.instance, by, nil) },
 			"Deliveries":  func() error { return second(support.Deliveries(ctx, scope, w.instance)) },
-			"Erase":       func() error { return second(support.Erase(ctx, scope, "17", by)) },
 			"Event":       func() error { return second(support.Event(ctx, scope, w.instance)) },
 			"Events":      func() error { return third(support.Events(ctx, scope, of)) },
 			"Explain":     func() error { return second(support.Explain(ctx, scope, w.instance)) },
