@@ -199,7 +199,7 @@ func cellOf(answer json.RawMessage) string {
 
 // resultColumns are those of an export of results.
 var resultColumns = []string{
-	"value", "from", "asked", "answered", "responses", "waitSeconds", "question", "label", "n", "mean", "nps", "csat", "answer", "answerLabel", "count",
+	"value", "from", "asked", "answered", "responses", "waitSeconds", "question", "label", "n", "mean", "nps", "csat", "ces", "answer", "answerLabel", "count",
 }
 
 // ExportCSV writes what q counts as CSV (RFC 4180, UTF-8) with a header: a line for each
@@ -238,7 +238,7 @@ func (g *ResultGroup) lines(v *version) (out [][]string) {
 		out = append(out, append(row, make([]string, len(resultColumns)-len(row))...))
 	}
 	for _, q := range g.Questions {
-		of := append(slices.Clone(row), q.ID, defused(v.label(q.ID)), strconv.Itoa(q.N), figure(q.Mean()), figure(q.NPS()), figure(q.CSAT()))
+		of := append(slices.Clone(row), q.ID, defused(v.label(q.ID)), strconv.Itoa(q.N), figure(q.Mean()), figure(q.NPS()), figure(q.CSAT()), figure(q.CES()))
 		for _, c := range q.Counts {
 			out = append(out, append(slices.Clone(of), defused(c.Value), defused(v.optionLabel(q.ID, c.Value)), strconv.Itoa(c.N)))
 		}

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // Results counts what customers said. It reads counts that are kept as responses come,
@@ -103,7 +104,7 @@ func (s Results) Get(ctx context.Context, scope Scope, q ResultQuery) (Result, e
 	if err != nil {
 		return Result{}, fmt.Errorf("survey: Results of survey %d: %w", q.SurveyID, err)
 	}
-	return in.result(v.order()), nil
+	return in.result(v.asked()), nil
 }
 
 func (q *ResultQuery) check() error {
@@ -293,13 +294,13 @@ func (in *inquiry) hidden() map[string]bool {
 	return out
 }
 
-func (in *inquiry) result(order map[string]int) Result {
+func (in *inquiry) result(asked map[string]askedQuestion) Result {
 	maps.DeleteFunc(in.groups, func(_ groupKey, c *counted) bool { return c.empty() }) // what was chosen and then sent
 	hidden := in.hidden()
 	out := Result{Hidden: len(hidden)}
 	for key, c := range in.groups {
 		if !hidden[key.value] {
-			g := groupOf(key, c, order)
+			g := groupOf(key, c, asked)
 			if in.By != "" {
 				g.Chosen = slices.DeleteFunc(g.Chosen, func(q QuestionResult) bool { return q.N < MinResponses })
 			}
@@ -310,7 +311,7 @@ func (in *inquiry) result(order map[string]int) Result {
 	return out
 }
 
-func groupOf(key groupKey, c *counted, order map[string]int) ResultGroup {
+func groupOf(key groupKey, c *counted, asked map[string]askedQuestion) ResultGroup {
 	g := ResultGroup{Value: key.value, Asked: c.Asked, Answered: c.Answered, Responses: c.Responses}
 	if key.from != "" {
 		g.From, _ = time.Parse(time.DateOnly, key.from) // begin wrote it
@@ -318,20 +319,27 @@ func groupOf(key groupKey, c *counted, order map[string]int) ResultGroup {
 	if c.Waits > 0 {
 		g.Wait = time.Duration(c.Waited/int64(c.Waits)) * time.Second
 	}
-	g.Questions, g.Chosen = questionsIn(c.Questions, order), questionsIn(c.Chosen, order)
+	g.Questions, g.Chosen = questionsIn(c.Questions, asked), questionsIn(c.Chosen, asked)
 	return g
 }
 
-// questionsIn are questions in their order.
-func questionsIn(counts map[string]*given, order map[string]int) (out []QuestionResult) {
+// questionsIn are questions in their order, as far as the latest version asks them.
+func questionsIn(counts map[string]*given, asked map[string]askedQuestion) (out []QuestionResult) {
 	for key, given := range counts {
-		out = append(out, questionOf(key, given))
+		q := questionOf(key, given)
+		if now, known := asked[q.ID]; known && questionKey(now.Question) == key {
+			q.Metric, q.LowIsBetter = now.Metric, now.LowIsBetter
+		}
+		if q.Type == form.NPSQuestion {
+			q.Metric = form.MetricNPS
+		}
+		out = append(out, q)
 	}
 	place := func(q QuestionResult) int {
-		if n, known := order[q.ID]; known {
-			return n
+		if now, known := asked[q.ID]; known {
+			return now.place
 		}
-		return len(order)
+		return len(asked)
 	}
 	slices.SortFunc(out, func(a, b QuestionResult) int {
 		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Most, b.Most), cmp.Compare(a.Least, b.Least))

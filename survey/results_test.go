@@ -613,3 +613,34 @@ func TestResultsStayWhenAResponseIsErased(t *testing.T) {
 		}
 	})
 }
+
+// A figure is shown of a scale that its authors call so, in its direction, and of no other.
+func TestMetricsAreDeclared(t *testing.T) {
+	t.Parallel()
+	onMemoryHost(t, nil, func(h *host) {
+		h.publish(`{"questions": [
+			{"id": "ten", "type": "rating", "min": 0, "max": 10}, {"id": "five", "type": "rating"},
+			{"id": "nps", "type": "nps"}, {"id": "like", "type": "rating", "min": 0, "max": 10, "metric": "nps"},
+			{"id": "csat", "type": "rating", "metric": "csat"}, {"id": "school", "type": "rating", "max": 6, "lowIsBetter": true, "metric": "csat"},
+			{"id": "effort", "type": "rating", "max": 7, "lowIsBetter": true, "metric": "ces"}
+		], "triggers": [{"id": "t", "enabled": true, "eventKind": "service-visit-closed", "dedupRecipe": ["templateId", "candidate.wip"], "schedule": {"initialDelay": "0d"}, "channel": "memory:default"}]}`)
+		h.rated(`{"ten": 9, "five": 5, "nps": 9, "like": 10, "csat": 5, "school": 1, "effort": 1}`, `{"ten": 0, "five": 1, "nps": 0, "like": 8, "csat": 4, "school": 5, "effort": 2}`)
+		got, err := h.survey.Results().Get(h.t.Context(), "", survey.ResultQuery{SurveyID: 4523})
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		var lines []string
+		for _, q := range got.Groups[0].Questions {
+			line := q.ID
+			for name, figure := range map[string]func() (float64, bool){"NPS": q.NPS, "CSAT": q.CSAT, "CES": q.CES} {
+				if f, ok := figure(); ok {
+					line += fmt.Sprintf(" %s %g", name, f)
+				}
+			}
+			lines = append(lines, line)
+		}
+		if diff := cmp.Diff([]string{"ten", "five", "nps NPS 0", "like NPS 50", "csat CSAT 100", "school CSAT 50", "effort CES 1.5"}, lines); diff != "" {
+			h.t.Error(diff)
+		}
+	})
+}

@@ -53,12 +53,7 @@ func (c *checker) endings(d *Definition) {
 	c.length("endings", len(d.Endings), maxEndings)
 	for i, e := range d.Endings {
 		at := strictjson.Element("endings", i)
-		c.filter(strictjson.Member(at, "when"), e.When, func(id string) string {
-			if d.question(id) == nil {
-				return "is no question of this survey"
-			}
-			return ""
-		})
+		c.filter(strictjson.Member(at, "when"), e.When, d.unasked)
 		c.words(strictjson.Member(at, "text"), e.Text, maxProse, lineBreaks)
 		if len(e.Text) == 0 {
 			c.add(strictjson.Member(at, "text"), "is missing")

@@ -16,6 +16,10 @@ func (d *Definition) Warnings() []Fault {
 	for at, q := range placed(d.Questions) {
 		d.neverTrue(strictjson.Member(at, "when"), q.When, &f)
 	}
+	for i, e := range d.Endings {
+		d.neverTrue(strictjson.Member(strictjson.Element("endings", i), "when"), e.When, &f)
+	}
+	d.neverTrue("unhappy", d.Unhappy, &f)
 	enabled := false
 	recipes := map[string]string{} // path of a trigger by its kind of event and recipe
 	for i, t := range d.Triggers {

@@ -31,7 +31,7 @@ const csiGR = `{
 	"title": {"en": "Your visit", "ar": "زيارتك"},
 	"thanks": {"en": "See you soon.", "ar": "نراك قريبًا."},
 	"questions": [
-		{"id": "rate", "type": "rating", "min": 1, "max": 10, "required": true, "label": {"en": "How was it?", "ar": "كيف كانت؟"}},
+		{"id": "rate", "type": "rating", "min": 1, "max": 10, "metric": "csat", "required": true, "label": {"en": "How was it?", "ar": "كيف كانت؟"}},
 		{"id": "has-a-complaint", "type": "yesNo", "required": true, "label": {"en": "Have you a complaint?", "ar": "هل لديك شكوى؟"}},
 		{"id": "complaint", "type": "longText", "required": true, "label": {"en": "What went wrong?", "ar": "ما الخطأ؟"},
 			"when": {"questionId": "has-a-complaint", "op": "==", "value": "yes"}},

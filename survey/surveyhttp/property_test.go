@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -27,6 +28,7 @@ type property struct {
 	thanks     string     // what the page says after them
 	results    string     // a line of the counts
 	export     string     // the end of the header of the export, and of its line
+	listed     string     // the score on the worklist; empty: whatever it is
 }
 
 // properties have one entry for each property of what a form is made of.
@@ -45,18 +47,21 @@ var properties = map[string]property{
 	"dimensions": {definition: `"dimensions": ["candidate.city"], "questions": [{"id": "q", "type": "rating"}]`, sent: url.Values{"q.q": {"4"}}, stored: `{"q":4}`, results: "q,q,1,4.00"},
 	"questions":  {definition: `"questions": [{"id": "a", "type": "text"}, {"id": "b", "type": "longText"}]`, sent: url.Values{"q.a": {"x"}, "q.b": {"y\r\nz"}}, stored: `{"a":"x","b":"y\nz"}`, results: "b,b,1", export: "answers.a,answers.b|x,\"y\r\nz\""},
 
-	"questions.id":        {definition: `"questions": [{"id": "one.two-3", "type": "text"}]`, page: `name="q.one.two-3"`, sent: url.Values{"q.one.two-3": {"x"}}, stored: `{"one.two-3":"x"}`, results: "one.two-3", export: "answers.one.two-3|x"},
-	"questions.type":      {definition: `"questions": [{"id": "q", "type": "date"}]`, page: `<input type="date"`, sent: url.Values{"q.q": {"2026-05-14"}}, stored: `{"q":"2026-05-14"}`, results: "q,q,1", export: "answers.q|2026-05-14"},
-	"questions.label":     {definition: `"questions": [{"id": "q", "type": "text", "label": "Who in {{.Value \"city\"}}?"}]`, page: "<bdi>Who in Cork?</bdi>", sent: url.Values{"q.q": {"Sam"}}, stored: `{"q":"Sam"}`, results: "q,Who in", export: "answers.q|Sam"},
-	"questions.help":      {definition: `"questions": [{"id": "q", "type": "text", "help": "As on the card."}]`, page: "As on the card.", stored: `{}`},
-	"questions.required":  {definition: `"questions": [{"id": "q", "type": "text", "required": true}]`, page: ` required`, refused: "Please answer this question."},
-	"questions.options":   {definition: `"questions": [{"id": "q", "type": "choice", "options": [{"value": "a"}, {"value": "b"}]}]`, page: `value="b"`, sent: url.Values{"q.q": {"b"}}, stored: `{"q":"b"}`, results: "q,q,1,,,,b,b,1", export: "answers.q|b"},
-	"questions.min":       {definition: `"questions": [{"id": "q", "type": "number", "min": 2, "max": 9}]`, page: "2", sent: url.Values{"q.q": {"1"}}, refused: "2"},
-	"questions.max":       {definition: `"questions": [{"id": "q", "type": "rating", "max": 7}]`, page: `value="7"`, sent: url.Values{"q.q": {"7"}}, stored: `{"q":7}`, results: "q,q,1,7.00", export: "answers.q|7"},
-	"questions.maxLength": {definition: `"questions": [{"id": "q", "type": "text", "maxLength": 3}]`, page: "3", sent: url.Values{"q.q": {"four"}}, refused: "3"},
-	"questions.low":       {definition: `"questions": [{"id": "q", "type": "rating", "low": "Bad", "high": "Good"}]`, page: `data-step="1">Bad<`, stored: `{}`},
-	"questions.high":      {definition: `"questions": [{"id": "q", "type": "nps", "low": "Never", "high": "Sure"}]`, page: `data-step="10">Sure<`, stored: `{}`},
-	"questions.prefill":   {definition: `"questions": [{"id": "q", "type": "text", "prefill": "candidate.city"}]`, page: `name="q.q" value="Cork"`, stored: `{}`},
+	"questions.id":          {definition: `"questions": [{"id": "one.two-3", "type": "text"}]`, page: `name="q.one.two-3"`, sent: url.Values{"q.one.two-3": {"x"}}, stored: `{"one.two-3":"x"}`, results: "one.two-3", export: "answers.one.two-3|x"},
+	"questions.type":        {definition: `"questions": [{"id": "q", "type": "date"}]`, page: `<input type="date"`, sent: url.Values{"q.q": {"2026-05-14"}}, stored: `{"q":"2026-05-14"}`, results: "q,q,1", export: "answers.q|2026-05-14"},
+	"questions.label":       {definition: `"questions": [{"id": "q", "type": "text", "label": "Who in {{.Value \"city\"}}?"}]`, page: "<bdi>Who in Cork?</bdi>", sent: url.Values{"q.q": {"Sam"}}, stored: `{"q":"Sam"}`, results: "q,Who in", export: "answers.q|Sam"},
+	"questions.help":        {definition: `"questions": [{"id": "q", "type": "text", "help": "As on the card."}]`, page: "As on the card.", stored: `{}`},
+	"questions.required":    {definition: `"questions": [{"id": "q", "type": "text", "required": true}]`, page: ` required`, refused: "Please answer this question."},
+	"questions.options":     {definition: `"questions": [{"id": "q", "type": "choice", "options": [{"value": "a"}, {"value": "b"}]}]`, page: `value="b"`, sent: url.Values{"q.q": {"b"}}, stored: `{"q":"b"}`, results: "q,q,1,,,,,b,b,1", export: "answers.q|b"},
+	"questions.min":         {definition: `"questions": [{"id": "q", "type": "number", "min": 2, "max": 9}]`, page: "2", sent: url.Values{"q.q": {"1"}}, refused: "2"},
+	"questions.max":         {definition: `"questions": [{"id": "q", "type": "rating", "max": 7}]`, page: `value="7"`, sent: url.Values{"q.q": {"7"}}, stored: `{"q":7}`, results: "q,q,1,7.00", export: "answers.q|7"},
+	"questions.maxLength":   {definition: `"questions": [{"id": "q", "type": "text", "maxLength": 3}]`, page: "3", sent: url.Values{"q.q": {"four"}}, refused: "3"},
+	"questions.low":         {definition: `"questions": [{"id": "q", "type": "rating", "low": "Bad", "high": "Good"}]`, page: `data-step="1">Bad<`, stored: `{}`},
+	"questions.high":        {definition: `"questions": [{"id": "q", "type": "nps", "low": "Never", "high": "Sure"}]`, page: `data-step="10">Sure<`, stored: `{}`},
+	"unhappy":               {definition: `"unhappy": {"questionId": "q", "op": "==", "value": "no"}, "questions": [{"id": "q", "type": "yesNo"}]`, sent: url.Values{"q.q": {"yes"}}, stored: `{"q":"yes"}`, listed: "not"},
+	"questions.lowIsBetter": {definition: `"questions": [{"id": "q", "type": "rating", "lowIsBetter": true}]`, sent: url.Values{"q.q": {"2"}}, stored: `{"q":2}`, listed: "75"},
+	"questions.metric":      {definition: `"questions": [{"id": "q", "type": "rating", "metric": "csat"}]`, sent: url.Values{"q.q": {"4"}}, stored: `{"q":4}`, results: "q,q,1,4.00,,100.00", listed: "75"},
+	"questions.prefill":     {definition: `"questions": [{"id": "q", "type": "text", "prefill": "candidate.city"}]`, page: `name="q.q" value="Cork"`, stored: `{}`},
 	"questions.when": {
 		definition: `"questions": [{"id": "q", "type": "yesNo"}, {"id": "why", "type": "text", "when": {"questionId": "q", "op": "==", "value": "no"}}]`,
 		page:       `name="shown" value="why"`, sent: url.Values{"q.q": {"yes"}, "q.why": {"dropped"}}, stored: `{"q":"yes"}`, export: "answers.q,answers.why|yes,",
@@ -142,6 +147,14 @@ func (p *property) isInUse(h *host) {
 	}
 	if _, err := h.survey.Responses().ExportCSV(h.Context(), "tenant", &export, survey.ResponseQuery{SurveyID: 4523}); err != nil {
 		h.Error(err)
+	}
+	list, _, err := h.survey.Support().Worklist(h.Context(), "tenant", survey.WorklistQuery{SurveyID: 4523})
+	score := "not"
+	if len(list) > 0 {
+		score = strconv.Itoa(list[0].Score)
+	}
+	if p.listed != "" && score != p.listed || err != nil {
+		h.Errorf("a score of %s is listed, want %s: %v", score, p.listed, err)
 	}
 	header, line, _ := strings.Cut(p.export, "|")
 	if !strings.Contains(export.String(), header+"\r\n") || !strings.HasSuffix(export.String(), line+"\r\n") {

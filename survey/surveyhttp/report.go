@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // report is what the page of results is made from.
@@ -96,11 +97,27 @@ func rate(g survey.ResultGroup) string {
 	return percent(100*share, ok)
 }
 
+// Figures are what a question comes to, each once.
+func (q questionReport) Figures() string {
+	out := fmt.Sprintf("n = %d", q.N)
+	add := func(name, figure string, ok bool) {
+		if ok {
+			out += ", " + name + " " + figure
+		}
+	}
+	f, ok := q.Mean()
+	add("mean", mean(f, ok), ok && q.Metric != form.MetricCES)
+	f, ok = q.CES()
+	add("CES", mean(f, ok), ok)
+	f, ok = q.NPS()
+	add("NPS", signed(f, ok), ok)
+	f, ok = q.CSAT()
+	add("CSAT", percent(f, ok), ok)
+	return out
+}
+
 var resultTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
-	"mean": func(q questionReport) string { return mean(q.Mean()) }, "nps": func(q questionReport) string { return signed(q.NPS()) },
-	"csat": func(q questionReport) string { return percent(q.CSAT()) }, "rate": rate, "wait": wait,
-	"hasNPS": func(q questionReport) bool { _, ok := q.NPS(); return ok }, "hasMean": func(q questionReport) bool { _, ok := q.Mean(); return ok },
-	"hasCSAT": func(q questionReport) bool { _, ok := q.CSAT(); return ok },
+	"rate": rate, "wait": wait,
 	"height":  func(bars []bar) int { return len(bars)*barStep + 4 }, "add": func(a, b int) int { return a + b },
 }).ParseFS(assets, "page/results/*.html"))
 

@@ -279,6 +279,7 @@ type (
 		Mean   *float64       `json:"mean,omitempty"`
 		NPS    *float64       `json:"nps,omitempty"`
 		CSAT   *float64       `json:"csat,omitempty"`
+		CES    *float64       `json:"ces,omitempty"`
 		Counts map[string]int `json:"counts,omitempty"`
 	}
 )
@@ -306,7 +307,7 @@ func questionsJSON(questions []survey.QuestionResult) []questionJSON {
 		for _, c := range q.Counts {
 			counts[c.Value] = c.N
 		}
-		out[i] = questionJSON{q.ID, string(q.Type), q.N, known(q.Mean()), known(q.NPS()), known(q.CSAT()), counts}
+		out[i] = questionJSON{q.ID, string(q.Type), q.N, known(q.Mean()), known(q.NPS()), known(q.CSAT()), known(q.CES()), counts}
 	}
 	return out
 }
