@@ -18,6 +18,8 @@ type QuestionResult struct {
 	LowIsBetter bool
 	Metric      form.Metric
 	N           int // answers
+	// Few says that fewer than MinResponses have answered: nothing is said but N.
+	Few bool
 	// Counts are the answers of a rating, a choice, several choices (which add up to
 	// more than N) and yes or no, those that were given: in the order of their numbers, or
 	// by value.
@@ -36,7 +38,7 @@ type ValueCount struct {
 func (q QuestionResult) Mean() (float64, bool) {
 	sum := rational(q.sum)
 	switch {
-	case q.N == 0 || !q.Type.Rates() && q.Type != form.NumberQuestion:
+	case q.N == 0 || q.Few || !q.Type.Rates() && q.Type != form.NumberQuestion:
 		return 0, false
 	case q.Type.Rates():
 		for _, c := range q.Counts {
@@ -50,7 +52,7 @@ func (q QuestionResult) Mean() (float64, bool) {
 // NPS is the net promoter score where that is the Metric, from -100 to 100: the percentage
 // of 9 and 10 less that of 0 to 6; false: there is none.
 func (q QuestionResult) NPS() (float64, bool) {
-	if q.N == 0 || q.Metric != form.MetricNPS {
+	if q.N == 0 || q.Few || q.Metric != form.MetricNPS {
 		return 0, false
 	}
 	net := q.between(9, 10) - q.between(0, 6)
@@ -60,7 +62,7 @@ func (q QuestionResult) NPS() (float64, bool) {
 // CSAT is the share of the two best steps where that is the Metric, in percent; false: there
 // is none.
 func (q QuestionResult) CSAT() (float64, bool) {
-	if q.N == 0 || q.Metric != form.MetricCSAT {
+	if q.N == 0 || q.Few || q.Metric != form.MetricCSAT {
 		return 0, false
 	}
 	best := q.between(q.Most-1, q.Most)

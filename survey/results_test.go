@@ -354,26 +354,33 @@ func (s *story) recount(q survey.ResultQuery) map[string]string {
 			total[value] += g.responses
 		}
 	}
-	out, hidden := map[string]string{}, hiddenOf(q.By, total)
+	out, hidden, left := map[string]string{}, hiddenOf(q.By, total), 0
 	for value, periods := range groups {
 		for from, g := range periods {
-			if !hidden[value] {
+			if hidden[value] || q.By != "" && g.responses < 5 {
+				left++
+			} else {
 				wait := int64(0)
-				if g.waits > 0 {
+				if g.waits >= 5 {
 					wait = g.waited / g.waits
+				}
+				for id, counts := range g.counts {
+					if counts["n"] < 5 {
+						g.counts[id], g.sums[id] = map[string]int{"n": counts["n"]}, 0
+					}
 				}
 				clicked := 0
 				for _, n := range g.chosen {
 					clicked += n
 				}
-				if q.By != "" && clicked < survey.MinResponses {
+				if clicked < 5 {
 					clear(g.chosen)
 				}
 				out[value+"|"+from.Format(time.DateOnly)] = fmt.Sprintf("%d of %d, %d responses after %d s, %v, spent %.1f, clicked %v", g.answered, g.asked, g.responses, wait, g.counts, g.sums["spent"], g.chosen)
 			}
 		}
 	}
-	out["hidden"] = fmt.Sprint(len(hidden))
+	out["hidden"] = fmt.Sprint(left)
 	return out
 }
 
@@ -531,6 +538,57 @@ func TestAValueOfFewResponsesIsHidden(t *testing.T) {
 	})
 }
 
+// Whatever is asked for, an answer is shown only among five at least: of a value on a day, on a
+// day alone, and of a question that few have answered.
+func TestFewAnswersAreHiddenInEachCell(t *testing.T) {
+	t.Parallel()
+	onMemoryHost(t, nil, func(h *host) {
+		h.publish(scored)
+		tell := func(dealer string, n int, answers string) {
+			for i := range n {
+				got := h.about(survey.Item{
+					Payload:   json.RawMessage(fmt.Sprintf(`{"kind": "visit", "wip": "%s-%d-%d", "dealer": %q}`, dealer, i, h.clock.Now().Unix(), dealer)),
+					Recipient: survey.Recipient{Address: "+964 770 000 0001"},
+				})
+				if _, err := h.survey.Complete(h.t.Context(), "", got.Items[0].Instances[0].PublicID, survey.Response{Answers: json.RawMessage(answers)}); err != nil {
+					h.t.Fatal(err)
+				}
+			}
+		}
+		for range 12 {
+			tell("north", 1, `{"nps": 9}`)
+			tell("south", 5, `{"nps": 3}`)
+			h.clock.Add(oneDay)
+		}
+		tell("south", 4, `{"nps": 1, "stars": 1, "spent": 7}`)
+		for _, q := range []survey.ResultQuery{
+			{By: "candidate.dealer", Step: survey.Daily}, {By: "candidate.dealer", Step: survey.Weekly}, {Step: survey.Daily},
+			{Since: h.clock.Now()}, {By: "candidate.dealer", Since: h.clock.Now()}, {},
+		} {
+			q.SurveyID = 4523
+			got, err := h.survey.Results().Get(h.t.Context(), "", q)
+			if err != nil {
+				h.t.Fatal(err)
+			}
+			for _, g := range got.Groups {
+				if q.By != "" && g.Responses < survey.MinResponses {
+					h.t.Errorf("%+v shows %q with %d", q, g.Value, g.Responses)
+				}
+				for _, of := range g.Questions {
+					mean, ok := of.Mean()
+					if of.N < survey.MinResponses && (len(of.Counts) > 0 || ok || !of.Few) {
+						h.t.Errorf("%+v shows %d answers to %s: %v, %v", q, of.N, of.ID, of.Counts, mean)
+					}
+				}
+			}
+		}
+		got, err := h.survey.Results().Get(h.t.Context(), "", survey.ResultQuery{SurveyID: 4523, By: "candidate.dealer", Step: survey.Daily})
+		if err != nil || len(got.Groups) != 12 || got.Hidden != 13 {
+			h.t.Errorf("%d groups, %d hidden, %v", len(got.Groups), got.Hidden, err)
+		}
+	})
+}
+
 // A customer who answers while the link is sent was asked once.
 func TestALinkIsAskedOnceThoughItIsAnsweredAmidItsSend(t *testing.T) {
 	t.Parallel()
@@ -624,7 +682,8 @@ func TestMetricsAreDeclared(t *testing.T) {
 			{"id": "csat", "type": "rating", "metric": "csat"}, {"id": "school", "type": "rating", "max": 6, "lowIsBetter": true, "metric": "csat"},
 			{"id": "effort", "type": "rating", "max": 7, "lowIsBetter": true, "metric": "ces"}
 		], "triggers": [{"id": "t", "enabled": true, "eventKind": "service-visit-closed", "dedupRecipe": ["templateId", "candidate.wip"], "schedule": {"initialDelay": "0d"}, "channel": "memory:default"}]}`)
-		h.rated(`{"ten": 9, "five": 5, "nps": 9, "like": 10, "csat": 5, "school": 1, "effort": 1}`, `{"ten": 0, "five": 1, "nps": 0, "like": 8, "csat": 4, "school": 5, "effort": 2}`)
+		good, bad := `{"ten": 9, "five": 5, "nps": 9, "like": 10, "csat": 5, "school": 1, "effort": 1}`, `{"ten": 0, "five": 1, "nps": 0, "like": 8, "csat": 4, "school": 5, "effort": 2}`
+		h.rated(good, bad, good, bad, good, bad)
 		got, err := h.survey.Results().Get(h.t.Context(), "", survey.ResultQuery{SurveyID: 4523})
 		if err != nil {
 			h.t.Fatal(err)

@@ -3,6 +3,7 @@ package surveyhttp_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"reflect"
 	"strconv"
@@ -44,46 +45,46 @@ var properties = map[string]property{
 		definition: `"endings": [{"when": {"questionId": "q", "op": ">=", "value": 5}, "text": "Tell others"}, {"text": "We are sorry"}], "questions": [{"id": "q", "type": "rating"}]`,
 		sent:       url.Values{"q.q": {"4"}}, stored: `{"q":4}`, thanks: "We are sorry",
 	},
-	"dimensions": {definition: `"dimensions": ["candidate.city"], "questions": [{"id": "q", "type": "rating"}]`, sent: url.Values{"q.q": {"4"}}, stored: `{"q":4}`, results: "q,q,1,4.00"},
-	"questions":  {definition: `"questions": [{"id": "a", "type": "text"}, {"id": "b", "type": "longText"}]`, sent: url.Values{"q.a": {"x"}, "q.b": {"y\r\nz"}}, stored: `{"a":"x","b":"y\nz"}`, results: "b,b,1", export: "answers.a,answers.b|x,\"y\r\nz\""},
+	"dimensions": {definition: `"dimensions": ["candidate.city"], "questions": [{"id": "q", "type": "rating"}]`, sent: url.Values{"q.q": {"4"}}, stored: `{"q":4}`, results: "q,q,5,4.00"},
+	"questions":  {definition: `"questions": [{"id": "a", "type": "text"}, {"id": "b", "type": "longText"}]`, sent: url.Values{"q.a": {"x"}, "q.b": {"y\r\nz"}}, stored: `{"a":"x","b":"y\nz"}`, results: "b,b,5", export: "answers.a,answers.b|x,\"y\r\nz\""},
 
 	"questions.id":          {definition: `"questions": [{"id": "one.two-3", "type": "text"}]`, page: `name="q.one.two-3"`, sent: url.Values{"q.one.two-3": {"x"}}, stored: `{"one.two-3":"x"}`, results: "one.two-3", export: "answers.one.two-3|x"},
-	"questions.type":        {definition: `"questions": [{"id": "q", "type": "date"}]`, page: `<input type="date"`, sent: url.Values{"q.q": {"2026-05-14"}}, stored: `{"q":"2026-05-14"}`, results: "q,q,1", export: "answers.q|2026-05-14"},
+	"questions.type":        {definition: `"questions": [{"id": "q", "type": "date"}]`, page: `<input type="date"`, sent: url.Values{"q.q": {"2026-05-14"}}, stored: `{"q":"2026-05-14"}`, results: "q,q,5", export: "answers.q|2026-05-14"},
 	"questions.label":       {definition: `"questions": [{"id": "q", "type": "text", "label": "Who in {{.Value \"city\"}}?"}]`, page: "<bdi>Who in Cork?</bdi>", sent: url.Values{"q.q": {"Sam"}}, stored: `{"q":"Sam"}`, results: "q,Who in", export: "answers.q|Sam"},
 	"questions.help":        {definition: `"questions": [{"id": "q", "type": "text", "help": "As on the card."}]`, page: "As on the card.", stored: `{}`},
 	"questions.required":    {definition: `"questions": [{"id": "q", "type": "text", "required": true}]`, page: ` required`, refused: "Please answer this question."},
-	"questions.options":     {definition: `"questions": [{"id": "q", "type": "choice", "options": [{"value": "a"}, {"value": "b"}]}]`, page: `value="b"`, sent: url.Values{"q.q": {"b"}}, stored: `{"q":"b"}`, results: "q,q,1,,,,,b,b,1", export: "answers.q|b"},
+	"questions.options":     {definition: `"questions": [{"id": "q", "type": "choice", "options": [{"value": "a"}, {"value": "b"}]}]`, page: `value="b"`, sent: url.Values{"q.q": {"b"}}, stored: `{"q":"b"}`, results: "q,q,5,,,,,b,b,5", export: "answers.q|b"},
 	"questions.min":         {definition: `"questions": [{"id": "q", "type": "number", "min": 2, "max": 9}]`, page: "2", sent: url.Values{"q.q": {"1"}}, refused: "2"},
-	"questions.max":         {definition: `"questions": [{"id": "q", "type": "rating", "max": 7}]`, page: `value="7"`, sent: url.Values{"q.q": {"7"}}, stored: `{"q":7}`, results: "q,q,1,7.00", export: "answers.q|7"},
+	"questions.max":         {definition: `"questions": [{"id": "q", "type": "rating", "max": 7}]`, page: `value="7"`, sent: url.Values{"q.q": {"7"}}, stored: `{"q":7}`, results: "q,q,5,7.00", export: "answers.q|7"},
 	"questions.maxLength":   {definition: `"questions": [{"id": "q", "type": "text", "maxLength": 3}]`, page: "3", sent: url.Values{"q.q": {"four"}}, refused: "3"},
 	"questions.low":         {definition: `"questions": [{"id": "q", "type": "rating", "low": "Bad", "high": "Good"}]`, page: `data-step="1">Bad<`, stored: `{}`},
 	"questions.high":        {definition: `"questions": [{"id": "q", "type": "nps", "low": "Never", "high": "Sure"}]`, page: `data-step="10">Sure<`, stored: `{}`},
 	"unhappy":               {definition: `"unhappy": {"questionId": "q", "op": "==", "value": "no"}, "questions": [{"id": "q", "type": "yesNo"}]`, sent: url.Values{"q.q": {"yes"}}, stored: `{"q":"yes"}`, listed: "not"},
 	"questions.lowIsBetter": {definition: `"questions": [{"id": "q", "type": "rating", "lowIsBetter": true}]`, sent: url.Values{"q.q": {"2"}}, stored: `{"q":2}`, listed: "75"},
-	"questions.metric":      {definition: `"questions": [{"id": "q", "type": "rating", "metric": "csat"}]`, sent: url.Values{"q.q": {"4"}}, stored: `{"q":4}`, results: "q,q,1,4.00,,100.00", listed: "75"},
+	"questions.metric":      {definition: `"questions": [{"id": "q", "type": "rating", "metric": "csat"}]`, sent: url.Values{"q.q": {"4"}}, stored: `{"q":4}`, results: "q,q,5,4.00,,100.00", listed: "75"},
 	"questions.prefill":     {definition: `"questions": [{"id": "q", "type": "text", "prefill": "candidate.city"}]`, page: `name="q.q" value="Cork"`, stored: `{}`},
 	"questions.when": {
 		definition: `"questions": [{"id": "q", "type": "yesNo"}, {"id": "why", "type": "text", "when": {"questionId": "q", "op": "==", "value": "no"}}]`,
 		page:       `name="shown" value="why"`, sent: url.Values{"q.q": {"yes"}, "q.why": {"dropped"}}, stored: `{"q":"yes"}`, export: "answers.q,answers.why|yes,",
 	},
 
-	"options.value":     {definition: `"questions": [{"id": "q", "type": "choice", "options": [{"value": "a b"}]}]`, page: `<bdi>a b</bdi>`, sent: url.Values{"q.q": {"a b"}}, stored: `{"q":"a b"}`, results: "a b,a b,1", export: "answers.q|a b"},
-	"options.label":     {definition: `"questions": [{"id": "q", "type": "choice", "options": [{"value": "a", "label": "Apples"}]}]`, page: `<bdi>Apples</bdi>`, sent: url.Values{"q.q": {"a"}}, stored: `{"q":"a"}`, results: "a,Apples,1", export: "answers.q|a"},
+	"options.value":     {definition: `"questions": [{"id": "q", "type": "choice", "options": [{"value": "a b"}]}]`, page: `<bdi>a b</bdi>`, sent: url.Values{"q.q": {"a b"}}, stored: `{"q":"a b"}`, results: "a b,a b,5", export: "answers.q|a b"},
+	"options.label":     {definition: `"questions": [{"id": "q", "type": "choice", "options": [{"value": "a", "label": "Apples"}]}]`, page: `<bdi>Apples</bdi>`, sent: url.Values{"q.q": {"a"}}, stored: `{"q":"a"}`, results: "a,Apples,5", export: "answers.q|a"},
 	"options.exclusive": {definition: `"questions": [{"id": "q", "type": "multiple", "options": [{"value": "a"}, {"value": "none", "exclusive": true}]}]`, page: "data-alone", sent: url.Values{"q.q": {"a", "none"}}, refused: "cannot be combined"},
 	"options.other": {
 		definition: `"questions": [{"id": "q", "type": "choice", "label": "How?", "options": [{"value": "ad"}, {"value": "o", "label": "Something else", "other": true}]}]`,
 		page:       `name="q.q.other"`, sent: url.Values{"q.q": {"o"}, "q.q.other": {"a friend"}, "shown": {"q.other"}}, stored: `{"q":"o","q.other":"a friend"}`,
-		results: "q.other,Something else,1", export: "answers.q,answers.q.other|o,a friend",
+		results: "q.other,Something else,5", export: "answers.q,answers.q.other|o,a friend",
 	},
 	"options.other of several": {
 		definition: `"questions": [{"id": "q", "type": "multiple", "options": [{"value": "ad"}, {"value": "o", "other": true}]}]`,
 		page:       `name="q.q.other"`, sent: url.Values{"q.q": {"ad", "o"}, "q.q.other": {"a friend"}, "shown": {"q.other"}}, stored: `{"q":["ad","o"],"q.other":"a friend"}`,
-		results: "q.other,o,1", export: "answers.q,answers.q.other|ad; o,a friend",
+		results: "q.other,o,5", export: "answers.q,answers.q.other|ad; o,a friend",
 	},
 	"options.other by the authors": {
 		definition: `"questions": [{"id": "q", "type": "choice", "options": [{"value": "o", "other": true}]}, {"id": "q.other", "type": "longText", "label": "Which?", "when": {"questionId": "q", "op": "==", "value": "o"}}]`,
 		page:       `<textarea id="q2" name="q.q.other"`, sent: url.Values{"q.q": {"o"}, "q.q.other": {"a friend"}, "shown": {"q.other"}}, stored: `{"q":"o","q.other":"a friend"}`,
-		results: "q.other,Which?,1", export: "answers.q,answers.q.other|o,a friend",
+		results: "q.other,Which?,5", export: "answers.q,answers.q.other|o,a friend",
 	},
 
 	"endings.text":  {definition: `"endings": [{"text": "Bye, {{.Value \"city\"}}"}], "questions": [{"id": "q", "type": "text"}]`, thanks: "Bye, Cork", stored: `{}`},
@@ -127,7 +128,10 @@ func (p *property) isInUse(h *host) {
 	if diff := cmp.Diff(parsed, stored); diff != "" || len(faults) > 0 || err != nil {
 		h.Errorf("a published version is not what was parsed: %v %v\n%s", faults, err, diff)
 	}
-	token := h.visitOf(`{"wip": "1", "city": "Cork"}`, survey.Recipient{Address: "a", Locale: "en"})
+	for n := range survey.MinResponses - 1 { // of fewer nothing is counted
+		h.form(h.visitOf(fmt.Sprintf(`{"wip": "%d", "city": "Cork"}`, n), survey.Recipient{Address: "a", Locale: "en"}), p.sent.Encode())
+	}
+	token := h.visitOf(`{"wip": "last", "city": "Cork"}`, survey.Recipient{Address: "a", Locale: "en"})
 	if status, page := h.get("/s/" + token); status != 200 || !strings.Contains(page, p.page) {
 		h.Errorf("%d: no %s in\n%s", status, p.page, shown(page))
 	}

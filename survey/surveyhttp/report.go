@@ -100,6 +100,9 @@ func rate(g survey.ResultGroup) string {
 // Figures are what a question comes to, each once.
 func (q questionReport) Figures() string {
 	out := fmt.Sprintf("n = %d", q.N)
+	if q.Few {
+		return out + fmt.Sprintf(": shown from %d answers on, so that nobody is recognised", survey.MinResponses)
+	}
 	add := func(name, figure string, ok bool) {
 		if ok {
 			out += ", " + name + " " + figure
@@ -118,7 +121,7 @@ func (q questionReport) Figures() string {
 
 var resultTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
 	"rate": rate, "wait": wait,
-	"height":  func(bars []bar) int { return len(bars)*barStep + 4 }, "add": func(a, b int) int { return a + b },
+	"height": func(bars []bar) int { return len(bars)*barStep + 4 }, "add": func(a, b int) int { return a + b },
 }).ParseFS(assets, "page/results/*.html"))
 
 var shippedResultStyle = template.CSS(asset("page/results/page.css"))
@@ -232,6 +235,9 @@ const (
 
 // barsOf are the answers to a question: of a rating all steps of its scale.
 func barsOf(a *asked, q survey.QuestionResult) (out []bar) {
+	if q.Few {
+		return nil
+	}
 	counts := map[string]int{}
 	for _, c := range q.Counts {
 		counts[c.Value] = c.N
