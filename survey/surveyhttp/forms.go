@@ -173,7 +173,7 @@ func (f *forms) ask(w http.ResponseWriter, r *http.Request) {
 			p.Chosen = r.PathValue("token") + "/chosen" + f.query(r)
 			p.Noted = r.URL.Query().Has("noted")
 		}
-		given := prefilled(form, p.Clicked)
+		given := prefilled(form, p.Clicked, p.Lang)
 		answers, err := answersOf(form.Definition.Questions, given, p.Lang)
 		if err != nil {
 			f.failed(w, r, "a form could not be shown", err)
@@ -196,7 +196,7 @@ func clicked(link survey.Form, query url.Values) (out []Kept) {
 }
 
 // prefilled are the answers that the event gives, and those that were clicked.
-func prefilled(link survey.Form, clicked []Kept) url.Values {
+func prefilled(link survey.Form, clicked []Kept, locale string) url.Values {
 	out := url.Values{}
 	for _, c := range clicked {
 		out.Set(c.Name, c.Value)
@@ -206,6 +206,9 @@ func prefilled(link survey.Form, clicked []Kept) url.Values {
 			continue
 		}
 		if value := link.Event.Value(strings.TrimPrefix(q.Prefill, "candidate.")); q.Prefill != "" && value != "" {
+			if q.Type == form.NumberQuestion {
+				value = spelled(value, locale)
+			}
 			out.Set(fieldName(q.ID), value)
 		}
 	}

@@ -254,7 +254,7 @@ func (p *Page) mark(questions []form.Question, faults []form.AnswerFault) bool {
 			return false
 		}
 		if p.Fields[i].Fault == "" {
-			p.Fields[i].Fault = faultText(p.Texts, questions[i], fault.Code)
+			p.Fields[i].Fault = faultText(p.Texts, questions[i], fault.Code, p.Lang, p.Fields[i].Value)
 		}
 	}
 	return true
