@@ -2,6 +2,7 @@ package survey
 
 import (
 	"math/big"
+	"slices"
 	"strconv"
 
 	"github.com/belfry-go/belfry/survey/form"
@@ -21,8 +22,8 @@ type QuestionResult struct {
 	// Few says that fewer than MinResponses have answered: nothing is said but N.
 	Few bool
 	// Counts are the answers of a rating, a choice, several choices (which add up to
-	// more than N) and yes or no, those that were given: in the order of their numbers, or
-	// by value.
+	// more than N) and yes or no. Steps of a rating are those that were given, in their order;
+	// options are all that the latest version offers, in its order, and then older ones.
 	Counts []ValueCount
 
 	sum string
@@ -32,6 +33,33 @@ type QuestionResult struct {
 type ValueCount struct {
 	Value string
 	N     int
+}
+
+// offer puts the counts of options in the order in which a question offers them, those too
+// that nobody has chosen.
+func (q *QuestionResult) offer(now *form.Question) {
+	var offered []string
+	for _, o := range now.Options {
+		offered = append(offered, o.Value)
+	}
+	if now.Type == form.YesNoQuestion {
+		offered = []string{"yes", "no"}
+	}
+	if len(offered) == 0 {
+		return
+	}
+	given := q.Counts
+	q.Counts = nil
+	for _, value := range offered {
+		i := slices.IndexFunc(given, func(c ValueCount) bool { return c.Value == value })
+		if i < 0 {
+			q.Counts = append(q.Counts, ValueCount{Value: value})
+			continue
+		}
+		q.Counts = append(q.Counts, given[i])
+		given = slices.Delete(given, i, i+1)
+	}
+	q.Counts = append(q.Counts, given...)
 }
 
 // Mean is that of a rating or of numbers; false: there is none.

@@ -344,6 +344,7 @@ func questionsIn(counts map[string]*given, asked map[string]askedQuestion) (out 
 		q := questionOf(key, given)
 		if now, known := asked[q.ID]; known && questionKey(now.Question) == key {
 			q.Metric, q.LowIsBetter = now.Metric, now.LowIsBetter
+			q.offer(now.Question)
 		}
 		if q.Type == form.NPSQuestion {
 			q.Metric = form.MetricNPS

@@ -422,7 +422,9 @@ func lines(r survey.Result) map[string]string {
 		for _, q := range g.Questions {
 			of := map[string]int{"n": q.N}
 			for _, c := range q.Counts {
-				of[c.Value] = c.N
+				if c.N > 0 { // options that nobody has chosen are there, too
+					of[c.Value] = c.N
+				}
 			}
 			counts[q.ID] = of
 			if mean, ok := q.Mean(); ok && q.Type == form.NumberQuestion {

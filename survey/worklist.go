@@ -171,22 +171,23 @@ func (s Support) workItems(ctx context.Context, from driver.Reader, scope Scope,
 			}
 			known[r.SurveyVersion] = v
 		}
-		out[i] = r.workItem(v)
-		if l := of[r.Key]; l != nil {
-			out[i].RecipientAddress, out[i].Event = l.RecipientAddress, l.Metadata
-		}
+		out[i] = r.workItem(v, of[r.Key])
 	}
 	return out, nil
 }
 
-// workItem is a response with its texts; v is nil if its version cannot be read.
-func (r *responseRow) workItem(v *version) WorkItem {
+// workItem is a response with its texts; v is nil if its version cannot be read, and link if
+// it is forgotten.
+func (r *responseRow) workItem(v *version, link *instanceRow) WorkItem {
 	out := WorkItem{
 		StoredResponse: r.stored(), Score: r.Score % content, Rated: r.Score%content < unrated,
 		HandledOn: r.HandledOn, HandledBy: r.HandledBy, Note: r.Note,
 	}
 	if !out.Rated {
 		out.Score = 0
+	}
+	if link != nil {
+		out.RecipientAddress, out.Event = link.RecipientAddress, link.Metadata
 	}
 	if v != nil {
 		out.Survey, out.judged = v.Name, v.Unhappy != nil
@@ -201,7 +202,11 @@ func (r *responseRow) workItem(v *version) WorkItem {
 		if q.Type != form.TextQuestion && q.Type != form.LongTextQuestion || json.Unmarshal(answers[q.ID], &text) != nil {
 			continue // no text, or none given
 		}
-		out.Comments = append(out.Comments, Comment{q.ID, v.label(q.ID), text})
+		label := v.label(q.ID)
+		if link != nil && len(q.Label) > 0 {
+			label = form.Fill(q.Label.For(exportLocale), form.LinkData{Metadata: link.Metadata})
+		}
+		out.Comments = append(out.Comments, Comment{q.ID, label, text})
 	}
 	return out
 }

@@ -14,10 +14,23 @@ import (
 // messages do, such as {{.Value "city"}}. Other texts stay as they are, and so does one
 // that was published as no template.
 func Fill(text string, d LinkData) string {
+	return fill(text, textData{LinkData: d, Lang: d.Locale, Dir: Direction(d.Locale)})
+}
+
+// Unfilled is a text of the form where it is shown without an event: "…" stands for the
+// values.
+func Unfilled(text string) string { return fill(text, unfilled{}) }
+
+type unfilled struct{ textData }
+
+// Value takes the place of the event's.
+func (unfilled) Value(string) string { return "…" }
+
+func fill(text string, data any) string {
 	if !strings.Contains(text, "{{") {
 		return text
 	}
-	filled, err := execute("text", text, textData{LinkData: d, Lang: d.Locale, Dir: Direction(d.Locale)}, channel.MaxText)
+	filled, err := execute("text", text, data, channel.MaxText)
 	if err != nil {
 		return text
 	}

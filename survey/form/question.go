@@ -170,7 +170,7 @@ func (q *Question) limits() (least, most string) {
 // without a label its id.
 func (d *Definition) Label(id, locale string) string {
 	if q := d.question(id); q != nil {
-		return cmp.Or(Fill(q.Label.For(locale), LinkData{}), id)
+		return cmp.Or(Unfilled(q.Label.For(locale)), id)
 	}
 	return id
 }
