@@ -47,6 +47,17 @@ func (q *Question) read(raw json.RawMessage) (any, *AnswerFault) {
 	return q.readText(text)
 }
 
+// Accepts reports whether a text is an answer to the question by itself, whatever was answered
+// before; an empty one is none.
+func (q *Question) Accepts(text string) bool {
+	raw, err := json.Marshal(text)
+	if err != nil {
+		return false
+	}
+	value, fault := q.read(raw)
+	return fault == nil && value != nil
+}
+
 func (q *Question) readText(text string) (any, *AnswerFault) {
 	switch q.Type {
 	case TextQuestion, LongTextQuestion:

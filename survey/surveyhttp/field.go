@@ -136,13 +136,30 @@ func (f *Field) draw(q form.Question, locale string, t Texts) {
 		}
 		f.offer(q, locale)
 	case form.MultipleQuestion:
-		f.Control, f.Hint = CheckControl, t.AllApply
+		f.Control, f.Hint = CheckControl, howMany(q, t)
 		f.offer(q, locale)
 	case form.DateQuestion:
 		f.Control = DateControl
 	default:
 		f.Control = LineControl
 	}
+}
+
+// howMany says how many options may be chosen.
+func howMany(q form.Question, t Texts) string {
+	var out []string
+	if q.Min != nil && q.Min.String() != "0" {
+		out = append(out, t.TooFew)
+	}
+	if q.Max != nil {
+		if most, err := strconv.Atoi(q.Max.String()); err == nil && most < len(q.Options) {
+			out = append(out, t.TooMany)
+		}
+	}
+	if len(out) == 0 {
+		return t.AllApply
+	}
+	return withBounds(strings.Join(out, " "), q, fallbackLocale)
 }
 
 func (f *Field) offer(q form.Question, locale string) {

@@ -169,7 +169,7 @@ func (f *forms) ask(w http.ResponseWriter, r *http.Request) {
 		p := f.page(r, form, StateForm)
 		p.Action = "../SurveyInstances/" + r.PathValue("token") + "/responses" + f.query(r)
 		p.Opened = r.PathValue("token") + "/opened"
-		if p.Clicked = clicked(form, r.URL.Query()); len(p.Clicked) > 0 {
+		if p.Clicked = fits(form, clicked(form, r.URL.Query())); len(p.Clicked) > 0 {
 			p.Chosen = r.PathValue("token") + "/chosen" + f.query(r)
 			p.Noted = r.URL.Query().Has("noted")
 		}
@@ -195,6 +195,14 @@ func clicked(link survey.Form, query url.Values) (out []Kept) {
 	return out
 }
 
+// fits drops what is no answer.
+func fits(link survey.Form, clicked []Kept) []Kept {
+	return slices.DeleteFunc(clicked, func(c Kept) bool {
+		i := slices.IndexFunc(link.Definition.Questions, func(q form.Question) bool { return fieldName(q.ID) == c.Name })
+		return !link.Definition.Questions[i].Accepts(c.Value)
+	})
+}
+
 // prefilled are the answers that the event gives, and those that were clicked.
 func prefilled(link survey.Form, clicked []Kept, locale string) url.Values {
 	out := url.Values{}
@@ -205,7 +213,7 @@ func prefilled(link survey.Form, clicked []Kept, locale string) url.Values {
 		if out.Has(fieldName(q.ID)) {
 			continue
 		}
-		if value := link.Event.Value(strings.TrimPrefix(q.Prefill, "candidate.")); q.Prefill != "" && value != "" {
+		if value := link.Event.Value(strings.TrimPrefix(q.Prefill, "candidate.")); q.Prefill != "" && value != "" && q.Accepts(value) {
 			if q.Type == form.NumberQuestion {
 				value = spelled(value, locale)
 			}
