@@ -33,6 +33,9 @@ type FormOptions struct {
 	// "/logo.svg"; LogoText says what it shows. Privacy is the address of a page that says
 	// what becomes of the answers. Empty: there is none.
 	Logo, LogoText, Privacy string
+	// Contact says on pages without a form, such as that of a link that has expired, how to
+	// reach you; nil: nothing.
+	Contact form.Text
 	// Limit is asked about every request before anything is looked up; an error
 	// refuses it with 429 and is not shown. Nil: no limit. It is called from several
 	// goroutines. A token has 160 bits and cannot be guessed, so this protects the
