@@ -100,7 +100,9 @@ func withShipped(own map[string]Texts) map[string]Texts {
 // answers is answered as the first time was, others with 409. A body has at most
 // 128 KiB, or as much as the longest answers need, and is not compressed.
 // The page of a fault holds what was typed, to be sent again or copied; to that end up
-// to 3 MiB of a form are read even where [FormOptions.Limit] refuses it.
+// to 3 MiB of a form are read even where [FormOptions.Limit] refuses it. No server keeps
+// what was typed: the page that answers a POST may stay in the customer's own browser, for
+// its Back; all others are not to be kept.
 //
 // A link that is unknown, malformed or deleted gets one and the same answer, 404, so that
 // nobody learns which tokens exist. So does the form of a survey without questions, which

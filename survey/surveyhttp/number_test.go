@@ -7,9 +7,6 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/benbjohnson/clock"
-
-	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -19,9 +16,7 @@ const asksNumbers = `{"questions": [{"id": "n", "type": "number", "prefill": "ca
 
 func onMemory(t *testing.T, definition string) *host {
 	t.Helper()
-	mock := clock.NewMock()
-	mock.Set(start)
-	h := newHost(t, memory.New(&memory.Options{Clock: mock}), mock)
+	h := memoryHost(t)
 	h.publish(definition)
 	return h
 }

@@ -226,6 +226,9 @@ func (f *forms) show(w http.ResponseWriter, r *http.Request, status int, p *Page
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Language", p.Lang)
+	if r.Method == http.MethodPost { // else Back asks the customer whether to send the form again
+		w.Header().Set("Cache-Control", "private, no-cache")
+	}
 	w.WriteHeader(status)
 	_, _ = out.WriteTo(w) // the customer is gone
 }

@@ -10,11 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/internal/strictjson"
-	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/form"
 )
@@ -112,9 +110,7 @@ func TestEachPropertyOfADefinitionIsInUse(t *testing.T) {
 	for name, p := range properties {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			mock := clock.NewMock()
-			mock.Set(start)
-			p.isInUse(newHost(t, memory.New(&memory.Options{Clock: mock}), mock))
+			p.isInUse(memoryHost(t))
 		})
 	}
 }

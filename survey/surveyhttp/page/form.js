@@ -38,6 +38,15 @@
 	};
 	if ("sent" in document.body.dataset) try { sessionStorage.removeItem(draft); } catch {}
 	if (!form) return;
+	// Back to a page of a form that was sent since: its address says what there is to do.
+	const gone = () => {
+		try { return !opened && performance.getEntriesByType("navigation")[0].type === "back_forward" && sessionStorage.getItem(draft) === null; } catch { return false; }
+	};
+	if (gone()) {
+		document.querySelector("main").hidden = true;
+		location.replace(location.href);
+		return;
+	}
 
 	// Questions come and go with the answers before them. The server decides in the
 	// end: what this gets wrong costs the customer one more page.
