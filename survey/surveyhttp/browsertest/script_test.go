@@ -77,6 +77,29 @@ func TestTheScriptAsksWhatTheServerAsks(t *testing.T) {
 	}
 }
 
+// Whoever chooses "something else" is asked what at once, and the answer arrives.
+func TestSomethingElseIsAskedAndArrives(t *testing.T) {
+	t.Parallel()
+	s := open(t, `{"questions":[{"id":"how","type":"choice","options":[{"value":"ad"},{"value":"o","label":"Something else","other":true}]}],"triggers":[{"id":"t","enabled":true,"eventKind":"service-visit-closed",
+		"dedupRecipe":["templateId","recipient.address","candidate.wip"],"schedule":{"initialDelay":"0d"},"channel":"memory:default"}]}`, "en")
+	c := customer{t, browse(t, window{360, 900, true}), true}
+	do(c.ctx, t, chromedp.Navigate(s.url))
+	if c.shown("q2") {
+		t.Error("it is asked before it is chosen")
+	}
+	c.choose("q1", 2)
+	c.write("q2", "a friend")
+	c.look("other")
+	c.submit()
+	c.comes(`document.body.dataset.sent !== undefined`)
+	if err := s.poller.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if e := <-s.heard; string(e.Answers) != `{"how":"o","how.other":"a friend"}` {
+		t.Errorf("%s arrived", e.Answers)
+	}
+}
+
 // The page's script reads a number as the server does: a question that follows from it is
 // asked by both.
 func TestTheScriptReadsNumbersAsTheServer(t *testing.T) {
