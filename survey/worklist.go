@@ -202,7 +202,7 @@ func (r *responseRow) workItem(v *version, link *instanceRow) WorkItem {
 		if q.Type != form.TextQuestion && q.Type != form.LongTextQuestion || json.Unmarshal(answers[q.ID], &text) != nil {
 			continue // no text, or none given
 		}
-		label := v.label(q.ID)
+		label := v.label(q.ID, exportLocale)
 		if link != nil && len(q.Label) > 0 {
 			label = form.Fill(q.Label.For(exportLocale), form.LinkData{Metadata: link.Metadata})
 		}

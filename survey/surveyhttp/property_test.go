@@ -142,10 +142,10 @@ func (p *property) isInUse(h *host) {
 		h.Fatalf("%d, stored %s, want %s\n%s", status, got, p.stored, shown(page))
 	}
 	var counts, export bytes.Buffer
-	if err := h.survey.Results().ExportCSV(h.Context(), "tenant", &counts, survey.ResultQuery{SurveyID: 4523}); err != nil || !strings.Contains(counts.String(), p.results) {
+	if err := h.survey.Results().ExportCSV(h.Context(), "tenant", &counts, survey.ResultQuery{SurveyID: 4523}, nil); err != nil || !strings.Contains(counts.String(), p.results) {
 		h.Errorf("no %q in\n%s%v", p.results, &counts, err)
 	}
-	if _, err := h.survey.Responses().ExportCSV(h.Context(), "tenant", &export, survey.ResponseQuery{SurveyID: 4523}); err != nil {
+	if _, err := h.survey.Responses().ExportCSV(h.Context(), "tenant", &export, survey.ResponseQuery{SurveyID: 4523}, nil); err != nil {
 		h.Error(err)
 	}
 	list, _, err := h.survey.Support().Worklist(h.Context(), "tenant", survey.WorklistQuery{SurveyID: 4523})

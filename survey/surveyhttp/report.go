@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"math"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -15,22 +16,24 @@ import (
 
 // report is what the page of results is made from.
 type report struct {
-	Title               string
-	Since, Until        string
-	By, Step            string
-	Dimensions, Steps   []choice
-	Total               survey.ResultGroup
-	Questions           []questionReport
-	Chosen              []chosenReport
-	Trend               []trendPoint
-	Line                template.HTML
-	TrendOf             string // the question whose mean the trend shows
-	Columns             []column
-	Values              []valueReport
-	Hidden              int
-	ResultsCSV, JSON    string
-	ResponsesCSV, Lines string // empty: the caller may not have them
-	Style               template.CSS
+	Title             string
+	Since, Until      string
+	By, Step          string
+	Dimensions, Steps []choice
+	Total             survey.ResultGroup
+	Questions         []questionReport
+	Chosen            []chosenReport
+	Trend             []trendPoint
+	Line              template.HTML
+	TrendOf           string // the question whose mean the trend shows
+	Columns           []column
+	Values            []valueReport
+	Hidden            int
+	// Addresses of exports, those of responses empty for a caller who may not have them. The
+	// second of a CSV has semicolons.
+	ResultsCSV, ResponsesCSV [2]string
+	JSON, Lines              string
+	Style                    template.CSS
 }
 
 // ByName is the dimension as people call it.
@@ -239,13 +242,14 @@ func (h *results) report(r *http.Request, a *asked) (*report, error) {
 func (h *results) blankReport(a *asked, step survey.Step) *report {
 	p := &report{
 		Title: strings.TrimSpace(form.Unfilled(a.definition.Title.For(fallbackLocale))), Since: a.since, Until: a.until, By: a.query.By, Step: string(step), Style: h.style,
-		ResultsCSV: a.with("results.csv"), JSON: a.with("results.json"),
+		ResultsCSV: [2]string{a.with("results.csv", nil), a.with("results.csv", url.Values{"separator": {"semicolon"}})}, JSON: a.with("results.json", nil),
 	}
 	if p.Title == "" {
 		p.Title = fmt.Sprintf("Survey %d", a.query.SurveyID)
 	}
 	if a.caller.Responses {
-		p.ResponsesCSV, p.Lines = a.with("responses.csv"), a.with("responses.jsonl")
+		p.ResponsesCSV = [2]string{a.with("responses.csv", url.Values{"labels": {""}}), a.with("responses.csv", url.Values{"labels": {""}, "separator": {"semicolon"}})}
+		p.Lines = a.with("responses.jsonl", nil)
 	}
 	p.Dimensions = append(p.Dimensions, choice{"", "nothing", a.query.By == ""})
 	for _, by := range append([]string{survey.ByUnit, survey.ByTrigger, survey.ByLocale}, a.definition.Dimensions...) {

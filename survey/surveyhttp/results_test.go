@@ -250,3 +250,25 @@ func TestTheResultsPageIsReadByALead(t *testing.T) {
 		t.Errorf("%+v, %v", got.Groups[0].Questions[4].Counts, err)
 	}
 }
+
+// A CSV is called by its survey and its days, and is written as the caller's spreadsheet wants.
+func TestAFileOfResultsHasANameAndASeparator(t *testing.T) {
+	t.Parallel()
+	h := memoryHost(t)
+	site := h.shows(12)
+	got := see(h, site, "lead", "/4523/responses.csv?since=2026-05-01&until=2026-05-31&separator=semicolon&labels&zone=Europe/Berlin")
+	if name := got.Header.Get("Content-Disposition"); name != `attachment; filename="survey-4523-2026-05-01-2026-05-31-responses.csv"` {
+		t.Error(name)
+	}
+	h.says(got.Body, ";city;How was it?;", ";2026-05-14 07:12:34;", ";'=Cork 1;", ";By car;", ";1,5;")
+	if got = see(h, site, "reader", "/4523/results.csv?separator=semicolon"); !strings.Contains(got.Body, ";6,00;") && !strings.Contains(got.Body, ";1,50;") {
+		t.Error(got.Body)
+	}
+	for _, query := range []string{"separator=tab", "zone=Nowhere", "locale=../x"} {
+		if got := see(h, site, "lead", "/4523/responses.csv?"+query); got.Status != 400 {
+			t.Errorf("%s: %d", query, got.Status)
+		}
+	}
+	page := see(h, site, "lead", "/4523").Body
+	h.says(page, `href="4523/responses.csv?labels=&amp;separator=semicolon"`, `href="4523/responses.csv?labels="`)
+}
