@@ -84,16 +84,15 @@ func (o *AlertOptions) concerns(item *WorkItem) bool {
 // message is the alert of a response.
 func (o *AlertOptions) message(item *WorkItem, e ResponseCompleted) channel.Message {
 	survey := strconv.FormatInt(item.SurveyID, 10)
-	subject, text := item.Survey+":", fmt.Sprintf("A response to %s", item.Survey)
+	var says []string
 	if item.Unhappy {
-		subject, text = subject+" an unhappy response,", fmt.Sprintf("An unhappy response to %s", item.Survey)
+		says = append(says, "an unhappy response")
 	}
 	if item.Rated {
-		subject, text = fmt.Sprintf("%s score %d out of 100", subject, item.Score), fmt.Sprintf("%s has a score of %d out of 100", text, item.Score)
-	} else {
-		text += " has come"
+		says = append(says, fmt.Sprintf("score %d out of 100", item.Score))
 	}
-	subject, text = strings.TrimSuffix(subject, ","), text+"."
+	subject := item.Survey + ": " + strings.Join(says, ", ")
+	text := "A response to " + subject + "."
 	if o.URL != "" {
 		text += "\n" + strings.NewReplacer("{surveyId}", survey, "{publicId}", item.PublicID).Replace(o.URL)
 	}

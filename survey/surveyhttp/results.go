@@ -318,6 +318,7 @@ type (
 		ID     string         `json:"id"`
 		Type   string         `json:"type"`
 		N      int            `json:"n"`
+		Few    bool           `json:"few,omitempty"`
 		Mean   *float64       `json:"mean,omitempty"`
 		NPS    *float64       `json:"nps,omitempty"`
 		CSAT   *float64       `json:"csat,omitempty"`
@@ -349,7 +350,7 @@ func questionsJSON(questions []survey.QuestionResult) []questionJSON {
 		for _, c := range q.Counts {
 			counts[c.Value] = c.N
 		}
-		out[i] = questionJSON{q.ID, string(q.Type), q.N, known(q.Mean()), known(q.NPS()), known(q.CSAT()), known(q.CES()), counts}
+		out[i] = questionJSON{q.ID, string(q.Type), q.N, q.Few, known(q.Mean()), known(q.NPS()), known(q.CSAT()), known(q.CES()), counts}
 	}
 	return out
 }
