@@ -19,15 +19,16 @@ type AlertOptions struct {
 	// Channel sends the alert to the address To, both required.
 	Channel channel.Channel
 	To      string
-	// Most is the highest [WorkItem.Score] that is told of, from 0, the worst, to 100.
+	// Most is the highest [WorkItem.Score] that is told of, from 0, the worst, to 100, where a
+	// definition does not say what is Unhappy. Where it does, Most counts for nothing.
 	Most int
 	// URL is where a response is handled, such as
 	// "https://desk.example/worklist/{surveyId}/{publicId}"; empty: the alert names none.
 	URL string
 }
 
-// Alert makes a subscriber that tells a desk of each response whose score is Most or lower,
-// as soon as a poll finds it: the survey, the score and the URL, and nothing of the customer.
+// Alert makes a subscriber that tells a desk of each response that its definition calls
+// [form.Definition.Unhappy], or whose score is Most or lower, as soon as a poll finds it: the survey, the score and the URL, and nothing of the customer.
 // It is silent about what was handled or erased meanwhile. A call that failed or is in doubt
 // is made again like that of every subscriber, with the same message id. A trigger that names
 // subscribers has to name this one. It panics on options that no program can mean.
@@ -53,7 +54,7 @@ func (s *Service) alert(ctx context.Context, o *AlertOptions, e ResponseComplete
 		return nil
 	case err != nil:
 		return err
-	case !item.Rated || item.Score > o.Most || !item.HandledOn.IsZero():
+	case !item.HandledOn.IsZero() || !o.concerns(&item):
 		return nil
 	}
 	receipt, err := o.Channel.Send(ctx, o.message(&item, e))
@@ -72,16 +73,32 @@ func (s *Service) alert(ctx context.Context, o *AlertOptions, e ResponseComplete
 	return err
 }
 
+// concerns says whether a response is told of.
+func (o *AlertOptions) concerns(item *WorkItem) bool {
+	if item.judged {
+		return item.Unhappy
+	}
+	return item.Rated && item.Score <= o.Most
+}
+
 // message is the alert of a response.
 func (o *AlertOptions) message(item *WorkItem, e ResponseCompleted) channel.Message {
 	survey := strconv.FormatInt(item.SurveyID, 10)
-	text := fmt.Sprintf("A response to %s has a score of %d out of 100.", item.Survey, item.Score)
+	var says []string
+	if item.Unhappy {
+		says = append(says, "an unhappy response")
+	}
+	if item.Rated {
+		says = append(says, fmt.Sprintf("score %d out of 100", item.Score))
+	}
+	subject := item.Survey + ": " + strings.Join(says, ", ")
+	text := "A response to " + subject + "."
 	if o.URL != "" {
 		text += "\n" + strings.NewReplacer("{surveyId}", survey, "{publicId}", item.PublicID).Replace(o.URL)
 	}
 	return channel.Message{
 		ID: o.Key + "-" + item.PublicID, Channel: o.Channel.Key(), To: o.To, Attempt: 1, On: driver.Time(e.DispatchedOn),
-		Subject: fmt.Sprintf("%s: score %d out of 100", item.Survey, item.Score), Text: text,
+		Subject: subject, Text: text,
 		Metadata: map[string]string{"publicId": item.PublicID, "surveyId": survey},
 	}
 }

@@ -161,7 +161,7 @@ func factOf(i *instanceRow, v *version) *fact {
 	if v == nil || len(v.Dimensions) == 0 {
 		return f
 	}
-	values, _, err := form.Flatten(i.Metadata)
+	values, err := form.Flatten(i.Metadata)
 	if err != nil {
 		values = nil // ingest has read it: it was emptied since
 	}

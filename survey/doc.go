@@ -24,7 +24,7 @@
 // # Secrets and personal data
 //
 // A link's token is a secret and its public id is none. Logs, errors and metrics hold
-// neither tokens nor anything of the customer; [Support.Erase] empties what the tables
+// neither tokens nor anything of the customer; belfry.Privacy empties what the tables
 // hold. Package surveyhttp has the forms and the endpoints, surveytest a host for
 // tests of programs that send surveys.
 package survey

@@ -3,13 +3,13 @@ package survey
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/outbox"
+	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -107,65 +107,15 @@ func replace(ctx context.Context, tx storage.Tx, old, by *instanceRow) error {
 	return err
 }
 
-// erasePage is how many instances Erase looks up at once.
-const erasePage = 100
-
-// Erase removes what is personal about a customer in scope: the addresses,
-// references, locales and event payloads of the instances, and their responses with
-// the answers and the events that carry them, those that wait for a subscriber too.
-// What is left of an instance is deleted (see [Support.Delete]): its key and hash,
-// so that its event makes no new one, its log and its dates. What subscribers and
-// providers got before is theirs to erase, and by is kept, so it names no customer.
-//
-// It returns how many instances there were. Each is erased in a transaction of its
-// own, so that after an error the call is repeated and goes on where it ended.
-func (s Support) Erase(ctx context.Context, scope Scope, customerRef string, by By) (erased int, err error) {
-	if err = by.Check(); err == nil && customerRef == "" {
-		err = errors.New("no customer is named")
-	}
-	for more := true; more && err == nil; {
-		var n int
-		n, err = s.erasePage(ctx, scope, customerRef, by)
-		erased += n
-		more = n == erasePage
-	}
-	if err != nil {
-		return erased, fmt.Errorf("survey: Erase: %w", err)
-	}
-	return erased, nil
-}
-
-// erasePage erases the next instances of the customer.
-func (s Support) erasePage(ctx context.Context, scope Scope, customerRef string, by By) (erased int, err error) {
-	var found []*instanceRow
-	err = s.read(ctx, func(from driver.Reader) (err error) {
-		found, err = instances.Find(ctx, from, scope, driver.Query{
-			Columns: []string{"public_id"}, Where: []driver.Cond{driver.Eq("customer_ref", customerRef)}, Limit: erasePage,
-		})
-		return err
-	})
-	if err != nil {
-		return 0, err
-	}
-	for _, row := range found {
-		if err := s.eraseInstance(ctx, scope, row.PublicID, by); err != nil {
-			return erased, err
-		}
-		erased++
-	}
-	return erased, nil
-}
-
-// eraseInstance repeats while a send or a beacon comes between.
-func (s Support) eraseInstance(ctx context.Context, scope Scope, publicID string, by By) error {
-	return driver.Again("instance "+publicID, func() error {
-		return s.inTx(ctx, func(tx storage.Tx) error { return eraseInstance(ctx, tx, scope, publicID, by) })
-	})
-}
-
-func eraseInstance(ctx context.Context, tx storage.Tx, scope Scope, publicID string, by By) error {
+// eraseInstance empties an instance, and deletes its response with the answers and the event.
+// What is left is deleted (see [Support.Delete]): its key and hash, so that its event makes no
+// new one, its log and its dates.
+func eraseInstance(ctx context.Context, tx storage.Tx, scope Scope, publicID string) error {
 	row, err := readInstance(ctx, tx, scope, publicID)
 	if err != nil {
+		return err
+	}
+	if err := forgetDeeds(ctx, tx, scope, instances.Name, row.formerKeys()...); err != nil {
 		return err
 	}
 	now := driver.Now(tx.Store())
@@ -178,8 +128,33 @@ func eraseInstance(ctx context.Context, tx storage.Tx, scope Scope, publicID str
 	}
 	return audit.Write(ctx, tx, &audit.Entry{
 		Record: storage.Record{Scope: scope}, Subject: instances.Name, SubjectKey: row.Key, SubjectID: bare.ID, SubjectVersion: bare.Version,
-		Action: "Erase", Actor: by.Actor, Reason: by.Reason, From: row.Status, To: bare.Status, On: now,
+		Action: "Erase", Actor: byErasure.Actor, Reason: byErasure.Reason, From: row.Status, To: bare.Status, On: now,
 	})
+}
+
+// forgetDeeds takes what people did to rows, and in what words, out of the audit.
+func forgetDeeds(ctx context.Context, tx storage.Tx, scope Scope, table string, rowKeys ...string) error {
+	for some := len(rowKeys) > 0; some; {
+		var err error
+		if some, err = audit.Forget(ctx, tx, scope, table, rowKeys...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// formerKeys are the keys that an instance may have had before its event was forgotten:
+// the audit still calls it by one of them.
+func (i *instanceRow) formerKeys() (out []string) {
+	if !strings.HasPrefix(i.Key, forgotten) {
+		return nil
+	}
+	for _, trigger := range []string{i.TriggerID, ""} {
+		if key, err := (keys.SurveyInstance{Survey: i.SurveyID, Trigger: trigger, Hash: i.UniqueHash}).Key(); err == nil {
+			out = append(out, key)
+		}
+	}
+	return out
 }
 
 // erased is what may be left of an instance.
@@ -194,10 +169,11 @@ func (i *instanceRow) erased(now time.Time) *instanceRow {
 	return &bare
 }
 
-// eraseResponse deletes the response to an instance, if there is one.
+// eraseResponse deletes the response to an instance, and what was said of it, which may
+// be there without it.
 func eraseResponse(ctx context.Context, tx storage.Tx, scope Scope, publicID string) error {
 	given, err := responses.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.Eq("key", publicID)}, Limit: 1})
-	if err != nil || len(given) == 0 {
+	if err != nil {
 		return err
 	}
 	each, err := answers.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.Eq("public_id", publicID)}, Limit: maxErasedAnswers})
@@ -208,6 +184,9 @@ func eraseResponse(ctx context.Context, tx storage.Tx, scope Scope, publicID str
 		return err
 	}
 	if err := responses.Delete(ctx, tx, given...); err != nil {
+		return err
+	}
+	if err := forgetDeeds(ctx, tx, scope, responses.Name, publicID); err != nil {
 		return err
 	}
 	return outbox.Erase(ctx, tx, scope, eventID(publicID))

@@ -29,7 +29,7 @@ func (h *host) everything() string {
 	var b strings.Builder
 	err := h.store.InTx(h.t.Context(), func(tx storage.Tx) error {
 		b.Reset()
-		for _, s := range slices.Concat(survey.Schemas(), outbox.Schemas(), []*driver.Schema{&audit.Table.Schema}) {
+		for _, s := range slices.Concat(survey.Schemas(), outbox.Schemas(), audit.Schemas()) {
 			rows, err := tx.Select(h.t.Context(), s, driver.Everywhere(), driver.Query{Limit: 10_000})
 			if err != nil {
 				return err
@@ -89,16 +89,16 @@ func TestACustomerIsErased(t *testing.T) {
 				h.t.Fatalf("%s is not stored to begin with", canary)
 			}
 		}
-		if n, err := h.survey.Support().Erase(h.t.Context(), "", canaries[1], support); n != 2 || err != nil {
-			h.t.Fatalf("%d erased, %v", n, err)
+		if err := h.erase("", canaries[1]); err != nil {
+			h.t.Fatal(err)
 		}
 		for _, canary := range canaries {
 			if strings.Contains(h.everything(), canary) {
 				h.t.Errorf("%s is left:\n%s", canary, h.everything())
 			}
 		}
-		if n, err := h.survey.Support().Erase(h.t.Context(), "", canaries[1], support); n != 0 || err != nil {
-			h.t.Errorf("erased again: %d, %v", n, err)
+		if err := h.erase("", canaries[1]); err != nil {
+			h.t.Errorf("erased again: %v", err)
 		}
 		b := batch(`{"jobType":"GR","wip":1}`, `{"jobType":"GR","wip":2}`)
 		for i := range b.Items {
@@ -115,7 +115,7 @@ func TestACustomerIsErased(t *testing.T) {
 			if _, err := h.survey.Link(h.t.Context(), "", id); !errors.Is(err, storage.ErrNotFound) {
 				h.t.Errorf("its link: %v", err)
 			}
-			if got := h.actions("", row.Key); len(got) != 1 || !strings.HasPrefix(got[0], "Erase by kim") {
+			if got := h.actions("", row.Key); len(got) != 1 || !strings.HasPrefix(got[0], "Erase by erasure") {
 				h.t.Errorf("the audit says %v", got)
 			}
 		}
@@ -133,6 +133,37 @@ func TestACustomerIsErased(t *testing.T) {
 	})
 }
 
+// What the desk wrote about a customer's response and link goes with them.
+func TestTheDesksNotesAreErased(t *testing.T) {
+	t.Parallel()
+	eachHost(t, &survey.Options{ExpectedSubscribers: []string{"absent"}}, func(h *host) {
+		h.publish(csiGR)
+		open, done := h.answeredCustomer()
+		by, note := h.survey.Support(), survey.By{Actor: "desk", Reason: "called cust-erased, tweety is back"}
+		again := batch(`{"jobType":"GR","wip":3}`)
+		again.Items[0].Recipient = survey.Recipient{Address: canaries[0], CustomerRef: canaries[1]}
+		deleted := h.take(again).Items[0].Instances[0].PublicID
+		h.survey.Subscribe(survey.SubscriberFunc("absent", func(context.Context, survey.ResponseCompleted) error { return survey.Permanent(errors.New("no")) }))
+		h.drain()
+		_, replayed := by.ReplayDeadLetters(h.t.Context(), "", "absent", note, nil)
+		if err := errors.Join(by.Handle(h.t.Context(), "", done, note), by.Hold(h.t.Context(), "", open, note), replayed,
+			by.Delete(h.t.Context(), "", deleted, note, &survey.DeleteOptions{Forget: true})); err != nil {
+			h.t.Fatal(err)
+		}
+		if err := h.erase("", canaries[1]); err != nil {
+			h.t.Fatal(err)
+		}
+		for line := range strings.Lines(h.everything()) {
+			if strings.Contains(line, canaries[1]) || strings.Contains(line, canaries[3]) {
+				h.t.Errorf("left: %s", line)
+			}
+		}
+		if !strings.Contains(h.everything(), `"Handle"`) {
+			h.t.Error("that somebody acted is not known any more")
+		}
+	})
+}
+
 // An erasure that dies at any statement is repeated.
 func TestAnErasureIsRepeatedAfterAnyCrash(t *testing.T) {
 	t.Parallel()
@@ -141,7 +172,8 @@ func TestAnErasureIsRepeatedAfterAnyCrash(t *testing.T) {
 		h.answeredCustomer()
 		for n := int64(1); ; n++ {
 			f := newFaulty(h.store, n)
-			if _, err := survey.New(f.Spy, nil).Support().Erase(h.t.Context(), "", canaries[1], support); !errors.Is(err, errCrash) {
+			privacy := belfry.NewPoller(f.Spy, nil, survey.New(f.Spy, nil)).Privacy()
+			if _, err := privacy.Erase(h.t.Context(), "", belfry.Person{Ref: canaries[1]}, support); !errors.Is(err, errCrash) {
 				if err != nil || n < 5 {
 					h.t.Errorf("ended at statement %d: %v", n, err)
 				}
@@ -156,23 +188,10 @@ func TestAnErasureIsRepeatedAfterAnyCrash(t *testing.T) {
 	})
 }
 
-func TestAnErasureNeedsACustomerAndAReason(t *testing.T) {
-	t.Parallel()
-	eachHost(t, nil, func(h *host) {
-		h.publish(csiGR)
-		b := batch(visit)
-		b.Items[0].Recipient.CustomerRef = ""
-		id := h.take(b).Items[0].Instances[0].PublicID
-		if _, err := h.survey.Support().Erase(h.t.Context(), "", "", support); err == nil || !strings.Contains(err.Error(), "no customer is named") {
-			h.t.Errorf("nobody: %v", err)
-		}
-		if _, err := h.survey.Support().Erase(h.t.Context(), "", "cust-123", survey.By{Actor: "kim"}); err == nil {
-			h.t.Error("no reason was given")
-		}
-		if row := h.instance(id); row.RecipientAddress == "" {
-			h.t.Error("an instance without a customer was erased")
-		}
-	})
+// erase removes what is known of a customer in scope.
+func (h *host) erase(scope survey.Scope, customerRef string) error {
+	_, err := h.poller.Privacy().Erase(h.t.Context(), scope, belfry.Person{Ref: customerRef}, support)
+	return err
 }
 
 // actions are those of the audit of an instance.

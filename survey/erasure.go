@@ -45,7 +45,7 @@ func erasures() []sweep.Rule {
 			},
 			Write: func(ctx context.Context, tx storage.Tx, rows []*instanceRow) error {
 				for _, i := range rows {
-					if err := eraseInstance(ctx, tx, i.Scope, i.PublicID, byErasure); err != nil {
+					if err := eraseInstance(ctx, tx, i.Scope, i.PublicID); err != nil {
 						return err
 					}
 				}

@@ -169,19 +169,3 @@ func ExampleSupport_Delete() {
 	// <nil>
 	// Created <nil>
 }
-
-// A customer asks to be forgotten.
-func ExampleSupport_Erase() {
-	ctx, s := context.Background(), published()
-	report, err := s.Ingest(ctx, closed())
-	if err != nil {
-		panic(err)
-	}
-	n, err := s.Support().Erase(ctx, "", "cust-123", survey.By{Actor: "kim", Reason: "request 17"})
-	fmt.Println(n, err)
-	instance, _, err := s.Support().Instance(ctx, "", report.Items[0].Instances[0].PublicID)
-	fmt.Printf("%q %s %v\n", instance.RecipientAddress, instance.Metadata, err)
-	// Output:
-	// 1 <nil>
-	// "" {} <nil>
-}

@@ -63,7 +63,7 @@ func ExampleService_Complete() {
 		fmt.Println(d.Subscriber, d.Status)
 	}
 	var export bytes.Buffer
-	must(s.Responses().ExportCSV(ctx, "", &export, survey.ResponseQuery{SurveyID: 4523}))
+	must(s.Responses().ExportCSV(ctx, "", &export, survey.ResponseQuery{SurveyID: 4523}, nil))
 	line := strings.Split(export.String(), "\r\n")[1]
 	fmt.Println(strings.Replace(line, publicID, "8f3a1c4e-…", 1))
 	// Output:

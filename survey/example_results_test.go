@@ -18,7 +18,7 @@ func ExampleResults() {
 	clk.Set(time.Date(2026, 5, 14, 5, 12, 34, 0, time.UTC))
 	s := survey.New(memory.New(&memory.Options{Clock: clk}), nil)
 	must(s.Publish(ctx, survey.Version{SurveyID: 1, Name: "Visits", IntegrationID: "visits", Definition: json.RawMessage(`{
-		"questions": [{"id": "recommend", "type": "rating", "min": 0, "max": 10}],
+		"questions": [{"id": "recommend", "type": "rating", "min": 0, "max": 10, "metric": "nps"}],
 		"dimensions": ["candidate.city"],
 		"triggers": [{"id": "visit", "enabled": true, "eventKind": "visit", "dedupRecipe": ["templateId", "recipient.address", "candidate.wip"],
 			"schedule": {"initialDelay": "1h"}, "channel": "sms:twilio"}]

@@ -2,6 +2,7 @@ package survey
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -76,38 +77,79 @@ var exportColumns = []string{"publicId", "surveyId", "surveyVersion", "triggerId
 // errNewVersion ends an export whose columns cannot be right any more.
 var errNewVersion = errors.New("survey: a response to another version came while the export ran; export again")
 
+// CSVOptions say how a CSV is written; nil and every zero value are useful.
+type CSVOptions struct {
+	// Comma is between the cells; zero: a comma. With a semicolon, which spreadsheets of
+	// languages with a decimal comma want, numbers have that.
+	Comma rune
+	// Labels call questions and options as customers see them; false: by their ids and values.
+	Labels bool
+	// Locale is the language of labels; empty: English.
+	Locale string
+	// Zone is that of times, which are written as spreadsheets read them; nil: UTC, as RFC 3339
+	// has it.
+	Zone *time.Location
+}
+
+// csvWriter writes cells as its options say.
+type csvWriter struct {
+	CSVOptions
+	*csv.Writer
+}
+
+func newCSV(w io.Writer, o *CSVOptions) *csvWriter {
+	out := &csvWriter{Writer: csv.NewWriter(w)}
+	if o != nil {
+		out.CSVOptions = *o
+	}
+	out.Writer.Comma = cmp.Or(out.CSVOptions.Comma, ',')
+	out.Writer.UseCRLF = true
+	out.Locale = cmp.Or(out.Locale, exportLocale)
+	return out
+}
+
+func (c *csvWriter) time(t time.Time) string {
+	if c.Zone == nil {
+		return t.Format(time.RFC3339Nano)
+	}
+	return t.In(c.Zone).Format(time.DateTime)
+}
+
+func (c *csvWriter) number(text string) string {
+	if c.CSVOptions.Comma == ';' {
+		return strings.Replace(text, ".", ",", 1)
+	}
+	return text
+}
+
 // ExportCSV writes the responses that q selects as CSV (RFC 4180, UTF-8) with a
-// header, and says how many. There is a column answers.<id> for each question of
-// all versions among them, in the order of the versions and their questions. The
-// options of a multiple choice are joined by "; ".
+// header, and says how many. There is a column for each dimension, and a column answers.<id>
+// for each question of all versions among them, in the order of the versions and their
+// questions; with labels they are called by these. The options of a multiple choice are
+// joined by "; ".
 //
 // A spreadsheet would run a text that begins like a formula. So a text that begins
 // with =, +, -, @, a tab or a line break gets an apostrophe before it; numbers stay
 // as they are. Like [Responses.ExportJSONLines] it holds one page of responses.
-func (s Responses) ExportCSV(ctx context.Context, scope Scope, w io.Writer, q ResponseQuery) (int, error) {
+func (s Responses) ExportCSV(ctx context.Context, scope Scope, w io.Writer, q ResponseQuery, o *CSVOptions) (int, error) {
 	numbers, err := s.versionsAmong(ctx, scope, q)
 	if err != nil {
 		return 0, err
 	}
-	questions, err := s.questionsOf(ctx, scope, q.SurveyID, numbers)
+	of, err := s.sheetOf(ctx, scope, q.SurveyID, numbers)
 	if err != nil {
 		return 0, err
 	}
-	out := csv.NewWriter(w)
-	out.UseCRLF = true
-	header := slices.Clone(exportColumns)
-	for _, id := range questions {
-		header = append(header, "answers."+id)
-	}
-	if err := out.Write(header); err != nil {
+	out := newCSV(w, o)
+	if err := out.Write(of.header(out)); err != nil {
 		return 0, err
 	}
 	n, err := s.walk(ctx, scope, q, nil, func(page []*responseRow) error {
 		for _, r := range page {
-			if !slices.Contains(numbers, r.SurveyVersion) {
+			if of.versions[r.SurveyVersion] == nil {
 				return errNewVersion
 			}
-			if err := out.Write(r.cells(questions)); err != nil {
+			if err := out.Write(of.cells(out, r)); err != nil {
 				return err
 			}
 		}
@@ -130,9 +172,16 @@ func (s Responses) versionsAmong(ctx context.Context, scope Scope, q ResponseQue
 	return slices.Sorted(maps.Keys(seen)), err
 }
 
-// questionsOf are the questions of some versions, each once.
-func (s Responses) questionsOf(ctx context.Context, scope Scope, surveyID int64, numbers []int64) (ids []string, err error) {
-	seen := map[string]bool{}
+// sheet says which columns an export of some versions has.
+type sheet struct {
+	versions   map[int64]*version
+	dimensions []string
+	questions  []string            // by id
+	last       map[string]*version // the last version with a question
+}
+
+func (s Responses) sheetOf(ctx context.Context, scope Scope, surveyID int64, numbers []int64) (*sheet, error) {
+	out := &sheet{versions: map[int64]*version{}, last: map[string]*version{}}
 	for _, n := range numbers {
 		var v *version
 		err := s.read(ctx, func(from driver.Reader) (err error) {
@@ -142,28 +191,95 @@ func (s Responses) questionsOf(ctx context.Context, scope Scope, surveyID int64,
 		if err != nil {
 			return nil, fmt.Errorf("survey: version %d: %w", n, err)
 		}
-		for _, q := range v.Questions {
-			if !seen[q.ID] {
-				seen[q.ID], ids = true, append(ids, q.ID)
+		out.versions[n] = v
+		for _, path := range v.Dimensions {
+			if !slices.Contains(out.dimensions, path) {
+				out.dimensions = append(out.dimensions, path)
 			}
 		}
+		for _, q := range v.Questions {
+			if out.last[q.ID] == nil {
+				out.questions = append(out.questions, q.ID)
+			}
+			out.last[q.ID] = v
+		}
 	}
-	return ids, nil
+	return out, nil
+}
+
+// header names the columns. Two questions of one label have their ids behind it.
+func (s *sheet) header(c *csvWriter) []string {
+	out := slices.Clone(exportColumns)
+	for _, path := range s.dimensions {
+		if c.Labels {
+			path = strings.TrimPrefix(path, "candidate.")
+		}
+		out = append(out, defused(path))
+	}
+	times := map[string]int{}
+	label := func(id string) string { return s.last[id].Label(id, c.Locale) }
+	for _, id := range s.questions {
+		times[label(id)]++
+	}
+	for _, id := range s.questions {
+		name := "answers." + id
+		if c.Labels {
+			if name = label(id); times[name] > 1 {
+				name += " (" + id + ")"
+			}
+		}
+		out = append(out, defused(name))
+	}
+	return out
 }
 
 // cells are a response as a record of CSV.
-func (r *responseRow) cells(questions []string) []string {
+func (s *sheet) cells(c *csvWriter, r *responseRow) []string {
 	var given map[string]json.RawMessage
 	_ = json.Unmarshal(r.Answers, &given) // an object: accept wrote it
 	out := []string{
 		r.Key, strconv.FormatInt(r.SurveyID, 10), strconv.FormatInt(r.SurveyVersion, 10),
 		defused(r.TriggerID), defused(r.BusinessUnit), defused(r.CustomerRef), defused(r.AgentID), defused(r.Locale),
-		r.CompletedOn.Format(time.RFC3339Nano), r.SubmittedOn.Format(time.RFC3339Nano),
+		c.time(r.CompletedOn), c.time(r.SubmittedOn),
 	}
-	for _, id := range questions {
-		out = append(out, cellOf(given[id]))
+	for _, path := range s.dimensions {
+		value := ""
+		if r.Fact != nil {
+			value = r.Fact.Under[path]
+		}
+		out = append(out, defused(value))
+	}
+	for _, id := range s.questions {
+		out = append(out, c.answer(s.versions[r.SurveyVersion], id, given[id]))
 	}
 	return out
+}
+
+// answer writes an answer into one cell; none is an empty one.
+func (c *csvWriter) answer(v *version, id string, answer json.RawMessage) string {
+	if len(answer) == 0 {
+		return ""
+	}
+	label := func(value string) string {
+		if c.Labels {
+			return v.OptionLabel(id, value, c.Locale)
+		}
+		return value
+	}
+	var text string
+	var list []string
+	switch answer[0] {
+	case '"':
+		_ = json.Unmarshal(answer, &text) // accept wrote it
+		return defused(label(text))
+	case '[':
+		_ = json.Unmarshal(answer, &list)
+		for i, value := range list {
+			list[i] = label(value)
+		}
+		return defused(strings.Join(list, "; "))
+	}
+	return c.number(string(answer))
 }
 
 // formulaStarts begin what spreadsheets run, those of East Asian keyboards and
@@ -179,34 +295,15 @@ func defused(text string) string {
 	return text
 }
 
-// cellOf writes an answer into one cell; none is an empty one.
-func cellOf(answer json.RawMessage) string {
-	if len(answer) == 0 {
-		return ""
-	}
-	var text string
-	var list []string
-	switch answer[0] {
-	case '"':
-		_ = json.Unmarshal(answer, &text) // accept wrote it
-		return defused(text)
-	case '[':
-		_ = json.Unmarshal(answer, &list)
-		return defused(strings.Join(list, "; "))
-	}
-	return string(answer) // a number
-}
-
 // resultColumns are those of an export of results.
 var resultColumns = []string{
-	"value", "from", "asked", "answered", "responses", "waitSeconds", "question", "label", "n", "mean", "nps", "csat", "answer", "answerLabel", "count",
+	"value", "from", "asked", "answered", "responses", "waitSeconds", "question", "label", "n", "mean", "nps", "csat", "ces", "answer", "answerLabel", "count",
 }
 
 // ExportCSV writes what q counts as CSV (RFC 4180, UTF-8) with a header: a line for each
 // answer to each question of each group, or for the question or the group if it has none.
-// Labels are in English, or in the definition's own first language. Formulas are
-// written as by [Responses.ExportCSV].
-func (s Results) ExportCSV(ctx context.Context, scope Scope, w io.Writer, q ResultQuery) error {
+// It always has labels beside the ids. Formulas are written as by [Responses.ExportCSV].
+func (s Results) ExportCSV(ctx context.Context, scope Scope, w io.Writer, q ResultQuery, o *CSVOptions) error {
 	got, err := s.Get(ctx, scope, q)
 	if err != nil {
 		return err
@@ -219,16 +316,15 @@ func (s Results) ExportCSV(ctx context.Context, scope Scope, w io.Writer, q Resu
 	if err != nil {
 		return fmt.Errorf("survey: Results of survey %d: %w", q.SurveyID, err)
 	}
-	out := csv.NewWriter(w)
-	out.UseCRLF = true
+	out := newCSV(w, o)
 	lines := [][]string{resultColumns}
 	for _, g := range got.Groups {
-		lines = append(lines, g.lines(v)...)
+		lines = append(lines, g.lines(v, out)...)
 	}
 	return out.WriteAll(lines)
 }
 
-func (g *ResultGroup) lines(v *version) (out [][]string) {
+func (g *ResultGroup) lines(v *version, c *csvWriter) (out [][]string) {
 	from := ""
 	if !g.From.IsZero() {
 		from = g.From.Format(time.DateOnly)
@@ -238,9 +334,12 @@ func (g *ResultGroup) lines(v *version) (out [][]string) {
 		out = append(out, append(row, make([]string, len(resultColumns)-len(row))...))
 	}
 	for _, q := range g.Questions {
-		of := append(slices.Clone(row), q.ID, defused(v.label(q.ID)), strconv.Itoa(q.N), figure(q.Mean()), figure(q.NPS()), figure(q.CSAT()))
-		for _, c := range q.Counts {
-			out = append(out, append(slices.Clone(of), defused(c.Value), defused(v.optionLabel(q.ID, c.Value)), strconv.Itoa(c.N)))
+		of := append(slices.Clone(row), q.ID, defused(v.label(q.ID, c.Locale)), strconv.Itoa(q.N))
+		for _, figure := range []string{figure(q.Mean()), figure(q.NPS()), figure(q.CSAT()), figure(q.CES())} {
+			of = append(of, c.number(figure))
+		}
+		for _, n := range q.Counts {
+			out = append(out, append(slices.Clone(of), defused(n.Value), defused(v.optionLabel(q.ID, n.Value, c.Locale)), strconv.Itoa(n.N)))
 		}
 		if len(q.Counts) == 0 {
 			out = append(out, append(of, "", "", ""))
@@ -257,21 +356,21 @@ func figure(f float64, ok bool) string {
 	return strconv.FormatFloat(f, 'f', 2, 64)
 }
 
-// exportLocale is the language of labels in exports.
+// exportLocale is the language of labels unless another is asked for.
 const exportLocale = "en"
 
 // label is what a question is called; of no version, and without a label, its id.
-func (v *version) label(id string) string {
+func (v *version) label(id, locale string) string {
 	if v != nil {
-		return v.Definition.Label(id, exportLocale)
+		return v.Definition.Label(id, locale)
 	}
 	return id
 }
 
 // optionLabel is what an answer is called.
-func (v *version) optionLabel(id, value string) string {
+func (v *version) optionLabel(id, value, locale string) string {
 	if v != nil {
-		return v.Definition.OptionLabel(id, value, exportLocale)
+		return v.Definition.OptionLabel(id, value, locale)
 	}
 	return value
 }

@@ -9,6 +9,9 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -34,7 +37,7 @@ func (h *host) twoAnswers() {
 func (h *host) csv(q survey.ResponseQuery) string {
 	h.t.Helper()
 	var out bytes.Buffer
-	if _, err := h.survey.Responses().ExportCSV(h.t.Context(), "", &out, q); err != nil {
+	if _, err := h.survey.Responses().ExportCSV(h.t.Context(), "", &out, q, nil); err != nil {
 		h.t.Fatal(err)
 	}
 	return out.String()
@@ -119,7 +122,7 @@ func TestAnExportGoesPageByPage(t *testing.T) {
 		reader, writer := io.Pipe()
 		done := make(chan error, 1)
 		go func() {
-			n, err := h.survey.Responses().ExportCSV(t.Context(), "", writer, survey.ResponseQuery{SurveyID: 4523})
+			n, err := h.survey.Responses().ExportCSV(t.Context(), "", writer, survey.ResponseQuery{SurveyID: 4523}, nil)
 			if n != all+1 {
 				t.Errorf("%d responses", n)
 			}
@@ -149,11 +152,11 @@ func TestAnExportSaysThatItsWriterFailed(t *testing.T) {
 		h.twoAnswers()
 		full := errors.New("disk full")
 		q := survey.ResponseQuery{SurveyID: 4523}
-		_, err := h.survey.Responses().ExportCSV(t.Context(), "", failing{full}, q)
+		_, err := h.survey.Responses().ExportCSV(t.Context(), "", failing{full}, q, nil)
 		h.same("CSV", true, errors.Is(err, full))
 		_, err = h.survey.Responses().ExportJSONLines(t.Context(), "", failing{full}, q)
 		h.same("JSON lines", true, errors.Is(err, full))
-		n, err := h.survey.Responses().ExportCSV(t.Context(), "south", io.Discard, q)
+		n, err := h.survey.Responses().ExportCSV(t.Context(), "south", io.Discard, q, nil)
 		h.same("of another tenant", []any{0, error(nil)}, []any{n, err})
 	})
 }
@@ -161,3 +164,43 @@ func TestAnExportSaysThatItsWriterFailed(t *testing.T) {
 type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+// A spreadsheet opens an export as people read it: with labels, the values of the dimensions,
+// local times, and for those who write a decimal comma with semicolons.
+func TestAnExportOpensInASpreadsheet(t *testing.T) {
+	t.Parallel()
+	onMemoryHost(t, nil, func(h *host) {
+		h.publish(`{"dimensions": ["candidate.city"], "questions": [
+			{"id": "rate", "type": "rating", "label": {"en": "How was {{.Value \"x\"}}?", "de": "Wie war es?"}}, {"id": "cost", "type": "number", "label": "Cost"}, {"id": "cost2", "type": "number", "label": "Cost"},
+			{"id": "how", "type": "choice", "options": [{"value": "c", "label": {"en": "By car", "de": "Mit dem Auto"}}]}, {"id": "with", "type": "multiple", "options": [{"value": "a", "label": "Ann"}, {"value": "b", "label": "=Bob"}]}, {"id": "ok", "type": "yesNo"}
+		], "triggers": [{"id": "t", "enabled": true, "eventKind": "service-visit-closed", "dedupRecipe": ["templateId", "candidate.wip"], "schedule": {"initialDelay": "0d"}, "channel": "memory:default"}]}`)
+		id := h.ingest(`{"wip": "1", "city": "=Cork"}`).Items[0].Instances[0].PublicID
+		if _, err := h.survey.Complete(t.Context(), "", id, survey.Response{Answers: json.RawMessage(`{"rate": 4, "cost": 1234.5, "cost2": -2, "how": "c", "with": ["a", "b"], "ok": "yes"}`)}); err != nil {
+			t.Fatal(err)
+		}
+		berlin, err := time.LoadLocation("Europe/Berlin")
+		if err != nil {
+			t.Fatal(err)
+		}
+		const fixed = "publicId,surveyId,surveyVersion,triggerId,businessUnit,customerRef,agentId,locale,completedAt,submittedAt"
+		for name, c := range map[string]struct {
+			o    *survey.CSVOptions
+			want string
+		}{
+			"as it was": {nil, fixed + ",candidate.city,answers.rate,answers.cost,answers.cost2,answers.how,answers.with,answers.ok\r\n" +
+				id + ",4523,1,t,,cust-123,,,2026-05-14T05:12:34Z,2026-05-14T05:12:34Z,'=Cork,4,1234.5,-2,c,a; b,yes\r\n"},
+			"labels": {&survey.CSVOptions{Labels: true, Zone: berlin}, fixed + ",city,How was …?,Cost (cost),Cost (cost2),how,with,ok\r\n" +
+				id + ",4523,1,t,,cust-123,,,2026-05-14 07:12:34,2026-05-14 07:12:34,'=Cork,4,1234.5,-2,By car,Ann; =Bob,yes\r\n"},
+			"German": {&survey.CSVOptions{Labels: true, Locale: "de", Comma: ';'}, strings.ReplaceAll(fixed, ",", ";") + ";city;Wie war es?;Cost (cost);Cost (cost2);how;with;ok\r\n" +
+				id + ";4523;1;t;;cust-123;;;2026-05-14T05:12:34Z;2026-05-14T05:12:34Z;'=Cork;4;1234,5;-2;Mit dem Auto;\"Ann; =Bob\";yes\r\n"},
+		} {
+			var out bytes.Buffer
+			if _, err := h.survey.Responses().ExportCSV(t.Context(), "", &out, survey.ResponseQuery{SurveyID: 4523}, c.o); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, out.String()); diff != "" {
+				t.Errorf("%s: %s", name, diff)
+			}
+		}
+	})
+}

@@ -48,7 +48,7 @@ type Recipient struct {
 	// hours there, and texts the time. Empty: not known.
 	Zone string `json:"zone,omitempty"`
 	// CustomerRef is the host's id of the customer, in at most 200 bytes. Without
-	// one the customer's data is not found by [Support.Erase].
+	// one the customer's data is not found by an erasure.
 	CustomerRef string `json:"customerRef,omitempty"`
 }
 
@@ -80,10 +80,8 @@ type event struct {
 	payload    json.RawMessage // as it is stored
 	occurredOn time.Time       // zero: now
 	// values by path are what filters look at: texts, numbers as they are written,
-	// booleans, nil and arrays. templatePath is the survey's in question.
+	// booleans, nil, arrays and form.Object. templatePath is the survey's in question.
 	values map[string]any
-	// objects are the paths at which there is no value but further paths.
-	objects map[string]bool
 }
 
 // newEvent takes an item apart. The error says what is wrong with it, and never
@@ -96,7 +94,7 @@ func newEvent(item *Item) (*event, error) {
 	if !on.IsZero() && (on.Year() < 1970 || on.Year() > 9000) {
 		return nil, fmt.Errorf("occurredOn: the year %d is none of 1970 to 9000", on.Year())
 	}
-	values, objects, err := form.Flatten(item.Payload)
+	values, err := form.Flatten(item.Payload)
 	if err != nil {
 		return nil, fmt.Errorf("payload: %w", err)
 	}
@@ -115,7 +113,7 @@ func newEvent(item *Item) (*event, error) {
 			values[path] = value // else there is none
 		}
 	}
-	return &event{Recipient: item.Recipient, payload: payload, occurredOn: on, values: values, objects: objects}, nil
+	return &event{Recipient: item.Recipient, payload: payload, occurredOn: on, values: values}, nil
 }
 
 func (r *Recipient) check() error {
@@ -169,9 +167,6 @@ var (
 
 // text is the value at a path as a recipe takes it: empty where there is none.
 func (e *event) text(path string) (string, error) {
-	if e.objects[path] {
-		return "", errObject
-	}
 	switch v := e.values[path].(type) {
 	case string:
 		return v, nil
@@ -181,6 +176,8 @@ func (e *event) text(path string) (string, error) {
 		return strconv.FormatBool(v), nil
 	case []any:
 		return "", errArray
+	case form.Object:
+		return "", errObject
 	}
 	return "", nil
 }

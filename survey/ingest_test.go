@@ -367,6 +367,33 @@ func TestTheScheduleBeginsAtTheEvent(t *testing.T) {
 	})
 }
 
+// Whatever is at a path is there: an object too, also an empty one, and a list. It equals
+// nothing.
+func TestAnObjectIsThere(t *testing.T) {
+	t.Parallel()
+	eachHost(t, nil, func(h *host) {
+		n := 0
+		for filter, want := range map[string]string{
+			`"op": "exists"`: "object empty list text", `"op": "exists", "value": true`: "object empty list text", `"op": "exists", "value": false`: "null none",
+			`"op": "!=", "value": "x"`: "object empty list null none", `"op": "contains", "value": "x"`: "list text", `"op": "notIn", "value": ["x"]`: "object empty list null none",
+		} {
+			h.publish(strings.Replace(csiGR, `{"questionId": "candidate.jobType", "op": "==", "value": "GR"}`, `{"questionId": "candidate.complaint", `+filter+`}`, 1))
+			var asked []string
+			n++
+			for _, c := range [][2]string{{"object", `{"id": 7}`}, {"empty", `{}`}, {"list", `["x"]`}, {"text", `"x"`}, {"null", `null`}, {"none", ""}} {
+				payload := `{"wip": "` + c[0] + fmt.Sprint(n) + `"`
+				if c[1] != "" {
+					payload += `, "complaint": ` + c[1]
+				}
+				if got := h.ingest(payload + "}"); got.Items[0].Outcome == survey.Created {
+					asked = append(asked, c[0])
+				}
+			}
+			h.same(filter, want, strings.Join(asked, " "))
+		}
+	})
+}
+
 // A recipient without a reference or a locale has none, also for filters.
 func TestWhatARecipientDoesNotHaveDoesNotExist(t *testing.T) {
 	eachHost(t, nil, func(h *host) {

@@ -246,7 +246,10 @@ func TestResponsesAreThoseOfASurvey(t *testing.T) {
 				_, err := h.survey.Responses().ExportJSONLines(h.t.Context(), "", io.Discard, q)
 				return err
 			},
-			"CSV": func() error { _, err := h.survey.Responses().ExportCSV(h.t.Context(), "", io.Discard, q); return err },
+			"CSV": func() error {
+				_, err := h.survey.Responses().ExportCSV(h.t.Context(), "", io.Discard, q, nil)
+				return err
+			},
 			"ReplayMissed": func() error {
 				_, err := h.survey.Support().ReplayMissed(h.t.Context(), "", "bi", q, sam, nil)
 				return err

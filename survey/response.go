@@ -30,7 +30,7 @@ type responseRow struct {
 	Answers        json.RawMessage `db:"answers,fixed,json,content"`
 	CompletedOn    time.Time       `db:"completed_on,fixed"`
 	SubmittedOn    time.Time       `db:"submitted_on,fixed"`
-	// Score is the lowest rating, from 0 to 100, or unrated. HandledOn, HandledBy and Note
+	// Score is the place in the worklist, see placeOf. HandledOn, HandledBy and Note
 	// say who dealt with the response.
 	Score     int       `db:"score,fixed"`
 	HandledOn time.Time `db:"handled_on"`
@@ -64,7 +64,7 @@ func responseOf(row *instanceRow, v *version, r Response, a *form.Answers) *resp
 		Record:   storage.Record{Scope: row.Scope, Key: row.PublicID},
 		SurveyID: row.SurveyID, SurveyVersion: row.SurveyVersion, TriggerID: row.TriggerID, BusinessUnit: row.BusinessUnit,
 		CustomerRef: row.CustomerRef, AgentID: r.AgentID, Locale: r.Locale, AnswersHash: a.Hash, IdempotencyKey: r.keyHash(), Answers: a.JSON,
-		CompletedOn: row.CompletedOn, SubmittedOn: row.EndedOn, Fact: answeredFact(row, v, a), Score: scoreOf(&v.Definition, a),
+		CompletedOn: row.CompletedOn, SubmittedOn: row.EndedOn, Fact: answeredFact(row, v, a), Score: placeOf(&v.Definition, a),
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // Results counts what customers said. It reads counts that are kept as responses come,
@@ -49,7 +50,9 @@ const (
 	Monthly Step = "month"
 )
 
-// MinResponses is how many responses a value of a dimension has at least to be shown.
+// MinResponses is among how many responses an answer is shown at least, whatever is asked for:
+// a group of a value has as many, and of a question with fewer answers only their number is
+// told. The difference of two results may still tell of few.
 const MinResponses = 5
 
 // Result is the answer to a [ResultQuery].
@@ -57,8 +60,8 @@ type Result struct {
 	// Groups are in the order of their values and times. Without By and Step there is
 	// one.
 	Groups []ResultGroup
-	// Hidden are the values of By that are left out, since they have fewer than
-	// MinResponses responses, or since they would tell about those.
+	// Hidden is how many groups of By are left out, since they have fewer than MinResponses
+	// responses, or since they would tell about those.
 	Hidden int
 }
 
@@ -70,12 +73,11 @@ type ResultGroup struct {
 	Asked, Answered int
 	Responses       int
 	// Wait is the mean time from the last send before a response to the response, and
-	// zero if there was none.
+	// zero if there are fewer than MinResponses such.
 	Wait      time.Duration
 	Questions []QuestionResult // in the order of the latest version, then those of older ones
 	// Chosen are what was clicked in messages, on those days, by customers who have not sent
-	// the form. They are in no other count. Under a value of By those with fewer than
-	// MinResponses are left out.
+	// the form. They are in no other count. Those of fewer than MinResponses are left out.
 	Chosen []QuestionResult
 }
 
@@ -91,7 +93,16 @@ func (s Results) Get(ctx context.Context, scope Scope, q ResultQuery) (Result, e
 	if err := q.check(); err != nil {
 		return Result{}, fmt.Errorf("survey: Results: %w", err)
 	}
-	in := inquiry{ResultQuery: q, groups: map[groupKey]*counted{}}
+	in, asked, err := s.inquire(ctx, scope, q)
+	if err != nil {
+		return Result{}, fmt.Errorf("survey: Results of survey %d: %w", q.SurveyID, err)
+	}
+	return in.result(asked, in.hidden()), nil
+}
+
+// inquire counts, and says what the latest version asks.
+func (s Results) inquire(ctx context.Context, scope Scope, q ResultQuery) (*inquiry, map[string]askedQuestion, error) {
+	in := &inquiry{ResultQuery: q, groups: map[groupKey]*counted{}}
 	var v *version
 	err := s.read(ctx, func(from driver.Reader) (err error) {
 		clear(in.groups)
@@ -100,10 +111,8 @@ func (s Results) Get(ctx context.Context, scope Scope, q ResultQuery) (Result, e
 		}
 		return err
 	})
-	if err != nil {
-		return Result{}, fmt.Errorf("survey: Results of survey %d: %w", q.SurveyID, err)
-	}
-	return in.result(v.order()), nil
+	maps.DeleteFunc(in.groups, func(_ groupKey, c *counted) bool { return c.empty() }) // what was chosen and then sent
+	return in, v.asked(), err
 }
 
 func (q *ResultQuery) check() error {
@@ -267,13 +276,25 @@ func (in *inquiry) begin(day string) string {
 	return ""
 }
 
-// hidden are the values that are not shown: those with too few responses, and as many of
-// the next ones as it takes for the difference from the whole to tell nothing.
-func (in *inquiry) hidden() map[string]bool {
-	out := map[string]bool{}
+// hidden are the groups that are not shown: those with too few responses, and all of a
+// value which has too few, or one of as many of the next ones as it takes for the difference
+// from the whole to tell nothing.
+func (in *inquiry) hidden() map[groupKey]bool {
+	out := map[groupKey]bool{}
 	if in.By == "" {
 		return out
 	}
+	values := in.hiddenValues()
+	for key, c := range in.groups {
+		if values[key.value] || c.Responses < MinResponses {
+			out[key] = true
+		}
+	}
+	return out
+}
+
+func (in *inquiry) hiddenValues() map[string]bool {
+	out := map[string]bool{}
 	of := map[string]int{} // responses by value, whatever the period
 	for key, c := range in.groups {
 		of[key.value] += c.Responses
@@ -293,45 +314,51 @@ func (in *inquiry) hidden() map[string]bool {
 	return out
 }
 
-func (in *inquiry) result(order map[string]int) Result {
-	maps.DeleteFunc(in.groups, func(_ groupKey, c *counted) bool { return c.empty() }) // what was chosen and then sent
-	hidden := in.hidden()
+func (in *inquiry) result(asked map[string]askedQuestion, hidden map[groupKey]bool) Result {
 	out := Result{Hidden: len(hidden)}
 	for key, c := range in.groups {
-		if !hidden[key.value] {
-			g := groupOf(key, c, order)
-			if in.By != "" {
-				g.Chosen = slices.DeleteFunc(g.Chosen, func(q QuestionResult) bool { return q.N < MinResponses })
-			}
-			out.Groups = append(out.Groups, g)
+		if !hidden[key] {
+			out.Groups = append(out.Groups, groupOf(key, c, asked))
 		}
 	}
 	slices.SortFunc(out.Groups, func(a, b ResultGroup) int { return cmp.Or(cmp.Compare(a.Value, b.Value), a.From.Compare(b.From)) })
 	return out
 }
 
-func groupOf(key groupKey, c *counted, order map[string]int) ResultGroup {
+func groupOf(key groupKey, c *counted, asked map[string]askedQuestion) ResultGroup {
 	g := ResultGroup{Value: key.value, Asked: c.Asked, Answered: c.Answered, Responses: c.Responses}
 	if key.from != "" {
 		g.From, _ = time.Parse(time.DateOnly, key.from) // begin wrote it
 	}
-	if c.Waits > 0 {
+	if c.Waits >= MinResponses {
 		g.Wait = time.Duration(c.Waited/int64(c.Waits)) * time.Second
 	}
-	g.Questions, g.Chosen = questionsIn(c.Questions, order), questionsIn(c.Chosen, order)
+	g.Questions = questionsIn(c.Questions, asked)
+	g.Chosen = slices.DeleteFunc(questionsIn(c.Chosen, asked), func(q QuestionResult) bool { return q.Few })
 	return g
 }
 
-// questionsIn are questions in their order.
-func questionsIn(counts map[string]*given, order map[string]int) (out []QuestionResult) {
+// questionsIn are questions in their order, as far as the latest version asks them.
+func questionsIn(counts map[string]*given, asked map[string]askedQuestion) (out []QuestionResult) {
 	for key, given := range counts {
-		out = append(out, questionOf(key, given))
+		q := questionOf(key, given)
+		if now, known := asked[q.ID]; known && questionKey(now.Question) == key {
+			q.Metric, q.LowIsBetter = now.Metric, now.LowIsBetter
+			q.offer(now.Question)
+		}
+		if q.Type == form.NPSQuestion {
+			q.Metric = form.MetricNPS
+		}
+		if q.Few = q.N < MinResponses; q.Few {
+			q.Counts, q.sum = nil, ""
+		}
+		out = append(out, q)
 	}
 	place := func(q QuestionResult) int {
-		if n, known := order[q.ID]; known {
-			return n
+		if now, known := asked[q.ID]; known {
+			return now.place
 		}
-		return len(order)
+		return len(asked)
 	}
 	slices.SortFunc(out, func(a, b QuestionResult) int {
 		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Most, b.Most), cmp.Compare(a.Least, b.Least))

@@ -118,7 +118,7 @@ func (s *story) step(n int) {
 		fail(s.until(func(p *survey.Service) error { return last(p.Results().Recount(s.t.Context(), "", 4523)) }))
 		s.recounted()
 	default:
-		s.erase()
+		s.forgets()
 	}
 }
 
@@ -249,8 +249,8 @@ func (s *story) recounted() {
 	}
 }
 
-// erase erases a customer, and the counts stay.
-func (s *story) erase() {
+// forgets erases a customer, and the counts stay.
+func (s *story) forgets() {
 	s.look()
 	if len(s.links) == 0 || s.random.IntN(3) > 0 {
 		return
@@ -259,7 +259,7 @@ func (s *story) erase() {
 	if l.erased {
 		return
 	}
-	if _, err := s.survey.Support().Erase(s.t.Context(), "", l.customer, someone); err != nil {
+	if err := s.erase("", l.customer); err != nil {
 		s.t.Fatal(err)
 	}
 	l.erased = true
@@ -354,26 +354,33 @@ func (s *story) recount(q survey.ResultQuery) map[string]string {
 			total[value] += g.responses
 		}
 	}
-	out, hidden := map[string]string{}, hiddenOf(q.By, total)
+	out, hidden, left := map[string]string{}, hiddenOf(q.By, total), 0
 	for value, periods := range groups {
 		for from, g := range periods {
-			if !hidden[value] {
+			if hidden[value] || q.By != "" && g.responses < 5 {
+				left++
+			} else {
 				wait := int64(0)
-				if g.waits > 0 {
+				if g.waits >= 5 {
 					wait = g.waited / g.waits
+				}
+				for id, counts := range g.counts {
+					if counts["n"] < 5 {
+						g.counts[id], g.sums[id] = map[string]int{"n": counts["n"]}, 0
+					}
 				}
 				clicked := 0
 				for _, n := range g.chosen {
 					clicked += n
 				}
-				if q.By != "" && clicked < survey.MinResponses {
+				if clicked < 5 {
 					clear(g.chosen)
 				}
 				out[value+"|"+from.Format(time.DateOnly)] = fmt.Sprintf("%d of %d, %d responses after %d s, %v, spent %.1f, clicked %v", g.answered, g.asked, g.responses, wait, g.counts, g.sums["spent"], g.chosen)
 			}
 		}
 	}
-	out["hidden"] = fmt.Sprint(len(hidden))
+	out["hidden"] = fmt.Sprint(left)
 	return out
 }
 
@@ -415,7 +422,9 @@ func lines(r survey.Result) map[string]string {
 		for _, q := range g.Questions {
 			of := map[string]int{"n": q.N}
 			for _, c := range q.Counts {
-				of[c.Value] = c.N
+				if c.N > 0 { // options that nobody has chosen are there, too
+					of[c.Value] = c.N
+				}
 			}
 			counts[q.ID] = of
 			if mean, ok := q.Mean(); ok && q.Type == form.NumberQuestion {
@@ -531,6 +540,57 @@ func TestAValueOfFewResponsesIsHidden(t *testing.T) {
 	})
 }
 
+// Whatever is asked for, an answer is shown only among five at least: of a value on a day, on a
+// day alone, and of a question that few have answered.
+func TestFewAnswersAreHiddenInEachCell(t *testing.T) {
+	t.Parallel()
+	onMemoryHost(t, nil, func(h *host) {
+		h.publish(scored)
+		tell := func(dealer string, n int, answers string) {
+			for i := range n {
+				got := h.about(survey.Item{
+					Payload:   json.RawMessage(fmt.Sprintf(`{"kind": "visit", "wip": "%s-%d-%d", "dealer": %q}`, dealer, i, h.clock.Now().Unix(), dealer)),
+					Recipient: survey.Recipient{Address: "+964 770 000 0001"},
+				})
+				if _, err := h.survey.Complete(h.t.Context(), "", got.Items[0].Instances[0].PublicID, survey.Response{Answers: json.RawMessage(answers)}); err != nil {
+					h.t.Fatal(err)
+				}
+			}
+		}
+		for range 12 {
+			tell("north", 1, `{"nps": 9}`)
+			tell("south", 5, `{"nps": 3}`)
+			h.clock.Add(oneDay)
+		}
+		tell("south", 4, `{"nps": 1, "stars": 1, "spent": 7}`)
+		for _, q := range []survey.ResultQuery{
+			{By: "candidate.dealer", Step: survey.Daily}, {By: "candidate.dealer", Step: survey.Weekly}, {Step: survey.Daily},
+			{Since: h.clock.Now()}, {By: "candidate.dealer", Since: h.clock.Now()}, {},
+		} {
+			q.SurveyID = 4523
+			got, err := h.survey.Results().Get(h.t.Context(), "", q)
+			if err != nil {
+				h.t.Fatal(err)
+			}
+			for _, g := range got.Groups {
+				if q.By != "" && g.Responses < survey.MinResponses {
+					h.t.Errorf("%+v shows %q with %d", q, g.Value, g.Responses)
+				}
+				for _, of := range g.Questions {
+					mean, ok := of.Mean()
+					if of.N < survey.MinResponses && (len(of.Counts) > 0 || ok || !of.Few) {
+						h.t.Errorf("%+v shows %d answers to %s: %v, %v", q, of.N, of.ID, of.Counts, mean)
+					}
+				}
+			}
+		}
+		got, err := h.survey.Results().Get(h.t.Context(), "", survey.ResultQuery{SurveyID: 4523, By: "candidate.dealer", Step: survey.Daily})
+		if err != nil || len(got.Groups) != 12 || got.Hidden != 13 {
+			h.t.Errorf("%d groups, %d hidden, %v", len(got.Groups), got.Hidden, err)
+		}
+	})
+}
+
 // A customer who answers while the link is sent was asked once.
 func TestALinkIsAskedOnceThoughItIsAnsweredAmidItsSend(t *testing.T) {
 	t.Parallel()
@@ -595,8 +655,8 @@ func TestResultsStayWhenAResponseIsErased(t *testing.T) {
 		for _, counted := range []bool{false, true} {
 			if counted {
 				h.drain()
-			} else if n, err := h.survey.Support().Erase(h.t.Context(), "", canaries[1], support); n != 2 || err != nil {
-				h.t.Fatalf("%d erased, %v", n, err)
+			} else if err := h.erase("", canaries[1]); err != nil {
+				h.t.Fatal(err)
 			}
 			after, err := h.survey.Results().Get(h.t.Context(), "", survey.ResultQuery{SurveyID: 4523})
 			if diff := cmp.Diff(lines(before), lines(after)); diff != "" || err != nil {
@@ -610,6 +670,38 @@ func TestResultsStayWhenAResponseIsErased(t *testing.T) {
 		}
 		if _, err := h.survey.Responses().Get(h.t.Context(), "", done); !errors.Is(err, storage.ErrNotFound) {
 			h.t.Errorf("the response is there: %v", err)
+		}
+	})
+}
+
+// A figure is shown of a scale that its authors call so, in its direction, and of no other.
+func TestMetricsAreDeclared(t *testing.T) {
+	t.Parallel()
+	onMemoryHost(t, nil, func(h *host) {
+		h.publish(`{"questions": [
+			{"id": "ten", "type": "rating", "min": 0, "max": 10}, {"id": "five", "type": "rating"},
+			{"id": "nps", "type": "nps"}, {"id": "like", "type": "rating", "min": 0, "max": 10, "metric": "nps"},
+			{"id": "csat", "type": "rating", "metric": "csat"}, {"id": "school", "type": "rating", "max": 6, "lowIsBetter": true, "metric": "csat"},
+			{"id": "effort", "type": "rating", "max": 7, "lowIsBetter": true, "metric": "ces"}
+		], "triggers": [{"id": "t", "enabled": true, "eventKind": "service-visit-closed", "dedupRecipe": ["templateId", "candidate.wip"], "schedule": {"initialDelay": "0d"}, "channel": "memory:default"}]}`)
+		good, bad := `{"ten": 9, "five": 5, "nps": 9, "like": 10, "csat": 5, "school": 1, "effort": 1}`, `{"ten": 0, "five": 1, "nps": 0, "like": 8, "csat": 4, "school": 5, "effort": 2}`
+		h.rated(good, bad, good, bad, good, bad)
+		got, err := h.survey.Results().Get(h.t.Context(), "", survey.ResultQuery{SurveyID: 4523})
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		var lines []string
+		for _, q := range got.Groups[0].Questions {
+			line := q.ID
+			for name, figure := range map[string]func() (float64, bool){"NPS": q.NPS, "CSAT": q.CSAT, "CES": q.CES} {
+				if f, ok := figure(); ok {
+					line += fmt.Sprintf(" %s %g", name, f)
+				}
+			}
+			lines = append(lines, line)
+		}
+		if diff := cmp.Diff([]string{"ten", "five", "nps NPS 0", "like NPS 50", "csat CSAT 100", "school CSAT 50", "effort CES 1.5"}, lines); diff != "" {
+			h.t.Error(diff)
 		}
 	})
 }

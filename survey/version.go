@@ -317,13 +317,18 @@ func (s *core) latest(ctx context.Context, from driver.Reader, scope Scope, surv
 	return v, err
 }
 
-// order is the place of each question; of no version's none.
-func (v *version) order() map[string]int {
-	order := map[string]int{}
+// asked are the questions of a version by id, each with its place; of no version none.
+func (v *version) asked() map[string]askedQuestion {
+	out := map[string]askedQuestion{}
 	if v != nil {
-		for i, q := range v.Questions {
-			order[q.ID] = i
+		for i := range v.Questions {
+			out[v.Questions[i].ID] = askedQuestion{i, &v.Questions[i]}
 		}
 	}
-	return order
+	return out
+}
+
+type askedQuestion struct {
+	place int
+	*form.Question
 }

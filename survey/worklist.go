@@ -24,6 +24,9 @@ type WorkItem struct {
 	// 100; false for Rated: it has none.
 	Score int
 	Rated bool
+	// Unhappy says that it is what its version calls [form.Definition.Unhappy]; false where
+	// that says nothing.
+	Unhappy bool
 	// Comments are the answers that are texts, in the order of the questions.
 	Comments []Comment
 	// RecipientAddress is where the link went, and Event the payload of its event; empty
@@ -34,6 +37,8 @@ type WorkItem struct {
 	HandledOn time.Time
 	HandledBy string
 	Note      string
+
+	judged bool // its version says what is unhappy
 }
 
 // Comment is a text that a customer wrote.
@@ -49,10 +54,24 @@ type WorklistQuery struct {
 	storage.Page
 }
 
-// unrated is the score of a response without a rating: behind all others.
-const unrated = 101
+// A response is stored with its place in the worklist: its score, unrated behind all
+// others, and content added to it if its version does not call it unhappy: then it is not
+// listed.
+const (
+	unrated = 101
+	content = 1000
+)
 
-// scoreOf is the lowest rating of a response, from 0 to 100.
+// placeOf is the place of a response in the worklist.
+func placeOf(d *form.Definition, a *form.Answers) int {
+	score := scoreOf(d, a)
+	if !d.Unhappy.Match(a.Values) { // nil matches all
+		score += content
+	}
+	return score
+}
+
+// scoreOf is the lowest rating of a response, from 0 to 100, or unrated.
 func scoreOf(d *form.Definition, a *form.Answers) int {
 	score := unrated
 	for i := range d.Questions {
@@ -63,6 +82,9 @@ func scoreOf(d *form.Definition, a *form.Answers) int {
 			continue
 		}
 		step, err := strconv.Atoi(value.String()) // a rating is a whole number
+		if q.LowIsBetter {
+			step = least + most - step
+		}
 		if err == nil {
 			score = min(score, 100*(step-least)/(most-least))
 		}
@@ -70,8 +92,8 @@ func scoreOf(d *form.Definition, a *form.Answers) int {
 	return score
 }
 
-// Worklist lists the responses that nobody has handled, the unhappiest first, those of
-// one score in the order in which they were stored, and says where the next page begins;
+// Worklist lists the responses that nobody has handled, of versions that say what is
+// [form.Definition.Unhappy] those alone: the lowest score first, those of one score in the order in which they were stored, and says where the next page begins;
 // empty after the last. It shows personal data.
 func (s Support) Worklist(ctx context.Context, scope Scope, q WorklistQuery) (out []WorkItem, next string, err error) {
 	err = s.read(ctx, func(from driver.Reader) (err error) {
@@ -92,7 +114,7 @@ func (s Support) worklist(ctx context.Context, from driver.Reader, scope Scope, 
 	if err != nil {
 		return nil, "", err
 	}
-	where := []driver.Cond{driver.Eq("survey_id", q.SurveyID), driver.Null("handled_on")}
+	where := []driver.Cond{driver.Eq("survey_id", q.SurveyID), driver.Null("handled_on"), driver.Less("score", int64(content))}
 	if q.BusinessUnits != nil {
 		where = append(where, driver.In("business_unit", q.BusinessUnits))
 	}
@@ -149,25 +171,27 @@ func (s Support) workItems(ctx context.Context, from driver.Reader, scope Scope,
 			}
 			known[r.SurveyVersion] = v
 		}
-		out[i] = r.workItem(v)
-		if l := of[r.Key]; l != nil {
-			out[i].RecipientAddress, out[i].Event = l.RecipientAddress, l.Metadata
-		}
+		out[i] = r.workItem(v, of[r.Key])
 	}
 	return out, nil
 }
 
-// workItem is a response with its texts; v is nil if its version cannot be read.
-func (r *responseRow) workItem(v *version) WorkItem {
+// workItem is a response with its texts; v is nil if its version cannot be read, and link if
+// it is forgotten.
+func (r *responseRow) workItem(v *version, link *instanceRow) WorkItem {
 	out := WorkItem{
-		StoredResponse: r.stored(), Score: r.Score, Rated: r.Score < unrated,
+		StoredResponse: r.stored(), Score: r.Score % content, Rated: r.Score%content < unrated,
 		HandledOn: r.HandledOn, HandledBy: r.HandledBy, Note: r.Note,
 	}
 	if !out.Rated {
 		out.Score = 0
 	}
+	if link != nil {
+		out.RecipientAddress, out.Event = link.RecipientAddress, link.Metadata
+	}
 	if v != nil {
-		out.Survey = v.Name
+		out.Survey, out.judged = v.Name, v.Unhappy != nil
+		out.Unhappy = out.judged && r.Score < content
 	}
 	var answers map[string]json.RawMessage
 	if v == nil || json.Unmarshal(r.Answers, &answers) != nil {
@@ -178,7 +202,11 @@ func (r *responseRow) workItem(v *version) WorkItem {
 		if q.Type != form.TextQuestion && q.Type != form.LongTextQuestion || json.Unmarshal(answers[q.ID], &text) != nil {
 			continue // no text, or none given
 		}
-		out.Comments = append(out.Comments, Comment{q.ID, v.label(q.ID), text})
+		label := v.label(q.ID, exportLocale)
+		if link != nil && len(q.Label) > 0 {
+			label = form.Fill(q.Label.For(exportLocale), form.LinkData{Metadata: link.Metadata})
+		}
+		out.Comments = append(out.Comments, Comment{q.ID, label, text})
 	}
 	return out
 }

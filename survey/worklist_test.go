@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/benbjohnson/clock"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -109,6 +111,68 @@ func TestWhoDidNotRateComesLast(t *testing.T) {
 			h.t.Errorf("%+v, %v", page, err)
 		}
 	})
+}
+
+// minded is a survey whose authors say what the ends of its scales mean, and what is unhappy.
+const minded = `{"unhappy": {"any": [{"questionId": "solved", "op": "==", "value": "no"}, {"questionId": "csat", "op": "<=", "value": 2}]}, "questions": [
+	{"id": "csat", "type": "rating", "metric": "csat"},
+	{"id": "effort", "type": "rating", "max": 7, "lowIsBetter": true, "metric": "ces"},
+	{"id": "solved", "type": "yesNo"}
+], "triggers": [{"id": "t", "enabled": true, "eventKind": "service-visit-closed", "dedupRecipe": ["templateId", "candidate.wip"], "schedule": {"initialDelay": "0d"}, "channel": "memory:default"}]}`
+
+// The desk sees, and is told of, the responses that the authors call unhappy, and no other;
+// where they say nothing it sees all of them, the lowest score first, each scale in its
+// direction.
+func TestAuthorsSayWhatIsUnhappy(t *testing.T) {
+	t.Parallel()
+	answers := []string{
+		`{"csat": 5, "effort": 1, "solved": "yes"}`, `{"csat": 4, "effort": 7, "solved": "no"}`, `{"csat": 1, "solved": "yes"}`, `{"csat": 3, "effort": 4}`, `{"solved": "no"}`,
+	}
+	for name, c := range map[string]struct {
+		definition, list string
+		told             []string
+	}{
+		"a filter": {minded, "c1 0, c2 0, c4 -", []string{"visits: an unhappy response, score 0 out of 100", "visits: an unhappy response, score 0 out of 100", "visits: an unhappy response"}},
+		"none": {
+			`{"questions"` + strings.SplitN(minded, `"questions"`, 2)[1], "c1 0, c2 0, c3 50, c0 100, c4 -",
+			[]string{"visits: score 0 out of 100", "visits: score 0 out of 100"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachHost(t, nil, func(h *host) {
+				none := error(nil)
+				told := h.alarmed(&none)
+				if _, err := h.survey.Publish(h.t.Context(), survey.Version{SurveyID: 4523, Name: "visits", Definition: json.RawMessage(c.definition)}); err != nil {
+					h.t.Fatal(err)
+				}
+				h.drain() // the subscriber is known
+				h.rated(answers...)
+				h.drain()
+				page, _, err := h.survey.Support().Worklist(h.t.Context(), "", survey.WorklistQuery{SurveyID: 4523})
+				var list []string
+				for _, w := range page {
+					score := "-"
+					if w.Rated {
+						score = strconv.Itoa(w.Score)
+					}
+					list = append(list, w.CustomerRef+" "+score)
+				}
+				if got := strings.Join(list, ", "); got != c.list || err != nil {
+					h.t.Errorf("listed %s, want %s: %v", got, c.list, err)
+				}
+				var subjects []string
+				for _, m := range *told {
+					subjects = append(subjects, m.Subject)
+				}
+				slices.Sort(subjects)
+				slices.Sort(c.told)
+				if diff := cmp.Diff(c.told, subjects); diff != "" {
+					h.t.Error(diff)
+				}
+			})
+		})
+	}
 }
 
 // A desk sees who is unhappy, and notes what it did.

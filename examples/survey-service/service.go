@@ -204,7 +204,7 @@ func (g *garage) explain(w http.ResponseWriter, r *http.Request) error {
 
 func (g *garage) export(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
-	_, err := g.surveys.Responses().ExportCSV(r.Context(), "", w, survey.ResponseQuery{SurveyID: surveyID})
+	_, err := g.surveys.Responses().ExportCSV(r.Context(), "", w, survey.ResponseQuery{SurveyID: surveyID}, nil)
 	return err
 }
 

@@ -173,7 +173,7 @@ func unaddressed(ctx context.Context, from driver.Reader, scope storage.Scope, s
 const maxErased = 10_000
 
 // Erase deletes an event with its deliveries, whatever became of them, since what it
-// carries may not be kept any longer. A subscriber that has it at this moment
+// carries may not be kept any longer, and the words of whoever had them replayed. A subscriber that has it at this moment
 // finishes. An unknown event is none to erase.
 func Erase(ctx context.Context, tx storage.Tx, scope storage.Scope, eventKey string) error {
 	prefix, err := keys.Join(eventKey)
@@ -189,9 +189,27 @@ func Erase(ctx context.Context, tx storage.Tx, scope storage.Scope, eventKey str
 	if err := deliveries.Delete(ctx, tx, sent...); err != nil {
 		return err
 	}
+	if err := forgetReplays(ctx, tx, scope, sent); err != nil {
+		return err
+	}
 	found, err := events.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.Eq("key", eventKey)}, Limit: 1})
 	if err != nil {
 		return err
 	}
 	return events.Delete(ctx, tx, found...)
+}
+
+// forgetReplays takes the words of whoever had deliveries replayed out of the audit.
+func forgetReplays(ctx context.Context, tx storage.Tx, scope storage.Scope, sent []*deliveryRow) error {
+	of := make([]string, len(sent))
+	for i, d := range sent {
+		of[i] = d.Key
+	}
+	for some := len(of) > 0; some; {
+		var err error
+		if some, err = audit.Forget(ctx, tx, scope, deliveries.Name, of...); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -47,6 +47,17 @@ func (q *Question) read(raw json.RawMessage) (any, *AnswerFault) {
 	return q.readText(text)
 }
 
+// Accepts reports whether a text is an answer to the question by itself, whatever was answered
+// before; an empty one is none.
+func (q *Question) Accepts(text string) bool {
+	raw, err := json.Marshal(text)
+	if err != nil {
+		return false
+	}
+	value, fault := q.read(raw)
+	return fault == nil && value != nil
+}
+
 func (q *Question) readText(text string) (any, *AnswerFault) {
 	switch q.Type {
 	case TextQuestion, LongTextQuestion:
@@ -71,20 +82,34 @@ func (q *Question) readText(text string) (any, *AnswerFault) {
 	return text, nil
 }
 
-// readWords takes the line ends of a form, which are CR LF, for those of JSON.
+// readWords takes the line ends of a form, which are CR LF, and those that word processors
+// leave in what is pasted for those of JSON, or in a line for spaces. Other control
+// characters, and byte order marks, which nobody has seen, are dropped.
 func (q *Question) readWords(text string) (any, *AnswerFault) {
-	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
-	foreign := func(r rune) bool {
-		return unicode.IsControl(r) && r != '\t' && (r != '\n' || q.Type == TextQuestion)
+	end := '\n'
+	if q.Type == TextQuestion {
+		end = ' '
 	}
-	if strings.ContainsFunc(text, foreign) {
-		return nil, q.fault(FaultCharacter, "holds a control character")
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case lineEnds[r]:
+			return end
+		case unicode.IsControl(r) && r != '\t' || r == '\ufeff':
+			return -1
+		}
+		return r
+	}, strings.ReplaceAll(text, "\r\n", "\n"))
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
 	}
 	if most := cmp.Or(q.MaxLength, mostText); utf8.RuneCountInString(text) > most {
 		return nil, q.fault(FaultLength, fmt.Sprintf("has more than %d characters", most))
 	}
 	return text, nil
 }
+
+// lineEnds are LF, VT, FF, CR, NEL and the separators of lines and paragraphs.
+var lineEnds = map[rune]bool{'\n': true, '\v': true, '\f': true, '\r': true, '\u0085': true, '\u2028': true, '\u2029': true}
 
 func (q *Question) offers(value string) bool {
 	return slices.ContainsFunc(q.Options, func(c Choice) bool { return c.Value == value })

@@ -153,7 +153,6 @@ const (
 	FaultMax       FaultCode = "max"       // too large, or too many options
 	FaultExclusive FaultCode = "exclusive" // an option that stands alone, beside others
 	FaultLength    FaultCode = "length"    // too long a text
-	FaultCharacter FaultCode = "character" // a character that is none of a text
 )
 
 // Error names questions of the survey, and never what the submitter wrote.

@@ -23,6 +23,10 @@ type Definition struct {
 	Thanks Text `json:"thanks,omitzero"`
 	// Endings say something else than Thanks, by the answers: the first that matches.
 	Endings []Ending `json:"endings,omitempty"`
+	// Unhappy says which answers, by question id, call for somebody: the worklist has those
+	// responses, and the alert tells of them. Nil: the worklist has all, and the alert goes by
+	// the lowest rating.
+	Unhappy *Filter `json:"unhappy,omitempty"`
 	// Questions are asked in this order; none, if the form is kept elsewhere.
 	Questions []Question `json:"questions,omitempty"`
 	// Triggers say which events produce links.
@@ -116,6 +120,19 @@ func Parse(definition json.RawMessage) (Definition, []Fault) {
 	return d, faultsOf(faults)
 }
 
+// UnmarshalJSON reads a definition that was published. Members that it does not know are
+// passed over: a later release has added them. [Parse] reads what authors wrote.
+func (d *Definition) UnmarshalJSON(text []byte) error {
+	type members Definition
+	var read members
+	if err := json.Unmarshal(text, &read); err != nil {
+		return err
+	}
+	*d = Definition(read)
+	d.Questions = withOthers(d.Questions)
+	return nil
+}
+
 // readDefinition reads a definition and lists what is wrong with it.
 func readDefinition(text json.RawMessage) (Definition, strictjson.Faults) {
 	var d Definition
@@ -139,6 +156,7 @@ func readDefinition(text json.RawMessage) (Definition, strictjson.Faults) {
 	d.Questions = withOthers(d.Questions)
 	c.endings(&d)
 	c.questions(d.Questions)
+	c.filter("unhappy", d.Unhappy, d.unasked)
 	c.triggers(&d)
 	c.dimensions(d.Dimensions)
 	c.messages(d.Messages)

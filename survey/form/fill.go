@@ -14,10 +14,23 @@ import (
 // messages do, such as {{.Value "city"}}. Other texts stay as they are, and so does one
 // that was published as no template.
 func Fill(text string, d LinkData) string {
+	return fill(text, textData{LinkData: d, Lang: d.Locale, Dir: Direction(d.Locale)})
+}
+
+// Unfilled is a text of the form where it is shown without an event: "…" stands for the
+// values.
+func Unfilled(text string) string { return fill(text, unfilled{}) }
+
+type unfilled struct{ textData }
+
+// Value takes the place of the event's.
+func (unfilled) Value(string) string { return "…" }
+
+func fill(text string, data any) string {
 	if !strings.Contains(text, "{{") {
 		return text
 	}
-	filled, err := execute("text", text, textData{LinkData: d, Lang: d.Locale, Dir: Direction(d.Locale)}, channel.MaxText)
+	filled, err := execute("text", text, data, channel.MaxText)
 	if err != nil {
 		return text
 	}
@@ -53,12 +66,7 @@ func (c *checker) endings(d *Definition) {
 	c.length("endings", len(d.Endings), maxEndings)
 	for i, e := range d.Endings {
 		at := strictjson.Element("endings", i)
-		c.filter(strictjson.Member(at, "when"), e.When, func(id string) string {
-			if d.question(id) == nil {
-				return "is no question of this survey"
-			}
-			return ""
-		})
+		c.filter(strictjson.Member(at, "when"), e.When, d.unasked)
 		c.words(strictjson.Member(at, "text"), e.Text, maxProse, lineBreaks)
 		if len(e.Text) == 0 {
 			c.add(strictjson.Member(at, "text"), "is missing")

@@ -14,39 +14,41 @@ import (
 // maxDepth bounds how deep the objects and arrays of a payload go.
 const maxDepth = 32
 
-// Flatten gives the values of a JSON object by their paths, and the paths at which
-// there are objects. Numbers stay as they are written. Two names for one path are
+// Flatten gives the values of a JSON object by their paths, those of objects inside it with
+// dots. At the path of such an object is an [Object]. Numbers stay as they are written. Two names for one path are
 // refused, also if they differ in case only: programs before and behind this one
 // would choose different ones.
-func Flatten(payload json.RawMessage) (values map[string]any, objects map[string]bool, err error) {
+func Flatten(payload json.RawMessage) (values map[string]any, err error) {
 	switch {
 	case len(payload) > MaxMetadata:
-		return nil, nil, fmt.Errorf("%d bytes, more than %d", len(payload), MaxMetadata)
+		return nil, fmt.Errorf("%d bytes, more than %d", len(payload), MaxMetadata)
 	case !utf8.Valid(payload):
-		return nil, nil, errors.New("is not valid UTF-8")
+		return nil, errors.New("is not valid UTF-8")
 	case !json.Valid(payload):
-		return nil, nil, errors.New("is not valid JSON")
+		return nil, errors.New("is not valid JSON")
 	case bytes.TrimLeft(payload, " \t\r\n")[0] != '{':
-		return nil, nil, errors.New("is not a JSON object")
+		return nil, errors.New("is not a JSON object")
 	}
 	f := newFlattener(json.NewDecoder(bytes.NewReader(payload)))
 	f.dec.UseNumber()
 	if _, err := f.dec.Token(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return f.values, f.objects, f.object(candidatePath, 1)
+	return f.values, f.object(candidatePath, 1)
 }
+
+// Object stands for an object, which a filter finds there and equal to nothing.
+type Object struct{}
 
 // flattener reads one payload, which is valid JSON.
 type flattener struct {
-	dec     *json.Decoder
-	values  map[string]any
-	objects map[string]bool
-	seen    map[string]bool // paths in lower case
+	dec    *json.Decoder
+	values map[string]any
+	seen   map[string]bool // paths in lower case
 }
 
 func newFlattener(dec *json.Decoder) *flattener {
-	return &flattener{dec: dec, values: map[string]any{}, objects: map[string]bool{"recipient": true, "candidate": true}, seen: map[string]bool{}}
+	return &flattener{dec: dec, values: map[string]any{}, seen: map[string]bool{}}
 }
 
 // object reads the rest of an object whose paths begin with prefix.
@@ -94,7 +96,7 @@ func (f *flattener) value(path string, token json.Token, depth int) error {
 		if depth == maxDepth {
 			return errDepth
 		}
-		f.objects[path] = true
+		f.values[path] = Object{}
 		return f.object(path+".", depth+1)
 	case json.Delim('['):
 		array, err := f.array(depth + 1)
@@ -130,7 +132,7 @@ func (f *flattener) array(depth int) ([]any, error) {
 			if err := f.skip(depth + 1); err != nil {
 				return nil, err
 			}
-			array = append(array, map[string]any{})
+			array = append(array, Object{})
 		default:
 			array = append(array, token)
 		}

@@ -32,6 +32,10 @@ type Question struct {
 	// Low and High say what the ends of a rating's scale mean.
 	Low  Text `json:"low,omitzero"`
 	High Text `json:"high,omitzero"`
+	// LowIsBetter says that the low end of a rating's scale is the good one, as of effort.
+	LowIsBetter bool `json:"lowIsBetter,omitempty"`
+	// Metric is what results count of a rating beside its mean; empty: nothing.
+	Metric Metric `json:"metric,omitempty"`
 	// Prefill is a path of the event, such as candidate.name, whose value the form begins
 	// with, if it is an answer: whoever has the link sees it. Not of a multiple choice.
 	Prefill string `json:"prefill,omitempty"`
@@ -57,6 +61,16 @@ const (
 	ChoiceQuestion   QuestionType = "choice"   // the value of one option
 	MultipleQuestion QuestionType = "multiple" // values of options, each once
 	DateQuestion     QuestionType = "date"     // 2006-01-02
+)
+
+// Metric is a figure by which ratings are known.
+type Metric string
+
+// The metrics. Of an [NPSQuestion] it is always MetricNPS.
+const (
+	MetricCSAT Metric = "csat" // customer satisfaction: the share of the two best steps
+	MetricNPS  Metric = "nps"  // net promoter score, of a scale from 0 to 10
+	MetricCES  Metric = "ces"  // customer effort score: the mean
 )
 
 // Rates says whether the answer is a step of a scale.
@@ -156,7 +170,7 @@ func (q *Question) limits() (least, most string) {
 // without a label its id.
 func (d *Definition) Label(id, locale string) string {
 	if q := d.question(id); q != nil {
-		return cmp.Or(Fill(q.Label.For(locale), LinkData{}), id)
+		return cmp.Or(Unfilled(q.Label.For(locale)), id)
 	}
 	return id
 }
@@ -183,6 +197,14 @@ func (q *Question) Scale() (least, most int, ok bool) {
 	from, _ := wholeNumber(Number(low)) // a checked definition has whole ones
 	to, _ := wholeNumber(Number(high))
 	return int(from), int(to), true
+}
+
+// unasked says that a filter over the answers names a question that there is not.
+func (d *Definition) unasked(id string) string {
+	if d.question(id) == nil {
+		return "is no question of this survey"
+	}
+	return ""
 }
 
 // question is the question with that id, or nil.
@@ -253,6 +275,7 @@ func (c *checker) question(at string, q *Question) {
 	c.words(strictjson.Member(at, "label"), q.Label, maxLine, "")
 	c.words(strictjson.Member(at, "help"), q.Help, maxProse, lineBreaks)
 	c.ends(at, q)
+	c.metric(at, q)
 	c.prefill(strictjson.Member(at, "prefill"), q)
 	has, known := settingsOf[q.Type]
 	if !known {
@@ -277,6 +300,26 @@ func (c *checker) ends(at string, q *Question) {
 			c.add(path, "is for rating and nps only")
 		}
 		c.text(path, t, maxName, "")
+	}
+}
+
+// metric checks what is said of a rating for its results.
+func (c *checker) metric(at string, q *Question) {
+	if q.LowIsBetter && q.Type != RatingQuestion {
+		c.add(strictjson.Member(at, "lowIsBetter"), "is for rating only")
+	}
+	path := strictjson.Member(at, "metric")
+	least, most, _ := q.Scale()
+	switch {
+	case q.Metric == "":
+	case q.Type != RatingQuestion:
+		c.add(path, "is for rating only; nps has its own")
+	case q.Metric == MetricNPS && (least != 0 || most != 10 || q.LowIsBetter):
+		c.add(path, "nps needs a scale from 0 to 10 whose high end is the good one")
+	case q.Metric == MetricCSAT && most-least < 2:
+		c.add(path, "csat counts the two best steps of a scale that has more")
+	case q.Metric != MetricCSAT && q.Metric != MetricNPS && q.Metric != MetricCES:
+		c.add(path, "%.40q is none of csat, nps and ces", q.Metric)
 	}
 }
 

@@ -258,12 +258,7 @@ func (c *checker) subscribers(path string, d *Definition, routes []Route) {
 		at := strictjson.Element(path, i)
 		c.line(strictjson.Member(at, "key"), r.Key, maxName)
 		subscribers.say(strictjson.Member(at, "key"), r.Key)
-		c.filter(strictjson.Member(at, "filter"), r.Filter, func(id string) string {
-			if d.question(id) == nil {
-				return "is no question of this survey"
-			}
-			return ""
-		})
+		c.filter(strictjson.Member(at, "filter"), r.Filter, d.unasked)
 	}
 }
 

@@ -2,6 +2,7 @@ package surveyhttp_test
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -27,6 +28,12 @@ func (h *host) chosen() []survey.ValueCount {
 // Its button does where there is no script, and says that it has.
 func TestWhatWasClickedIsPostedByThePage(t *testing.T) {
 	eachHost(t, func(h *host) {
+		h.publish(csiGR)
+		for n := range survey.MinResponses - 1 { // of fewer nothing is shown
+			if err := h.survey.Choose(h.Context(), h.visit(strconv.Itoa(n), "en"), []byte(`{"rate": 4}`)); err != nil {
+				h.Fatal(err)
+			}
+		}
 		token := h.link("en")
 		_, page := h.get("/s/" + token + "?q.rate=9&q.complaint=no+choice")
 		if !strings.Contains(page, `value="9" checked`) || !strings.Contains(page, `data-chosen="`+token+`/chosen"`) || strings.Contains(page, "no choice") {
@@ -49,7 +56,7 @@ func TestWhatWasClickedIsPostedByThePage(t *testing.T) {
 		if got.Status != http.StatusSeeOther || got.Header.Get("Location") != "../"+token+"?noted=&q.rate=4" {
 			h.Fatal(got.Status, got.Header)
 		}
-		if counts := h.chosen(); len(counts) != 1 || counts[0] != (survey.ValueCount{Value: "4", N: 1}) {
+		if counts := h.chosen(); len(counts) != 1 || counts[0] != (survey.ValueCount{Value: "4", N: 5}) {
 			h.Error(counts)
 		}
 		if _, page := h.get("/s/" + token + "?noted=&q.rate=4"); !strings.Contains(page, "Your choice is noted.") || strings.Contains(page, "<noscript>") {

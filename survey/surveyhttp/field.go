@@ -110,7 +110,7 @@ func fieldOf(n int, q form.Question, e form.LinkData, locale string, t Texts, gi
 // draw chooses the control.
 func (f *Field) draw(q form.Question, locale string, t Texts) {
 	if q.MaxLength > 0 {
-		f.Hint = withBounds(t.TooLong, q)
+		f.Hint = withBounds(t.TooLong, q, locale)
 	}
 	switch q.Type {
 	case form.LongTextQuestion:
@@ -118,14 +118,14 @@ func (f *Field) draw(q form.Question, locale string, t Texts) {
 	case form.NumberQuestion:
 		f.Control = NumberControl
 		if q.Min != nil && q.Max != nil {
-			f.Hint = withBounds(t.Between, q)
+			f.Hint = withBounds(t.Between, q, locale)
 		}
 	case form.RatingQuestion, form.NPSQuestion:
 		f.Low, f.High = q.Low.For(locale), q.High.For(locale)
 		if q.Type == form.NPSQuestion && f.Low+f.High == "" {
 			f.Low, f.High = t.NotLikely, t.Likely
 		}
-		f.scale(q, t)
+		f.scale(q, locale, t)
 	case form.YesNoQuestion:
 		f.Control = RadioControl
 		f.Options = []Option{{Value: "yes", Label: t.Yes}, {Value: "no", Label: t.No}}
@@ -136,13 +136,30 @@ func (f *Field) draw(q form.Question, locale string, t Texts) {
 		}
 		f.offer(q, locale)
 	case form.MultipleQuestion:
-		f.Control, f.Hint = CheckControl, t.AllApply
+		f.Control, f.Hint = CheckControl, howMany(q, t)
 		f.offer(q, locale)
 	case form.DateQuestion:
 		f.Control = DateControl
 	default:
 		f.Control = LineControl
 	}
+}
+
+// howMany says how many options may be chosen.
+func howMany(q form.Question, t Texts) string {
+	var out []string
+	if q.Min != nil && q.Min.String() != "0" {
+		out = append(out, t.TooFew)
+	}
+	if q.Max != nil {
+		if most, err := strconv.Atoi(q.Max.String()); err == nil && most < len(q.Options) {
+			out = append(out, t.TooMany)
+		}
+	}
+	if len(out) == 0 {
+		return t.AllApply
+	}
+	return withBounds(strings.Join(out, " "), q, fallbackLocale)
 }
 
 func (f *Field) offer(q form.Question, locale string) {
@@ -156,12 +173,12 @@ func (f *Field) offer(q form.Question, locale string) {
 }
 
 // scale draws a rating, as buttons where they find room.
-func (f *Field) scale(q form.Question, t Texts) {
+func (f *Field) scale(q form.Question, locale string, t Texts) {
 	least, most := bounds(q)
 	low, err := strconv.Atoi(least)
 	high, err2 := strconv.Atoi(most)
 	if err != nil || err2 != nil || high < low || high-low >= longest {
-		f.Control, f.Hint = NumberControl, withBounds(t.Between, q)
+		f.Control, f.Hint = NumberControl, withBounds(t.Between, q, locale)
 		f.ends(least, most)
 		return
 	}
@@ -204,13 +221,13 @@ func bounds(q form.Question) (least, most string) {
 }
 
 // withBounds puts the bounds of a question into a text.
-func withBounds(text string, q form.Question) string {
+func withBounds(text string, q form.Question, locale string) string {
 	least, most := bounds(q)
-	return strings.NewReplacer("{min}", least, "{max}", most).Replace(text)
+	return strings.NewReplacer("{min}", spelled(least, locale), "{max}", spelled(most, locale)).Replace(text)
 }
 
-// faultText says in the customer's language what is wrong with an answer.
-func faultText(t Texts, q form.Question, code form.FaultCode) string {
+// faultText says in the customer's language what is wrong with an answer, as it was typed.
+func faultText(t Texts, q form.Question, code form.FaultCode, locale, typed string) string {
 	multiple := q.Type == form.MultipleQuestion
 	text := t.Invalid
 	switch {
@@ -230,6 +247,8 @@ func faultText(t Texts, q form.Question, code form.FaultCode) string {
 		text = t.TooMany
 	case code == form.FaultMax:
 		text = t.TooLarge
+	case code == form.FaultType && (q.Type == form.NumberQuestion || q.Type.Rates()) && !isOne(typed, locale):
+		text = t.Unclear
 	case code == form.FaultType && q.Type == form.NumberQuestion:
 		text = t.NotNumber
 	case code == form.FaultType && q.Type.Rates():
@@ -237,5 +256,5 @@ func faultText(t Texts, q form.Question, code form.FaultCode) string {
 	case code == form.FaultType && q.Type == form.DateQuestion:
 		text = t.NotDate
 	}
-	return withBounds(text, q)
+	return withBounds(text, q, locale)
 }

@@ -33,6 +33,9 @@ type FormOptions struct {
 	// "/logo.svg"; LogoText says what it shows. Privacy is the address of a page that says
 	// what becomes of the answers. Empty: there is none.
 	Logo, LogoText, Privacy string
+	// Contact says on pages without a form, such as that of a link that has expired, how to
+	// reach you; nil: nothing.
+	Contact form.Text
 	// Limit is asked about every request before anything is looked up; an error
 	// refuses it with 429 and is not shown. Nil: no limit. It is called from several
 	// goroutines. A token has 160 bits and cannot be guessed, so this protects the
@@ -97,7 +100,9 @@ func withShipped(own map[string]Texts) map[string]Texts {
 // answers is answered as the first time was, others with 409. A body has at most
 // 128 KiB, or as much as the longest answers need, and is not compressed.
 // The page of a fault holds what was typed, to be sent again or copied; to that end up
-// to 3 MiB of a form are read even where [FormOptions.Limit] refuses it.
+// to 3 MiB of a form are read even where [FormOptions.Limit] refuses it. No server keeps
+// what was typed: the page that answers a POST may stay in the customer's own browser, for
+// its Back; all others are not to be kept.
 //
 // A link that is unknown, malformed or deleted gets one and the same answer, 404, so that
 // nobody learns which tokens exist. So does the form of a survey without questions, which
@@ -169,11 +174,11 @@ func (f *forms) ask(w http.ResponseWriter, r *http.Request) {
 		p := f.page(r, form, StateForm)
 		p.Action = "../SurveyInstances/" + r.PathValue("token") + "/responses" + f.query(r)
 		p.Opened = r.PathValue("token") + "/opened"
-		if p.Clicked = clicked(form, r.URL.Query()); len(p.Clicked) > 0 {
+		if p.Clicked = fits(form, clicked(form, r.URL.Query())); len(p.Clicked) > 0 {
 			p.Chosen = r.PathValue("token") + "/chosen" + f.query(r)
 			p.Noted = r.URL.Query().Has("noted")
 		}
-		given := prefilled(form, p.Clicked)
+		given := prefilled(form, p.Clicked, p.Lang)
 		answers, err := answersOf(form.Definition.Questions, given, p.Lang)
 		if err != nil {
 			f.failed(w, r, "a form could not be shown", err)
@@ -195,8 +200,16 @@ func clicked(link survey.Form, query url.Values) (out []Kept) {
 	return out
 }
 
+// fits drops what is no answer.
+func fits(link survey.Form, clicked []Kept) []Kept {
+	return slices.DeleteFunc(clicked, func(c Kept) bool {
+		i := slices.IndexFunc(link.Definition.Questions, func(q form.Question) bool { return fieldName(q.ID) == c.Name })
+		return !link.Definition.Questions[i].Accepts(c.Value)
+	})
+}
+
 // prefilled are the answers that the event gives, and those that were clicked.
-func prefilled(link survey.Form, clicked []Kept) url.Values {
+func prefilled(link survey.Form, clicked []Kept, locale string) url.Values {
 	out := url.Values{}
 	for _, c := range clicked {
 		out.Set(c.Name, c.Value)
@@ -205,7 +218,10 @@ func prefilled(link survey.Form, clicked []Kept) url.Values {
 		if out.Has(fieldName(q.ID)) {
 			continue
 		}
-		if value := link.Event.Value(strings.TrimPrefix(q.Prefill, "candidate.")); q.Prefill != "" && value != "" {
+		if value := link.Event.Value(strings.TrimPrefix(q.Prefill, "candidate.")); q.Prefill != "" && value != "" && q.Accepts(value) {
+			if q.Type == form.NumberQuestion {
+				value = spelled(value, locale)
+			}
 			out.Set(fieldName(q.ID), value)
 		}
 	}

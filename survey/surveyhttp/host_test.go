@@ -31,7 +31,7 @@ const csiGR = `{
 	"title": {"en": "Your visit", "ar": "زيارتك"},
 	"thanks": {"en": "See you soon.", "ar": "نراك قريبًا."},
 	"questions": [
-		{"id": "rate", "type": "rating", "min": 1, "max": 10, "required": true, "label": {"en": "How was it?", "ar": "كيف كانت؟"}},
+		{"id": "rate", "type": "rating", "min": 1, "max": 10, "metric": "csat", "required": true, "label": {"en": "How was it?", "ar": "كيف كانت؟"}},
 		{"id": "has-a-complaint", "type": "yesNo", "required": true, "label": {"en": "Have you a complaint?", "ar": "هل لديك شكوى؟"}},
 		{"id": "complaint", "type": "longText", "required": true, "label": {"en": "What went wrong?", "ar": "ما الخطأ؟"},
 			"when": {"questionId": "has-a-complaint", "op": "==", "value": "yes"}},
@@ -150,9 +150,14 @@ func (h *host) link(locale string) string {
 // visit tells of one more visit.
 func (h *host) visit(wip, locale string) string {
 	h.Helper()
+	return h.visitOf(`{"wip":"`+wip+`","dealerId":"1","jobType":"GR"}`, survey.Recipient{Address: "+964 770 000 0001", Locale: locale, CustomerRef: "cust-123"})
+}
+
+// visitOf tells of a visit with that payload.
+func (h *host) visitOf(payload string, by survey.Recipient) string {
+	h.Helper()
 	report, err := h.survey.Ingest(h.Context(), survey.Batch{Scope: "tenant", EventKind: "service-visit-closed", Items: []survey.Item{{
-		Payload:   json.RawMessage(`{"wip":"` + wip + `","dealerId":"1","jobType":"GR"}`),
-		Recipient: survey.Recipient{Address: "+964 770 000 0001", Locale: locale, CustomerRef: "cust-123"},
+		Payload: json.RawMessage(payload), Recipient: by,
 	}}})
 	if err != nil || report.Items[0].Outcome != survey.Created {
 		h.Fatal(report, err)

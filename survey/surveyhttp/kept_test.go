@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/survey/form"
 	"github.com/belfry-go/belfry/survey/surveyhttp"
 )
 
@@ -158,5 +159,38 @@ func TestAFaultLosesNothingTyped(t *testing.T) {
 				t.Error(status, page)
 			}
 		})
+	}
+}
+
+// Whoever comes to a page without a form is told how to reach the host, if it says so, in the
+// language of the page; no page of a form does.
+func TestAPageWithoutAFormSaysHowToReachTheHost(t *testing.T) {
+	t.Parallel()
+	h := onMemory(t, strings.Replace(csiGR, `"channel":`, `"expiresAfter": "3d", "channel":`, 1))
+	h.forms = surveyhttp.Forms(h.survey, &surveyhttp.FormOptions{Contact: form.Text{"": "Call <us>: +49 30 1234", "ar": "اتصل بنا"}})
+	open, arabic, done := h.visit("1", "en"), h.visit("2", "ar"), h.visit("3", "en")
+	const contact = `<p class="contact" dir="auto">Call &lt;us&gt;: &#43;49 30 1234</p>`
+	if _, page := h.get("/s/" + open); strings.Contains(page, "49 30") {
+		t.Error("a form says it:", shown(page))
+	}
+	if _, page := h.form(done, good); strings.Contains(page, "49 30") {
+		t.Error("the thanks say it:", shown(page))
+	}
+	_, page := h.get("/s/" + done)
+	h.says(page, contact)
+	_, page = h.form(done, "q.rate=1&q.has-a-complaint=no")
+	h.says(page, contact)
+	_, page = h.get("/s/none")
+	h.says(page, contact)
+	h.clock.Add(72 * time.Hour)
+	_, page = h.get("/s/" + open)
+	h.says(page, "This survey has ended", contact)
+	_, page = h.get("/s/" + arabic)
+	h.says(page, `<p class="contact" dir="auto">اتصل بنا</p>`)
+	_, page = h.form(open, typed)
+	h.says(page, contact, ">Sam</dd>")
+	h.forms = surveyhttp.Forms(h.survey, nil)
+	if _, page = h.get("/s/" + open); strings.Contains(page, "contact") {
+		t.Error("the host says nothing:", shown(page))
 	}
 }

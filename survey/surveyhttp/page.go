@@ -49,8 +49,8 @@ type Page struct {
 	Link, LinkText       string
 	// Languages are the others in which the form can be shown.
 	Languages []Language
-	// Logo, LogoText and Privacy are those of [FormOptions].
-	Logo, LogoText, Privacy string
+	// Logo, LogoText, Privacy and Contact are those of [FormOptions].
+	Logo, LogoText, Privacy, Contact string
 	// Fields are the questions, with what was typed in [StateRefused], [StateExpired],
 	// [StateUnread] and [StateBusy] too. More says that some of them are new: they follow from answers.
 	Fields []Field
@@ -212,7 +212,7 @@ func (f *forms) in(locale string, state State) *Page {
 	}
 	return &Page{
 		State: state, Lang: canonical(locale), Dir: form.Direction(locale), Texts: textsFor(f.o.Texts, locale),
-		Logo: f.o.Logo, LogoText: f.o.LogoText, Privacy: f.o.Privacy, Style: f.o.Style, Script: shippedScript,
+		Logo: f.o.Logo, LogoText: f.o.LogoText, Privacy: f.o.Privacy, Contact: f.o.Contact.For(locale), Style: f.o.Style, Script: shippedScript,
 	}
 }
 
@@ -226,6 +226,9 @@ func (f *forms) show(w http.ResponseWriter, r *http.Request, status int, p *Page
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Language", p.Lang)
+	if r.Method == http.MethodPost { // else Back asks the customer whether to send the form again
+		w.Header().Set("Cache-Control", "private, no-cache")
+	}
 	w.WriteHeader(status)
 	_, _ = out.WriteTo(w) // the customer is gone
 }
@@ -254,7 +257,7 @@ func (p *Page) mark(questions []form.Question, faults []form.AnswerFault) bool {
 			return false
 		}
 		if p.Fields[i].Fault == "" {
-			p.Fields[i].Fault = faultText(p.Texts, questions[i], fault.Code)
+			p.Fields[i].Fault = faultText(p.Texts, questions[i], fault.Code, p.Lang, p.Fields[i].Value)
 		}
 	}
 	return true

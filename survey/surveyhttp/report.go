@@ -5,31 +5,39 @@ import (
 	"html/template"
 	"math"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // report is what the page of results is made from.
 type report struct {
-	Title               string
-	Since, Until        string
-	By, Step            string
-	Dimensions, Steps   []choice
-	Total               survey.ResultGroup
-	Questions           []questionReport
-	Chosen              []chosenReport
-	Trend               []trendPoint
-	Line                template.HTML
-	TrendOf             string // the question whose mean the trend shows
-	Values              []valueReport
-	Hidden              int
-	ResultsCSV, JSON    string
-	ResponsesCSV, Lines string // empty: the caller may not have them
-	Style               template.CSS
+	Title             string
+	Since, Until      string
+	By, Step          string
+	Dimensions, Steps []choice
+	Total             survey.ResultGroup
+	Questions         []questionReport
+	Chosen            []chosenReport
+	Trend             []trendPoint
+	Line              template.HTML
+	TrendOf           string // the question whose mean the trend shows
+	Columns           []column
+	Values            []valueReport
+	Hidden            int
+	// Addresses of exports, those of responses empty for a caller who may not have them. The
+	// second of a CSV has semicolons.
+	ResultsCSV, ResponsesCSV [2]string
+	JSON, Lines              string
+	Style                    template.CSS
 }
+
+// ByName is the dimension as people call it.
+func (p *report) ByName() string { return strings.TrimPrefix(p.By, "candidate.") }
 
 // choice is an option of the page's own form.
 type choice struct {
@@ -49,13 +57,11 @@ type chosenReport struct {
 	Label, Mean string
 }
 
-// bar is an answer with its share in percent, and where its bar is drawn.
+// bar is an answer with its share in percent, which is as wide as its bar is drawn.
 type bar struct {
 	Label   string
 	N       int
 	Percent float64
-	Y       int
-	Width   float64
 }
 
 type trendPoint struct {
@@ -70,10 +76,52 @@ type trendPoint struct {
 
 // valueReport is a value of a dimension beside others.
 type valueReport struct {
-	Value     string
-	Group     survey.ResultGroup
-	Rate      string
-	Mean, NPS string // of the first rating
+	Value   string
+	Group   survey.ResultGroup
+	Rate    string
+	Figures []string // one for each of the columns
+}
+
+// column is a figure of a question, beside others in the table of values.
+type column struct {
+	Name, Of string // Of is the question, where the name does not tell
+	id       string
+	figure   func(survey.QuestionResult) string
+}
+
+// columnsOf are the metrics of questions, or else the mean of the first rating.
+func (p *report) columnsOf() {
+	times := map[form.Metric]int{}
+	for _, q := range p.Questions {
+		times[q.Metric]++
+	}
+	for _, q := range p.Questions {
+		name, figure := metricFigure(q.Metric)
+		if figure == nil {
+			continue
+		}
+		c := column{Name: name, id: q.ID, figure: figure}
+		if times[q.Metric] > 1 {
+			c.Of = q.Label
+		}
+		p.Columns = append(p.Columns, c)
+	}
+	if q := firstRating(p.Total.Questions); q != nil && len(p.Columns) == 0 {
+		p.Columns = []column{{Name: "Mean", id: q.ID, figure: func(q survey.QuestionResult) string { return mean(q.Mean()) }}}
+	}
+}
+
+// metricFigure is what a metric is called, and how it is written; nil: it is none.
+func metricFigure(m form.Metric) (name string, figure func(survey.QuestionResult) string) {
+	switch m {
+	case form.MetricCSAT:
+		return "CSAT", func(q survey.QuestionResult) string { return percent(q.CSAT()) }
+	case form.MetricNPS:
+		return "NPS", func(q survey.QuestionResult) string { return signed(q.NPS()) }
+	case form.MetricCES:
+		return "CES", func(q survey.QuestionResult) string { return mean(q.CES()) }
+	}
+	return "", nil
 }
 
 // mean and the others are written with one digit, and a dash where there is none.
@@ -96,12 +144,23 @@ func rate(g survey.ResultGroup) string {
 	return percent(100*share, ok)
 }
 
+// Figures are what a question comes to, each once.
+func (q questionReport) Figures() string {
+	out := fmt.Sprintf("n = %d", q.N)
+	if q.Few {
+		return out + fmt.Sprintf(": shown from %d answers on, so that nobody is recognised", survey.MinResponses)
+	}
+	if f, ok := q.Mean(); ok && q.Metric != form.MetricCES {
+		out += ", mean " + mean(f, ok)
+	}
+	if name, figure := metricFigure(q.Metric); figure != nil {
+		out += ", " + name + " " + figure(q.QuestionResult)
+	}
+	return out
+}
+
 var resultTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
-	"mean": func(q questionReport) string { return mean(q.Mean()) }, "nps": func(q questionReport) string { return signed(q.NPS()) },
-	"csat": func(q questionReport) string { return percent(q.CSAT()) }, "rate": rate, "wait": wait,
-	"hasNPS": func(q questionReport) bool { _, ok := q.NPS(); return ok }, "hasMean": func(q questionReport) bool { _, ok := q.Mean(); return ok },
-	"hasCSAT": func(q questionReport) bool { _, ok := q.CSAT(); return ok },
-	"height":  func(bars []bar) int { return len(bars)*barStep + 4 }, "add": func(a, b int) int { return a + b },
+	"rate": rate, "wait": wait,
 }).ParseFS(assets, "page/results/*.html"))
 
 var shippedResultStyle = template.CSS(asset("page/results/page.css"))
@@ -155,6 +214,7 @@ func (h *results) report(r *http.Request, a *asked) (*report, error) {
 	for _, q := range p.Total.Chosen {
 		p.Chosen = append(p.Chosen, chosenReport{q, a.definition.Label(q.ID, fallbackLocale), mean(q.Mean())})
 	}
+	p.columnsOf()
 	p.trend(a, trend.Groups)
 	if a.query.By == "" {
 		return p, nil
@@ -165,9 +225,13 @@ func (h *results) report(r *http.Request, a *asked) (*report, error) {
 	}
 	p.Hidden = by.Hidden
 	for _, g := range by.Groups {
-		v := valueReport{Value: g.Value, Group: g, Rate: rate(g), Mean: "–", NPS: "–"}
-		if q := firstRating(g.Questions); q != nil {
-			v.Mean, v.NPS = mean(q.Mean()), signed(q.NPS())
+		v := valueReport{Value: g.Value, Group: g, Rate: rate(g)}
+		for _, c := range p.Columns {
+			figure := c.figure(survey.QuestionResult{})
+			if i := slices.IndexFunc(g.Questions, func(q survey.QuestionResult) bool { return q.ID == c.id }); i >= 0 {
+				figure = c.figure(g.Questions[i])
+			}
+			v.Figures = append(v.Figures, figure)
 		}
 		p.Values = append(p.Values, v)
 	}
@@ -177,14 +241,15 @@ func (h *results) report(r *http.Request, a *asked) (*report, error) {
 // blankReport has what the page shows without any counts.
 func (h *results) blankReport(a *asked, step survey.Step) *report {
 	p := &report{
-		Title: a.definition.Title.For(fallbackLocale), Since: a.since, Until: a.until, By: a.query.By, Step: string(step), Style: h.style,
-		ResultsCSV: a.with("results.csv"), JSON: a.with("results.json"),
+		Title: strings.TrimSpace(form.Unfilled(a.definition.Title.For(fallbackLocale))), Since: a.since, Until: a.until, By: a.query.By, Step: string(step), Style: h.style,
+		ResultsCSV: [2]string{a.with("results.csv", nil), a.with("results.csv", url.Values{"separator": {"semicolon"}})}, JSON: a.with("results.json", nil),
 	}
 	if p.Title == "" {
 		p.Title = fmt.Sprintf("Survey %d", a.query.SurveyID)
 	}
 	if a.caller.Responses {
-		p.ResponsesCSV, p.Lines = a.with("responses.csv"), a.with("responses.jsonl")
+		p.ResponsesCSV = [2]string{a.with("responses.csv", url.Values{"labels": {""}}), a.with("responses.csv", url.Values{"labels": {""}, "separator": {"semicolon"}})}
+		p.Lines = a.with("responses.jsonl", nil)
 	}
 	p.Dimensions = append(p.Dimensions, choice{"", "nothing", a.query.By == ""})
 	for _, by := range append([]string{survey.ByUnit, survey.ByTrigger, survey.ByLocale}, a.definition.Dimensions...) {
@@ -204,10 +269,8 @@ func firstRating(questions []survey.QuestionResult) *survey.QuestionResult {
 	return nil
 }
 
-// The pictures are drawn in units of their own, and scale to the page.
+// The line is drawn in units of its own, and scales to the page.
 const (
-	barWidth   = 100.0
-	barStep    = 22
 	lineWidth  = 600.0
 	lineHeight = 160.0
 	lineMargin = 12.0
@@ -215,6 +278,9 @@ const (
 
 // barsOf are the answers to a question: of a rating all steps of its scale.
 func barsOf(a *asked, q survey.QuestionResult) (out []bar) {
+	if q.Few {
+		return nil
+	}
 	counts := map[string]int{}
 	for _, c := range q.Counts {
 		counts[c.Value] = c.N
@@ -229,13 +295,23 @@ func barsOf(a *asked, q survey.QuestionResult) (out []bar) {
 			values = append(values, c.Value)
 		}
 	}
-	for i, value := range values {
+	for _, value := range values {
 		share := float64(counts[value]) / float64(max(q.N, 1))
-		out = append(out, bar{
-			Label: a.definition.OptionLabel(q.ID, value, fallbackLocale), N: counts[value], Percent: 100 * share, Y: 2 + i*barStep, Width: barWidth * share,
-		})
+		out = append(out, bar{Label: answerLabel(a, q, value), N: counts[value], Percent: 100 * share})
 	}
 	return out
+}
+
+// answerLabel is what an answer is called.
+func answerLabel(a *asked, q survey.QuestionResult, value string) string {
+	texts := shippedTexts[fallbackLocale]
+	switch {
+	case q.Type == form.YesNoQuestion && value == "yes":
+		return texts.Yes
+	case q.Type == form.YesNoQuestion && value == "no":
+		return texts.No
+	}
+	return a.definition.OptionLabel(q.ID, value, fallbackLocale)
 }
 
 // trend takes the periods of the trend, and draws the mean of the first rating.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/internal/httpapi"
 	"github.com/belfry-go/belfry/internal/loglimit"
 	"github.com/belfry-go/belfry/storage"
@@ -39,7 +41,8 @@ type ResultOptions struct {
 //	                                responses.jsonl
 //
 // Parameters are since and until (days such as 2026-05-14, both included, in UTC), by (a
-// dimension of [survey.ResultQuery]) and step (day, week or month). The page needs no
+// dimension of [survey.ResultQuery]) and step (day, week or month); those of a CSV also
+// separator (comma or semicolon), labels, locale and zone, as [survey.CSVOptions] have them. The page needs no
 // JavaScript, and loads nothing; its pictures stand beside tables that say the same. CSV
 // begins with a byte order mark, by which spreadsheets know UTF-8, and has no formulas.
 // Responses are streamed; where that fails half-way the connection is broken off.
@@ -127,6 +130,7 @@ type asked struct {
 	caller       Caller
 	query        survey.ResultQuery
 	since, until string // as they were given
+	sheet        survey.CSVOptions
 	definition   form.Definition
 }
 
@@ -180,7 +184,41 @@ func readAsked(r *http.Request, c Caller) (*asked, error) {
 	if !a.query.Until.IsZero() && a.query.Until.Before(a.query.Since) {
 		return nil, errors.New("until is before since")
 	}
-	return a, nil
+	a.sheet, err = readSheet(p)
+	return a, err
+}
+
+// readSheet reads how a CSV is to be written.
+func readSheet(p url.Values) (o survey.CSVOptions, err error) {
+	switch p.Get("separator") {
+	case "", "comma":
+	case "semicolon":
+		o.Comma = ';'
+	default:
+		return o, errors.New("separator is neither comma nor semicolon")
+	}
+	o.Labels, o.Locale = p.Has("labels"), p.Get("locale")
+	if canonical(o.Locale) == "" && o.Locale != "" {
+		return o, errors.New("locale is none")
+	}
+	if zone := p.Get("zone"); zone != "" {
+		if o.Zone, err = civil.LoadZone(zone); err != nil {
+			return o, errors.New("zone is no IANA time zone, such as Europe/Dublin")
+		}
+	}
+	return o, nil
+}
+
+// download says what a file is called: by its survey and its span of time.
+func (a *asked) download(w http.ResponseWriter, file, media string) {
+	name := "survey-" + strconv.FormatInt(a.query.SurveyID, 10)
+	for _, day := range []string{a.since, a.until} {
+		if day != "" {
+			name += "-" + day
+		}
+	}
+	w.Header().Set("Content-Type", media)
+	w.Header().Set("Content-Disposition", `attachment; filename="`+name+"-"+file+`"`)
 }
 
 // readDay reads a day; none is zero.
@@ -213,12 +251,16 @@ const mark = "\ufeff"
 // responses streams what customers answered.
 func (h *results) responses(w http.ResponseWriter, r *http.Request, a *asked) error {
 	q := survey.ResponseQuery{SurveyID: a.query.SurveyID, BusinessUnits: a.query.BusinessUnits, Since: a.query.Since, Until: a.query.Until}
-	out, export, media := &started{ResponseWriter: w}, h.s.Responses().ExportJSONLines, "application/jsonl; charset=utf-8"
-	if r.URL.Path[len(r.URL.Path)-len(".csv"):] == ".csv" {
-		out.before, export, media = mark, h.s.Responses().ExportCSV, "text/csv; charset=utf-8"
+	out := &started{ResponseWriter: w}
+	var err error
+	if strings.HasSuffix(r.URL.Path, ".csv") {
+		out.before = mark
+		a.download(w, "responses.csv", "text/csv; charset=utf-8")
+		_, err = h.s.Responses().ExportCSV(r.Context(), a.caller.Scope, out, q, &a.sheet)
+	} else {
+		a.download(w, "responses.jsonl", "application/jsonl; charset=utf-8")
+		_, err = h.s.Responses().ExportJSONLines(r.Context(), a.caller.Scope, out, q)
 	}
-	w.Header().Set("Content-Type", media)
-	_, err := export(r.Context(), a.caller.Scope, out, q)
 	if err != nil && out.begun {
 		httpapi.LogFailure(r, h.logger, "an export broke off", err)
 		panic(http.ErrAbortHandler) // else half of it would look like all
@@ -248,8 +290,8 @@ func (s *started) Write(p []byte) (int, error) {
 
 // csv writes a line for each answer that was counted.
 func (h *results) csv(w http.ResponseWriter, r *http.Request, a *asked) error {
-	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
-	return h.s.Results().ExportCSV(r.Context(), a.caller.Scope, &started{ResponseWriter: w, before: mark}, a.query)
+	a.download(w, "results.csv", "text/csv; charset=utf-8")
+	return h.s.Results().ExportCSV(r.Context(), a.caller.Scope, &started{ResponseWriter: w, before: mark}, a.query, &a.sheet)
 }
 
 // day is a day as it is written; empty: none.
@@ -276,9 +318,11 @@ type (
 		ID     string         `json:"id"`
 		Type   string         `json:"type"`
 		N      int            `json:"n"`
+		Few    bool           `json:"few,omitempty"`
 		Mean   *float64       `json:"mean,omitempty"`
 		NPS    *float64       `json:"nps,omitempty"`
 		CSAT   *float64       `json:"csat,omitempty"`
+		CES    *float64       `json:"ces,omitempty"`
 		Counts map[string]int `json:"counts,omitempty"`
 	}
 )
@@ -306,7 +350,7 @@ func questionsJSON(questions []survey.QuestionResult) []questionJSON {
 		for _, c := range q.Counts {
 			counts[c.Value] = c.N
 		}
-		out[i] = questionJSON{q.ID, string(q.Type), q.N, known(q.Mean()), known(q.NPS()), known(q.CSAT()), counts}
+		out[i] = questionJSON{q.ID, string(q.Type), q.N, q.Few, known(q.Mean()), known(q.NPS()), known(q.CSAT()), known(q.CES()), counts}
 	}
 	return out
 }
@@ -340,9 +384,10 @@ func (h *results) render(w http.ResponseWriter, r *http.Request, name string, da
 	return nil
 }
 
-// with is the address of another file of the same query.
-func (a *asked) with(file string) string {
+// with is the address of another file of the same query, and of what is further asked of it.
+func (a *asked) with(file string, further url.Values) string {
 	p := url.Values{}
+	maps.Copy(p, further)
 	for name, value := range map[string]string{"since": a.since, "until": a.until, "by": a.query.By, "step": string(a.query.Step)} {
 		if value != "" {
 			p.Set(name, value)

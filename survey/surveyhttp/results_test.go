@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"net/http"
 	"strings"
 	"testing"
@@ -65,7 +66,7 @@ func TestResultsAreShown(t *testing.T) {
 		got := see(h, site, "lead", "/4523?by=candidate.city&step=week")
 		for _, want := range []string{
 			"<h1 dir=\"auto\">Your visit</h1>", "<dt>Responses</dt><dd>20</dd>", "<dt>Response rate</dt><dd>100 %</dd>",
-			"n = 20, mean 5.5, CSAT 20 %", "<bdi>By car</bdi></th><td>20</td><td>100</td>", "<polyline", "<rect", "<bdi>=Cork 1</bdi></th><td>10</td>",
+			"n = 20, mean 5.5, CSAT 20 %", "<bdi>By car</bdi></th><td class=\"bar\"><svg", "</td><td>20</td><td>100</td>", "<polyline", "<rect", "<bdi>=Cork 1</bdi></th><td>10</td>",
 			`<th scope="row">2026-05-11</th><td>20</td>`, `href="4523/results.csv?by=candidate.city`, "4523/responses.csv",
 		} {
 			if !strings.Contains(got.Body, want) {
@@ -94,7 +95,7 @@ func TestResultsAreShown(t *testing.T) {
 func TestResultsAreExported(t *testing.T) {
 	eachHost(t, func(h *host) {
 		site := h.shows(12)
-		for file, lines := range map[string]int{"results.csv?by=candidate.city": 1 + 2*(5+1+1+1+1), "responses.csv": 13} {
+		for file, lines := range map[string]int{"results.csv?by=candidate.city": 1 + 2*(5+2+1+1+2), "responses.csv": 13} {
 			got := see(h, site, "lead", "/4523/"+file)
 			text, marked := strings.CutPrefix(got.Body, "\ufeff")
 			rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
@@ -193,4 +194,81 @@ func TestAnExportThatBreaksOffIsNoWholeOne(t *testing.T) {
 	}()
 	got := see(t, site, "lead", "/4523/responses.jsonl")
 	t.Errorf("%d, %d lines", got.Status, strings.Count(got.Body, "\n"))
+}
+
+// board is a survey whose page a lead shows to others.
+const board = `{"title": "Your request {{.Value \"wip\"}}", "dimensions": ["candidate.queue"], "questions": [
+	{"id": "csat", "type": "rating", "metric": "csat", "label": "How was {{.Value \"agent\"}}?"}, {"id": "nps", "type": "nps", "label": "Would you recommend us?"},
+	{"id": "ease", "type": "rating", "max": 7, "metric": "ces", "label": "How easy was it?"}, {"id": "plain", "type": "rating", "min": 0, "max": 10},
+	{"id": "often", "type": "choice", "options": [{"value": "weekly", "label": "Weekly"}, {"value": "monthly", "label": "Monthly"}, {"value": "never", "label": "Never"}, {"value": "daily", "label": "Daily"}]},
+	{"id": "solved", "type": "yesNo"}, {"id": "what", "type": "longText", "label": "What should {{.Value \"agent\"}} do better?"}
+], "triggers": [{"id": "t", "enabled": true, "eventKind": "service-visit-closed", "dedupRecipe": ["templateId", "candidate.wip"], "schedule": {"initialDelay": "0d"}, "channel": "memory:default"}]}`
+
+// The page of results says what the survey is called, each figure once and where it means
+// something, and all that could be answered in the order of its authors, a bar in each row.
+func TestTheResultsPageIsReadByALead(t *testing.T) {
+	t.Parallel()
+	h := onMemory(t, board)
+	for n, often := range []string{"weekly", "never", "monthly", "weekly", "weekly", "monthly"} {
+		token := h.visitOf(fmt.Sprintf(`{"wip": "%d", "queue": "Q1", "agent": "Sam"}`, n), survey.Recipient{Address: "a", CustomerRef: "c", Locale: "en"})
+		if status, page := h.form(token, "q.csat=5&q.nps=9&q.ease=6&q.plain=3&q.solved=no&q.what=listen&q.often="+often); status != 200 {
+			t.Fatal(status, page)
+		}
+	}
+	site := surveyhttp.Results(h.survey, desk, nil)
+	page := see(t, site, "lead", "/4523?by=candidate.queue").Body
+	list := call(t, surveyhttp.Worklist(h.survey, desk, nil), "GET", "/4523", "", "Authorization", "Bearer lead").Body
+	for of, text := range map[string]string{"page": page, "list": list, "CSV": see(t, site, "lead", "/4523/results.csv").Body} {
+		if strings.Contains(text, "{{") {
+			t.Errorf("the %s shows a template", of)
+		}
+	}
+	flat := html.UnescapeString(strings.Join(strings.Fields(page), " "))
+	for _, want := range []string{
+		`<h1 dir="auto">Your request …</h1>`, "<h2 dir=\"auto\">How was …?</h2>", "n = 6, mean 5.0, CSAT 100 %<", "n = 6, mean 9.0, NPS +100<", "n = 6, CES 6.0<", "n = 6, mean 3.0<",
+		`<th scope="col">CSAT</th><th scope="col">NPS</th><th scope="col">CES</th>`, `<bdi>Q1</bdi></th><td>6</td><td>100 %</td><td>100 %</td><td>+100</td><td>6.0</td>`,
+		`<bdi>Weekly</bdi></th><td class="bar"><svg viewBox="0 0 100 10" preserveAspectRatio="none" role="presentation" aria-hidden="true"><rect width="50.00" height="10"/></svg></td><td>3</td><td>50</td>`,
+		`<bdi>Yes</bdi></th>`, "<h2>By queue</h2>",
+	} {
+		if !strings.Contains(flat, want) {
+			t.Errorf("no %s in\n%s", want, shown(page))
+		}
+	}
+	last := 0
+	for _, label := range []string{"<bdi>Weekly<", "<bdi>Monthly<", "<bdi>Never<", "<bdi>Daily<"} {
+		at := strings.Index(page, label)
+		if at < last {
+			t.Errorf("%s stands at %d, behind %d", label, at, last)
+		}
+		last = at
+	}
+	if !strings.Contains(list, "What should Sam do better?") {
+		t.Errorf("the worklist does not know the event:\n%s", shown(list))
+	}
+	got, err := h.survey.Results().Get(t.Context(), "tenant", survey.ResultQuery{SurveyID: 4523})
+	if err != nil || fmt.Sprint(got.Groups[0].Questions[4].Counts) != "[{weekly 3} {monthly 2} {never 1} {daily 0}]" {
+		t.Errorf("%+v, %v", got.Groups[0].Questions[4].Counts, err)
+	}
+}
+
+// A CSV is called by its survey and its days, and is written as the caller's spreadsheet wants.
+func TestAFileOfResultsHasANameAndASeparator(t *testing.T) {
+	t.Parallel()
+	h := memoryHost(t)
+	site := h.shows(12)
+	got := see(h, site, "lead", "/4523/responses.csv?since=2026-05-01&until=2026-05-31&separator=semicolon&labels&zone=Europe/Berlin")
+	if name := got.Header.Get("Content-Disposition"); name != `attachment; filename="survey-4523-2026-05-01-2026-05-31-responses.csv"` {
+		t.Error(name)
+	}
+	h.says(got.Body, ";city;How was it?;", ";2026-05-14 07:12:34;", ";'=Cork 1;", ";By car;", ";1,5;")
+	if got = see(h, site, "reader", "/4523/results.csv?separator=semicolon"); !strings.Contains(got.Body, ";6,00;") && !strings.Contains(got.Body, ";1,50;") {
+		t.Error(got.Body)
+	}
+	for _, query := range []string{"separator=tab", "zone=Nowhere", "locale=../x"} {
+		if got := see(h, site, "lead", "/4523/responses.csv?"+query); got.Status != 400 {
+			t.Errorf("%s: %d", query, got.Status)
+		}
+	}
+	page := see(h, site, "lead", "/4523").Body
+	h.says(page, `href="4523/responses.csv?labels=&amp;separator=semicolon"`, `href="4523/responses.csv?labels="`)
 }

@@ -220,39 +220,12 @@ func answersOf(questions []form.Question, posted url.Values, locale string) (jso
 		case q.Type == form.MultipleQuestion:
 			out[q.ID] = given
 		case q.Type == form.NumberQuestion || q.Type.Rates():
-			out[q.ID] = number(given[0], locale)
+			out[q.ID], _ = separatorsOf(locale).read(given[0])
+		case q.Type == form.DateQuestion:
+			out[q.ID] = strings.Map(plain, given[0])
 		default:
 			out[q.ID] = given[0]
 		}
 	}
 	return json.Marshal(out)
-}
-
-// number spells a number as customers write it in their language with ASCII digits
-// and a point: "٣٫٥" and, where the comma is the decimal sign, "3,5".
-func number(text, locale string) string {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case r >= '٠' && r <= '٩':
-			return '0' + r - '٠'
-		case r >= '۰' && r <= '۹':
-			return '0' + r - '۰'
-		case r == '٫':
-			return '.'
-		}
-		return r
-	}, strings.TrimSpace(text))
-	if decimalComma(locale) && strings.Count(text, ",") == 1 && !strings.Contains(text, ".") {
-		return strings.Replace(text, ",", ".", 1)
-	}
-	return text
-}
-
-// decimalComma says whether a language writes a comma where English has the point.
-func decimalComma(locale string) bool {
-	switch language(locale) {
-	case "en", "he", "hi", "ja", "ko", "ms", "th", "ur", "zh", "":
-		return false
-	}
-	return true
 }

@@ -58,6 +58,7 @@ type Texts struct {
 	// What can be wrong with an answer.
 	Required  string `json:"required,omitempty"`
 	NotNumber string `json:"notNumber,omitempty"`
+	Unclear   string `json:"unclear,omitempty"` // a number that could be two, such as 1.000
 	NotWhole  string `json:"notWhole,omitempty"`
 	TooSmall  string `json:"tooSmall,omitempty"`
 	TooLarge  string `json:"tooLarge,omitempty"`

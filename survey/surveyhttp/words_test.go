@@ -89,3 +89,44 @@ func TestAFormKnowsItsVisit(t *testing.T) {
 		h.says(danke, "Sagen Sie es weiter.", "Bewerten")
 	})
 }
+
+// A hint says how many options are taken.
+func TestAHintSaysHowManyAreChosen(t *testing.T) {
+	t.Parallel()
+	for bounds, want := range map[string]string{
+		"": "Choose all that apply.", `"max": 3,`: "Choose all that apply.", `"max": 2,`: "Choose at most 2.", `"min": 1,`: "Choose at least 1.", `"min": 0,`: "Choose all that apply.",
+		`"min": 1, "max": 2,`: "Choose at least 1. Choose at most 2.",
+	} {
+		h := onMemory(t, asks(`{"id": "m", "type": "multiple", `+bounds+` "options": [{"value": "a"}, {"value": "b"}, {"value": "c"}]}`))
+		_, page := h.get("/s/" + h.visitOf(`{"wip": "1"}`, survey.Recipient{Address: "a", Locale: "en"}))
+		h.says(page, `id="q1-hint">`+want+"</p>")
+	}
+}
+
+// asks is a survey with these questions.
+func asks(questions string) string {
+	return `{"questions": [` + questions + `], "triggers": [{"id": "t", "enabled": true, "eventKind": "service-visit-closed", "dedupRecipe": ["templateId", "candidate.wip"], "schedule": {"initialDelay": "0d"}, "channel": "memory:default"}]}`
+}
+
+// The form begins with what is an answer, and with nothing else: neither a value of the event
+// nor one that was clicked.
+func TestAFormBeginsWithAnswersOnly(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ question, value, want string }{
+		{`"type": "number", "max": 10`, `50`, ""}, {`"type": "number", "max": 10`, `"7.5"`, "7.5"}, {`"type": "number"`, `"many"`, ""}, {`"type": "number"`, `"1,5"`, ""},
+		{`"type": "rating", "max": 50`, `51`, ""}, {`"type": "rating", "max": 50`, `50`, "50"}, {`"type": "rating", "max": 50`, `2.5`, ""},
+		{`"type": "text", "maxLength": 3`, `"four"`, ""}, {`"type": "text"`, `"Sam"`, "Sam"}, {`"type": "date"`, `"14.5.2026"`, ""}, {`"type": "date"`, `"2026-05-14"`, "2026-05-14"},
+	} {
+		h := onMemory(t, asks(`{"id": "q", `+c.question+`, "prefill": "candidate.v"}`))
+		token := h.visitOf(`{"wip": "1", "v": `+c.value+`}`, survey.Recipient{Address: "a", Locale: "en"})
+		_, page := h.get("/s/" + token)
+		h.says(page, `id="q1" name="q.q" value="`+c.want+`"`)
+	}
+	h := onMemory(t, asks(`{"id": "q", "type": "rating", "max": 50}`))
+	token := h.visitOf(`{"wip": "1"}`, survey.Recipient{Address: "a", Locale: "en"})
+	if _, page := h.get("/s/" + token + "?q.q=99"); !strings.Contains(page, `name="q.q" value=""`) || strings.Contains(page, "data-chosen") {
+		t.Errorf("what was clicked is no answer:\n%s", shown(page))
+	}
+	_, page := h.get("/s/" + token + "?q.q=49")
+	h.says(page, `name="q.q" value="49"`, "data-chosen")
+}

@@ -141,11 +141,14 @@ func (h *worklist) showOne(w http.ResponseWriter, status int, c Caller, item sur
 
 // factsOf are the values of an object in the order of their names.
 func factsOf(object []byte, of string) (out []fact) {
-	values, _, err := form.Flatten(object)
+	values, err := form.Flatten(object)
 	if err != nil {
 		return nil // erased
 	}
 	for _, path := range slices.Sorted(maps.Keys(values)) {
+		if _, parted := values[path].(form.Object); parted {
+			continue // its values come by themselves
+		}
 		out = append(out, fact{of + ": " + strings.TrimPrefix(path, "candidate."), fmt.Sprint(values[path])})
 	}
 	return out

@@ -52,10 +52,10 @@ func TestResultsAreReadByEverybody(t *testing.T) {
 			fits(ctx, t, fmt.Sprint(width))
 			picture(ctx, t, fmt.Sprintf("results-%d", width))
 			accessible(ctx, t, fmt.Sprint(width), false)
-			if bars := eval[int](ctx, t, `document.querySelectorAll("svg.bars rect").length`); bars != 11+2 {
+			if bars := eval[int](ctx, t, `document.querySelectorAll(".bars rect").length`); bars != 11+2 {
 				t.Errorf("%d bars", bars)
 			}
-			if color := eval[string](ctx, t, `getComputedStyle(document.querySelector("svg.bars rect")).fill`); color != "rgb(11, 87, 164)" {
+			if color := eval[string](ctx, t, `getComputedStyle(document.querySelector(".bars rect")).fill`); color != "rgb(11, 87, 164)" {
 				t.Errorf("the style sheet is not in use: %s", color)
 			}
 		})

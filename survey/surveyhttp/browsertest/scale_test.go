@@ -81,7 +81,7 @@ func TestAScaleIsEven(t *testing.T) {
 				return [...rows.values()];
 			})`)
 			for i, row := range rows {
-				if len(row) > 2 || len(row) == 2 && (row[0]-row[1] > 1 || row[1] > row[0] || i+2 < 7 || width >= 800) {
+				if len(row) > 2 || len(row) == 2 && (row[0]-row[1] > 1 || row[1] > row[0] || i+2 < 8 || width >= 800) {
 					t.Errorf("a scale of %d in rows of %v", i+2, row)
 				}
 			}
@@ -89,5 +89,22 @@ func TestAScaleIsEven(t *testing.T) {
 				t.Errorf("%d scales", len(rows))
 			}
 		})
+	}
+}
+
+// The ring of the focus is around the whole tile of an option, and not around its small circle.
+func TestTheFocusIsAroundTheTile(t *testing.T) {
+	t.Parallel()
+	s := open(t, modern, "en")
+	ctx := browse(t, window{360, 900, false})
+	do(ctx, t, chromedp.Navigate(s.url))
+	c := customer{t, ctx, false}
+	for _, first := range []string{"q1-1", "q2-1", "q3-1"} {
+		c.tabTo(first)
+		picture(ctx, t, "focus-"+first)
+		got := eval[[]string](ctx, t, `[document.activeElement, document.activeElement.closest("label")].map(e => { const s = getComputedStyle(e); return s.outlineStyle + " " + s.outlineWidth; })`)
+		if got[0] != "none 0px" && got[0] != "none 3px" || got[1] != "solid 3px" {
+			t.Errorf("%s: the control has %s, its tile %s", first, got[0], got[1])
+		}
 	}
 }

@@ -77,6 +77,58 @@ func TestTheScriptAsksWhatTheServerAsks(t *testing.T) {
 	}
 }
 
+// Whoever chooses "something else" is asked what at once, and the answer arrives.
+func TestSomethingElseIsAskedAndArrives(t *testing.T) {
+	t.Parallel()
+	s := open(t, `{"questions":[{"id":"how","type":"choice","options":[{"value":"ad"},{"value":"o","label":"Something else","other":true}]}],"triggers":[{"id":"t","enabled":true,"eventKind":"service-visit-closed",
+		"dedupRecipe":["templateId","recipient.address","candidate.wip"],"schedule":{"initialDelay":"0d"},"channel":"memory:default"}]}`, "en")
+	c := customer{t, browse(t, window{360, 900, true}), true}
+	do(c.ctx, t, chromedp.Navigate(s.url))
+	if c.shown("q2") {
+		t.Error("it is asked before it is chosen")
+	}
+	c.choose("q1", 2)
+	c.write("q2", "a friend")
+	c.look("other")
+	c.submit()
+	c.comes(`document.body.dataset.sent !== undefined`)
+	if err := s.poller.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if e := <-s.heard; string(e.Answers) != `{"how":"o","how.other":"a friend"}` {
+		t.Errorf("%s arrived", e.Answers)
+	}
+}
+
+// The page's script reads a number as the server does: a question that follows from it is
+// asked by both.
+func TestTheScriptReadsNumbersAsTheServer(t *testing.T) {
+	t.Parallel()
+	for locale, numbers := range map[string]map[string]bool{ // above 999
+		"de": {"1.000": true, "1,5": false, "1.000,5": true, "1,234": false, "1 000": true, "999": false, "999,5": true, "-1.000": false},
+		"en": {"1.000": false, "1,000": true, "12,34,567": true, "1.234,5": true, "１２３４": true, "१२३४": true, "9.5": false, "−1000": false, "1,2,3": false},
+		"fr": {"1\u202f000": true, "1\u00a0000,5": true, "1.000": false},
+	} {
+		t.Run(locale, func(t *testing.T) {
+			s := open(t, `{"questions":[{"id":"n","type":"number"},{"id":"why","type":"text","when":{"questionId":"n","op":">","value":999}}],"triggers":[{"id":"t","enabled":true,"eventKind":"service-visit-closed",
+				"dedupRecipe":["templateId","recipient.address","candidate.wip"],"schedule":{"initialDelay":"0d"},"channel":"memory:default"}]}`, locale)
+			ctx := browse(t, window{768, 900, true})
+			do(ctx, t, chromedp.Navigate(s.url))
+			for typed, want := range numbers {
+				got := eval[bool](ctx, t, `(typed => {
+					const n = document.querySelector("[name='q.n']");
+					n.value = typed;
+					n.dispatchEvent(new Event("input", {bubbles: true}));
+					return !document.querySelector("[data-when]").hidden;
+				})(`+fmt.Sprintf("%q", typed)+`)`)
+				if got != want {
+					t.Errorf("%q: asked %v, want %v", typed, got, want)
+				}
+			}
+		})
+	}
+}
+
 // The checks of the other tests find what is wrong.
 func TestTheChecksFindFaults(t *testing.T) {
 	t.Parallel()

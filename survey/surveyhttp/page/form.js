@@ -38,6 +38,15 @@
 	};
 	if ("sent" in document.body.dataset) try { sessionStorage.removeItem(draft); } catch {}
 	if (!form) return;
+	// Back to a page of a form that was sent since: its address says what there is to do.
+	const gone = () => {
+		try { return !opened && performance.getEntriesByType("navigation")[0].type === "back_forward" && sessionStorage.getItem(draft) === null; } catch { return false; }
+	};
+	if (gone()) {
+		document.querySelector("main").hidden = true;
+		location.replace(location.href);
+		return;
+	}
 
 	// Questions come and go with the answers before them. The server decides in the
 	// end: what this gets wrong costs the customer one more page.
@@ -76,8 +85,30 @@
 		return conditions[f.op](values.get(f.questionId), f.value);
 	};
 
-	const number = (text) => {
-		const latin = text.trim().replace(/[٠-٩]/g, (d) => d.charCodeAt(0) - 0x660).replace(/[۰-۹]/g, (d) => d.charCodeAt(0) - 0x6f0).replace(/[٫,]/, ".");
+	// Numbers are read as the page's language writes them, as the server does.
+	const digit = (c) => {
+		let zero = c.codePointAt(0);
+		while (/\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero--;
+		return (c.codePointAt(0) - zero) % 10;
+	};
+	const same = {"−": "-", "‐": "-", "‑": "-", "‒": "-", "–": "-", "﹣": "-", "－": "-", "＋": "+", "．": ".", "，": ",", "،": ",", "、": ",", "’": "'", "ʼ": "'", "＇": "'", "٬": "'"};
+	const plain = (text) => [...text].map((c) => /\p{Nd}/u.test(c) ? digit(c) : /\s/.test(c) ? " " : /\p{Cf}/u.test(c) ? "" : same[c] || c).join("").trim();
+	const signs = {};
+	for (const {type, value} of new Intl.NumberFormat(document.documentElement.lang || "en").formatToParts(1234567.5)) signs[type] = plain(value) || " ";
+	const grouped = (text, sign) => text.includes(sign) && text.replace(/^[+-]+/, "").split(sign).every((part, i, all) =>
+		/^\d+$/.test(part) && part.length <= 3 && part.length >= (i === 0 ? 1 : i === all.length - 1 ? 3 : 2) && (i > 0 || part[0] !== "0"));
+	const number = (typed) => {
+		const text = plain(typed), marks = text.replace(/[^.,]/g, "");
+		let point = text.includes("٫") ? "٫" : marks.length === 1 || marks.includes(".") && marks.includes(",") ? marks.at(-1) : "";
+		if (marks.length === 1 && point === marks && point !== signs.decimal && grouped(text, point)) {
+			if (point !== signs.group) return undefined;
+			point = "";
+		}
+		const at = point ? text.indexOf(point) : text.length;
+		let whole = text.slice(0, at);
+		const sign = [" ", "'", ".", ","].find((s) => s !== point && grouped(whole, s));
+		if (sign) whole = whole.replaceAll(sign, "");
+		const latin = whole + (point ? "." + text.slice(at + 1) : "");
 		return decimal(latin) ? {number: latin} : undefined;
 	};
 	const answer = (q) => {
