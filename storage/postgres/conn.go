@@ -7,17 +7,12 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/lib/pq"
 
 	"github.com/belfry-go/belfry/storage/internal/pgserver"
 	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
-
-// grace is how long a call on a silent network may go on after its context has ended;
-// a COMMIT is given up before that.
-const grace = 750 * time.Millisecond
 
 // errUnsynced is what a COMMIT comes to that did not wait for its standby.
 var errUnsynced = errors.New("postgres: COMMIT stopped waiting for the synchronous standby: committed here, perhaps not there")
@@ -102,7 +97,7 @@ func (c *conn) IsValid() bool {
 // Close says goodbye to the server, and does not mind if that gets lost: the
 // network connection is closed in any case.
 func (c *conn) Close() error {
-	c.net.Expire(grace)
+	c.net.Expire(pgserver.Grace)
 	_ = c.pqConn.Close()
 	return nil
 }
@@ -119,10 +114,10 @@ func (c *conn) notice(n *pq.Error) {
 // watch ends what goes on on the connection soon after ctx has ended, whatever
 // the network does. The function that it returns ends the watch and tells
 // whether a COMMIT under it is in doubt.
-func (c *conn) watch(ctx context.Context) (done func() error) {
+func (c *conn) watch(ctx context.Context) (done func(bool) error) {
 	c.unsynced.Store(false)
-	stop := context.AfterFunc(ctx, func() { c.net.Expire(grace) })
-	return func() error {
+	stop := context.AfterFunc(ctx, func() { c.net.Expire(pgserver.Grace) })
+	return func(bool) error {
 		if !stop() {
 			c.expired.Store(true)
 		}
@@ -135,11 +130,11 @@ func (c *conn) watch(ctx context.Context) (done func() error) {
 
 // watch is what the shared SQL calls for each transaction and read; connections
 // of a host's own pool are not watched.
-func watch(ctx context.Context, driverConn any) (done func() error) {
+func watch(ctx context.Context, driverConn any) (done func(bool) error) {
 	if c, ok := driverConn.(*conn); ok {
 		return c.watch(ctx)
 	}
-	return func() error { return nil }
+	return func(bool) error { return nil }
 }
 
 // classify says what an error of lib/pq, or of pgx through database/sql, means.

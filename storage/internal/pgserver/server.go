@@ -104,14 +104,33 @@ const (
 const factsSQL = `SELECT current_setting('server_version_num')::int, pg_is_in_recovery(),
 	current_setting('transaction_read_only') = 'on', current_setting('server_encoding')`
 
-// CheckServer refuses a server that cannot hold the contract.
-func CheckServer(ctx context.Context, pool sqlstore.Pool) error {
+// Check refuses a server that cannot hold the contract, and a host's pool that sends
+// statements in two steps through a transaction pooler. It says whether there is such a
+// pooler.
+func Check(ctx context.Context, pool sqlstore.Pool, own bool) (pooled bool, err error) {
+	err = checkServer(ctx, pool)
+	if err == nil {
+		pooled, err = behindPooler(ctx, pool)
+	}
+	if err == nil && pooled && !own {
+		err = checkSteps(ctx, pool)
+	}
+	switch {
+	case Mislaid(err):
+		return true, errTwoStep
+	case err != nil && !errors.As(err, new(*ServerError)):
+		return false, fmt.Errorf("postgres: self-test: %w", err)
+	}
+	return pooled, err
+}
+
+func checkServer(ctx context.Context, pool sqlstore.Pool) error {
 	var f facts
 	err := On(ctx, pool, func(c sqlstore.Runner) error {
 		return row(ctx, c, factsSQL, nil, &f.version, &f.standby, &f.readOnly, &f.encoding)
 	})
 	if err != nil {
-		return fmt.Errorf("postgres: self-test: %w", err)
+		return err
 	}
 	return f.check()
 }
@@ -130,23 +149,10 @@ func (f facts) check() error {
 	return nil
 }
 
-// ErrTwoStep refuses a host's pool that speaks in a way that its pooler breaks.
-var ErrTwoStep = &ServerError{"the connection goes through a transaction pooler, and the driver sends statements in two steps, " +
+// errTwoStep refuses a host's pool that speaks in a way that its pooler breaks.
+var errTwoStep = &ServerError{"the connection goes through a transaction pooler, and the driver sends statements in two steps, " +
 	"between which another client's may be run instead; add to the connection string binary_parameters=yes for lib/pq, " +
 	"default_query_exec_mode=exec for pgx"}
-
-// CheckPool refuses a host's pool in two steps behind a transaction pooler.
-func CheckPool(ctx context.Context, pool sqlstore.Pool) error {
-	shared, err := Pooled(ctx, pool)
-	if err != nil || !shared {
-		return err
-	}
-	twoStep, err := SpeaksTwoStep(ctx, pool)
-	if err == nil && twoStep {
-		return ErrTwoStep
-	}
-	return err
-}
 
 // Mislaid reports whether a driver found a statement that it prepared on another
 // backend than it thinks, which only a pooler brings about.
@@ -156,15 +162,14 @@ func Mislaid(err error) bool {
 		state == "42P05" // duplicate_prepared_statement: somebody else has it here
 }
 
-// Pooled reports whether a pooler lends one backend to several connections: a
+// behindPooler reports whether a pooler lends one backend to several connections: a
 // connection that is open and idle has the backend that another one then gets.
 // With only one connection allowed, or a busy pooler, it may not find out.
-func Pooled(ctx context.Context, pool sqlstore.Pool) (bool, error) {
+func behindPooler(ctx context.Context, pool sqlstore.Pool) (shared bool, err error) {
 	if pool.Single() {
 		return false, nil
 	}
-	shared := false
-	err := On(ctx, pool, func(idle sqlstore.Runner) error {
+	err = On(ctx, pool, func(idle sqlstore.Runner) error {
 		return On(ctx, pool, func(busy sqlstore.Runner) (err error) {
 			for attempt := 0; attempt < 3 && !shared && err == nil; attempt++ {
 				shared, err = sameBackend(ctx, idle, busy)
@@ -172,10 +177,7 @@ func Pooled(ctx context.Context, pool sqlstore.Pool) (bool, error) {
 			return err
 		})
 	})
-	if err != nil {
-		return false, fmt.Errorf("postgres: self-test: %w", err)
-	}
-	return shared, nil
+	return shared, err
 }
 
 func sameBackend(ctx context.Context, idle, busy sqlstore.Runner) (bool, error) {
@@ -195,16 +197,15 @@ func sameBackend(ctx context.Context, idle, busy sqlstore.Runner) (bool, error) 
 // The literal is read when the statement is parsed, now() when it runs.
 const twoStepSQL = "SELECT 'now'::timestamptz < now() AND $1::boolean"
 
-// SpeaksTwoStep reports whether the driver lets statements be parsed in one step
-// and run in a later one.
-func SpeaksTwoStep(ctx context.Context, pool sqlstore.Pool) (twoStep bool, err error) {
-	err = On(ctx, pool, func(c sqlstore.Runner) error {
-		return row(ctx, c, twoStepSQL, []any{true}, &twoStep)
-	})
-	if err != nil {
-		err = fmt.Errorf("postgres: self-test: %w", err)
+// checkSteps refuses a driver that lets statements be parsed in one step and run in a
+// later one.
+func checkSteps(ctx context.Context, pool sqlstore.Pool) error {
+	var two bool
+	err := On(ctx, pool, func(c sqlstore.Runner) error { return row(ctx, c, twoStepSQL, []any{true}, &two) })
+	if err == nil && two {
+		return errTwoStep
 	}
-	return twoStep, err
+	return err
 }
 
 // Classify says what an error of lib/pq or pgx means, by itself or through database/sql.

@@ -57,9 +57,6 @@ func (s *Store) begin(ctx context.Context, pool Pool, text string) (*session, er
 		if err != nil {
 			return nil, err
 		}
-		if d, ok := x.Conn.(Deferring); ok && d.Defer(text) {
-			return x, nil
-		}
 		_, err = x.Exec(s.inside(ctx), text)
 		if err == nil {
 			return x, nil
