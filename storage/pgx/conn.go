@@ -26,7 +26,7 @@ func (c connector) Connect(ctx context.Context) (sqldriver.Conn, error) {
 	case errors.Is(err, puddle.ErrClosedPool):
 		return nil, driver.ErrClosed
 	case errors.Is(err, pgconn.ErrStandbyConnection):
-		return nil, &ServerError{Problem: err.Error() + "; " + pgserver.UsePrimary}
+		return nil, pgserver.ErrReplica
 	case errors.Is(err, pgconn.ErrReadOnlyConnection): // a replica, or a session
 		return nil, &ServerError{Problem: err.Error() + "; " + pgserver.UsePrimary + "; or " + pgserver.UnsetReadOnly}
 	}

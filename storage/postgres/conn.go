@@ -5,6 +5,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -17,50 +19,99 @@ import (
 // errUnsynced is what a COMMIT comes to that did not wait for its standby.
 var errUnsynced = errors.New("postgres: COMMIT stopped waiting for the synchronous standby: committed here, perhaps not there")
 
-// connector opens connections whose calls end.
+// connector opens connections whose calls end, to the first host that takes writes.
 type connector struct {
-	pq        *pq.Connector
+	hosts     []*pq.Connector
+	shuffle   bool
 	connected func() // called after each new connection
 }
 
 func newConnector(cfg pq.Config, d *pgserver.Dialer, connected func()) (*connector, error) {
-	c, err := pq.NewConnectorConfig(cfg)
-	if err != nil {
-		return nil, err
+	c := &connector{connected: connected, shuffle: cfg.LoadBalanceHosts == pq.LoadBalanceHostsRandom}
+	first := pq.ConfigMultihost{Host: cfg.Host, Hostaddr: cfg.Hostaddr, Port: cfg.Port}
+	for _, host := range append([]pq.ConfigMultihost{first}, cfg.Multi...) {
+		one := cfg.Clone()
+		one.Host, one.Hostaddr, one.Port, one.Multi = host.Host, host.Hostaddr, host.Port, nil
+		made, err := pq.NewConnectorConfig(one)
+		if err != nil {
+			return nil, err
+		}
+		made.Dialer(d)
+		c.hosts = append(c.hosts, made)
 	}
-	c.Dialer(d)
-	return &connector{pq: c, connected: connected}, nil
+	return c, nil
 }
 
 // Driver is lib/pq's.
-func (c *connector) Driver() driver.Driver { return c.pq.Driver() }
+func (c *connector) Driver() driver.Driver { return c.hosts[0].Driver() }
 
-// Connect opens a connection within ctx and connect_timeout.
+// Connect opens a connection within ctx and connect_timeout, which each host has.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
-	a := &attempt{}
-	stop := context.AfterFunc(ctx, a.end)
-	inner, err := c.pq.Connect(context.WithValue(ctx, attemptKey{}, a))
-	ended := !stop()
-	switch {
-	case err != nil && ended:
-		return nil, fmt.Errorf("postgres: connect: %w: %w", ctx.Err(), err)
-	case err != nil:
-		return nil, refused(err)
-	case ended:
-		_ = inner.Close()
-		return nil, ctx.Err()
+	hosts, a := c.hosts, &attempt{}
+	if c.shuffle {
+		hosts = slices.Clone(hosts)
+		rand.Shuffle(len(hosts), func(i, j int) { hosts[i], hosts[j] = hosts[j], hosts[i] })
 	}
-	out := &conn{pqConn: inner.(pqConn), net: a.conn()}
+	stop := context.AfterFunc(ctx, a.end)
+	defer stop()
+	var errs []error
+	for _, host := range hosts {
+		out, err := c.connect(context.WithValue(ctx, attemptKey{}, a), host)
+		switch {
+		case ctx.Err() != nil && err == nil:
+			_ = out.Close()
+			return nil, ctx.Err()
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("postgres: connect: %w: %w", ctx.Err(), err)
+		case err == nil:
+			out.net = a.conn()
+			c.connected()
+			return out, nil
+		}
+		errs = append(errs, refused(err))
+	}
+	return nil, errors.Join(errs...)
+}
+
+// connect opens a connection to one host. lib/pq believes what a pooler says of a server
+// that it has lost, so the server is asked.
+func (c *connector) connect(ctx context.Context, host *pq.Connector) (*conn, error) {
+	inner, err := host.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &conn{pqConn: inner.(pqConn)}
 	pq.SetNoticeHandler(inner, out.notice)
-	c.connected()
+	if err := out.check(ctx); err != nil {
+		_ = inner.Close()
+		return nil, err
+	}
 	return out, nil
+}
+
+func (c *conn) check(ctx context.Context) error {
+	rows, err := c.QueryContext(ctx, "SELECT pg_is_in_recovery()", nil)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	replica := make([]driver.Value, 1)
+	if err := rows.Next(replica); err != nil {
+		return err
+	}
+	if replica[0] == true {
+		return pgserver.ErrReplica
+	}
+	return nil
 }
 
 // refused says what to do about a server that target_session_attrs refused.
 func refused(err error) error {
 	switch text := err.Error(); {
+	case errors.As(err, new(*ServerError)):
+		return err
 	case strings.Contains(text, "server is in hot standby mode"):
-		return &ServerError{Problem: text + "; " + pgserver.UsePrimary}
+		return pgserver.ErrReplica
 	case strings.Contains(text, "session is read-only"):
 		return &ServerError{Problem: text + "; " + pgserver.UnsetReadOnly}
 	}

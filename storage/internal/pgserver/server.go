@@ -84,6 +84,9 @@ type ServerError struct{ Problem string }
 
 func (e *ServerError) Error() string { return "postgres: " + e.Problem }
 
+// ErrReplica refuses a server that takes no writes.
+var ErrReplica = &ServerError{"the server is a replica (hot standby); " + UsePrimary}
+
 // oldest is the oldest major version of PostgreSQL that is supported.
 const oldest = 14
 
@@ -140,7 +143,7 @@ func (f facts) check() error {
 	case f.version/10000 < oldest:
 		return &ServerError{fmt.Sprintf("the server is PostgreSQL %d; %d or newer is needed", f.version/10000, oldest)}
 	case f.standby:
-		return &ServerError{"the server is a replica (hot standby); " + UsePrimary}
+		return ErrReplica
 	case f.readOnly:
 		return &ServerError{"the session is read-only; " + UnsetReadOnly}
 	case f.encoding != "UTF8":

@@ -29,7 +29,7 @@ func write(ctx context.Context, s *Store, runs *int) error {
 func TestInHostTxRunsAgainAsInTxDoes(t *testing.T) {
 	t.Parallel()
 	for where, log := range map[string]string{
-		"BEGIN":  "BEGIN BEGIN INSERT SELECT COMMIT",
+		"BEGIN":  "BEGIN ROLLBACK BEGIN INSERT SELECT COMMIT",
 		"INSERT": "BEGIN INSERT ROLLBACK BEGIN INSERT SELECT COMMIT",
 		"SELECT": "BEGIN INSERT SELECT ROLLBACK BEGIN INSERT SELECT COMMIT",
 		"COMMIT": "BEGIN INSERT SELECT COMMIT ROLLBACK BEGIN INSERT SELECT COMMIT",

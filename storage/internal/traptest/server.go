@@ -145,6 +145,13 @@ func manyClients(t *testing.T, a Adapter) {
 func replica(t *testing.T) *pgtest.Server {
 	t.Helper()
 	server := pgtest.New(t, nil)
+	demote(t, server)
+	return server
+}
+
+// demote makes a replica of a primary.
+func demote(t *testing.T, server *pgtest.Server) {
+	t.Helper()
 	folder := scan[string](t, looking(t, server.DSN()), "SHOW data_directory")
 	if err := os.WriteFile(filepath.Join(folder, "standby.signal"), nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -152,13 +159,12 @@ func replica(t *testing.T) *pgtest.Server {
 	if err := server.Restart(); err != nil {
 		t.Fatal(err)
 	}
-	return server
 }
 
-// either is a DSN with the hosts of both servers, the first one first.
-func either(t *testing.T, first, second *pgtest.Server) string {
+// either is a DSN with the hosts of both, the first one first.
+func either(t *testing.T, first, second string) string {
 	t.Helper()
-	one, two := pgtest.Addr(t, first.DSN()), pgtest.Addr(t, second.DSN())
+	one, two := pgtest.Addr(t, first), pgtest.Addr(t, second)
 	port := func(addr string) string { return addr[strings.LastIndexByte(addr, ':')+1:] }
 	return "host=127.0.0.1,127.0.0.1 port=" + port(one) + "," + port(two) + " user=postgres dbname=postgres sslmode=disable"
 }
@@ -174,7 +180,7 @@ func replicas(t *testing.T, a Adapter) {
 	if _, err := a.New(t, standby.DSN(), Options{}); !a.ServerError(err) {
 		t.Errorf("New: %v", err)
 	}
-	s := a.opened(t, either(t, standby, primary), Options{})
+	s := a.opened(t, either(t, standby.DSN(), primary.DSN()), Options{})
 	if err := Insert(t.Context(), s, DueTasks(1)...); err != nil {
 		t.Fatal(err)
 	}
@@ -200,5 +206,41 @@ func readOnly(t *testing.T, a Adapter) {
 	}
 	if _, err := a.New(t, dsn, Options{}); !a.ServerError(err) {
 		t.Errorf("New: %v", err)
+	}
+}
+
+// Behind a pooler a client's connection outlives its server, which comes back as a
+// replica. No session says so: the BEGIN of a transaction that writes does, or in a
+// host's transaction its first write.
+func demoted(t *testing.T, a Adapter) {
+	for name, write := range map[string]func(s Store, row *Task) error{
+		"own": func(s Store, row *Task) error { return Insert(t.Context(), s, row) },
+		"host": func(s Store, row *Task) error {
+			return a.InHostTx(t.Context(), s, func(ctx context.Context, _ Host, bound driver.Tx) error {
+				_, err := Tasks.Insert(ctx, bound, row)
+				return err
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			old, promoted := pgtest.New(t, nil), pgtest.New(t, nil)
+			after := a.opened(t, promoted.DSN(), Options{})
+			s := a.opened(t, either(t, pgtest.Bouncer(t, old.DSN(), nil), promoted.DSN()), Options{})
+			if err := write(s, DueTasks(1)[0]); err != nil {
+				t.Fatal(err)
+			}
+			demote(t, old)
+			for range 20 { // connections of a host's transactions are found out one by one
+				err := write(s, DueTasks(1)[0])
+				if err == nil {
+					break
+				}
+				WantErr(t, err, driver.ErrUnavailable)
+			}
+			if n := Count(t, after); n != 1 {
+				t.Error("still on the server that was demoted")
+			}
+		})
 	}
 }
