@@ -228,10 +228,8 @@ func (n sender) askGate(ctx context.Context, g Gate, items []sending, p parcel, 
 				to.set(it.Row, address)
 			}
 			open = append(open, it)
-		case it.Ctx.Err() != nil || ctx.Err() != nil:
-			it.Row.released(driver.Now(n.store))
 		default:
-			it.Row.unasked(driver.Now(n.store), ReasonGateFailed)
+			n.notAsked(it, it.Ctx.Err() != nil || ctx.Err() != nil, err, ReasonGateFailed)
 		}
 	}
 	return open
