@@ -46,6 +46,26 @@ func (s *Store) database() sqlstore.Pool {
 	return database{sqlstore.NewDatabase(s.db, watch), int(s.pool.Config().MaxConns)}
 }
 
+// timeline is where a connection notes that of its server.
+const timeline = "belfry.timeline"
+
+// admit asks a new connection, after inner, whether its server is the present primary;
+// else pgx goes on to the next host.
+func (s *Store) admit(inner pgconn.ValidateConnectFunc) pgconn.ValidateConnectFunc {
+	return func(ctx context.Context, c *pgconn.PgConn) error {
+		if err := inner(ctx, c); err != nil {
+			return err
+		}
+		results, err := c.Exec(ctx, pgserver.WhoSQL).ReadAll()
+		who := ""
+		if err == nil {
+			who = string(results[0].Rows[0][0])
+		}
+		c.CustomData()[timeline], err = s.follows.Admit(who, err)
+		return err
+	}
+}
+
 // unsynced is where a connection notes that the server gave up waiting for a standby.
 const unsynced = "belfry.unsynced"
 

@@ -122,6 +122,11 @@ func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 		s.speak(c)
 		return nil
 	}
+	cfg.ConnConfig.ValidateConnect = s.admit(cfg.ConnConfig.ValidateConnect)
+	cfg.PrepareConn = func(_ context.Context, c *pgx.Conn) (bool, error) {
+		was, _ := c.PgConn().CustomData()[timeline].(int64)
+		return !s.follows.Outdated(was), nil
+	}
 	cfg.AfterConnect = func(context.Context, *pgx.Conn) error {
 		s.follows.Reconnected()
 		return nil

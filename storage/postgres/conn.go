@@ -21,13 +21,13 @@ var errUnsynced = errors.New("postgres: COMMIT stopped waiting for the synchrono
 
 // connector opens connections whose calls end, to the first host that takes writes.
 type connector struct {
-	hosts     []*pq.Connector
-	shuffle   bool
-	connected func() // called after each new connection
+	hosts   []*pq.Connector
+	shuffle bool
+	follows *pgserver.Following
 }
 
-func newConnector(cfg pq.Config, d *pgserver.Dialer, connected func()) (*connector, error) {
-	c := &connector{connected: connected, shuffle: cfg.LoadBalanceHosts == pq.LoadBalanceHostsRandom}
+func newConnector(cfg pq.Config, d *pgserver.Dialer, follows *pgserver.Following) (*connector, error) {
+	c := &connector{follows: follows, shuffle: cfg.LoadBalanceHosts == pq.LoadBalanceHostsRandom}
 	first := pq.ConfigMultihost{Host: cfg.Host, Hostaddr: cfg.Hostaddr, Port: cfg.Port}
 	for _, host := range append([]pq.ConfigMultihost{first}, cfg.Multi...) {
 		one := cfg.Clone()
@@ -65,7 +65,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 			return nil, fmt.Errorf("postgres: connect: %w: %w", ctx.Err(), err)
 		case err == nil:
 			out.net = a.conn()
-			c.connected()
+			c.follows.Reconnected()
 			return out, nil
 		}
 		errs = append(errs, refused(err))
@@ -80,29 +80,26 @@ func (c *connector) connect(ctx context.Context, host *pq.Connector) (*conn, err
 	if err != nil {
 		return nil, err
 	}
-	out := &conn{pqConn: inner.(pqConn)}
+	out := &conn{pqConn: inner.(pqConn), follows: c.follows}
 	pq.SetNoticeHandler(inner, out.notice)
-	if err := out.check(ctx); err != nil {
+	if out.timeline, err = c.follows.Admit(out.who(ctx)); err != nil {
 		_ = inner.Close()
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *conn) check(ctx context.Context) error {
-	rows, err := c.QueryContext(ctx, "SELECT pg_is_in_recovery()", nil)
+func (c *conn) who(ctx context.Context) (string, error) {
+	rows, err := c.QueryContext(ctx, pgserver.WhoSQL, nil)
 	if err != nil {
-		return err
+		return "", err
 	}
-	defer rows.Close()
-	replica := make([]driver.Value, 1)
-	if err := rows.Next(replica); err != nil {
-		return err
+	defer func() { _ = rows.Close() }()
+	answer := make([]driver.Value, 1)
+	if err := rows.Next(answer); err != nil {
+		return "", err
 	}
-	if replica[0] == true {
-		return pgserver.ErrReplica
-	}
-	return nil
+	return fmt.Sprintf("%s", answer[0]), nil
 }
 
 // refused says what to do about a server that target_session_attrs refused.
@@ -135,6 +132,8 @@ type pqConn interface {
 type conn struct {
 	pqConn
 	net      *pgserver.Conn
+	follows  *pgserver.Following
+	timeline int64       // of the server when it was asked; 0: not known
 	unsynced atomic.Bool // the server gave up waiting for a standby
 	expired  atomic.Bool // a watch ended it
 }
@@ -143,6 +142,14 @@ type conn struct {
 // the driver does not always notice.
 func (c *conn) IsValid() bool {
 	return !c.expired.Load() && !c.net.Broken() && c.pqConn.IsValid()
+}
+
+// ResetSession is asked when the connection leaves the pool.
+func (c *conn) ResetSession(ctx context.Context) error {
+	if c.follows.Outdated(c.timeline) {
+		return driver.ErrBadConn
+	}
+	return c.pqConn.ResetSession(ctx)
 }
 
 // Close says goodbye to the server, and does not mind if that gets lost: the

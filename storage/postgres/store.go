@@ -88,7 +88,7 @@ func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 		return nil, err
 	}
 	s, d := &Store{}, newDialer()
-	c, err := newConnector(cfg, d, s.follows.Reconnected)
+	c, err := newConnector(cfg, d, &s.follows)
 	if err != nil {
 		return nil, err
 	}

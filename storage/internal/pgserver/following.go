@@ -15,11 +15,13 @@ import (
 // second in all: the server can still be told to stop waiting for a standby.
 const CommitGrace = 600 * time.Millisecond
 
-// Following is what a store follows of its server: the clock, and hints of other
-// stores. Its methods may be called from any number of goroutines.
+// Following is what a store follows of its server: the clock, hints of other stores,
+// and which of several is the primary. Its methods may be called from any number of goroutines.
 type Following struct {
 	time atomic.Pointer[Clock]
 	news atomic.Pointer[Herald]
+
+	timeline atomic.Int64 // the highest that was seen
 }
 
 // Store makes the store outer of an adapter on a pool. Without a clock it follows the

@@ -57,8 +57,7 @@ func SystemIdentifier(ctx context.Context, pool sqlstore.Pool) (string, error) {
 	err := On(ctx, pool, func(c sqlstore.Runner) error {
 		return row(ctx, c, "SELECT system_identifier::text FROM pg_control_system()", nil, &id)
 	})
-	switch state, _ := sqlState(err); state {
-	case "42501", "42883": // insufficient_privilege, undefined_function
+	if state, _ := sqlState(err); notAllowed(state) {
 		return "", nil
 	}
 	return id, err

@@ -244,3 +244,53 @@ func demoted(t *testing.T, a Adapter) {
 		})
 	}
 }
+
+// A primary that was stopped while another was promoted takes writes when it goes on,
+// until somebody demotes it: they would be lost. Its timeline tells it.
+func thawed(t *testing.T, a Adapter) {
+	old, promoted := pgtest.New(t, nil), replica(t)
+	exec(t, looking(t, promoted.DSN()), "SELECT pg_promote()")
+	admin := looking(t, old.Database(t))
+	before, after := a.opened(t, old.DSN(), Options{}), a.opened(t, promoted.DSN(), Options{})
+	s := a.reopened(t, either(t, old.DSN(), promoted.DSN()), Options{})
+	insert := func(n int) {
+		t.Helper()
+		row := DueTasks(n + 1)[n]
+		if err := Insert(t.Context(), s, row); err != nil {
+			t.Fatal(err)
+		}
+		if was, is := Count(t, before), Count(t, after); was != 0 || is != n+1 {
+			t.Errorf("%d rows on the old primary, %d on the new one, want 0 and %d", was, is, n+1)
+		}
+	}
+	var beside func(depth int) error
+	beside = func(depth int) error { // more connections than lie idle
+		return s.InTx(t.Context(), func(tx driver.Tx) error {
+			if err := look(t.Context(), tx); err != nil || depth == 0 {
+				return err
+			}
+			return beside(depth - 1)
+		})
+	}
+	if err := beside(1); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, admin, "ALTER DATABASE postgres ALLOW_CONNECTIONS false") // to the clients it looks stopped
+	if err := beside(7); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, admin, "ALTER DATABASE postgres ALLOW_CONNECTIONS true")
+	for n := range 8 {
+		insert(n)
+	}
+	a.CloseIdle(s)
+	insert(8)
+	if err := promoted.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	err := Insert(t.Context(), s, DueTasks(10)[9])
+	WantErr(t, err, driver.ErrUnavailable)
+	if !a.ServerError(err) || !strings.Contains(err.Error(), "timeline") {
+		t.Errorf("with the old primary alone: %v", err)
+	}
+}
