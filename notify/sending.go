@@ -225,13 +225,10 @@ func (n sender) stillWanted(ctx context.Context, t Type, group []sending, found 
 	}
 	verdicts, err := n.ask(ctx, t, asked)
 	for i, it := range waiting {
-		switch {
-		case err == nil:
-			if n.apply(it.Row, verdicts[i]) {
-				open = append(open, it)
-			}
-		default:
+		if err != nil {
 			n.notAsked(it, it.Ctx.Err() != nil, err, ReasonRevalidation)
+		} else if n.apply(it.Row, verdicts[i]) {
+			open = append(open, it)
 		}
 	}
 	return open
