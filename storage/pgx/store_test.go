@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -197,6 +198,30 @@ func TestStatementsArePreparedWhereThatIsSafe(t *testing.T) {
 		}
 		_ = s.Close()
 	}
+}
+
+// The pool that Open makes is the host's as well, and so are its transactions.
+func TestStatementsOfTheHostGoThroughAPoolerToo(t *testing.T) {
+	t.Parallel()
+	s := opened(t, pgtest.Bouncer(t, emptyDSN(t), map[string]string{"default_pool_size": "2"}), nil)
+	var clients sync.WaitGroup
+	for c := range 8 {
+		clients.Go(func() {
+			for i := range 20 {
+				var sum, product int
+				err := s.Pool().QueryRow(t.Context(), "SELECT $1::int + $2::int", c, i).Scan(&sum)
+				if err == nil {
+					err = s.InHostTx(t.Context(), func(ctx context.Context, host pgx.Tx, _ driver.Tx) error {
+						return host.QueryRow(ctx, "SELECT $1::int * $2::int", c, i).Scan(&product)
+					})
+				}
+				if err != nil || sum != c+i || product != c*i {
+					t.Errorf("of %d and %d: %d, %d, %v", c, i, sum, product, err)
+				}
+			}
+		})
+	}
+	clients.Wait()
 }
 
 func TestUnsafeHostPoolIsRefused(t *testing.T) {
