@@ -320,7 +320,12 @@ func TestGaugesOfSeveralStoresAreToldApart(t *testing.T) {
 			done := make(chan error, 1)
 			go func() { done <- poller.Run(ctx) }()
 			synctest.Wait()
-			t.Cleanup(func() { cancel(); <-done })
+			t.Cleanup(func() {
+				cancel()
+				if err := <-done; !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+			})
 		}
 		holding(6, "")
 		holding(12, "")

@@ -4,10 +4,13 @@ import (
 	"context"
 	sqldriver "database/sql/driver"
 	"errors"
+	"net"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/jackc/puddle/v2"
 
@@ -18,19 +21,29 @@ import (
 
 // connector takes connections from a pool, and says what to do about those that there
 // are not.
-type connector struct{ sqldriver.Connector }
+type connector struct {
+	sqldriver.Connector
+	hosts int
+}
+
+func newConnector(p *pgxpool.Pool) connector {
+	cfg := p.Config().ConnConfig
+	hosts := map[string]bool{net.JoinHostPort(cfg.Host, strconv.Itoa(int(cfg.Port))): true}
+	for _, f := range cfg.Fallbacks { // one for each way to encrypt, too
+		hosts[net.JoinHostPort(f.Host, strconv.Itoa(int(f.Port)))] = true
+	}
+	return connector{stdlib.GetPoolConnector(p), len(hosts)}
+}
 
 func (c connector) Connect(ctx context.Context) (sqldriver.Conn, error) {
 	conn, err := c.Connector.Connect(ctx)
 	switch {
 	case errors.Is(err, puddle.ErrClosedPool):
 		return nil, driver.ErrClosed
-	case errors.Is(err, pgconn.ErrStandbyConnection):
-		return nil, pgserver.ErrReplica
-	case errors.Is(err, pgconn.ErrReadOnlyConnection): // a replica, or a session
-		return nil, &ServerError{Problem: err.Error() + "; " + pgserver.UsePrimary + "; or " + pgserver.UnsetReadOnly}
+	case err != nil:
+		return nil, pgserver.NoPrimary(err, c.hosts)
 	}
-	return conn, err
+	return conn, nil
 }
 
 // database is a store's pool as the shared SQL takes it.
@@ -49,19 +62,20 @@ func (s *Store) database() sqlstore.Pool {
 // timeline is where a connection notes that of its server.
 const timeline = "belfry.timeline"
 
-// admit asks a new connection, after inner, whether its server is the present primary;
-// else pgx goes on to the next host.
+// admit asks a new connection whether its server is the present primary; else pgx goes on
+// to the next host. inner is asked where that is not known.
 func (s *Store) admit(inner pgconn.ValidateConnectFunc) pgconn.ValidateConnectFunc {
 	return func(ctx context.Context, c *pgconn.PgConn) error {
-		if err := inner(ctx, c); err != nil {
-			return err
-		}
 		results, err := c.Exec(ctx, pgserver.WhoSQL).ReadAll()
 		who := ""
 		if err == nil {
 			who = string(results[0].Rows[0][0])
 		}
-		c.CustomData()[timeline], err = s.follows.Admit(who, err)
+		is, err := s.follows.Admit(who, err)
+		if err == nil && is == 0 {
+			return inner(ctx, c)
+		}
+		c.CustomData()[timeline] = is
 		return err
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/pgserver"
@@ -181,7 +180,7 @@ func New(ctx context.Context, host *pgxpool.Pool, opts *Options) (*Store, error)
 // open checks the server and builds the store on a pool, which from then on prepares
 // statements if it is ours and no pooler would mislay them.
 func (s *Store) open(ctx context.Context, o pgserver.Options, pool *pgxpool.Pool) (pooled bool, err error) {
-	s.pool, s.db = pool, sql.OpenDB(connector{stdlib.GetPoolConnector(pool)})
+	s.pool, s.db = pool, sql.OpenDB(newConnector(pool))
 	s.db.SetMaxIdleConns(0) // they lie idle in the pool
 	s.db.SetMaxOpenConns(int(pool.Config().MaxConns))
 	if pooled, err = pgserver.Check(ctx, s.database(), s.end != nil); err != nil {

@@ -70,7 +70,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 		}
 		errs = append(errs, refused(err))
 	}
-	return nil, errors.Join(errs...)
+	return nil, pgserver.NoPrimary(errors.Join(errs...), len(hosts))
 }
 
 // connect opens a connection to one host. lib/pq believes what a pooler says of a server
@@ -110,7 +110,7 @@ func refused(err error) error {
 	case strings.Contains(text, "server is in hot standby mode"):
 		return pgserver.ErrReplica
 	case strings.Contains(text, "session is read-only"):
-		return &ServerError{Problem: text + "; " + pgserver.UnsetReadOnly}
+		return pgserver.ErrReadOnly
 	}
 	return fmt.Errorf("postgres: connect: %w", err)
 }

@@ -6,11 +6,11 @@ import (
 )
 
 // WhoSQL asks a server who it is, for [Following.Admit]: the digits of its timeline, or
-// nothing if it is a replica. It is one text.
-const WhoSQL = `SELECT CASE WHEN pg_is_in_recovery() THEN '' ELSE substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) END`
+// what it is instead of a primary that takes writes. It is one text.
+const WhoSQL = `SELECT CASE WHEN pg_is_in_recovery() THEN 'replica' WHEN current_setting('transaction_read_only') = 'on' THEN 'read-only' ELSE substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) END`
 
 // Admit takes in what the server of a new connection answered to [WhoSQL], or that it
-// could not. It refuses a replica, and a primary with a lower timeline than was seen:
+// could not. It refuses a replica, a session that only reads, and a primary with a lower timeline than was seen:
 // one that was stopped while another was promoted, and does not know it yet. What is
 // written there is lost when it is demoted.
 func (f *Following) Admit(who string, err error) (timeline int64, _ error) {
@@ -20,8 +20,11 @@ func (f *Following) Admit(who string, err error) (timeline int64, _ error) {
 		}
 		return 0, err
 	}
-	if who == "" {
+	switch who {
+	case "replica":
 		return 0, ErrReplica
+	case "read-only":
+		return 0, ErrReadOnly
 	}
 	if timeline, err = strconv.ParseInt(who, 16, 64); err != nil {
 		return 0, fmt.Errorf("postgres: the server's timeline is %q", who)

@@ -6,13 +6,14 @@ package pgserver
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"time"
 
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
@@ -83,8 +84,26 @@ type ServerError struct{ Problem string }
 
 func (e *ServerError) Error() string { return "postgres: " + e.Problem }
 
-// ErrReplica refuses a server that takes no writes.
-var ErrReplica = &ServerError{"the server is a replica (hot standby); " + UsePrimary}
+// What refuses a server that takes no writes.
+var (
+	ErrReplica  = &ServerError{"the server is a replica (hot standby)"}
+	ErrReadOnly = &ServerError{"the session is read-only; unset default_transaction_read_only for this role, database or connection"}
+)
+
+// NoPrimary says what to do about err, which is what all hosts of a connection string
+// came to.
+func NoPrimary(err error, hosts int) error {
+	var refused *ServerError
+	switch {
+	case !errors.As(err, &refused):
+		return err
+	case hosts > 1:
+		return &ServerError{fmt.Sprintf("none of the %d hosts in the connection string is a primary that takes writes now: %s", hosts, err)}
+	case refused == ErrReplica:
+		return &ServerError{refused.Problem + "; connect to the primary, or list all hosts in the connection string with target_session_attrs=read-write"}
+	}
+	return err
+}
 
 // oldest is the oldest major version of PostgreSQL that is supported.
 const oldest = 14
@@ -96,12 +115,6 @@ type facts struct {
 	readOnly bool
 	encoding string
 }
-
-// What to do about a server that takes no writes.
-const (
-	UsePrimary    = "connect to the primary, or list all hosts in the connection string with target_session_attrs=read-write"
-	UnsetReadOnly = "unset default_transaction_read_only for this role, database or connection"
-)
 
 const factsSQL = `SELECT current_setting('server_version_num')::int, pg_is_in_recovery(),
 	current_setting('transaction_read_only') = 'on', current_setting('server_encoding')`
@@ -120,10 +133,12 @@ func Check(ctx context.Context, pool sqlstore.Pool, own bool) (pooled bool, err 
 	switch {
 	case Mislaid(err):
 		return true, errTwoStep
-	case err != nil && !errors.As(err, new(*ServerError)):
-		return false, fmt.Errorf("postgres: self-test: %w", err)
+	case err == nil || errors.As(err, new(*ServerError)):
+		return pooled, err
+	case Classify(err) == sqltext.Connection:
+		err = fmt.Errorf("%w: %w", driver.ErrUnavailable, err)
 	}
-	return pooled, err
+	return false, fmt.Errorf("postgres: self-test: %w", err)
 }
 
 func checkServer(ctx context.Context, pool sqlstore.Pool) error {
@@ -142,9 +157,9 @@ func (f facts) check() error {
 	case f.version/10000 < oldest:
 		return &ServerError{fmt.Sprintf("the server is PostgreSQL %d; %d or newer is needed", f.version/10000, oldest)}
 	case f.standby:
-		return ErrReplica
+		return NoPrimary(ErrReplica, 1)
 	case f.readOnly:
-		return &ServerError{"the session is read-only; " + UnsetReadOnly}
+		return ErrReadOnly
 	case f.encoding != "UTF8":
 		return &ServerError{fmt.Sprintf("the database's encoding is %s; create it with ENCODING 'UTF8'", f.encoding)}
 	}
@@ -239,7 +254,7 @@ func connectionLost(err error) bool {
 		return false
 	}
 	for _, lost := range []error{
-		driver.ErrBadConn, sql.ErrConnDone, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed,
+		sqldriver.ErrBadConn, sql.ErrConnDone, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed,
 	} {
 		if errors.Is(err, lost) {
 			return true

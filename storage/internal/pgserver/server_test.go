@@ -43,8 +43,9 @@ func TestAPrimaryThatAnotherHasReplacedIsRefused(t *testing.T) {
 		{who: "0000000A", want: 10},
 		{who: "0000000B", want: 11},
 		{who: "0000000A", refused: true},
-		{who: "", refused: true}, // a replica
-		{err: denied},            // a role that may not ask
+		{who: "replica", refused: true},
+		{who: "read-only", refused: true},
+		{err: denied}, // a role that may not ask
 		{who: "0000000B", want: 11},
 	} {
 		got, err := f.Admit(c.who, c.err)

@@ -26,7 +26,7 @@ var (
 )
 
 func classifyFake(err error) sqltext.Class {
-	for e, class := range map[error]sqltext.Class{errSerial: sqltext.Serialization, errLock: sqltext.LockTimeout, errBusy: sqltext.Busy, errGone: sqltext.Connection, errCannot: sqltext.Unsupported} {
+	for e, class := range map[error]sqltext.Class{errSerial: sqltext.Serialization, errLock: sqltext.LockTimeout, errBusy: sqltext.Busy, errGone: sqltext.Connection, errCannot: sqltext.Unsupported, sqldriver.ErrBadConn: sqltext.Connection} {
 		if errors.Is(err, e) {
 			return class
 		}

@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -52,6 +54,9 @@ func (s *Store) inHostTx(ctx context.Context, x *tx, conn *session, host HostTx,
 	if err != nil {
 		class := s.classIn(x, err)
 		undo(class)
+		if lost := errors.Is(err, sqldriver.ErrBadConn) || errors.Is(err, sql.ErrConnDone); lost && !errors.Is(err, driver.ErrUnavailable) {
+			err = s.failed(ctx, "statement of the host", err)
+		}
 		return class, err
 	}
 	x.err = errOver

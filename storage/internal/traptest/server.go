@@ -189,6 +189,9 @@ func replicas(t *testing.T, a Adapter) {
 	}
 	err := s.InTx(t.Context(), func(tx driver.Tx) error { return look(t.Context(), tx) })
 	WantErr(t, err, driver.ErrUnavailable) // nobody was promoted yet
+	if text := err.Error(); !strings.Contains(text, "none of the 2 hosts") || strings.Contains(text, "list all hosts") {
+		t.Errorf("with all hosts listed: %s", text)
+	}
 	exec(t, looking(t, standby.DSN()), "SELECT pg_promote()")
 	if err := a.Exec(t.Context(), s, "CREATE TABLE promoted (id int)"); err != nil {
 		t.Error(err)
