@@ -2,6 +2,9 @@ package belfry
 
 import (
 	"context"
+	"reflect"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -12,6 +15,7 @@ import (
 
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 const (
@@ -26,9 +30,11 @@ const (
 var realClock = clock.New()
 
 // gauges show Poller.Health, everywhere, whenever metrics are collected. Attributes are
-// names of tables and kinds, reasons and lanes, never data.
+// names of stores, tables and kinds, reasons and lanes, never data.
 type gauges struct {
-	poller *Poller
+	poller   *Poller
+	provider metric.MeterProvider
+	number   int // of the store among those of the provider, from 1
 
 	age                                         metric.Float64ObservableGauge
 	due, holds, doubts, dead, paused, out, lost metric.Int64ObservableGauge
@@ -47,11 +53,63 @@ func (p *Poller) observe() (stop func()) {
 	}
 	m := provider.Meter(scopeName)
 	g := newGauges(p, m)
+	g.provider = provider
+	g.enter()
 	registration, err := m.RegisterCallback(g.collect, g.age, g.due, g.holds, g.doubts, g.dead, g.paused, g.out, g.lost)
 	if err != nil {
 		panic(err) // all instruments are this meter's
 	}
-	return func() { _ = registration.Unregister() }
+	return func() {
+		_ = registration.Unregister()
+		g.leave()
+	}
+}
+
+// observed are the gauges of this process that are collected now.
+var observed struct {
+	mu  sync.Mutex
+	all []*gauges
+}
+
+// enter finds the number of the store: with the same attributes the gauges of two would
+// overwrite each other.
+func (g *gauges) enter() {
+	observed.mu.Lock()
+	defer observed.mu.Unlock()
+	taken := map[int]bool{}
+	for _, other := range observed.all {
+		switch {
+		case !reflect.ValueOf(g.provider).Comparable() || other.provider != g.provider:
+		case driver.Same(other.poller.store, g.poller.store):
+			g.number = other.number
+		default:
+			taken[other.number] = true
+		}
+	}
+	for n := 1; g.number == 0; n++ {
+		if !taken[n] {
+			g.number = n
+		}
+	}
+	observed.all = append(observed.all, g)
+}
+
+func (g *gauges) leave() {
+	observed.mu.Lock()
+	defer observed.mu.Unlock()
+	observed.all = slices.DeleteFunc(observed.all, func(other *gauges) bool { return other == g })
+}
+
+// with are attributes, and that of the store if it has one.
+func (g *gauges) with(attributes ...attribute.KeyValue) metric.MeasurementOption {
+	name := g.poller.options.Store
+	if name == "" && g.number > 1 {
+		name = strconv.Itoa(g.number)
+	}
+	if name != "" {
+		attributes = append(attributes, attribute.String("store", name))
+	}
+	return metric.WithAttributes(attributes...)
 }
 
 func newGauges(p *Poller, m metric.Meter) *gauges {
@@ -105,7 +163,7 @@ func (g *gauges) collect(ctx context.Context, o metric.Observer) error {
 
 func (g *gauges) show(o metric.Observer) {
 	for _, d := range g.last.Due {
-		of := metric.WithAttributes(attribute.String("table", d.Table), attribute.String("kind", d.Kind), attribute.Int("lane", int(d.Lane)))
+		of := g.with(attribute.String("table", d.Table), attribute.String("kind", d.Kind), attribute.Int("lane", int(d.Lane)))
 		o.ObserveInt64(g.due, int64(d.Rows), of)
 		if !d.OldestOn.IsZero() {
 			o.ObserveFloat64(g.age, g.last.On.Sub(d.OldestOn).Seconds(), of)
@@ -121,21 +179,21 @@ func (g *gauges) show(o metric.Observer) {
 	for _, l := range g.last.Lost {
 		lost.add("automation_series", l.Kind)
 	}
-	observe(o, g.holds, g.last.Holds)
-	observe(o, g.doubts, g.last.Doubts)
-	observe(o, g.dead, g.last.DeadLetters)
-	observe(o, g.paused, pauses.counts())
-	observe(o, g.out, out.counts())
-	observe(o, g.lost, lost.counts())
+	g.observe(o, g.holds, g.last.Holds)
+	g.observe(o, g.doubts, g.last.Doubts)
+	g.observe(o, g.dead, g.last.DeadLetters)
+	g.observe(o, g.paused, pauses.counts())
+	g.observe(o, g.out, out.counts())
+	g.observe(o, g.lost, lost.counts())
 }
 
-func observe(o metric.Observer, of metric.Int64Observable, counts []health.Count) {
+func (g *gauges) observe(o metric.Observer, of metric.Int64Observable, counts []health.Count) {
 	for _, c := range counts {
 		what := attribute.String("kind", c.Kind)
 		if c.Reason != "" {
 			what = attribute.String("reason", c.Reason)
 		}
-		o.ObserveInt64(of, int64(c.Rows), metric.WithAttributes(attribute.String("table", c.Table), what))
+		o.ObserveInt64(of, int64(c.Rows), g.with(attribute.String("table", c.Table), what))
 	}
 }
 

@@ -307,6 +307,36 @@ func TestI29_GaugesShowHealthByNamesFromCode(t *testing.T) {
 	})
 }
 
+// With the same attributes, of two stores that share a MeterProvider only one is seen.
+func TestGaugesOfSeveralStoresAreToldApart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &scraped{}
+		holding := func(rows int, name string) {
+			m := memory.New(nil)
+			poller := belfry.NewPoller(m, &belfry.Options{MeterProvider: s, Store: name},
+				saying{notify.New(m, nil), health.Summary{Holds: []health.Count{{Table: "t", Kind: "k", Rows: rows}}}})
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() { done <- poller.Run(ctx) }()
+			synctest.Wait()
+			t.Cleanup(func() {
+				cancel()
+				if err := <-done; !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+			})
+		}
+		holding(6, "")
+		holding(12, "")
+		holding(3, "north")
+		want := []string{"belfry.holds kind=k,store=2,table=t 12", "belfry.holds kind=k,store=north,table=t 3", "belfry.holds kind=k,table=t 6"}
+		if diff := cmp.Diff(want, s.scrape(t)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 // saying is a service that says so of its work.
 type saying struct {
 	belfry.Service

@@ -50,6 +50,10 @@ type Options struct {
 	// which do nothing until a host sets them.
 	MeterProvider  metric.MeterProvider
 	TracerProvider trace.TracerProvider
+	// Store names the database in the gauges, as their attribute store, where a process
+	// has pollers on several. Empty is none for the first one that runs, and a number
+	// from 2 on for others with the same MeterProvider.
+	Store string
 }
 
 // forWork are the settings of each pass.

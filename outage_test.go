@@ -93,6 +93,29 @@ func (w *whole) run(t *testing.T) (stop func()) {
 
 func pass(d time.Duration) { <-time.NewTimer(d).C }
 
+// On a pool of the host's a driver may wait for a silent network for as long as that takes,
+// whatever the context says. Run ends in its grace all the same.
+func TestRunEndsThoughTheDatabaseHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, hang := newWhole(nil), make(chan struct{})
+		stop := w.run(t)
+		pass(10 * time.Second)
+		w.store.SetHook(func(c storetest.Call) error {
+			<-hang
+			return storage.ErrUnavailable
+		})
+		pass(10 * time.Second)
+		began := w.store.Clock().Now()
+		stop()
+		if took := w.store.Clock().Now().Sub(began); took > 33*time.Second {
+			t.Errorf("ended after %v", took)
+		}
+		close(hang)
+		pass(time.Minute)
+	})
+}
+
 // A dozen passes poll each second. While the database is away they have one thing to
 // say, and say it once a second: the next line tells how many were left out.
 func TestAnOutageIsALineASecond(t *testing.T) {

@@ -85,6 +85,7 @@ func NewPoller(store storage.Store, opts *Options, services ...Service) *Poller 
 	p := &Poller{options: o, services: slices.Clone(services), store: store}
 	p.options.Batch = cmp.Or(o.Batch, defaultBatch)
 	p.options.Interval = cmp.Or(o.Interval, defaultInterval)
+	p.options.Grace = cmp.Or(o.Grace, defaultGrace)
 	var rules []sweep.Rules
 	for i, s := range services {
 		if s == nil {
@@ -102,6 +103,8 @@ func NewPoller(store storage.Store, opts *Options, services ...Service) *Poller 
 const (
 	defaultBatch    = 1000
 	defaultInterval = time.Second
+	defaultGrace    = 30 * time.Second
+	hangs           = 2 * time.Second // a pass takes no longer behind its grace
 )
 
 // wired says what is wrong with the services: one is missing that another one needs, or on
@@ -118,7 +121,8 @@ func (p *Poller) wired() error {
 }
 
 // Run polls until ctx ends; then it claims nothing more, finishes what runs
-// (see Options.Grace), and gives the rest back. It returns ctx's error, or a
+// (see Options.Grace), and gives the rest back, within two seconds more even if the
+// database hangs. It returns ctx's error, or a
 // storage.ErrClosed if the host has closed the store, or its pool, before: then the
 // results of what runs are lost, as after a crash. Run goes
 // with a real clock: a program that moves a mock clock uses PollOnce or Drain.
@@ -134,11 +138,31 @@ func (p *Poller) Run(ctx context.Context) error {
 		g.Go(func() error { return r.Run(ctx) })
 	}
 	g.Go(func() error { return p.sweep.Run(ctx) })
-	err := g.Wait()
+	ended := make(chan error, 1)
+	go func() { ended <- g.Wait() }()
+	err := p.within(ctx, ended)
 	if errors.Is(err, storage.ErrClosed) {
 		return fmt.Errorf("belfry: the database handle was closed while the poller ran: %w", err)
 	}
 	return err
+}
+
+// within waits for the end of the passes. A driver may wait for a silent network for as
+// long as that takes, whatever ctx says: nobody waits for it longer than for handlers.
+func (p *Poller) within(ctx context.Context, ended <-chan error) error {
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	late := realClock.Timer(p.options.Grace + hangs)
+	defer late.Stop()
+	select {
+	case err := <-ended:
+		return err
+	case <-late.C:
+		return fmt.Errorf("belfry: the database does not answer, and passes still wait for it: %w", ctx.Err())
+	}
 }
 
 // PollOnce lets each pass claim, handle and settle at most batchSize rows, in

@@ -67,8 +67,8 @@ const usOnPgx = "belfry-pgx"
 
 // throughPgx is a goal of its own for the same work through pgx, with its ratio to the
 // figure through lib/pq in the same rounds.
-func throughPgx(g goal, figure string, floor, target float64) goal {
-	g.id, g.about, g.floor, g.target = g.id+"-pgx", "the same through pgx", floor, target
+func throughPgx(g goal, figure string) goal {
+	g.id, g.about = g.id+"-pgx", "the same through pgx"
 	g.judge = with(sideAhead(usOnPgx, figure, "river"), func(all map[string]scores) map[string]float64 {
 		return map[string]float64{"times_lib/pq": median(all[usOnPgx][figure]) / median(all[us][figure])}
 	})

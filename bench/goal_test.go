@@ -28,7 +28,7 @@ func TestARatioAboveOneIsAheadOrInsideTheBound(t *testing.T) {
 
 func TestThroughPgxIsAGoalOfItsOwn(t *testing.T) {
 	t.Parallel()
-	g := throughPgx(goal{id: "P", floor: 1, target: 2, judge: ahead("x", "river")}, "x", 3, 4)
+	g := throughPgx(goal{id: "P", floor: 3, target: 4, judge: ahead("x", "river")}, "x")
 	e := g.entry(g.judge(map[string]scores{us: {"x": {20}}, usOnPgx: {"x": {30}}, "river": {"x": {10}}}))
 	if e.Goal != "P-pgx" || e.Ratio != 3 || e.Belfry != 30 || e.judgement() != "floor" || e.Also["times_lib/pq"] != 1.5 {
 		t.Errorf("entry %+v", e)

@@ -147,7 +147,7 @@ func (a *arena) ensures(s sizes) match {
 	}
 	fresh := goal{id: "P3-new", about: "bulk ensure, all new", unit: rate, floor: 1.3, target: 1.5, judge: ahead("new", "river")}
 	return match{title: "P3", sides: []side{play(us), play(usOnPgx), play("river")}, goals: []goal{
-		fresh, throughPgx(fresh, "new", 1.4, 2),
+		fresh, throughPgx(fresh, "new"),
 		{id: "P3-existing", about: "bulk ensure, all existing", unit: rate, floor: 3, target: 4, judge: with(ahead("existing", "river"), func(all map[string]scores) map[string]float64 {
 			return map[string]float64{"scattered_rows/s": median(all[us]["scattered"])}
 		})},

@@ -123,8 +123,8 @@ func figure(v float64) string {
 // matches are the comparisons of one run, in the order of the goals.
 func (a *arena) matches(s sizes) []match {
 	return []match{
-		a.onPostgres(s, 1, "P1", "claim, handle, settle on PostgreSQL", 2.2),
-		a.onPostgres(s, 4, "P2", "the same, 4 processes", 2.2),
+		a.onPostgres(s, 1, "P1", "claim, handle, settle on PostgreSQL"),
+		a.onPostgres(s, 4, "P2", "the same, 4 processes"),
 		a.ensures(s),
 		a.onSQLite(s),
 		a.latency(s),
@@ -138,7 +138,7 @@ func (a *arena) matches(s sizes) []match {
 const rate = "rows/s"
 
 // onPostgres drains a backlog with some processes of each side.
-func (a *arena) onPostgres(s sizes, processes int, id, about string, pgxFloor float64) match {
+func (a *arena) onPostgres(s sizes, processes int, id, about string) match {
 	task := contender.Task{Rows: s.drain, Handlers: s.handlers}
 	m := match{title: id, sides: []side{a.drainer(us, processes, task, a.postgres), a.drainer(usOnPgx, processes, task, a.postgres), a.drainer("river", processes, task, a.postgres)}}
 	g := goal{id: id, about: about, unit: rate, floor: 2, target: 2.5, judge: ahead(rate, "river")}
@@ -153,7 +153,7 @@ func (a *arena) onPostgres(s sizes, processes int, id, about string, pgxFloor fl
 		m.sides = append(m.sides, a.crowd(task))
 		g.judge = with(g.judge, crowded)
 	}
-	m.goals = []goal{g, throughPgx(g, rate, pgxFloor, 2.5)}
+	m.goals = []goal{g, throughPgx(g, rate)}
 	return m
 }
 

@@ -70,8 +70,9 @@ func (n generator) chunkFailed(it work.Item[messagingJobRow], err error) {
 	j, now := it.Row, driver.Now(n.store)
 	var unrendered *unrenderedError
 	switch {
-	case work.Interrupted(it.Ctx):
+	case work.Uncounted(it.Ctx, err):
 		j.released(now)
+		j.DueOn = later(j.DueOn, now.Add(work.AwayWait))
 		return
 	case errors.Is(err, errHashKey):
 		j.stopped(now, ReasonHashKey)

@@ -19,7 +19,6 @@ import (
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Content is what a message says. Any part may be empty.
@@ -251,15 +250,10 @@ type file struct {
 // whose files cannot be read is tried again, and never in doubt.
 func (n sender) load(ctx context.Context, it sending, f *files) bool {
 	err := f.load(ctx, n.store.Blobs(), it.Row.Content.blobs())
-	switch {
-	case err == nil:
-		return true
-	case work.Interrupted(it.Ctx):
-		it.Row.released(driver.Now(n.store))
-	default:
-		it.Row.unasked(driver.Now(n.store), ReasonAttachment)
+	if err != nil {
+		n.notAsked(it, work.Interrupted(it.Ctx), err, ReasonAttachment)
 	}
-	return false
+	return err == nil
 }
 
 // load is called by one goroutine. Whatever it returns, drop ends it.

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/benbjohnson/clock"
+
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/internal/work"
@@ -101,6 +103,52 @@ func TestAJobThatChangesUnderTheSchedulerIsLoadedAgain(t *testing.T) {
 			t.Errorf("a ready job was written again: version %d", j.Version)
 		}
 	})
+}
+
+// Whatever transaction of the passes meets a fail-over, nothing is late by more than a
+// moment for it, and no try is counted.
+func TestAFailOverCostsNoTry(t *testing.T) {
+	t.Parallel()
+	for number := 1; ; number++ {
+		clk := clock.NewMock()
+		clk.Set(storetest.Start)
+		spy := &storetest.Spy{Store: memory.New(&memory.Options{Clock: clk})}
+		p := &provider{}
+		h := newHost(t, spy, clk, p, p)
+		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate, Revalidator: proceeding{}})
+		h.dispatch(visit("7", person("sam")))
+		clk.Add(time.Hour) // it is late, so its revalidator is asked
+		lost := spy.Begun() + number
+		spy.SetHook(storetest.Lose(lost, false))
+		for range 4 {
+			for _, pass := range h.Passes() {
+				_, _ = pass.Runner(work.Options{Logger: quiet}).Poll(t.Context(), 500)
+			}
+			clk.Add(time.Second)
+		}
+		met := spy.Begun() >= lost
+		spy.SetHook(nil)
+		if n := len(h.sent()); n != 1 {
+			t.Errorf("transaction %d: sent %d times", number, n)
+		}
+		if m, j := only(h, notify.Messages), only(h, notify.Jobs); m.RetryCount != 0 || j.RetryCount != 0 {
+			t.Errorf("transaction %d: %d and %d tries were counted: %s, %s", number, m.RetryCount, j.RetryCount, m.ReasonCode, j.ReasonCode)
+		}
+		if !met {
+			return
+		}
+	}
+}
+
+// proceeding is a revalidator that lets everything go out.
+type proceeding struct{}
+
+func (proceeding) Revalidate(_ context.Context, jobs []notify.Job) ([]notify.Verdict, error) {
+	out := make([]notify.Verdict, len(jobs))
+	for i := range out {
+		out[i].Action = notify.ActionProceed
+	}
+	return out, nil
 }
 
 // A generator that is shut down while it renders gives the job back uncounted.

@@ -219,20 +219,17 @@ func (n sender) askGate(ctx context.Context, g Gate, items []sending, p parcel, 
 	}
 	verdicts, err := calls.Gate(ctx, n.options.Logger, g, attempts, g.Ask, Verdict.known)
 	for i, it := range items {
-		switch {
-		case err == nil:
-			if !n.apply(it.Row, verdicts[i]) {
-				continue
-			}
-			if address := verdicts[i].To; address != "" {
-				to.set(it.Row, address)
-			}
-			open = append(open, it)
-		case it.Ctx.Err() != nil || ctx.Err() != nil:
-			it.Row.released(driver.Now(n.store))
-		default:
-			it.Row.unasked(driver.Now(n.store), ReasonGateFailed)
+		if err != nil {
+			n.notAsked(it, it.Ctx.Err() != nil || ctx.Err() != nil, err, ReasonGateFailed)
+			continue
 		}
+		if !n.apply(it.Row, verdicts[i]) {
+			continue
+		}
+		if address := verdicts[i].To; address != "" {
+			to.set(it.Row, address)
+		}
+		open = append(open, it)
 	}
 	return open
 }

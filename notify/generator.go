@@ -107,8 +107,8 @@ func (n generator) generateFailed(it work.Item[jobRow], err error) {
 	j, now := it.Row, driver.Now(n.store)
 	j.Status = StatusGenerating
 	switch {
-	case work.Interrupted(it.Ctx):
-		j.released(now)
+	case work.Uncounted(it.Ctx, err):
+		j.released(now.Add(work.AwayWait))
 		return
 	case forGood(err):
 		j.refused(now, reasonOf(err, ReasonRenderFailed))

@@ -11,7 +11,6 @@ import (
 	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // usualHeaders may always be set: they say something about a mail, and have nobody do
@@ -76,7 +75,7 @@ func (n sender) askCopies(ctx context.Context, items []sending, p parcel) ([]sen
 		}
 		var err error
 		if wishes, err = n.granted(ctx, g, wishes); err != nil {
-			items = n.withoutCopies(ctx, items)
+			items = n.withoutCopies(ctx, items, err)
 			return items, lettersOf(items, nil)
 		}
 	}
@@ -126,15 +125,13 @@ func (v Verdict) deniesCopy() bool { return v.Action == ActionSkip || v.To != ""
 
 // withoutCopies settles the messages that have copies, about which a gate has not
 // answered, and returns the others.
-func (n sender) withoutCopies(ctx context.Context, items []sending) (open []sending) {
+func (n sender) withoutCopies(ctx context.Context, items []sending, err error) (open []sending) {
 	for _, it := range items {
 		switch m := it.Row.Content.Mail; {
 		case len(m.CC)+len(m.BCC) == 0:
 			open = append(open, it)
-		case it.Ctx.Err() != nil || ctx.Err() != nil:
-			it.Row.released(driver.Now(n.store))
 		default:
-			it.Row.unasked(driver.Now(n.store), ReasonGateFailed)
+			n.notAsked(it, it.Ctx.Err() != nil || ctx.Err() != nil, err, ReasonGateFailed)
 		}
 	}
 	return open

@@ -225,18 +225,26 @@ func (n sender) stillWanted(ctx context.Context, t Type, group []sending, found 
 	}
 	verdicts, err := n.ask(ctx, t, asked)
 	for i, it := range waiting {
-		switch {
-		case err == nil:
-			if n.apply(it.Row, verdicts[i]) {
-				open = append(open, it)
-			}
-		case it.Ctx.Err() != nil:
-			it.Row.released(driver.Now(n.store))
-		default:
-			it.Row.unasked(driver.Now(n.store), ReasonRevalidation)
+		if err != nil {
+			n.notAsked(it, it.Ctx.Err() != nil, err, ReasonRevalidation)
+		} else if n.apply(it.Row, verdicts[i]) {
+			open = append(open, it)
 		}
 	}
 	return open
+}
+
+// notAsked settles a message about which somebody could not be asked, or something not
+// be read: a try, unless its context has ended, or the database was away.
+func (n sender) notAsked(it sending, ended bool, err error, reason string) {
+	switch now := driver.Now(n.store); {
+	case ended:
+		it.Row.released(now)
+	case errors.Is(err, storage.ErrUnavailable):
+		it.Row.released(now.Add(work.AwayWait))
+	default:
+		it.Row.unasked(now, reason)
+	}
 }
 
 func (n sender) ask(ctx context.Context, t Type, asked []Job) ([]Verdict, error) {

@@ -40,7 +40,7 @@ var imports = []struct{ who, may, why string }{
 	{"storage/internal/sqlstore", contract + clockAPI + otelAPI + "storage/internal/sqltext database/sql golang.org/x/sync/semaphore", "it runs the shared SQL for any driver"},
 	{"storage/internal/pgserver", "storage/driver storage/internal/sqlstore storage/internal/sqltext storage/postgres/migrations database/sql " + clockAPI, "what both adapters for PostgreSQL share: no driver"},
 	{"storage/postgres", contract + otelAPI + "storage/internal/... storage/postgres/migrations database/sql " + pgDriver, "PostgreSQL by lib/pq"},
-	{"storage/pgx", contract + "storage/internal/... storage/postgres/migrations github.com/jackc/pgx/v5 github.com/jackc/puddle/v2", "PostgreSQL by pgx and its pool alone; a module of its own"},
+	{"storage/pgx", contract + "storage/internal/... storage/postgres/migrations database/sql github.com/jackc/pgx/v5 github.com/jackc/puddle/v2", "PostgreSQL by pgx and its pool alone; a module of its own"},
 	{"storage/sqlite", contract + otelAPI + "storage/internal/sqlstore storage/internal/sqltext database/sql github.com/jmoiron/sqlx github.com/mattn/go-sqlite3 modernc.org/sqlite", "SQLite, with cgo and without"},
 
 	// Test packages that hosts or authors of adapters use stand on what these have.

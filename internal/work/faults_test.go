@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -77,6 +78,32 @@ func TestASettleWaitsForTheDatabase(t *testing.T) {
 		if dispatched != 1 || b.get("a").Status != "Done" || b.get("a").Retries != 0 {
 			t.Errorf("%v: dispatched %d, %+v", err, dispatched, b.get("a"))
 		}
+	}
+}
+
+// A fail-over is nobody's try: what a group could not read it reads later.
+func TestADatabaseThatIsAwayIsNoTry(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.add("a", "b")
+	away := fmt.Errorf("reading: %w", storage.ErrUnavailable)
+	b.handle = func(context.Context, work.Item[task]) error { return away }
+	r := b.runner()
+	if diff := cmp.Diff(work.Report{Claimed: 2, Settled: 2, Released: 2}, b.poll(r, 10)); diff != "" {
+		t.Error(diff)
+	}
+	for _, key := range []string{"a", "b"} {
+		if row := b.get(key); row.Status != "Ready" || row.Retries != 0 || row.DueOn.After(start.Add(time.Second)) {
+			t.Errorf("%+v", row)
+		}
+	}
+	if rep := b.poll(r, 10); rep.Claimed != 0 {
+		t.Errorf("asked again at once: %+v", rep)
+	}
+	away = nil
+	b.clk.Add(time.Second)
+	if rep := b.poll(r, 10); rep.Settled != 2 || b.get("a").Status != "Done" {
+		t.Errorf("%+v, %+v", rep, b.get("a"))
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/belfry-go/belfry/storage"
 )
 
 // session is one call of Poll or Run: where its handlers run and report to.
@@ -128,6 +130,12 @@ var errOverdue = errors.New("work: the handler took longer than it may")
 // counts.
 func Interrupted(ctx context.Context) bool {
 	return ctx.Err() != nil && context.Cause(ctx) != errOverdue
+}
+
+// Uncounted reports whether a try that ended with err does not count: it was
+// [Interrupted], or the database was away. Then the row is due again after AwayWait.
+func Uncounted(ctx context.Context, err error) bool {
+	return Interrupted(ctx) || errors.Is(err, storage.ErrUnavailable)
 }
 
 // limited bounds the time that a group is with its handler. After it the group
@@ -273,7 +281,13 @@ func (s *session[R, A]) handle(ctx context.Context, group []*R, flights []*fligh
 	return done
 }
 
+// failAll fails rows whose group did. While the database is away they are given back: no
+// row is at fault.
 func (r *runner[R, A]) failAll(ctx context.Context, group []*R, err error, rep *Report) []settled[R, A] {
+	if errors.Is(err, storage.ErrUnavailable) {
+		r.o.Logger.WarnContext(ctx, "belfry: the database was away while rows were handled: they are given back", "pass", r.spec.Name, "rows", len(group), "error", err)
+		return r.postpone(group, rep)
+	}
 	r.o.Logger.ErrorContext(ctx, "belfry: a group of rows failed", "pass", r.spec.Name, "rows", len(group), "error", err)
 	done := make([]settled[R, A], len(group))
 	for i, row := range group {
@@ -292,6 +306,20 @@ func (r *runner[R, A]) release(group []*R, rep *Report) []settled[R, A] {
 		done[i].row = row
 	}
 	rep.Released += len(group)
+	return done
+}
+
+// AwayWait is when rows are due again that the database was away for.
+const AwayWait = time.Second
+
+// postpone releases a group until AwayWait is over.
+func (r *runner[R, A]) postpone(group []*R, rep *Report) []settled[R, A] {
+	done, soon := r.release(group, rep), r.now().Add(AwayWait)
+	for _, row := range group {
+		if rec := r.rec(row); !rec.DueOn.IsZero() && rec.DueOn.Before(soon) {
+			rec.DueOn = soon
+		}
+	}
 	return done
 }
 

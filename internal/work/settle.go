@@ -3,6 +3,7 @@ package work
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/bits"
 	"time"
 
@@ -44,15 +45,16 @@ func (r *runner[R, A]) fitting(batch []settled[R, A]) int {
 // settle writes handled rows back and dispatches what they decided. A batch that
 // the store refuses is halved until the row that cannot be stored stands alone;
 // while the database is away it is tried again for as long as a lease, and for
-// keepResults at least, since the result of a finished call must not be dropped.
+// keepResults at least, since the result of a finished call must not be dropped. A
+// database that is behind counts as away for a lease.
 func (r *runner[R, A]) settle(ctx context.Context, batch []settled[R, A], rep *Report) {
 	for n := r.fitting(batch); n < len(batch); n = r.fitting(batch) {
 		r.settle(ctx, batch[:n], rep)
 		batch = batch[n:]
 	}
-	deadline := r.mono.Now().Add(max(r.o.Lease, keepResults))
+	deadline, patient := r.mono.Now().Add(max(r.o.Lease, keepResults)), r.mono.Now().Add(r.o.Lease)
 	for wait := 10 * time.Millisecond; len(batch) > 0; wait = min(2*wait, time.Second) {
-		stale, err := r.settleOnce(ctx, batch)
+		stale, err := r.settleOnce(ctx, batch, r.mono.Now().Before(patient))
 		if err == nil {
 			r.land(ctx, batch, stale, rep)
 			return
@@ -134,8 +136,9 @@ func (r *runner[R, A]) recs(rows []settled[R, A]) []*driver.Due {
 }
 
 // settleOnce is one transaction: save the rows, merge what others wrote
-// meanwhile, dispatch the rest. It tells which were stale.
-func (r *runner[R, A]) settleOnce(ctx context.Context, batch []settled[R, A]) (stale map[int]bool, err error) {
+// meanwhile, dispatch the rest. It tells which were stale. A patient one fails on a
+// database that is behind.
+func (r *runner[R, A]) settleOnce(ctx context.Context, batch []settled[R, A], patient bool) (stale map[int]bool, err error) {
 	ctx, end := r.tel.settling(ctx, len(batch))
 	defer func() { end(err) }()
 	rows, before := make([]*R, len(batch)), r.scratch(len(batch))
@@ -150,7 +153,7 @@ func (r *runner[R, A]) settleOnce(ctx context.Context, batch []settled[R, A]) (s
 			*rows[i] = before.rows[i] // the transaction may run again
 		}
 		var merged []*R
-		if stale, merged, err = r.save(ctx, tx, rows); err != nil {
+		if stale, merged, err = r.save(ctx, tx, rows, patient); err != nil {
 			return err
 		}
 		if err := r.settled(ctx, tx, rows, stale, merged); err != nil {
@@ -180,29 +183,62 @@ func (r *runner[R, A]) scratch(n int) *copies[R] {
 
 // save writes the rows and returns the places of the stale ones, and the rows
 // into which it brought what those knew.
-func (r *runner[R, A]) save(ctx context.Context, tx storage.Tx, rows []*R) (map[int]bool, []*R, error) {
+func (r *runner[R, A]) save(ctx context.Context, tx storage.Tx, rows []*R, patient bool) (map[int]bool, []*R, error) {
 	err := r.spec.Table.Settle(ctx, tx, rows...)
 	var stale *storage.StaleError
 	if !errors.As(err, &stale) {
 		return nil, nil, err
 	}
-	lost := make(map[int]bool, len(stale.Rows))
-	mine := make([]*R, len(stale.Rows))
+	found := make([]*R, len(stale.Rows))
 	for i, n := range stale.Rows {
-		lost[n], mine[i] = true, rows[n]
+		found[i] = rows[n]
 	}
-	merged, err := r.merge(ctx, tx, mine)
+	stored, err := load(ctx, tx, r.spec.Table, found)
+	if err != nil {
+		return nil, nil, err
+	}
+	mine, lost, err := r.remind(ctx, tx, rows, stale.Rows, stored, patient)
+	if err != nil {
+		return nil, nil, err
+	}
+	merged, err := r.merge(ctx, tx, mine, stored)
 	return lost, merged, err
 }
+
+// remind writes again what the database has forgotten: it has a lower version of the row
+// than was claimed, so nobody has written it since. It returns the other stale rows, and
+// their places.
+func (r *runner[R, A]) remind(ctx context.Context, tx storage.Tx, rows []*R, stale []int, stored map[int64]*R, patient bool) (mine []*R, lost map[int]bool, err error) {
+	var forgotten []*R
+	lost = make(map[int]bool, len(stale))
+	for _, n := range stale {
+		s, m := stored[r.rec(rows[n]).ID], r.rec(rows[n])
+		if s == nil || r.rec(s).Version >= m.Version {
+			lost[n], mine = true, append(mine, rows[n])
+			continue
+		}
+		m.Version = r.rec(s).Version
+		forgotten = append(forgotten, rows[n])
+	}
+	switch {
+	case len(forgotten) == 0:
+		return mine, lost, nil
+	case patient:
+		return nil, nil, errBehind
+	}
+	r.o.Logger.ErrorContext(ctx, "belfry: the database has forgotten what was committed: results of finished calls are written again", "pass", r.spec.Name, "rows", len(forgotten))
+	return mine, lost, r.spec.Table.Settle(ctx, tx, forgotten...)
+}
+
+// errBehind is what a database comes to whose row has a lower version than was seen: a
+// primary that another has replaced, and that does not know it yet; or it has forgotten
+// what was committed.
+var errBehind = fmt.Errorf("work: the database is behind what this process has seen committed: %w", storage.ErrUnavailable)
 
 // merge brings the facts of stale rows into what others wrote. A claim that is
 // still ours ends here: its lease is cleared, and a row that is still busy is
 // given back.
-func (r *runner[R, A]) merge(ctx context.Context, tx storage.Tx, mine []*R) ([]*R, error) {
-	stored, err := load(ctx, tx, r.spec.Table, mine)
-	if err != nil {
-		return nil, err
-	}
+func (r *runner[R, A]) merge(ctx context.Context, tx storage.Tx, mine []*R, stored map[int64]*R) ([]*R, error) {
 	var save []*R
 	for _, m := range mine {
 		s := stored[r.rec(m).ID]

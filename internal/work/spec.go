@@ -44,12 +44,14 @@ type Spec[R, A any] struct {
 	// its next state (status, due moment, results), writes nothing to the store
 	// but blobs and what Start writes, and returns one A for each item, in order.
 	// It is called from several goroutines. A panic, and an error, fail every row
-	// of the group, so it guards each row's own code with [Guard].
+	// of the group, so it guards each row's own code with [Guard]; a
+	// [storage.ErrUnavailable] releases them.
 	Handle func(ctx context.Context, items []Item[R]) ([]A, error)
 	// Stream is Handle for rows that do not end together: it lands each row, once, when
 	// the row has its next state, and does not touch it afterwards. Rows that it has not
-	// landed when it returns fail, with its error or panic. land may be called from
-	// several goroutines until then. A Spec has either Handle or Stream.
+	// landed when it returns fail, with its error or panic; with a
+	// [storage.ErrUnavailable] they are released, so no call about them may have begun.
+	// land may be called from several goroutines until then. A Spec has either Handle or Stream.
 	Stream func(ctx context.Context, items []Item[R], land func(row *R, result A)) error
 	// Weight is how many rows Dispatch writes for a result: rows are settled together
 	// up to a bound in all. Nil: none.

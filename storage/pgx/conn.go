@@ -2,134 +2,83 @@ package pgx
 
 import (
 	"context"
+	sqldriver "database/sql/driver"
 	"errors"
-	"sync/atomic"
+	"net"
+	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/jackc/puddle/v2"
 
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/pgserver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
-// pool is a pool of pgx as the shared SQL takes it.
-type pool struct {
-	*pgxpool.Pool
+// connector takes connections from a pool, and says what to do about those that there
+// are not.
+type connector struct {
+	sqldriver.Connector
+	hosts int
+}
+
+func newConnector(p *pgxpool.Pool) connector {
+	cfg := p.Config().ConnConfig
+	hosts := map[string]bool{net.JoinHostPort(cfg.Host, strconv.Itoa(int(cfg.Port))): true}
+	for _, f := range cfg.Fallbacks { // one for each way to encrypt, too
+		hosts[net.JoinHostPort(f.Host, strconv.Itoa(int(f.Port)))] = true
+	}
+	return connector{stdlib.GetPoolConnector(p), len(hosts)}
+}
+
+func (c connector) Connect(ctx context.Context) (sqldriver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	switch {
+	case errors.Is(err, puddle.ErrClosedPool):
+		return nil, driver.ErrClosed
+	case err != nil:
+		return nil, pgserver.NoPrimary(err, c.hosts)
+	}
+	return conn, nil
+}
+
+// database is a store's pool as the shared SQL takes it.
+type database struct {
+	*sqlstore.Database
 	size int
-	// oneStep sends statements whole, whatever the pool's own way is.
-	oneStep atomic.Bool
-	broken  func() // told when a connection was replaced
 }
 
-func newPool(p *pgxpool.Pool, broken func()) *pool {
-	return &pool{Pool: p, size: int(p.Config().MaxConns), broken: broken}
+// Size is how many connections may lie idle: database/sql keeps none.
+func (d database) Size() int { return d.size }
+
+func (s *Store) database() sqlstore.Pool {
+	return database{sqlstore.NewDatabase(s.db, watch), int(s.pool.Config().MaxConns)}
 }
 
-// Size is how many connections there may be.
-func (p *pool) Size() int { return p.size }
+// timeline is where a connection notes that of its server.
+const timeline = "belfry.timeline"
 
-func (p *pool) Single() bool { return p.size == 1 }
-
-// Conn takes a connection from the pool.
-func (p *pool) Conn(ctx context.Context) (sqlstore.Conn, error) {
-	held, err := p.Acquire(ctx)
-	if err != nil {
-		return nil, refused(err)
-	}
-	c := &conn{}
-	c.take(p, held)
-	return c, nil
-}
-
-// querier is a connection or a transaction of pgx.
-type querier interface {
-	Exec(ctx context.Context, text string, args ...any) (pgconn.CommandTag, error)
-	Query(ctx context.Context, text string, args ...any) (pgx.Rows, error)
-}
-
-// runner runs statements through pgx.
-type runner struct {
-	db   querier
-	pool *pool
-}
-
-// Exec runs a text without arguments in one step anyway, and it may be several
-// statements.
-func (r runner) Exec(ctx context.Context, text string, args ...any) (int64, error) {
-	if len(args) > 0 {
-		args = r.way(args)
-	}
-	tag, err := r.db.Exec(ctx, text, args...)
-	if err == nil && text == "COMMIT" && tag.String() == "ROLLBACK" {
-		err = pgx.ErrTxCommitRollback
-	}
-	return tag.RowsAffected(), err
-}
-
-func (r runner) Query(ctx context.Context, text string, args []any, read func(sqlstore.Rows) error) error {
-	rows, err := r.db.Query(ctx, text, r.way(args)...)
-	return all(rows, err, read)
-}
-
-// all lets read take the rows of an answer.
-func all(rows pgx.Rows, err error, read func(sqlstore.Rows) error) error {
-	if err != nil {
+// admit asks a new connection whether its server is the present primary; else pgx goes on
+// to the next host. inner is asked where that is not known.
+func (s *Store) admit(inner pgconn.ValidateConnectFunc) pgconn.ValidateConnectFunc {
+	return func(ctx context.Context, c *pgconn.PgConn) error {
+		results, err := c.Exec(ctx, pgserver.WhoSQL).ReadAll()
+		who := ""
+		if err == nil {
+			who = string(results[0].Rows[0][0])
+		}
+		is, err := s.follows.Admit(who, err)
+		if err == nil && is == 0 {
+			return inner(ctx, c)
+		}
+		c.CustomData()[timeline] = is
 		return err
 	}
-	defer rows.Close()
-	if err := read(rows); err != nil {
-		return err
-	}
-	return rows.Err()
 }
-
-func (r runner) way(args []any) []any {
-	if !r.pool.oneStep.Load() {
-		return args
-	}
-	return append([]any{pgx.QueryExecModeExec}, args...)
-}
-
-// conn is a connection while a transaction or a read has it.
-type conn struct {
-	runner
-	held  *pgxpool.Conn
-	doubt *atomic.Bool // see unsynced; nil on a host's pool
-	begin string       // what opens a transaction, and goes with its first statement
-}
-
-func (c *conn) take(p *pool, held *pgxpool.Conn) {
-	c.runner, c.held = runner{held.Conn(), p}, held
-	c.doubt, _ = held.Conn().PgConn().CustomData()[unsynced].(*atomic.Bool)
-	if c.doubt != nil {
-		c.doubt.Store(false)
-	}
-}
-
-// Release gives the connection back; pgx closes one that is not free, or closed.
-func (c *conn) Release(broken bool) error {
-	if broken {
-		over, cancel := context.WithCancel(context.Background())
-		cancel() // nobody waits for a silent network
-		_ = c.held.Conn().Close(over)
-	}
-	c.held.Release()
-	if c.doubt != nil && c.doubt.Load() {
-		return errUnsynced
-	}
-	return nil
-}
-
-// hostTx is a transaction that a host holds.
-type hostTx struct {
-	runner
-	tx pgx.Tx
-}
-
-func (h hostTx) Commit(ctx context.Context) error   { return h.tx.Commit(ctx) }
-func (h hostTx) Rollback(ctx context.Context) error { return h.tx.Rollback(ctx) }
 
 // unsynced is where a connection notes that the server gave up waiting for a standby.
 const unsynced = "belfry.unsynced"
@@ -141,18 +90,103 @@ var errUnsynced = errors.New("pgx: COMMIT stopped waiting for the synchronous st
 // synchronous standby comes as a warning and not as an error. It is told by the
 // routine's name, since messages are translated.
 func notice(c *pgconn.PgConn, n *pgconn.Notice) {
-	if n.Routine != "SyncRepWaitForLSN" {
-		return
-	}
-	if doubt, ok := c.CustomData()[unsynced].(*atomic.Bool); ok {
-		doubt.Store(true)
+	if n.Routine == "SyncRepWaitForLSN" {
+		c.CustomData()[unsynced] = true
 	}
 }
 
-// classify says what an error of pgx means.
-func classify(err error) sqltext.Class {
-	if errors.Is(err, pgx.ErrTxCommitRollback) {
-		return sqltext.Undone
+// watch tells what a connection noted while a call had it, and closes it if it is broken:
+// the pool would take it back.
+func watch(_ context.Context, driverConn any) func(broken bool) error {
+	conn := driverConn.(*stdlib.Conn).Conn()
+	noted := conn.PgConn().CustomData()
+	delete(noted, unsynced)
+	return func(broken bool) error {
+		if broken {
+			discard(conn)
+		}
+		if noted[unsynced] == true {
+			return errUnsynced
+		}
+		return nil
 	}
-	return pgserver.Classify(err)
+}
+
+// discard closes a connection, and does not wait for a silent network.
+func discard(c *pgx.Conn) {
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = c.Close(over)
+}
+
+// hostTx is a transaction that a host holds, as the shared SQL takes it.
+type hostTx struct{ pgx.Tx }
+
+func begin(ctx context.Context, c sqlstore.Conn) (host hostTx, err error) {
+	err = c.(interface{ Raw(func(any) error) error }).Raw(func(raw any) error {
+		host.Tx, err = raw.(*stdlib.Conn).Conn().Begin(ctx)
+		return err
+	})
+	return host, err
+}
+
+func (h hostTx) Exec(ctx context.Context, text string, args ...any) (int64, error) {
+	tag, err := h.Tx.Exec(ctx, text, args...)
+	return tag.RowsAffected(), err
+}
+
+func (h hostTx) Query(ctx context.Context, text string, args []any, read func(sqlstore.Rows) error) error {
+	rows, err := h.Tx.Query(ctx, text, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	if err := read(rows); err != nil {
+		return err
+	}
+	return rows.Err()
+}
+
+const (
+	minRelisten = 100 * time.Millisecond
+	maxRelisten = time.Minute
+)
+
+// listener makes the function that listens, on a connection of its own, until its
+// context ends.
+func listener(pool *pgx.ConnConfig) func(ctx context.Context, hear func(payload string)) {
+	return func(ctx context.Context, hear func(payload string)) {
+		cfg := pool.Copy()
+		cfg.DialFunc = (&pgserver.Dialer{Life: ctx}).DialContext // no bound: mostly there is nothing to hear
+		for wait := minRelisten; ctx.Err() == nil; wait = min(2*wait, maxRelisten) {
+			if listen(ctx, cfg, hear) {
+				wait = minRelisten
+			}
+			timer := time.NewTimer(wait)
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				timer.Stop()
+			}
+		}
+	}
+}
+
+// listen hears until ctx ends or the connection breaks, and tells whether it listened.
+func listen(ctx context.Context, cfg *pgx.ConnConfig, hear func(payload string)) bool {
+	c, err := pgx.ConnectConfig(ctx, cfg.Copy())
+	if err != nil {
+		return false
+	}
+	defer discard(c)
+	if _, err := c.Exec(ctx, "LISTEN "+pgserver.Channel); err != nil {
+		return false
+	}
+	for {
+		n, err := c.WaitForNotification(ctx)
+		if err != nil {
+			return true
+		}
+		hear(n.Payload)
+	}
 }

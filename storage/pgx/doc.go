@@ -1,8 +1,8 @@
 // Package pgx keeps Belfry's tables in PostgreSQL 14 or newer through pgx: [Open] makes
 // a pool of its own, [New] works on the host's, and [Store.InHostTx] and [Store.Join] in
 // a pgx.Tx of the host, in which sqlc's queries run too. It is a module of its own, and
-// links no other driver. The tables are those of package storage/postgres; stores of
-// both may work on them at once.
+// links no other driver. The tables, the options and the promises are those of package
+// storage/postgres; stores of both may work on one database at once.
 //
 // # What Open does beyond connecting
 //
@@ -16,7 +16,8 @@
 //   - At REPEATABLE READ a known key is a serialization failure. Own transactions are
 //     READ COMMITTED; in a host's it is storage.ErrRetryTx.
 //   - Statements are prepared once per connection. Behind a transaction pooler, which
-//     Open finds out, they are sent whole (pgx.QueryExecModeExec).
+//     Open finds out, they are sent whole (default_query_exec_mode=exec), those that a
+//     host runs on [Store.Pool] and in its transactions included.
 //
 // # What differs on a pool of the host
 //

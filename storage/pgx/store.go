@@ -2,6 +2,7 @@ package pgx
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"io"
 	"sync/atomic"
@@ -57,6 +58,13 @@ type Options struct {
 	IOTimeout time.Duration
 }
 
+func (o *Options) orDefault() pgserver.Options {
+	if o == nil {
+		return pgserver.Options{}
+	}
+	return pgserver.Options(*o)
+}
+
 // Migrate says what opening a store does about its tables.
 type Migrate = sqlstore.Migrate
 
@@ -75,27 +83,14 @@ type DSNError = pgserver.DSNError
 // what to change.
 type ServerError = pgserver.ServerError
 
-func (o *Options) orDefault() Options {
-	if o == nil {
-		return Options{}
-	}
-	return *o
-}
-
-func (o Options) ioTimeout() time.Duration {
-	if o.IOTimeout == 0 {
-		return 30 * time.Second
-	}
-	return max(0, o.IOTimeout)
-}
-
 // Store is a driver.Store on PostgreSQL through pgx. Its methods may be called from any
 // number of goroutines, and any number of stores may work on one database.
 type Store struct {
 	*sqlstore.Store
-	pool    *pool
-	own     bool // the pool is ours to close
-	net     network
+	pool    *pgxpool.Pool
+	db      *sql.DB     // on the pool
+	end     func()      // closes the pool if it is ours; else nil
+	whole   atomic.Bool // statements are sent whole, on a pool of ours
 	follows pgserver.Following
 }
 
@@ -116,25 +111,41 @@ func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{own: true}
-	s.net.open(o.ioTimeout())
-	cfg.ConnConfig.DialFunc = s.net.dial
-	cfg.ConnConfig.OnNotice = notice
-	cfg.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
-		c.PgConn().CustomData()[unsynced] = &atomic.Bool{}
+	life, end := context.WithCancel(context.Background())
+	dialer := &pgserver.Dialer{Life: life}
+	dialer.Bound(o.Timeout())
+	s := &Store{}
+	s.whole.Store(true) // until the way is known
+	cfg.ConnConfig.DialFunc, cfg.ConnConfig.OnNotice = dialer.DialContext, notice
+	cfg.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
+		s.speak(c)
+		return nil
+	}
+	cfg.ConnConfig.ValidateConnect = s.admit(cfg.ConnConfig.ValidateConnect)
+	cfg.PrepareConn = func(_ context.Context, c *pgx.Conn) (bool, error) {
+		was, _ := c.PgConn().CustomData()[timeline].(int64)
+		return !s.follows.Outdated(was), nil
+	}
+	cfg.AfterConnect = func(context.Context, *pgx.Conn) error {
 		s.follows.Reconnected()
 		return nil
 	}
 	made, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
+		end()
 		return nil, err
 	}
-	s.pool = newPool(made, s.follows.Reconnected)
-	if err = s.open(ctx, o); err != nil {
+	s.end = func() { end(); within(made.Close) }
+	var pooled bool
+	err = dialer.Patiently(o.Timeout(), func() (err error) {
+		pooled, err = s.open(ctx, o, made)
+		return err
+	})
+	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	if o.Notify && !s.pool.oneStep.Load() { // a pooler would be in the way
-		s.follows.Herald(s.pool, o.Schema+"."+o.TablePrefix, s.Waker(), listener(cfg.ConnConfig))
+	if o.Notify && !pooled { // a pooler would be in the way
+		s.follows.Herald(o, s.database(), s.Waker(), listener(cfg.ConnConfig))
 	}
 	return s, nil
 }
@@ -156,74 +167,68 @@ func New(ctx context.Context, host *pgxpool.Pool, opts *Options) (*Store, error)
 	if o.Notify {
 		return nil, errors.New("pgx: Options.Notify needs a connection of its own to listen with: use Open")
 	}
-	s := &Store{}
-	s.pool = newPool(host, s.follows.Reconnected)
 	if o.Migrate == "" {
 		o.Migrate = MigrateVerify
 	}
-	if err := s.open(ctx, o); err != nil {
+	s := &Store{}
+	if _, err := s.open(ctx, o, host); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-// open checks the server and builds the store on its pool.
-func (s *Store) open(ctx context.Context, o Options) error {
-	if err := s.check(ctx); err != nil {
-		return err
+// open checks the server and builds the store on a pool, which from then on prepares
+// statements if it is ours and no pooler would mislay them.
+func (s *Store) open(ctx context.Context, o pgserver.Options, pool *pgxpool.Pool) (pooled bool, err error) {
+	s.pool, s.db = pool, sql.OpenDB(newConnector(pool))
+	s.db.SetMaxIdleConns(0) // they lie idle in the pool
+	s.db.SetMaxOpenConns(int(pool.Config().MaxConns))
+	if pooled, err = pgserver.Check(ctx, s.database(), s.end != nil); err != nil {
+		return pooled, err
 	}
-	return s.net.Patiently(o.ioTimeout(), func() (err error) {
-		s.Store, err = s.follows.Store(ctx, sqlstore.Config{
-			Outer: s, Writer: s.pool, Classify: s.classify,
-			Clock: o.Clock, Rand: o.Rand, Environment: o.Environment, BlobDir: o.BlobDir,
-			Schema: o.Schema, Prefix: o.TablePrefix, Migrate: o.Migrate,
-		})
-		return err
-	})
+	if s.end != nil && !pooled {
+		s.whole.Store(false)
+		pool.Reset()
+	}
+	s.Store, err = s.follows.Store(ctx, o, s, s.database(), s.classify)
+	return pooled, err
 }
 
-// check refuses a server, or a host's way to it, that is not safe. On a way of our own
-// it finds out whether statements can be prepared.
-func (s *Store) check(ctx context.Context) error {
-	s.pool.oneStep.Store(true)
-	err := pgserver.CheckServer(ctx, s.pool)
-	if err != nil {
-		return err
+// speak has a new connection of a pool of ours send statements whole where it must.
+func (s *Store) speak(c *pgx.ConnConfig) {
+	switch mode := &c.DefaultQueryExecMode; *mode {
+	case pgx.QueryExecModeCacheStatement, pgx.QueryExecModeDescribeExec:
+		if s.whole.Load() {
+			*mode = pgx.QueryExecModeExec
+		}
 	}
-	shared, err := pgserver.Pooled(ctx, s.pool)
-	if err != nil {
-		return err
-	}
-	s.pool.oneStep.Store(shared && s.own)
-	if shared && !s.own {
-		err = pgserver.CheckPool(ctx, s.pool)
-	}
-	if pgserver.Mislaid(err) {
-		return pgserver.ErrTwoStep
-	}
-	return err
 }
 
 // classify takes a statement that is prepared elsewhere for a sign of a pooler that the
 // self-test did not find: from now on nothing is prepared, and the transaction runs
 // again, as often as after a lock time-out.
 func (s *Store) classify(err error) sqltext.Class {
-	if pgserver.Mislaid(err) {
-		s.pool.oneStep.Store(true)
+	switch {
+	case pgserver.Mislaid(err):
+		if s.end != nil && !s.whole.Swap(true) {
+			s.pool.Reset()
+		}
 		return sqltext.LockTimeout
+	case errors.Is(err, pgx.ErrTxCommitRollback):
+		return sqltext.Undone
 	}
-	return classify(err)
+	return pgserver.Classify(err)
 }
 
 // Pool is the pool that the store works on: the host's own, or the one that Open made,
 // whose transactions the host may then join.
-func (s *Store) Pool() *pgxpool.Pool { return s.pool.Pool }
+func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 
 // Join binds a host's open transaction. Claim and Extend return ErrJoined;
 // [driver.ErrRetryTx] means that the host has to repeat its transaction. After
 // an error, and when a context has ended inside a call, the host rolls back.
 // Pollers hear of what was ensured with their next poll.
-func (s *Store) Join(host pgx.Tx) driver.Tx { return sqlstore.Join(s.Store, runner{host, s.pool}) }
+func (s *Store) Join(host pgx.Tx) driver.Tx { return sqlstore.Join(s.Store, hostTx{host}) }
 
 // InHostTx runs f in one transaction of the host and commits it when f returns nil: what
 // f does with host, and what it ensures through bound (with the WithTx of a domain),
@@ -235,21 +240,34 @@ func (s *Store) Join(host pgx.Tx) driver.Tx { return sqlstore.Join(s.Store, runn
 // with that context which is not bound is refused with [driver.ErrJoined]. With another
 // context it cannot be told from a call beside the transaction, and commits on its own.
 func (s *Store) InHostTx(ctx context.Context, f func(ctx context.Context, host pgx.Tx, bound driver.Tx) error) error {
-	begin := func(ctx context.Context, c sqlstore.Conn) (hostTx, error) {
-		tx, err := c.(*conn).held.Begin(ctx)
-		return hostTx{runner{tx, s.pool}, tx}, err
-	}
-	return sqlstore.InHostTx(ctx, s.Store, begin, func(ctx context.Context, host hostTx, bound driver.Tx) error { return f(ctx, host.tx, bound) })
+	return sqlstore.InHostTx(ctx, s.Store, begin, func(ctx context.Context, host hostTx, bound driver.Tx) error { return f(ctx, host.Tx, bound) })
 }
 
 // Close stops following the server's clock and closes the pool if Open made it.
 // Nothing may use the store any more. Closing twice is allowed.
 func (s *Store) Close() error {
 	s.follows.Close()
-	if s.own {
-		s.net.close(s.pool.Close)
+	err := s.db.Close()
+	if s.end != nil {
+		s.end()
 	}
-	return nil
+	return err
+}
+
+// within waits for the end of a pool, but for no longer than the network may take: a
+// transaction that a host forgot would keep it for ever.
+func within(closePool func()) {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		closePool()
+	}()
+	timer := time.NewTimer(pgserver.Grace + 100*time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-closed:
+	case <-timer.C:
+	}
 }
 
 // ExportMigrations writes the SQL of all migrations, for a host that runs them

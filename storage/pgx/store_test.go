@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -93,7 +94,7 @@ func TestNoOtherDriverIsLinked(t *testing.T) {
 	if !strings.Contains(deps, "github.com/jackc/pgx/v5\n") {
 		t.Fatalf("not even pgx is among %d bytes of packages", len(deps))
 	}
-	for _, other := range []string{"github.com/lib/pq", "github.com/mattn/go-sqlite3", "github.com/jmoiron/sqlx", "github.com/jackc/pgx/v5/stdlib", "testing\n"} {
+	for _, other := range []string{"github.com/lib/pq", "github.com/mattn/go-sqlite3", "github.com/jmoiron/sqlx", "testing\n"} {
 		if strings.Contains(deps, other) {
 			t.Errorf("links %s", other)
 		}
@@ -199,6 +200,30 @@ func TestStatementsArePreparedWhereThatIsSafe(t *testing.T) {
 	}
 }
 
+// The pool that Open makes is the host's as well, and so are its transactions.
+func TestStatementsOfTheHostGoThroughAPoolerToo(t *testing.T) {
+	t.Parallel()
+	s := opened(t, pgtest.Bouncer(t, emptyDSN(t), map[string]string{"default_pool_size": "2"}), nil)
+	var clients sync.WaitGroup
+	for c := range 8 {
+		clients.Go(func() {
+			for i := range 20 {
+				var sum, product int
+				err := s.Pool().QueryRow(t.Context(), "SELECT $1::int + $2::int", c, i).Scan(&sum)
+				if err == nil {
+					err = s.InHostTx(t.Context(), func(ctx context.Context, host pgx.Tx, _ driver.Tx) error {
+						return host.QueryRow(ctx, "SELECT $1::int * $2::int", c, i).Scan(&product)
+					})
+				}
+				if err != nil || sum != c+i || product != c*i {
+					t.Errorf("of %d and %d: %d, %d, %v", c, i, sum, product, err)
+				}
+			}
+		})
+	}
+	clients.Wait()
+}
+
 func TestUnsafeHostPoolIsRefused(t *testing.T) {
 	t.Parallel()
 	direct := emptyDSN(t)
@@ -234,8 +259,8 @@ func TestAMislaidStatementIsTheLastOne(t *testing.T) {
 	if err := traptest.Insert(t.Context(), s, traptest.DueTasks(3)...); err != nil {
 		t.Error(err)
 	}
-	if n := traptest.Count(t, s); n != 3 || !s.pool.oneStep.Load() {
-		t.Errorf("%d tasks; one step: %t", n, s.pool.oneStep.Load())
+	if n := traptest.Count(t, s); n != 3 || !s.whole.Load() {
+		t.Errorf("%d tasks; sent whole: %t", n, s.whole.Load())
 	}
 }
 
@@ -295,27 +320,9 @@ func TestNewRefusesWhatItCannotServe(t *testing.T) {
 	_, _ = New(t.Context(), nil, nil)
 }
 
-func TestExportedMigrationsPassVerify(t *testing.T) {
-	t.Parallel()
-	pool := hostPool(t, emptyDSN(t), 0)
-	var text strings.Builder
-	if err := ExportMigrations(&text, "elsewhere", "x_"); err != nil {
-		t.Fatal(err)
-	}
-	for _, statement := range []string{"CREATE SCHEMA elsewhere", text.String()} {
-		if _, err := pool.Exec(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s, err := New(t.Context(), pool, &Options{Schema: "elsewhere", TablePrefix: "x_"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = s.Close()
-}
-
 func TestErrorsOfPgxAreClassified(t *testing.T) {
 	t.Parallel()
+	s := &Store{}
 	for _, c := range []struct {
 		err  error
 		want sqltext.Class
@@ -328,31 +335,8 @@ func TestErrorsOfPgxAreClassified(t *testing.T) {
 		{errors.New("something else"), sqltext.Unknown},
 		{nil, sqltext.Unknown},
 	} {
-		if got := classify(c.err); got != c.want {
+		if got := s.classify(c.err); got != c.want {
 			t.Errorf("%v is %v, want %v", c.err, got, c.want)
 		}
-	}
-}
-
-// COMMIT of a transaction that has failed is no error of the server's.
-func TestACommitThatRollsBackIsAnError(t *testing.T) {
-	t.Parallel()
-	s := opened(t, emptyDSN(t), nil)
-	c, err := s.pool.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, step := range []struct {
-		text  string
-		class sqltext.Class
-		fails bool
-	}{{"BEGIN", sqltext.Unknown, false}, {"SELECT 1/0", sqltext.Unknown, true}, {"COMMIT", sqltext.Undone, true}} {
-		_, err := c.Exec(t.Context(), step.text)
-		if (err != nil) != step.fails || classify(err) != step.class {
-			t.Errorf("%s: %v", step.text, err)
-		}
-	}
-	if err := c.Release(false); err != nil {
-		t.Error(err)
 	}
 }

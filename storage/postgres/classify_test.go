@@ -37,6 +37,7 @@ func TestErrorsOfTheServerAreClassified(t *testing.T) {
 		"40001": sqltext.Serialization,
 		"40P01": sqltext.Serialization,
 		"25006": sqltext.ReadOnly,
+		"0A000": sqltext.Unsupported, // a BEGIN on a replica, or a cached plan
 		"53100": sqltext.NoRoom,
 		"57P01": sqltext.Connection,
 		"57P02": sqltext.Connection,

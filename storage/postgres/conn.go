@@ -5,9 +5,10 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/lib/pq"
 
@@ -15,59 +16,101 @@ import (
 	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
-// grace is how long a call on a silent network may go on after its context has ended;
-// a COMMIT is given up before that.
-const grace = 750 * time.Millisecond
-
 // errUnsynced is what a COMMIT comes to that did not wait for its standby.
 var errUnsynced = errors.New("postgres: COMMIT stopped waiting for the synchronous standby: committed here, perhaps not there")
 
-// connector opens connections whose calls end.
+// connector opens connections whose calls end, to the first host that takes writes.
 type connector struct {
-	pq        *pq.Connector
-	connected func() // called after each new connection
+	hosts   []*pq.Connector
+	shuffle bool
+	follows *pgserver.Following
 }
 
-func newConnector(cfg pq.Config, d *pgserver.Dialer, connected func()) (*connector, error) {
-	c, err := pq.NewConnectorConfig(cfg)
-	if err != nil {
-		return nil, err
+func newConnector(cfg pq.Config, d *pgserver.Dialer, follows *pgserver.Following) (*connector, error) {
+	c := &connector{follows: follows, shuffle: cfg.LoadBalanceHosts == pq.LoadBalanceHostsRandom}
+	first := pq.ConfigMultihost{Host: cfg.Host, Hostaddr: cfg.Hostaddr, Port: cfg.Port}
+	for _, host := range append([]pq.ConfigMultihost{first}, cfg.Multi...) {
+		one := cfg.Clone()
+		one.Host, one.Hostaddr, one.Port, one.Multi = host.Host, host.Hostaddr, host.Port, nil
+		made, err := pq.NewConnectorConfig(one)
+		if err != nil {
+			return nil, err
+		}
+		made.Dialer(d)
+		c.hosts = append(c.hosts, made)
 	}
-	c.Dialer(d)
-	return &connector{pq: c, connected: connected}, nil
+	return c, nil
 }
 
 // Driver is lib/pq's.
-func (c *connector) Driver() driver.Driver { return c.pq.Driver() }
+func (c *connector) Driver() driver.Driver { return c.hosts[0].Driver() }
 
-// Connect opens a connection within ctx and connect_timeout.
+// Connect opens a connection within ctx and connect_timeout, which each host has.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
-	a := &attempt{}
-	stop := context.AfterFunc(ctx, a.end)
-	inner, err := c.pq.Connect(context.WithValue(ctx, attemptKey{}, a))
-	ended := !stop()
-	switch {
-	case err != nil && ended:
-		return nil, fmt.Errorf("postgres: connect: %w: %w", ctx.Err(), err)
-	case err != nil:
-		return nil, refused(err)
-	case ended:
-		_ = inner.Close()
-		return nil, ctx.Err()
+	hosts, a := c.hosts, &attempt{}
+	if c.shuffle {
+		hosts = slices.Clone(hosts)
+		rand.Shuffle(len(hosts), func(i, j int) { hosts[i], hosts[j] = hosts[j], hosts[i] })
 	}
-	out := &conn{pqConn: inner.(pqConn), net: a.conn()}
+	stop := context.AfterFunc(ctx, a.end)
+	defer stop()
+	var errs []error
+	for _, host := range hosts {
+		out, err := c.connect(context.WithValue(ctx, attemptKey{}, a), host)
+		switch {
+		case ctx.Err() != nil && err == nil:
+			_ = out.Close()
+			return nil, ctx.Err()
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("postgres: connect: %w: %w", ctx.Err(), err)
+		case err == nil:
+			out.net = a.conn()
+			c.follows.Reconnected()
+			return out, nil
+		}
+		errs = append(errs, refused(err))
+	}
+	return nil, pgserver.NoPrimary(errors.Join(errs...), len(hosts))
+}
+
+// connect opens a connection to one host. lib/pq believes what a pooler says of a server
+// that it has lost, so the server is asked.
+func (c *connector) connect(ctx context.Context, host *pq.Connector) (*conn, error) {
+	inner, err := host.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &conn{pqConn: inner.(pqConn), follows: c.follows}
 	pq.SetNoticeHandler(inner, out.notice)
-	c.connected()
+	if out.timeline, err = c.follows.Admit(out.who(ctx)); err != nil {
+		_ = inner.Close()
+		return nil, err
+	}
 	return out, nil
+}
+
+func (c *conn) who(ctx context.Context) (string, error) {
+	rows, err := c.QueryContext(ctx, pgserver.WhoSQL, nil)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = rows.Close() }()
+	answer := make([]driver.Value, 1)
+	if err := rows.Next(answer); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s", answer[0]), nil
 }
 
 // refused says what to do about a server that target_session_attrs refused.
 func refused(err error) error {
 	switch text := err.Error(); {
+	case errors.As(err, new(*ServerError)):
+		return err
 	case strings.Contains(text, "server is in hot standby mode"):
-		return &ServerError{Problem: text + "; " + pgserver.UsePrimary}
+		return pgserver.ErrReplica
 	case strings.Contains(text, "session is read-only"):
-		return &ServerError{Problem: text + "; " + pgserver.UnsetReadOnly}
+		return pgserver.ErrReadOnly
 	}
 	return fmt.Errorf("postgres: connect: %w", err)
 }
@@ -89,6 +132,8 @@ type pqConn interface {
 type conn struct {
 	pqConn
 	net      *pgserver.Conn
+	follows  *pgserver.Following
+	timeline int64       // of the server when it was asked; 0: not known
 	unsynced atomic.Bool // the server gave up waiting for a standby
 	expired  atomic.Bool // a watch ended it
 }
@@ -99,10 +144,18 @@ func (c *conn) IsValid() bool {
 	return !c.expired.Load() && !c.net.Broken() && c.pqConn.IsValid()
 }
 
+// ResetSession is asked when the connection leaves the pool.
+func (c *conn) ResetSession(ctx context.Context) error {
+	if c.follows.Outdated(c.timeline) {
+		return driver.ErrBadConn
+	}
+	return c.pqConn.ResetSession(ctx)
+}
+
 // Close says goodbye to the server, and does not mind if that gets lost: the
 // network connection is closed in any case.
 func (c *conn) Close() error {
-	c.net.Expire(grace)
+	c.net.Expire(pgserver.Grace)
 	_ = c.pqConn.Close()
 	return nil
 }
@@ -119,10 +172,10 @@ func (c *conn) notice(n *pq.Error) {
 // watch ends what goes on on the connection soon after ctx has ended, whatever
 // the network does. The function that it returns ends the watch and tells
 // whether a COMMIT under it is in doubt.
-func (c *conn) watch(ctx context.Context) (done func() error) {
+func (c *conn) watch(ctx context.Context) (done func(bool) error) {
 	c.unsynced.Store(false)
-	stop := context.AfterFunc(ctx, func() { c.net.Expire(grace) })
-	return func() error {
+	stop := context.AfterFunc(ctx, func() { c.net.Expire(pgserver.Grace) })
+	return func(bool) error {
 		if !stop() {
 			c.expired.Store(true)
 		}
@@ -135,11 +188,11 @@ func (c *conn) watch(ctx context.Context) (done func() error) {
 
 // watch is what the shared SQL calls for each transaction and read; connections
 // of a host's own pool are not watched.
-func watch(ctx context.Context, driverConn any) (done func() error) {
+func watch(ctx context.Context, driverConn any) (done func(bool) error) {
 	if c, ok := driverConn.(*conn); ok {
 		return c.watch(ctx)
 	}
-	return func() error { return nil }
+	return func(bool) error { return nil }
 }
 
 // classify says what an error of lib/pq, or of pgx through database/sql, means.

@@ -1,8 +1,6 @@
 package postgres
 
 import (
-	"fmt"
-
 	"github.com/lib/pq"
 
 	"github.com/belfry-go/belfry/storage/internal/pgserver"
@@ -12,19 +10,10 @@ import (
 // a service file. It never holds the connection string, which has a password.
 type DSNError = pgserver.DSNError
 
-// defaults are added to a connection string that does not have them, unless the
-// environment variable is set.
-var defaults = []pgserver.Default{
-	{Name: "binary_parameters", Value: "yes", Env: ""},
-	{Name: "target_session_attrs", Value: "read-write", Env: "PGTARGETSESSIONATTRS"},
-	{Name: "connect_timeout", Value: "10", Env: "PGCONNECT_TIMEOUT"},
-	{Name: "application_name", Value: "belfry", Env: "PGAPPNAME"},
-}
-
 // parse completes dsn, a URL or key=value pairs, with the defaults and refuses
 // what would not be safe. It returns the completed string too.
 func parse(dsn string) (pq.Config, string, error) {
-	full, err := pgserver.Complete(dsn, defaults)
+	full, err := pgserver.Complete(dsn, "binary_parameters")
 	if err != nil {
 		return pq.Config{}, "", err
 	}
@@ -32,17 +21,8 @@ func parse(dsn string) (pq.Config, string, error) {
 	if err != nil {
 		return pq.Config{}, "", pgserver.Malformed(err)
 	}
-	return cfg, full, refuse(cfg)
-}
-
-func refuse(cfg pq.Config) error {
-	switch {
-	case !cfg.BinaryParameters:
-		return &DSNError{Setting: "binary_parameters", Problem: "no: behind a transaction pooler, statements of other clients would run in place of ours; leave it out"}
-	case cfg.TargetSessionAttrs != pq.TargetSessionAttrsReadWrite && cfg.TargetSessionAttrs != pq.TargetSessionAttrsPrimary:
-		return &DSNError{Setting: "target_session_attrs", Problem: fmt.Sprintf("%s could connect to a replica; write read-write, or leave it out", cfg.TargetSessionAttrs)}
-	case cfg.ConnectTimeout <= 0:
-		return &DSNError{Setting: "connect_timeout", Problem: "0 waits for ever on a silent network; give seconds, or leave it out for 10"}
+	if !cfg.BinaryParameters {
+		return cfg, "", &DSNError{Setting: "binary_parameters", Problem: "no: behind a transaction pooler, statements of other clients would run in place of ours; leave it out"}
 	}
-	return pgserver.RefuseSettings(cfg.Runtime)
+	return cfg, full, pgserver.Refuse(string(cfg.TargetSessionAttrs), cfg.ConnectTimeout, cfg.Runtime)
 }

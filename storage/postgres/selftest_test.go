@@ -35,30 +35,22 @@ func TestUnsafePoolersAreTold(t *testing.T) {
 	direct := emptyDSN(t)
 	session := pgtest.Bouncer(t, direct, map[string]string{"pool_mode": "session"})
 	transaction := pgtest.Bouncer(t, direct, nil)
-	type finding struct{ Pooled, TwoStep, Refused bool }
+	type finding struct{ Pooled, Refused bool }
 	for name, c := range map[string]struct {
 		dsn  string
 		want finding
 	}{
-		"direct":                         {direct, finding{false, true, false}},
-		"direct, one step":               {pgtest.With(t, direct, "binary_parameters", "yes"), finding{false, false, false}},
-		"pooled by session":              {session, finding{false, true, false}},
-		"pooled by transaction":          {transaction, finding{true, true, true}},
-		"pooled by transaction, in one ": {pgtest.With(t, transaction, "binary_parameters", "yes"), finding{true, false, false}},
+		"direct":                         {direct, finding{false, false}},
+		"direct, one step":               {pgtest.With(t, direct, "binary_parameters", "yes"), finding{false, false}},
+		"pooled by session":              {session, finding{false, false}},
+		"pooled by transaction":          {transaction, finding{true, true}},
+		"pooled by transaction, in one ": {pgtest.With(t, transaction, "binary_parameters", "yes"), finding{true, false}},
 	} {
-		db := rawPool(t, c.dsn)
-		shared, err := pgserver.Pooled(t.Context(), over(db))
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		twoStep, err := pgserver.SpeaksTwoStep(t.Context(), over(db))
-		if err != nil {
-			t.Fatal(name, err)
-		}
+		pooled, err := pgserver.Check(t.Context(), over(rawPool(t, c.dsn)), false)
 		var refused *ServerError
-		got := finding{shared, twoStep, errors.As(pgserver.CheckPool(t.Context(), over(db)), &refused)}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s: %s", name, diff)
+		got := finding{pooled, errors.As(err, &refused)}
+		if diff := cmp.Diff(c.want, got); diff != "" || err != nil && !got.Refused {
+			t.Errorf("%s: %s, %v", name, diff, err)
 		}
 	}
 }
@@ -102,7 +94,7 @@ func (texting) CheckNamedValue(v *driver.NamedValue) error {
 func TestSafePoolersAreTakenWhateverTheDriverMakesOfBytes(t *testing.T) {
 	t.Parallel()
 	db := wrappedPool(t, pgtest.Bouncer(t, emptyDSN(t), nil), func(c pqConn) driver.Conn { return texting{c} })
-	if err := pgserver.CheckPool(t.Context(), over(db)); err != nil {
+	if _, err := pgserver.Check(t.Context(), over(db), false); err != nil {
 		t.Error(err)
 	}
 }
@@ -127,7 +119,7 @@ func TestPreparedStatementsThatThePoolerMislaysAreTold(t *testing.T) {
 	for state, want := range map[pqerror.Code]bool{"26000": true, "42P05": true, "42501": false} {
 		db := wrappedPool(t, dsn, func(c pqConn) driver.Conn { return misplaced{c, state} })
 		var refused *ServerError
-		if err := (&Store{db: db}).check(t.Context()); err == nil || errors.As(err, &refused) != want {
+		if _, err := pgserver.Check(t.Context(), over(db), false); err == nil || errors.As(err, &refused) != want {
 			t.Errorf("%s: %v", state, err)
 		}
 	}
@@ -137,7 +129,7 @@ func TestPoolOfOneConnectionIsNotHeldUp(t *testing.T) {
 	t.Parallel()
 	db := rawPool(t, emptyDSN(t))
 	db.SetMaxOpenConns(1)
-	if err := pgserver.CheckPool(t.Context(), over(db)); err != nil {
+	if _, err := pgserver.Check(t.Context(), over(db), false); err != nil {
 		t.Error(err)
 	}
 }

@@ -66,31 +66,11 @@ const (
 // other libraries build on database/sql.
 type DBTX = sqlstore.DBTX
 
-const (
-	defaultMaxOpenConns = 10
-	defaultIOTimeout    = 30 * time.Second
-	maxIdleTime         = 5 * time.Minute
-)
-
-func (o *Options) orDefault() Options {
+func (o *Options) orDefault() pgserver.Options {
 	if o == nil {
-		return Options{}
+		return pgserver.Options{}
 	}
-	return *o
-}
-
-func (o Options) maxOpenConns() int {
-	if o.MaxOpenConns <= 0 {
-		return defaultMaxOpenConns
-	}
-	return o.MaxOpenConns
-}
-
-func (o Options) ioTimeout() time.Duration {
-	if o.IOTimeout == 0 {
-		return defaultIOTimeout
-	}
-	return max(0, o.IOTimeout)
+	return pgserver.Options(*o)
 }
 
 // Open connects to the database that dsn names (a URL or key=value pairs, as
@@ -108,22 +88,22 @@ func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 		return nil, err
 	}
 	s, d := &Store{}, newDialer()
-	c, err := newConnector(cfg, d, s.follows.Reconnected)
+	c, err := newConnector(cfg, d, &s.follows)
 	if err != nil {
 		return nil, err
 	}
 	s.db = sql.OpenDB(c)
-	s.db.SetMaxOpenConns(o.maxOpenConns())
-	s.db.SetMaxIdleConns(o.maxOpenConns())
-	s.db.SetConnMaxIdleTime(maxIdleTime)
+	s.db.SetMaxOpenConns(o.Conns())
+	s.db.SetMaxIdleConns(o.Conns())
+	s.db.SetConnMaxIdleTime(pgserver.MaxIdleTime)
 	s.pool = s.db
-	d.Bound(o.ioTimeout())
-	err = s.open(ctx, o, func(migrate func() error) error { return d.Patiently(o.ioTimeout(), migrate) })
-	if err == nil && o.Notify {
-		err = s.notify(ctx, o, full)
-	}
+	d.Bound(o.Timeout())
+	pooled, err := s.open(ctx, o, func(migrate func() error) error { return d.Patiently(o.Timeout(), migrate) })
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
+	}
+	if o.Notify && !pooled { // a pooler would be in the way
+		s.follows.Herald(o, s.database(), s.Waker(), listener(full))
 	}
 	return s, nil
 }
@@ -150,7 +130,7 @@ func New(ctx context.Context, db *sql.DB, opts *Options) (*Store, error) {
 	if o.Migrate == "" {
 		o.Migrate = MigrateVerify
 	}
-	if err := s.open(ctx, o, func(migrate func() error) error { return migrate() }); err != nil {
+	if _, err := s.open(ctx, o, func(migrate func() error) error { return migrate() }); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -174,39 +154,14 @@ func (s *Store) database() sqlstore.Pool { return sqlstore.NewDatabase(s.db, wat
 
 // open checks the server and builds the store on s.db. migrating wraps what may
 // take long.
-func (s *Store) open(ctx context.Context, o Options, migrating func(func() error) error) error {
-	if err := s.check(ctx); err != nil {
-		return err
+func (s *Store) open(ctx context.Context, o pgserver.Options, migrating func(func() error) error) (pooled bool, err error) {
+	if pooled, err = pgserver.Check(ctx, s.database(), s.pool != nil); err != nil {
+		return pooled, err
 	}
-	return migrating(func() (err error) {
-		s.Store, err = s.follows.Store(ctx, sqlstore.Config{
-			Outer: s, Writer: s.database(), Classify: classify,
-			Clock: o.Clock, Rand: o.Rand, Environment: o.Environment, BlobDir: o.BlobDir,
-			Schema: o.Schema, Prefix: o.TablePrefix, Migrate: o.Migrate,
-		})
+	return pooled, migrating(func() (err error) {
+		s.Store, err = s.follows.Store(ctx, o, s, s.database(), classify)
 		return err
 	})
-}
-
-// check refuses a server, or a host's way to it, that is not safe.
-func (s *Store) check(ctx context.Context) error {
-	err := pgserver.CheckServer(ctx, s.database())
-	if err == nil && s.pool == nil {
-		err = pgserver.CheckPool(ctx, s.database())
-	}
-	if pgserver.Mislaid(err) {
-		return pgserver.ErrTwoStep
-	}
-	return err
-}
-
-// notify starts to pass hints between processes, unless a pooler is in the way.
-func (s *Store) notify(ctx context.Context, o Options, dsn string) error {
-	if shared, err := pgserver.Pooled(ctx, s.database()); err != nil || shared {
-		return err
-	}
-	s.follows.Herald(s.database(), o.Schema+"."+o.TablePrefix, s.Waker(), listener(dsn))
-	return nil
 }
 
 // DB returns the pool that the store works on: the host's own, or the one that

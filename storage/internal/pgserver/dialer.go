@@ -13,12 +13,19 @@ import (
 // realClock is what the network goes by, whatever the server's clock shows.
 var realClock = clock.New()
 
+// Grace is how long a call on a silent network may go on after its context has ended; a
+// COMMIT is given up before that.
+const Grace = 750 * time.Millisecond
+
 // Dialer makes the network connections of a pool, those that cancel a statement
 // included, with bounded reads and writes.
 type Dialer struct {
 	net.Dialer
 	// Dialled, if not nil, is told of each connection.
 	Dialled func(context.Context, *Conn)
+	// Life, if not nil, ends attempts to connect when it ends, and connections Grace
+	// later: a driver may close them behind a call, and wait for a silent network.
+	Life context.Context
 
 	bound atomic.Int64 // see Conn
 }
@@ -36,11 +43,19 @@ func (d *Dialer) Patiently(bound time.Duration, migrate func() error) error {
 
 // DialContext is how lib/pq and pgx dial.
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	life := d.Life
+	if life == nil {
+		life = context.Background()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(life, cancel)()
 	raw, err := d.Dialer.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
 	c := &Conn{Conn: raw, bound: &d.bound}
+	c.forget = context.AfterFunc(life, func() { c.Expire(Grace) })
 	if d.Dialled != nil {
 		d.Dialled(ctx, c)
 	}
@@ -63,7 +78,8 @@ func (d *Dialer) DialTimeout(network, address string, timeout time.Duration) (ne
 // than a bound, or goes on after the connection has expired.
 type Conn struct {
 	net.Conn
-	bound *atomic.Int64 // of one read or write, in nanoseconds; 0: none
+	bound  *atomic.Int64 // of one read or write, in nanoseconds; 0: none
+	forget func() bool   // ends the watch of the dialer's life
 
 	broken atomic.Bool
 
@@ -86,6 +102,12 @@ func (c *Conn) Write(b []byte) (int, error) {
 	}
 	n, err := c.Conn.Write(b)
 	return n, c.note(err)
+}
+
+// Close closes the connection.
+func (c *Conn) Close() error {
+	c.forget()
+	return c.Conn.Close()
 }
 
 // Broken says that a read or a write has failed.

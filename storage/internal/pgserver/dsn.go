@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 )
 
 // DSNError refuses a setting of a connection string, of the environment or of
@@ -22,12 +23,23 @@ func (e *DSNError) Error() string {
 	return "postgres: connection string: " + e.Setting + ": " + e.Problem
 }
 
-// Default is a setting that is added to a connection string that does not have it,
-// unless the environment variable is set.
-type Default struct{ Name, Value, Env string }
+// setting is added to a connection string that does not have it, unless the environment
+// variable is set.
+type setting struct{ name, value, env string }
 
-// Complete adds defaults to dsn, a URL or key=value pairs.
-func Complete(dsn string, defaults []Default) (string, error) {
+var defaults = []setting{
+	{"target_session_attrs", "read-write", "PGTARGETSESSIONATTRS"},
+	{"connect_timeout", "10", "PGCONNECT_TIMEOUT"},
+	{"application_name", "belfry", "PGAPPNAME"},
+}
+
+// Complete adds to dsn, a URL or key=value pairs, what it does not say of a session with
+// a primary. oneStep, if not empty, is the name of a driver's setting that is "yes" too.
+func Complete(dsn, oneStep string) (string, error) {
+	defaults := defaults
+	if oneStep != "" {
+		defaults = append([]setting{{oneStep, "yes", ""}}, defaults...)
+	}
 	if !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://") {
 		return completePairs(dsn, defaults), nil
 	}
@@ -37,8 +49,8 @@ func Complete(dsn string, defaults []Default) (string, error) {
 	}
 	q := u.Query()
 	for _, d := range defaults {
-		if !q.Has(d.Name) && os.Getenv(d.Env) == "" {
-			q.Set(d.Name, d.Value)
+		if !q.Has(d.name) && os.Getenv(d.env) == "" {
+			q.Set(d.name, d.value)
 		}
 	}
 	u.RawQuery = q.Encode()
@@ -46,11 +58,11 @@ func Complete(dsn string, defaults []Default) (string, error) {
 }
 
 // completePairs puts the defaults in front: of a repeated key the last counts.
-func completePairs(dsn string, defaults []Default) string {
+func completePairs(dsn string, defaults []setting) string {
 	var b strings.Builder
 	for _, d := range defaults {
-		if os.Getenv(d.Env) == "" {
-			fmt.Fprintf(&b, "%s=%s ", d.Name, d.Value)
+		if os.Getenv(d.env) == "" {
+			fmt.Fprintf(&b, "%s=%s ", d.name, d.value)
 		}
 	}
 	return b.String() + dsn
@@ -80,8 +92,15 @@ var forbidden = []struct{ name, allowed, problem string }{
 	{"standard_conforming_strings", "on true yes 1", "quoted names and literals would change their meaning; leave it out"},
 }
 
-// RefuseSettings refuses run-time settings that break a promise.
-func RefuseSettings(given map[string]string) error {
+// Refuse refuses settings that break a promise: the server to look for, the time to
+// connect, and run-time settings.
+func Refuse(target string, connect time.Duration, given map[string]string) error {
+	switch {
+	case target != "read-write" && target != "primary":
+		return &DSNError{"target_session_attrs", target + " could connect to a replica; write read-write, or leave it out"}
+	case connect <= 0:
+		return &DSNError{"connect_timeout", "0 waits for ever on a silent network; give seconds, or leave it out for 10"}
+	}
 	for _, f := range forbidden {
 		value, given := given[f.name]
 		if given && !strings.Contains(" "+f.allowed+" ", " "+strings.ToLower(value)+" ") {

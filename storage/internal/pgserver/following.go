@@ -15,37 +15,40 @@ import (
 // second in all: the server can still be told to stop waiting for a standby.
 const CommitGrace = 600 * time.Millisecond
 
-// Following is what a store follows of its server: the clock, and hints of other
-// stores. Its methods may be called from any number of goroutines.
+// Following is what a store follows of its server: the clock, hints of other stores,
+// and which of several is the primary. Its methods may be called from any number of goroutines.
 type Following struct {
 	time atomic.Pointer[Clock]
 	news atomic.Pointer[Herald]
+
+	timeline atomic.Int64 // the highest that was seen
 }
 
-// Store makes the store on cfg.Writer of an adapter, which says what is its own: Outer,
-// Writer, Classify and what the host's options say. Without a clock it follows the
-// server's.
-func (f *Following) Store(ctx context.Context, cfg sqlstore.Config) (*sqlstore.Store, error) {
-	if cfg.Clock == nil {
-		follow, err := Follow(ctx, cfg.Writer)
+// Store makes the store outer of an adapter on a pool. Without a clock it follows the
+// server's. classify says what an error of the driver means.
+func (f *Following) Store(ctx context.Context, o Options, outer driver.Store, pool sqlstore.Pool, classify func(error) sqltext.Class) (*sqlstore.Store, error) {
+	if o.Clock == nil {
+		follow, err := Follow(ctx, pool)
 		if err != nil {
 			return nil, err
 		}
 		f.time.Store(follow)
-		cfg.Clock = follow
+		o.Clock = follow
 	}
-	classify := cfg.Classify
-	cfg.Classify = func(err error) sqltext.Class {
-		class := classify(err)
-		if class == sqltext.Connection { // what comes next may be another server
-			f.Reconnected()
-		}
-		return class
-	}
-	pool := cfg.Writer
-	cfg.SystemIdentifier = func(ctx context.Context) (string, error) { return SystemIdentifier(ctx, pool) }
-	cfg.Dialect, cfg.Migrations, cfg.Grace, cfg.Committed = sqlstore.PostgreSQL, migrations.Files, CommitGrace, f.committed
-	return sqlstore.New(ctx, cfg)
+	return sqlstore.New(ctx, sqlstore.Config{
+		Dialect: sqlstore.PostgreSQL, Outer: outer, Writer: pool,
+		Classify: func(err error) sqltext.Class {
+			class := classify(err)
+			if class == sqltext.Connection { // what comes next may be another server
+				f.Reconnected()
+			}
+			return class
+		},
+		Clock: o.Clock, Rand: o.Rand, Environment: o.Environment, BlobDir: o.BlobDir,
+		Schema: o.Schema, Prefix: o.TablePrefix, Migrations: migrations.Files, Migrate: o.Migrate,
+		SystemIdentifier: func(ctx context.Context) (string, error) { return SystemIdentifier(ctx, pool) },
+		Committed:        f.committed, Grace: CommitGrace,
+	})
 }
 
 // Reconnected reads the clock again soon.
@@ -55,10 +58,9 @@ func (f *Following) Reconnected() {
 	}
 }
 
-// Herald starts to pass hints between stores on tables, which says the schema and the
-// prefix.
-func (f *Following) Herald(pool sqlstore.Pool, tables string, waker *driver.Waker, listen func(context.Context, func(payload string))) {
-	h := NewHerald(pool, tables, waker)
+// Herald starts to pass hints between stores on the same tables.
+func (f *Following) Herald(o Options, pool sqlstore.Pool, waker *driver.Waker, listen func(context.Context, func(payload string))) {
+	h := NewHerald(pool, o.Schema+"."+o.TablePrefix, waker)
 	h.Start(listen)
 	f.news.Store(h)
 }

@@ -6,13 +6,14 @@ package pgserver
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"time"
 
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
@@ -57,8 +58,7 @@ func SystemIdentifier(ctx context.Context, pool sqlstore.Pool) (string, error) {
 	err := On(ctx, pool, func(c sqlstore.Runner) error {
 		return row(ctx, c, "SELECT system_identifier::text FROM pg_control_system()", nil, &id)
 	})
-	switch state, _ := sqlState(err); state {
-	case "42501", "42883": // insufficient_privilege, undefined_function
+	if state, _ := sqlState(err); notAllowed(state) {
 		return "", nil
 	}
 	return id, err
@@ -84,6 +84,27 @@ type ServerError struct{ Problem string }
 
 func (e *ServerError) Error() string { return "postgres: " + e.Problem }
 
+// What refuses a server that takes no writes.
+var (
+	ErrReplica  = &ServerError{"the server is a replica (hot standby)"}
+	ErrReadOnly = &ServerError{"the session is read-only; unset default_transaction_read_only for this role, database or connection"}
+)
+
+// NoPrimary says what to do about err, which is what all hosts of a connection string
+// came to.
+func NoPrimary(err error, hosts int) error {
+	var refused *ServerError
+	switch {
+	case !errors.As(err, &refused):
+		return err
+	case hosts > 1:
+		return &ServerError{fmt.Sprintf("none of the %d hosts in the connection string is a primary that takes writes now: %s", hosts, err)}
+	case refused == ErrReplica:
+		return &ServerError{refused.Problem + "; connect to the primary, or list all hosts in the connection string with target_session_attrs=read-write"}
+	}
+	return err
+}
+
 // oldest is the oldest major version of PostgreSQL that is supported.
 const oldest = 14
 
@@ -95,23 +116,38 @@ type facts struct {
 	encoding string
 }
 
-// What to do about a server that takes no writes.
-const (
-	UsePrimary    = "connect to the primary, or list all hosts in the connection string with target_session_attrs=read-write"
-	UnsetReadOnly = "unset default_transaction_read_only for this role, database or connection"
-)
-
 const factsSQL = `SELECT current_setting('server_version_num')::int, pg_is_in_recovery(),
 	current_setting('transaction_read_only') = 'on', current_setting('server_encoding')`
 
-// CheckServer refuses a server that cannot hold the contract.
-func CheckServer(ctx context.Context, pool sqlstore.Pool) error {
+// Check refuses a server that cannot hold the contract, and a host's pool that sends
+// statements in two steps through a transaction pooler. It says whether there is such a
+// pooler.
+func Check(ctx context.Context, pool sqlstore.Pool, own bool) (pooled bool, err error) {
+	err = checkServer(ctx, pool)
+	if err == nil {
+		pooled, err = behindPooler(ctx, pool)
+	}
+	if err == nil && pooled && !own {
+		err = checkSteps(ctx, pool)
+	}
+	switch {
+	case Mislaid(err):
+		return true, errTwoStep
+	case err == nil || errors.As(err, new(*ServerError)):
+		return pooled, err
+	case Classify(err) == sqltext.Connection:
+		err = fmt.Errorf("%w: %w", driver.ErrUnavailable, err)
+	}
+	return false, fmt.Errorf("postgres: self-test: %w", err)
+}
+
+func checkServer(ctx context.Context, pool sqlstore.Pool) error {
 	var f facts
 	err := On(ctx, pool, func(c sqlstore.Runner) error {
 		return row(ctx, c, factsSQL, nil, &f.version, &f.standby, &f.readOnly, &f.encoding)
 	})
 	if err != nil {
-		return fmt.Errorf("postgres: self-test: %w", err)
+		return err
 	}
 	return f.check()
 }
@@ -121,32 +157,19 @@ func (f facts) check() error {
 	case f.version/10000 < oldest:
 		return &ServerError{fmt.Sprintf("the server is PostgreSQL %d; %d or newer is needed", f.version/10000, oldest)}
 	case f.standby:
-		return &ServerError{"the server is a replica (hot standby); " + UsePrimary}
+		return NoPrimary(ErrReplica, 1)
 	case f.readOnly:
-		return &ServerError{"the session is read-only; " + UnsetReadOnly}
+		return ErrReadOnly
 	case f.encoding != "UTF8":
 		return &ServerError{fmt.Sprintf("the database's encoding is %s; create it with ENCODING 'UTF8'", f.encoding)}
 	}
 	return nil
 }
 
-// ErrTwoStep refuses a host's pool that speaks in a way that its pooler breaks.
-var ErrTwoStep = &ServerError{"the connection goes through a transaction pooler, and the driver sends statements in two steps, " +
+// errTwoStep refuses a host's pool that speaks in a way that its pooler breaks.
+var errTwoStep = &ServerError{"the connection goes through a transaction pooler, and the driver sends statements in two steps, " +
 	"between which another client's may be run instead; add to the connection string binary_parameters=yes for lib/pq, " +
 	"default_query_exec_mode=exec for pgx"}
-
-// CheckPool refuses a host's pool in two steps behind a transaction pooler.
-func CheckPool(ctx context.Context, pool sqlstore.Pool) error {
-	shared, err := Pooled(ctx, pool)
-	if err != nil || !shared {
-		return err
-	}
-	twoStep, err := SpeaksTwoStep(ctx, pool)
-	if err == nil && twoStep {
-		return ErrTwoStep
-	}
-	return err
-}
 
 // Mislaid reports whether a driver found a statement that it prepared on another
 // backend than it thinks, which only a pooler brings about.
@@ -156,15 +179,14 @@ func Mislaid(err error) bool {
 		state == "42P05" // duplicate_prepared_statement: somebody else has it here
 }
 
-// Pooled reports whether a pooler lends one backend to several connections: a
+// behindPooler reports whether a pooler lends one backend to several connections: a
 // connection that is open and idle has the backend that another one then gets.
 // With only one connection allowed, or a busy pooler, it may not find out.
-func Pooled(ctx context.Context, pool sqlstore.Pool) (bool, error) {
+func behindPooler(ctx context.Context, pool sqlstore.Pool) (shared bool, err error) {
 	if pool.Single() {
 		return false, nil
 	}
-	shared := false
-	err := On(ctx, pool, func(idle sqlstore.Runner) error {
+	err = On(ctx, pool, func(idle sqlstore.Runner) error {
 		return On(ctx, pool, func(busy sqlstore.Runner) (err error) {
 			for attempt := 0; attempt < 3 && !shared && err == nil; attempt++ {
 				shared, err = sameBackend(ctx, idle, busy)
@@ -172,10 +194,7 @@ func Pooled(ctx context.Context, pool sqlstore.Pool) (bool, error) {
 			return err
 		})
 	})
-	if err != nil {
-		return false, fmt.Errorf("postgres: self-test: %w", err)
-	}
-	return shared, nil
+	return shared, err
 }
 
 func sameBackend(ctx context.Context, idle, busy sqlstore.Runner) (bool, error) {
@@ -195,16 +214,15 @@ func sameBackend(ctx context.Context, idle, busy sqlstore.Runner) (bool, error) 
 // The literal is read when the statement is parsed, now() when it runs.
 const twoStepSQL = "SELECT 'now'::timestamptz < now() AND $1::boolean"
 
-// SpeaksTwoStep reports whether the driver lets statements be parsed in one step
-// and run in a later one.
-func SpeaksTwoStep(ctx context.Context, pool sqlstore.Pool) (twoStep bool, err error) {
-	err = On(ctx, pool, func(c sqlstore.Runner) error {
-		return row(ctx, c, twoStepSQL, []any{true}, &twoStep)
-	})
-	if err != nil {
-		err = fmt.Errorf("postgres: self-test: %w", err)
+// checkSteps refuses a driver that lets statements be parsed in one step and run in a
+// later one.
+func checkSteps(ctx context.Context, pool sqlstore.Pool) error {
+	var two bool
+	err := On(ctx, pool, func(c sqlstore.Runner) error { return row(ctx, c, twoStepSQL, []any{true}, &two) })
+	if err == nil && two {
+		return errTwoStep
 	}
-	return twoStep, err
+	return err
 }
 
 // Classify says what an error of lib/pq or pgx means, by itself or through database/sql.
@@ -236,7 +254,7 @@ func connectionLost(err error) bool {
 		return false
 	}
 	for _, lost := range []error{
-		driver.ErrBadConn, sql.ErrConnDone, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed,
+		sqldriver.ErrBadConn, sql.ErrConnDone, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed,
 	} {
 		if errors.Is(err, lost) {
 			return true

@@ -28,3 +28,42 @@ func TestServersThatCannotHoldTheContractAreRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestAPrimaryThatAnotherHasReplacedIsRefused(t *testing.T) {
+	t.Parallel()
+	var f Following
+	denied := &stateError{"42501"}
+	gone := errors.New("gone")
+	for i, c := range []struct {
+		who     string
+		err     error
+		want    int64
+		refused bool
+	}{
+		{who: "0000000A", want: 10},
+		{who: "0000000B", want: 11},
+		{who: "0000000A", refused: true},
+		{who: "replica", refused: true},
+		{who: "read-only", refused: true},
+		{err: denied}, // a role that may not ask
+		{who: "0000000B", want: 11},
+	} {
+		got, err := f.Admit(c.who, c.err)
+		if got != c.want || errors.As(err, new(*ServerError)) != c.refused || err != nil != c.refused {
+			t.Errorf("%d: %d, %v", i, got, err)
+		}
+	}
+	if _, err := f.Admit("", gone); !errors.Is(err, gone) {
+		t.Errorf("got %v", err)
+	}
+	for timeline, want := range map[int64]bool{0: false, 10: true, 11: false} {
+		if got := f.Outdated(timeline); got != want {
+			t.Errorf("timeline %d is outdated: %t", timeline, got)
+		}
+	}
+}
+
+type stateError struct{ state string }
+
+func (e *stateError) Error() string    { return e.state }
+func (e *stateError) SQLState() string { return e.state }

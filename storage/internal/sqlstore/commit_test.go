@@ -31,7 +31,7 @@ func TestDoubtOfTheAdapterIsAnUnknownOutcome(t *testing.T) {
 	f, runs := &fake{}, 0
 	s := f.store(t, func(c *Config) {
 		db := *c.Writer.(*Database)
-		db.watch = func(context.Context, any) func() error { return func() error { return errOdd } }
+		db.watch = func(context.Context, any) func(bool) error { return func(bool) error { return errOdd } }
 		c.Writer = &db
 	})
 	err := look(t.Context(), s, &runs)

@@ -25,15 +25,6 @@ type Conn interface {
 	Release(broken bool) error
 }
 
-// Deferring is a Conn that can send what opens a transaction together with its first
-// statement, and so spares a round trip. If it breaks before the server has answered,
-// it goes on with another connection.
-type Deferring interface {
-	// Defer keeps text until then, or says that it cannot. COMMIT and ROLLBACK of a
-	// transaction without statements send nothing.
-	Defer(text string) bool
-}
-
 // HostTx is an open transaction that a host holds.
 type HostTx interface {
 	Runner

@@ -32,9 +32,10 @@ type Database struct {
 // Watch is told the driver's connection (the argument of
 // sql.Conn.Raw) before a transaction or a read uses it, with the context of
 // the call: it may end a connection that ignores the context. The function it
-// returns is called once, after COMMIT, ROLLBACK or the last row; its error
-// turns a COMMIT that seemed to succeed into an unknown outcome.
-type Watch func(ctx context.Context, driverConn any) (done func() error)
+// returns is called once, after COMMIT, ROLLBACK or the last row, and is told whether
+// the connection is broken and will not be used again; its error turns a COMMIT that
+// seemed to succeed into an unknown outcome.
+type Watch func(ctx context.Context, driverConn any) (done func(broken bool) error)
 
 // NewDatabase makes a Pool of db, which has its bound of connections by now. watch may be
 // nil.
@@ -66,7 +67,7 @@ func (d *Database) Conn(ctx context.Context) (Conn, error) {
 		next()
 		return nil, closed(err)
 	}
-	c := &sqlConn{over: over{conn}, conn: conn, done: func() error { return nil }, next: next}
+	c := &sqlConn{over: over{conn}, conn: conn, done: func(bool) error { return nil }, next: next}
 	if d.watch == nil {
 		return c, nil
 	}
@@ -113,12 +114,12 @@ func (o over) Query(ctx context.Context, text string, args []any, read func(Rows
 type sqlConn struct {
 	over
 	conn *sql.Conn
-	done func() error // the watch's answer
-	next func()       // gives the turn back
+	done func(broken bool) error // the watch's answer
+	next func()                  // gives the turn back
 }
 
 func (c *sqlConn) Release(broken bool) error {
-	err := c.done()
+	err := c.done(broken)
 	if broken {
 		_ = c.conn.Raw(func(any) error { return sqldriver.ErrBadConn })
 	}
@@ -126,6 +127,9 @@ func (c *sqlConn) Release(broken bool) error {
 	c.next()
 	return err
 }
+
+// Raw gives f the driver's connection, on which a host's transaction may begin.
+func (c *sqlConn) Raw(f func(driverConn any) error) error { return c.conn.Raw(f) }
 
 // hostTx is a transaction of database/sql that a host holds.
 type hostTx struct {

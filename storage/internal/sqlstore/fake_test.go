@@ -22,10 +22,11 @@ var (
 	errBusy   = errors.New("database is busy")
 	errGone   = errors.New("connection is gone")
 	errOdd    = errors.New("something odd")
+	errCannot = errors.New("feature not supported")
 )
 
 func classifyFake(err error) sqltext.Class {
-	for e, class := range map[error]sqltext.Class{errSerial: sqltext.Serialization, errLock: sqltext.LockTimeout, errBusy: sqltext.Busy, errGone: sqltext.Connection} {
+	for e, class := range map[error]sqltext.Class{errSerial: sqltext.Serialization, errLock: sqltext.LockTimeout, errBusy: sqltext.Busy, errGone: sqltext.Connection, errCannot: sqltext.Unsupported, sqldriver.ErrBadConn: sqltext.Connection} {
 		if errors.Is(err, e) {
 			return class
 		}

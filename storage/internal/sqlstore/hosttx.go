@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -31,16 +33,17 @@ func (s *Store) inHostTx(ctx context.Context, x *tx, conn *session, host HostTx,
 	inner, end := s.hosting(ctx)
 	defer end()
 	returned := false
-	undo := func() {
+	undo := func(class sqltext.Class) {
 		x.err = errOver
 		_ = conn.bounded(ctx, func(ctx context.Context) error {
-			return conn.Release(host.Rollback(ctx) != nil)
+			failed := host.Rollback(ctx) != nil
+			return conn.Release(failed || class == sqltext.ReadOnly) // a replica: see begun
 		})
 		x.restore()
 	}
 	defer func() {
 		if !returned { // f panicked, or a test ended in it
-			undo()
+			undo(sqltext.Unknown)
 		}
 	}()
 	err := f(inner, s.cfg.Dialect.able(x))
@@ -50,7 +53,10 @@ func (s *Store) inHostTx(ctx context.Context, x *tx, conn *session, host HostTx,
 	}
 	if err != nil {
 		class := s.classIn(x, err)
-		undo()
+		undo(class)
+		if lost := errors.Is(err, sqldriver.ErrBadConn) || errors.Is(err, sql.ErrConnDone); lost && !errors.Is(err, driver.ErrUnavailable) {
+			err = s.failed(ctx, "statement of the host", err)
+		}
 		return class, err
 	}
 	x.err = errOver
@@ -75,19 +81,11 @@ func (s *Store) classIn(x *tx, err error) sqltext.Class {
 
 // beginHost opens a transaction that a host can hold.
 func beginHost[H HostTx](ctx context.Context, s *Store, begin func(context.Context, Conn) (H, error)) (x *session, host H, err error) {
-	for idle := s.cfg.Writer.Size(); ; idle-- {
-		if x, err = s.open(ctx, s.cfg.Writer); err != nil {
-			return nil, host, err
-		}
-		if host, err = begin(ctx, x.Conn); err == nil {
-			return x, host, nil
-		}
-		f := s.failed(ctx, "begin", err)
-		_ = x.Release(f.class == sqltext.Connection)
-		if f.class != sqltext.Connection || ctx.Err() != nil || idle <= 0 {
-			return nil, host, f
-		}
-	}
+	x, err = s.begun(ctx, s.cfg.Writer, func(c Conn) (err error) {
+		host, err = begin(ctx, c)
+		return err
+	})
+	return x, host, err
 }
 
 // hostKey is where the context of a host's function carries its transaction, for each

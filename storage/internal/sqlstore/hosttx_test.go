@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	sqldriver "database/sql/driver"
 	"errors"
 	"strings"
 	"testing"
@@ -25,11 +26,25 @@ func write(ctx context.Context, s *Store, runs *int) error {
 	})
 }
 
+// database/sql says "driver: bad connection" of a statement of the host's, which is no
+// value that a host looks for.
+func TestAConnectionThatAHostLosesIsUnavailable(t *testing.T) {
+	t.Parallel()
+	f := &fake{answer: first("UPDATE", sqldriver.ErrBadConn)}
+	err := f.store(t, nil).InHostTx(t.Context(), func(ctx context.Context, host *sql.Tx, _ driver.Tx) error {
+		_, err := host.ExecContext(ctx, "UPDATE theirs")
+		return err
+	})
+	if !errors.Is(err, driver.ErrUnavailable) || !errors.Is(err, sqldriver.ErrBadConn) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // Whoever failed, and wherever: the whole is done again, and nobody has to know how.
 func TestInHostTxRunsAgainAsInTxDoes(t *testing.T) {
 	t.Parallel()
 	for where, log := range map[string]string{
-		"BEGIN":  "BEGIN BEGIN INSERT SELECT COMMIT",
+		"BEGIN":  "BEGIN ROLLBACK BEGIN INSERT SELECT COMMIT",
 		"INSERT": "BEGIN INSERT ROLLBACK BEGIN INSERT SELECT COMMIT",
 		"SELECT": "BEGIN INSERT SELECT ROLLBACK BEGIN INSERT SELECT COMMIT",
 		"COMMIT": "BEGIN INSERT SELECT COMMIT ROLLBACK BEGIN INSERT SELECT COMMIT",

@@ -183,6 +183,34 @@ func TestBrokenIdleConnectionsAreReplaced(t *testing.T) {
 	}
 }
 
+// Behind a pooler a connection goes on to a server that became a replica, which refuses
+// BEGIN with the code of a cached plan that does not fit any more.
+func TestConnectionsToAReplicaAreReplaced(t *testing.T) {
+	t.Parallel()
+	f, runs := &fake{}, 0
+	s := f.store(t, nil)
+	if err := look(t.Context(), s, &runs); err != nil {
+		t.Fatal(err)
+	}
+	f.answer = first("SELECT", errCannot)
+	if err := look(t.Context(), s, &runs); !errors.Is(err, errCannot) || errors.Is(err, driver.ErrUnavailable) || f.closes() != 0 {
+		t.Errorf("a cached plan closed %d connections: %v", f.closes(), err)
+	}
+	f.answer = first("BEGIN", errCannot)
+	if err := look(t.Context(), s, &runs); err != nil || runs != 3 || f.closes() != 1 {
+		t.Errorf("%d runs, %d connections closed: %v", runs, f.closes(), err)
+	}
+	f.answer = func(_ context.Context, text string) error {
+		if strings.HasPrefix(text, "BEGIN") {
+			return errCannot
+		}
+		return nil
+	}
+	if err := look(t.Context(), s, &runs); !errors.Is(err, driver.ErrUnavailable) || runs != 3 {
+		t.Errorf("with nothing but replicas: %d runs, %v", runs, err)
+	}
+}
+
 func TestLostConnectionIsUnavailable(t *testing.T) {
 	t.Parallel()
 	f, runs := &fake{answer: first("SELECT", errGone)}, 0

@@ -49,26 +49,41 @@ func (s *Store) unconnected(ctx context.Context, err error) error {
 	return f
 }
 
-// begin opens a transaction by text. A connection that broke while it lay idle in
-// the pool is replaced, as database/sql would do.
+// begin opens a transaction by text.
 func (s *Store) begin(ctx context.Context, pool Pool, text string) (*session, error) {
+	return s.begun(ctx, pool, func(c Conn) error {
+		_, err := c.Exec(s.inside(ctx), text)
+		return err
+	})
+}
+
+// begun takes a connection on which a transaction begins. One that broke while it lay
+// idle in the pool is replaced, as database/sql would do, and so is one to a server that
+// takes no writes: behind a pooler a connection outlives its server, which may come back
+// as a replica.
+func (s *Store) begun(ctx context.Context, pool Pool, begin func(Conn) error) (*session, error) {
 	for idle := pool.Size(); ; idle-- {
 		x, err := s.open(ctx, pool)
 		if err != nil {
 			return nil, err
 		}
-		if d, ok := x.Conn.(Deferring); ok && d.Defer(text) {
-			return x, nil
-		}
-		_, err = x.Exec(s.inside(ctx), text)
-		if err == nil {
+		if err = begin(x.Conn); err == nil {
 			return x, nil
 		}
 		f := s.failed(ctx, "begin", err)
-		x.rollback(ctx)
-		if f.class != sqltext.Connection || ctx.Err() != nil || idle <= 0 {
-			return nil, f
+		switch f.class {
+		case sqltext.Unsupported:
+			f.class, f.means = sqltext.ReadOnly, cmp.Or(f.means, driver.ErrUnavailable)
+			fallthrough
+		case sqltext.ReadOnly, sqltext.Connection:
+			_ = x.Release(true)
+			if ctx.Err() == nil && idle > 0 {
+				continue
+			}
+		default:
+			x.rollback(ctx)
 		}
+		return nil, f
 	}
 }
 

@@ -11,6 +11,7 @@ const (
 	LockTimeout                // 55P03: run again with half the batch
 	Serialization              // 40001, 40P01, SQLITE_BUSY_SNAPSHOT: run again
 	ReadOnly                   // a replica or a read-only file
+	Unsupported                // 0A000: a replica, if it is a BEGIN that the server cannot do
 	NoRoom                     // of connections, memory, disk: later it may have some
 	Undone                     // COMMIT of a transaction that had failed: it was rolled back
 	Connection                 // the connection is gone: the outcome of a COMMIT is unknown
@@ -24,6 +25,7 @@ var states = map[string]Class{
 	"40001": Serialization, // serialization_failure
 	"40P01": Serialization, // deadlock_detected
 	"25006": ReadOnly,      // read_only_sql_transaction
+	"0A000": Unsupported,   // feature_not_supported
 	"40003": Connection,    // statement_completion_unknown
 	"57P01": Connection,    // admin_shutdown
 	"57P02": Connection,    // crash_shutdown

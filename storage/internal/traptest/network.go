@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -143,6 +144,10 @@ func callsEnd(t *testing.T, a Adapter) {
 
 func openEnds(t *testing.T, a Adapter) {
 	dsn, proxy := viaProxy(t)
+	nobody := pgtest.Via(t, dsn, "127.0.0.1:1")
+	if _, err := a.Open(t.Context(), nobody, Options{}); !errors.Is(err, driver.ErrUnavailable) {
+		t.Errorf("Open where nobody listens: %v", err)
+	}
 	proxy.Blackhole()
 	bounded(t, func(ctx context.Context) error {
 		_, err := a.Open(ctx, dsn, Options{})

@@ -145,6 +145,13 @@ func manyClients(t *testing.T, a Adapter) {
 func replica(t *testing.T) *pgtest.Server {
 	t.Helper()
 	server := pgtest.New(t, nil)
+	demote(t, server)
+	return server
+}
+
+// demote makes a replica of a primary.
+func demote(t *testing.T, server *pgtest.Server) {
+	t.Helper()
 	folder := scan[string](t, looking(t, server.DSN()), "SHOW data_directory")
 	if err := os.WriteFile(filepath.Join(folder, "standby.signal"), nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -152,13 +159,12 @@ func replica(t *testing.T) *pgtest.Server {
 	if err := server.Restart(); err != nil {
 		t.Fatal(err)
 	}
-	return server
 }
 
-// either is a DSN with the hosts of both servers, the first one first.
-func either(t *testing.T, first, second *pgtest.Server) string {
+// either is a DSN with the hosts of both, the first one first.
+func either(t *testing.T, first, second string) string {
 	t.Helper()
-	one, two := pgtest.Addr(t, first.DSN()), pgtest.Addr(t, second.DSN())
+	one, two := pgtest.Addr(t, first), pgtest.Addr(t, second)
 	port := func(addr string) string { return addr[strings.LastIndexByte(addr, ':')+1:] }
 	return "host=127.0.0.1,127.0.0.1 port=" + port(one) + "," + port(two) + " user=postgres dbname=postgres sslmode=disable"
 }
@@ -174,7 +180,7 @@ func replicas(t *testing.T, a Adapter) {
 	if _, err := a.New(t, standby.DSN(), Options{}); !a.ServerError(err) {
 		t.Errorf("New: %v", err)
 	}
-	s := a.opened(t, either(t, standby, primary), Options{})
+	s := a.opened(t, either(t, standby.DSN(), primary.DSN()), Options{})
 	if err := Insert(t.Context(), s, DueTasks(1)...); err != nil {
 		t.Fatal(err)
 	}
@@ -183,6 +189,9 @@ func replicas(t *testing.T, a Adapter) {
 	}
 	err := s.InTx(t.Context(), func(tx driver.Tx) error { return look(t.Context(), tx) })
 	WantErr(t, err, driver.ErrUnavailable) // nobody was promoted yet
+	if text := err.Error(); !strings.Contains(text, "none of the 2 hosts") || strings.Contains(text, "list all hosts") {
+		t.Errorf("with all hosts listed: %s", text)
+	}
 	exec(t, looking(t, standby.DSN()), "SELECT pg_promote()")
 	if err := a.Exec(t.Context(), s, "CREATE TABLE promoted (id int)"); err != nil {
 		t.Error(err)
@@ -200,5 +209,91 @@ func readOnly(t *testing.T, a Adapter) {
 	}
 	if _, err := a.New(t, dsn, Options{}); !a.ServerError(err) {
 		t.Errorf("New: %v", err)
+	}
+}
+
+// Behind a pooler a client's connection outlives its server, which comes back as a
+// replica. No session says so: the BEGIN of a transaction that writes does, or in a
+// host's transaction its first write.
+func demoted(t *testing.T, a Adapter) {
+	for name, write := range map[string]func(s Store, row *Task) error{
+		"own": func(s Store, row *Task) error { return Insert(t.Context(), s, row) },
+		"host": func(s Store, row *Task) error {
+			return a.InHostTx(t.Context(), s, func(ctx context.Context, _ Host, bound driver.Tx) error {
+				_, err := Tasks.Insert(ctx, bound, row)
+				return err
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			old, promoted := pgtest.New(t, nil), pgtest.New(t, nil)
+			after := a.opened(t, promoted.DSN(), Options{})
+			s := a.opened(t, either(t, pgtest.Bouncer(t, old.DSN(), nil), promoted.DSN()), Options{})
+			if err := write(s, DueTasks(1)[0]); err != nil {
+				t.Fatal(err)
+			}
+			demote(t, old)
+			for range 20 { // connections of a host's transactions are found out one by one
+				err := write(s, DueTasks(1)[0])
+				if err == nil {
+					break
+				}
+				WantErr(t, err, driver.ErrUnavailable)
+			}
+			if n := Count(t, after); n != 1 {
+				t.Error("still on the server that was demoted")
+			}
+		})
+	}
+}
+
+// A primary that was stopped while another was promoted takes writes when it goes on,
+// until somebody demotes it: they would be lost. Its timeline tells it.
+func thawed(t *testing.T, a Adapter) {
+	old, promoted := pgtest.New(t, nil), replica(t)
+	exec(t, looking(t, promoted.DSN()), "SELECT pg_promote()")
+	admin := looking(t, old.Database(t))
+	before, after := a.opened(t, old.DSN(), Options{}), a.opened(t, promoted.DSN(), Options{})
+	s := a.reopened(t, either(t, old.DSN(), promoted.DSN()), Options{})
+	insert := func(n int) {
+		t.Helper()
+		row := DueTasks(n + 1)[n]
+		if err := Insert(t.Context(), s, row); err != nil {
+			t.Fatal(err)
+		}
+		if was, is := Count(t, before), Count(t, after); was != 0 || is != n+1 {
+			t.Errorf("%d rows on the old primary, %d on the new one, want 0 and %d", was, is, n+1)
+		}
+	}
+	var beside func(depth int) error
+	beside = func(depth int) error { // more connections than lie idle
+		return s.InTx(t.Context(), func(tx driver.Tx) error {
+			if err := look(t.Context(), tx); err != nil || depth == 0 {
+				return err
+			}
+			return beside(depth - 1)
+		})
+	}
+	if err := beside(1); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, admin, "ALTER DATABASE postgres ALLOW_CONNECTIONS false") // to the clients it looks stopped
+	if err := beside(7); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, admin, "ALTER DATABASE postgres ALLOW_CONNECTIONS true")
+	for n := range 8 {
+		insert(n)
+	}
+	a.CloseIdle(s)
+	insert(8)
+	if err := promoted.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	err := Insert(t.Context(), s, DueTasks(10)[9])
+	WantErr(t, err, driver.ErrUnavailable)
+	if !a.ServerError(err) || !strings.Contains(err.Error(), "timeline") {
+		t.Errorf("with the old primary alone: %v", err)
 	}
 }

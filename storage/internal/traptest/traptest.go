@@ -87,6 +87,8 @@ func Run(t *testing.T, a Adapter) {
 		"many clients share a pooler without mix-up":              manyClients,
 		"calls go on while the server restarts":                   restarts,
 		"replicas":                                                replicas,
+		"a replica behind a pooler is left":                       demoted,
+		"a primary that another has replaced is refused":          thawed,
 		"read-only sessions are refused":                          readOnly,
 		"the store follows the server's clock":                    followsClock,
 		"the clock is read again after an error":                  clockAfterError,

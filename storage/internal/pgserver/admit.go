@@ -1,0 +1,51 @@
+package pgserver
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// WhoSQL asks a server who it is, for [Following.Admit]: the digits of its timeline, or
+// what it is instead of a primary that takes writes. It is one text.
+const WhoSQL = `SELECT CASE WHEN pg_is_in_recovery() THEN 'replica' WHEN current_setting('transaction_read_only') = 'on' THEN 'read-only' ELSE substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) END`
+
+// Admit takes in what the server of a new connection answered to [WhoSQL], or that it
+// could not. It refuses a replica, a session that only reads, and a primary with a lower timeline than was seen:
+// one that was stopped while another was promoted, and does not know it yet. What is
+// written there is lost when it is demoted.
+func (f *Following) Admit(who string, err error) (timeline int64, _ error) {
+	if err != nil {
+		if state, _ := sqlState(err); notAllowed(state) {
+			return 0, nil
+		}
+		return 0, err
+	}
+	switch who {
+	case "replica":
+		return 0, ErrReplica
+	case "read-only":
+		return 0, ErrReadOnly
+	}
+	if timeline, err = strconv.ParseInt(who, 16, 64); err != nil {
+		return 0, fmt.Errorf("postgres: the server's timeline is %q", who)
+	}
+	for {
+		seen := f.timeline.Load()
+		if timeline < seen {
+			return 0, &ServerError{fmt.Sprintf("the server is on timeline %d, and %d was seen: another primary has replaced it; "+
+				"demote it (after a restore of the database, start this process again)", timeline, seen)}
+		}
+		if timeline == seen || f.timeline.CompareAndSwap(seen, timeline) {
+			return timeline, nil
+		}
+	}
+}
+
+// Outdated says that a connection with that timeline, or none, is to a primary that was
+// replaced since.
+func (f *Following) Outdated(timeline int64) bool {
+	return timeline != 0 && timeline < f.timeline.Load()
+}
+
+// notAllowed says that a role may not call a function, or that there is none.
+func notAllowed(state string) bool { return state == "42501" || state == "42883" }

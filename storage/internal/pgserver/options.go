@@ -1,0 +1,42 @@
+package pgserver
+
+import (
+	"io"
+	"time"
+
+	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/storage/internal/sqlstore"
+)
+
+// Options are those of both adapters, each of which explains them to its hosts: an alias
+// would hide the comments.
+type Options struct {
+	Clock               driver.Clock
+	Rand                io.Reader
+	Environment         string
+	BlobDir             string
+	Schema, TablePrefix string
+	Migrate             sqlstore.Migrate
+	Notify              bool
+	MaxOpenConns        int
+	IOTimeout           time.Duration
+}
+
+// Conns bounds the pool that Open makes.
+func (o Options) Conns() int {
+	if o.MaxOpenConns <= 0 {
+		return 10
+	}
+	return o.MaxOpenConns
+}
+
+// MaxIdleTime is how long a connection of such a pool may lie idle.
+const MaxIdleTime = 5 * time.Minute
+
+// Timeout bounds a read or a write on such a pool; zero is no bound.
+func (o Options) Timeout() time.Duration {
+	if o.IOTimeout == 0 {
+		return 30 * time.Second
+	}
+	return max(0, o.IOTimeout)
+}
