@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/benbjohnson/clock"
@@ -356,4 +357,27 @@ func TestRunWaitsForAScan(t *testing.T) {
 	if states, err := w.s.Upkeep().Reconciliations(w.ctx, ""); len(states) != 2 {
 		t.Error(states, err)
 	}
+}
+
+// A type without a Scan has no row of its own that could wake the pass: whoever waits for
+// the first type sees it all the same, and does the re-plans that it finds.
+func TestRunDoesTheReplansOfATypeWithoutAScan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, memory.New(nil), nil, nil)
+		ctx, cancel := context.WithTimeout(w.ctx, time.Hour)
+		defer cancel()
+		ended := make(chan error)
+		go func() { ended <- w.scanner().Run(ctx) }()
+		synctest.Wait() // it rests, since nothing is registered
+		w.s.Register(certificates(nil))
+		if err := w.s.Upkeep().Replan(ctx, certificatesAgain); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-ended; !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		if state := w.replanState(); !state.Done {
+			t.Errorf("after an hour: %+v", state)
+		}
+	})
 }

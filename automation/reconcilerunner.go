@@ -52,7 +52,7 @@ func (r *reconcileRunner) Pulse() []work.Pulse {
 }
 
 func (r *reconcileRunner) Run(ctx context.Context) error {
-	for names, added := r.s.registry.kept(); len(names) == 0; names, added = r.s.registry.scans() {
+	for names, added := r.s.registry.kept(); len(names) == 0; names, added = r.s.registry.kept() {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
