@@ -64,9 +64,11 @@ func verbs(ctx context.Context, run *contender.Run, t contender.Task) (contender
 func fresh(start time.Time, from, n int) []*row {
 	rows := make([]*row, n)
 	for i := range rows {
-		rows[i] = &row{Name: "certificate", Record: storage.Record{
-			Key: fmt.Sprintf("reminder:certificate:employee:%032x:default:2026-05-01", from+i), Kind: "certificate",
-			Status: "Pending", DueOn: start.Add(time.Duration(from+i) * time.Millisecond),
+		rows[i] = &row{Name: "certificate", Due: driver.Due{
+			Record: storage.Record{
+				Key: fmt.Sprintf("reminder:certificate:employee:%032x:default:2026-05-01", from+i), Kind: "certificate", Status: "Pending",
+			},
+			DueOn: start.Add(time.Duration(from+i) * time.Millisecond),
 		}}
 	}
 	return rows
