@@ -2,7 +2,8 @@
 // one mechanism for every table whose rows become due, are claimed by one
 // worker at a time, and are written back only by whoever still holds them.
 //
-// A domain describes a table with a struct that embeds [Record] and one call
+// A domain describes a table with a struct that embeds [Record], or [Due] where rows
+// are due at times, and one call
 // of [Define]; an adapter (storage/memory, storage/sqlite, storage/postgres)
 // moves such rows with the verbs of [Tx] and knows nothing of their meaning.
 // [Table] is the typed front over those verbs; validation, ordering and the

@@ -45,8 +45,8 @@ type Options struct {
 // Instance is one database with a store on it.
 type Instance struct {
 	Store driver.Store
-	// CreateTable makes the table of a schema of the suite, with the indexes that
-	// every table has: primary key, unique (scope, key) and (lane, due_on, id).
+	// CreateTable makes the table of a schema of the suite, with its indexes: primary
+	// key, unique (scope, key) and, if rows are due at times, (lane, due_on, id).
 	// Nil means that tables need no making.
 	CreateTable func(ctx context.Context, s *driver.Schema) error
 	// Second opens the same database once more, independently, as another process
