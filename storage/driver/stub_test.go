@@ -33,8 +33,8 @@ func TestAStubKeepsWhatIsNamedAndNothingElse(t *testing.T) {
 	clk.Set(noon)
 	store := memory.New(&memory.Options{Clock: clk})
 	whole := &guest{
-		Due: driver.Due{Record: driver.Record{Scope: "s", Key: "k", Kind: "t", Status: "Gone"}, Lane: 1, ClaimToken: "c"},
-		Name:   "Sam", Room: 7, Stay: "2026", Wishes: map[string]string{"view": "sea"}, LeftOn: noon, Picture: []byte{1},
+		Due:  driver.Due{Record: driver.Record{Scope: "s", Key: "k", Kind: "t", Status: "Gone"}, Lane: 1, ClaimToken: "c"},
+		Name: "Sam", Room: 7, Stay: "2026", Wishes: map[string]string{"view": "sea"}, LeftOn: noon, Picture: []byte{1},
 	}
 	inStore(t, store, func(tx driver.Tx) error {
 		_, err := guests.Insert(t.Context(), tx, whole)
@@ -45,8 +45,8 @@ func TestAStubKeepsWhatIsNamedAndNothingElse(t *testing.T) {
 	inStore(t, store, func(tx driver.Tx) error {
 		got, err := guests.Get(t.Context(), tx, "s", "k")
 		want := &guest{
-			Due: driver.Due{Record: driver.Record{ID: 1, Scope: "s", Key: "k", Kind: "t", Status: "Gone", Version: 2}, Lane: 1},
-			Stub:   driver.Stub{ForgottenOn: noon}, Stay: "2026", LeftOn: noon, Picture: []byte{},
+			Due:  driver.Due{Record: driver.Record{ID: 1, Scope: "s", Key: "k", Kind: "t", Status: "Gone", Version: 2}, Lane: 1},
+			Stub: driver.Stub{ForgottenOn: noon}, Stay: "2026", LeftOn: noon, Picture: []byte{},
 		}
 		if diff := cmp.Diff(want, got); diff != "" || !got.IsStub() {
 			t.Error(diff)
