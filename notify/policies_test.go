@@ -131,8 +131,10 @@ func TestTheStatementsOfAGroupDoNotGrowWithItsMessages(t *testing.T) {
 		// and three to write the rate.
 		"all gates": {gates, 7 + 1 + 3 + 5},
 	} {
+		// A poll asks once more, or not, if the results land before it looks: one bound
+		// for either number of messages, and no equality.
 		few, many := statementsOf(t, 2, c.options), statementsOf(t, 150, c.options)
-		if few != many || many > c.most {
+		if max(few, many) > c.most {
 			t.Errorf("%s: %d statements for 2 messages, %d for 150, at most %d", name, few, many, c.most)
 		}
 	}
