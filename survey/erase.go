@@ -115,7 +115,7 @@ func eraseInstance(ctx context.Context, tx storage.Tx, scope Scope, publicID str
 	if err != nil {
 		return err
 	}
-	if err := forgetDeeds(ctx, tx, scope, instances.Name, row.formerKeys()...); err != nil {
+	if err := audit.ForgetAll(ctx, tx, scope, instances.Name, row.formerKeys()...); err != nil {
 		return err
 	}
 	now := driver.Now(tx.Store())
@@ -130,17 +130,6 @@ func eraseInstance(ctx context.Context, tx storage.Tx, scope Scope, publicID str
 		Record: storage.Record{Scope: scope}, Subject: instances.Name, SubjectKey: row.Key, SubjectID: bare.ID, SubjectVersion: bare.Version,
 		Action: "Erase", Actor: byErasure.Actor, Reason: byErasure.Reason, From: row.Status, To: bare.Status, On: now,
 	})
-}
-
-// forgetDeeds takes what people did to rows, and in what words, out of the audit.
-func forgetDeeds(ctx context.Context, tx storage.Tx, scope Scope, table string, rowKeys ...string) error {
-	for some := len(rowKeys) > 0; some; {
-		var err error
-		if some, err = audit.Forget(ctx, tx, scope, table, rowKeys...); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // formerKeys are the keys that an instance may have had before its event was forgotten:
@@ -186,7 +175,7 @@ func eraseResponse(ctx context.Context, tx storage.Tx, scope Scope, publicID str
 	if err := responses.Delete(ctx, tx, given...); err != nil {
 		return err
 	}
-	if err := forgetDeeds(ctx, tx, scope, responses.Name, publicID); err != nil {
+	if err := audit.ForgetAll(ctx, tx, scope, responses.Name, publicID); err != nil {
 		return err
 	}
 	return outbox.Erase(ctx, tx, scope, eventID(publicID))

@@ -30,9 +30,10 @@ type responseRow struct {
 	Answers        json.RawMessage `db:"answers,fixed,json,content"`
 	CompletedOn    time.Time       `db:"completed_on,fixed"`
 	SubmittedOn    time.Time       `db:"submitted_on,fixed"`
-	// Score is the place in the worklist, see placeOf. HandledOn, HandledBy and Note
-	// say who dealt with the response.
+	// Score is the lowest rating, from 0 to 100, or unrated. Listed responses are in the
+	// worklist. HandledOn, HandledBy and Note say who dealt with the response.
 	Score     int       `db:"score,fixed"`
+	Listed    bool      `db:"listed,fixed"`
 	HandledOn time.Time `db:"handled_on"`
 	HandledBy string    `db:"handled_by,person"`
 	Note      string    `db:"note,content"`
@@ -64,7 +65,7 @@ func responseOf(row *instanceRow, v *version, r Response, a *form.Answers) *resp
 		Record:   storage.Record{Scope: row.Scope, Key: row.PublicID},
 		SurveyID: row.SurveyID, SurveyVersion: row.SurveyVersion, TriggerID: row.TriggerID, BusinessUnit: row.BusinessUnit,
 		CustomerRef: row.CustomerRef, AgentID: r.AgentID, Locale: r.Locale, AnswersHash: a.Hash, IdempotencyKey: r.keyHash(), Answers: a.JSON,
-		CompletedOn: row.CompletedOn, SubmittedOn: row.EndedOn, Fact: answeredFact(row, v, a), Score: placeOf(&v.Definition, a),
+		CompletedOn: row.CompletedOn, SubmittedOn: row.EndedOn, Fact: answeredFact(row, v, a), Score: scoreOf(&v.Definition, a), Listed: v.Unhappy.Match(a.Values), // nil matches all
 	}
 }
 

@@ -54,22 +54,8 @@ type WorklistQuery struct {
 	storage.Page
 }
 
-// A response is stored with its place in the worklist: its score, unrated behind all
-// others, and content added to it if its version does not call it unhappy: then it is not
-// listed.
-const (
-	unrated = 101
-	content = 1000
-)
-
-// placeOf is the place of a response in the worklist.
-func placeOf(d *form.Definition, a *form.Answers) int {
-	score := scoreOf(d, a)
-	if !d.Unhappy.Match(a.Values) { // nil matches all
-		score += content
-	}
-	return score
-}
+// unrated is the score of a response without a rating: behind all others.
+const unrated = 101
 
 // scoreOf is the lowest rating of a response, from 0 to 100, or unrated.
 func scoreOf(d *form.Definition, a *form.Answers) int {
@@ -93,8 +79,9 @@ func scoreOf(d *form.Definition, a *form.Answers) int {
 }
 
 // Worklist lists the responses that nobody has handled, of versions that say what is
-// [form.Definition.Unhappy] those alone: the lowest score first, those of one score in the order in which they were stored, and says where the next page begins;
-// empty after the last. It shows personal data.
+// [form.Definition.Unhappy] those alone: the lowest score first, those of one score in the
+// order in which they were stored. It says where the next page begins; empty after the last.
+// It shows personal data.
 func (s Support) Worklist(ctx context.Context, scope Scope, q WorklistQuery) (out []WorkItem, next string, err error) {
 	err = s.read(ctx, func(from driver.Reader) (err error) {
 		out, next, err = s.worklist(ctx, from, scope, q)
@@ -114,7 +101,7 @@ func (s Support) worklist(ctx context.Context, from driver.Reader, scope Scope, 
 	if err != nil {
 		return nil, "", err
 	}
-	where := []driver.Cond{driver.Eq("survey_id", q.SurveyID), driver.Null("handled_on"), driver.Less("score", int64(content))}
+	where := []driver.Cond{driver.Eq("survey_id", q.SurveyID), driver.Null("handled_on"), driver.Eq("listed", true)}
 	if q.BusinessUnits != nil {
 		where = append(where, driver.In("business_unit", q.BusinessUnits))
 	}
@@ -180,7 +167,7 @@ func (s Support) workItems(ctx context.Context, from driver.Reader, scope Scope,
 // it is forgotten.
 func (r *responseRow) workItem(v *version, link *instanceRow) WorkItem {
 	out := WorkItem{
-		StoredResponse: r.stored(), Score: r.Score % content, Rated: r.Score%content < unrated,
+		StoredResponse: r.stored(), Score: r.Score, Rated: r.Score < unrated,
 		HandledOn: r.HandledOn, HandledBy: r.HandledBy, Note: r.Note,
 	}
 	if !out.Rated {
@@ -191,7 +178,7 @@ func (r *responseRow) workItem(v *version, link *instanceRow) WorkItem {
 	}
 	if v != nil {
 		out.Survey, out.judged = v.Name, v.Unhappy != nil
-		out.Unhappy = out.judged && r.Score < content
+		out.Unhappy = out.judged && r.Listed
 	}
 	var answers map[string]json.RawMessage
 	if v == nil || json.Unmarshal(r.Answers, &answers) != nil {

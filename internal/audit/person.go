@@ -216,6 +216,18 @@ func Forget(ctx context.Context, tx storage.Tx, scope storage.Scope, subject str
 	return left < erasePage, nil
 }
 
+// ForgetAll is [Forget] until there are none, for rows of which little is told: it is one
+// transaction.
+func ForgetAll(ctx context.Context, tx storage.Tx, scope storage.Scope, subject string, subjectKeys ...string) error {
+	for some := len(subjectKeys) > 0; some; {
+		var err error
+		if some, err = Forget(ctx, tx, scope, subject, subjectKeys...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // ForgetActor erases who somebody was that acted: entries call them by a pseudonym that
 // nobody knows any more.
 func ForgetActor(ctx context.Context, tx storage.Tx, scope storage.Scope, actor string) error {

@@ -173,8 +173,8 @@ func unaddressed(ctx context.Context, from driver.Reader, scope storage.Scope, s
 const maxErased = 10_000
 
 // Erase deletes an event with its deliveries, whatever became of them, since what it
-// carries may not be kept any longer, and the words of whoever had them replayed. A subscriber that has it at this moment
-// finishes. An unknown event is none to erase.
+// carries may not be kept any longer, and what people wrote when they replayed them. A
+// subscriber that has it at this moment finishes. An unknown event is none to erase.
 func Erase(ctx context.Context, tx storage.Tx, scope storage.Scope, eventKey string) error {
 	prefix, err := keys.Join(eventKey)
 	if err != nil {
@@ -199,17 +199,11 @@ func Erase(ctx context.Context, tx storage.Tx, scope storage.Scope, eventKey str
 	return events.Delete(ctx, tx, found...)
 }
 
-// forgetReplays takes the words of whoever had deliveries replayed out of the audit.
+// forgetReplays takes what people wrote when they replayed deliveries out of the audit.
 func forgetReplays(ctx context.Context, tx storage.Tx, scope storage.Scope, sent []*deliveryRow) error {
 	of := make([]string, len(sent))
 	for i, d := range sent {
 		of[i] = d.Key
 	}
-	for some := len(of) > 0; some; {
-		var err error
-		if some, err = audit.Forget(ctx, tx, scope, deliveries.Name, of...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return audit.ForgetAll(ctx, tx, scope, deliveries.Name, of...)
 }

@@ -29,7 +29,7 @@ import (
 func TestEveryTableDeclaresItsLifecycle(t *testing.T) {
 	t.Parallel()
 	shared := map[string]bool{}
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[driver.Record]()) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[driver.Due]()) {
 		name, _, _ := strings.Cut(f.Tag.Get("db"), ",")
 		shared[name] = true
 	}

@@ -58,7 +58,7 @@ type Due struct {
 	LeaseExpiresOn time.Time `db:"lease_expires_on"`
 	// ClaimToken is fresh for every claim and kept when the row is settled, so
 	// that a worker whose reply was lost can tell whether its claim won.
-	ClaimToken string `db:"claim_token,plain"`
+	ClaimToken string `db:"claim_token"`
 	// Abandoned is set by a claim that took over an expired lease.
 	Abandoned bool `db:"abandoned"`
 }

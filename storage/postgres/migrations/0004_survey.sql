@@ -176,6 +176,7 @@ CREATE TABLE {survey_response} (
 	completed_on     timestamptz,
 	submitted_on     timestamptz,
 	score            bigint NOT NULL, -- the lowest rating, 0 to 100; 101: none
+	listed           boolean NOT NULL, -- in the worklist: its version calls it unhappy, or says nothing
 	handled_on       timestamptz,
 	handled_by       text NOT NULL,
 	note             text NOT NULL,
@@ -184,7 +185,7 @@ CREATE TABLE {survey_response} (
 );
 
 -- The worklist: what nobody has handled, the unhappiest first.
-CREATE INDEX {index:survey_response_work} ON {survey_response} (scope, survey_id, score, id) WHERE handled_on IS NULL;
+CREATE INDEX {index:survey_response_work} ON {survey_response} (scope, survey_id, listed, score, id) WHERE handled_on IS NULL;
 
 -- Lists and exports walk the responses to a survey, or those of a span of time.
 CREATE INDEX {index:survey_response_survey} ON {survey_response} (scope, survey_id, submitted_on, id);

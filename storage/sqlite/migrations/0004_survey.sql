@@ -174,6 +174,7 @@ CREATE TABLE {survey_response} (
 	completed_on     INTEGER,
 	submitted_on     INTEGER,
 	score            INTEGER NOT NULL, -- the lowest rating, 0 to 100; 101: none
+	listed           INTEGER NOT NULL, -- in the worklist: its version calls it unhappy, or says nothing
 	handled_on       INTEGER,
 	handled_by       TEXT NOT NULL,
 	note             TEXT NOT NULL,
@@ -182,7 +183,7 @@ CREATE TABLE {survey_response} (
 ) STRICT;
 
 -- The worklist: what nobody has handled, the unhappiest first.
-CREATE INDEX {index:survey_response_work} ON {survey_response} (scope, survey_id, score, id) WHERE handled_on IS NULL;
+CREATE INDEX {index:survey_response_work} ON {survey_response} (scope, survey_id, listed, score, id) WHERE handled_on IS NULL;
 
 -- Lists and exports walk the responses to a survey, or those of a span of time.
 CREATE INDEX {index:survey_response_survey} ON {survey_response} (scope, survey_id, submitted_on, id);
