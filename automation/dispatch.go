@@ -3,6 +3,7 @@ package automation
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // batch is a group of due rows of one type on their way through the steps.
@@ -124,6 +126,9 @@ func (t *try) settle(ctx context.Context, b *batch) *decision {
 	switch {
 	case t.err != nil && (work.Interrupted(ctx) || work.Interrupted(t.ctx)):
 		t.row.giveBack(b.now) // shutdown, or the lease is lost: no try was made
+	case errors.Is(t.err, storage.ErrUnavailable): // nobody's try either
+		t.row.giveBack(b.now)
+		t.row.DueOn = driver.Time(b.now.Add(work.AwayWait)) // it was due
 	case t.broken:
 		t.row.undecodable(b.now, t.err)
 	case t.err != nil:

@@ -2,6 +2,7 @@ package automation_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -56,6 +58,27 @@ const (
 	fiveMinutes    = 5 * time.Minute
 	fifteenMinutes = 15 * time.Minute
 )
+
+// A fail-over is nobody's try: what could not be read is read a moment later.
+func TestADatabaseThatIsAwayIsNoTry(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		away := fmt.Errorf("reading: %w", storage.ErrUnavailable)
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.Recipients = failingNow(&away) }))
+		w.ensure(candidate(nil))
+		now := day(2026, 4, 1, 9)
+		w.clk.Set(now)
+		w.poll()
+		if row := w.row(certificateKey); row.Status != automation.StatusPending || row.RetryCount != 0 || !row.DueOn.Equal(now.Add(work.AwayWait)) {
+			w.t.Errorf("%+v", row)
+		}
+		away = nil
+		w.clk.Set(now.Add(work.AwayWait))
+		w.poll()
+		if row := w.row(certificateKey); row.Status != automation.StatusCompleted {
+			w.t.Errorf("%+v", row)
+		}
+	})
+}
 
 func TestI17_BackOffAndThenHold(t *testing.T) {
 	eachWorld(t, func(w *world) {

@@ -16,6 +16,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
 )
@@ -46,7 +47,7 @@ func (s asker) composeOne(ctx context.Context, it *sending) bool {
 	token, err := s.tokenOf(ctx, r)
 	if err != nil {
 		s.logUncomposed(ctx, r, "a link could not be made", slog.Any("error", err))
-		return s.untried(it, ReasonLink, nil)
+		return s.untried(it, ReasonLink, away(err))
 	}
 	link := surveyURL(s.options.SurveyURL, token, r.PublicID)
 	it.message.UnsubscribeURL = s.unsubscribeURL(r, token)
@@ -64,12 +65,22 @@ func (s asker) composeOne(ctx context.Context, it *sending) bool {
 	return true
 }
 
+// away is err if the database was away, and else nil: what is wrong otherwise is tried again.
+func away(err error) error {
+	if errors.Is(err, storage.ErrUnavailable) {
+		return err
+	}
+	return nil
+}
+
 // untried settles a send that did not come to a call: a permanent error stops the
-// schedule, another one is tried again. It returns false, for the step to pass on.
+// schedule, another one is tried again; no try counts where the database was away. It returns false, for the step to pass on.
 func (s asker) untried(it *sending, reason string, err error) bool {
 	now := driver.Now(s.store)
 	switch {
 	case it.Ctx.Err() != nil: // as if it had not been claimed
+	case errors.Is(err, storage.ErrUnavailable): // nobody's try either
+		it.Row.NextTryOn = driver.Time(now.Add(work.AwayWait))
 	case permanent.Is(err):
 		it.Row.logNoCall(now, DeliveryRefused, reason)
 		it.Row.stop(now, reason)

@@ -13,9 +13,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/form"
 )
@@ -246,6 +248,25 @@ func TestAGateSkipsASend(t *testing.T) {
 		}
 		h.at(30 * day)
 		h.status(id, survey.StatusExpired)
+	})
+}
+
+// A fail-over is nobody's try: whoever could not be asked is asked a moment later.
+func TestADatabaseThatIsAwayIsNoTry(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		g := &hostGate{err: fmt.Errorf("reading: %w", storage.ErrUnavailable)}
+		h.use(survey.Options{HostGates: []notify.Gate{g}, Logger: quiet()}, h.memory())
+		id := h.linked(csiGR)
+		h.drain()
+		i := h.status(id, survey.StatusPending)
+		if i.Tries != 0 || i.ReasonCode != "" || !i.DueOn.Equal(h.clock.Now().Add(work.AwayWait)) || len(h.log(id)) != 0 {
+			h.t.Errorf("%q, %+v", h.log(id), i)
+		}
+		g.err, g.verdict = nil, notify.Proceed()
+		h.at(work.AwayWait)
+		if h.status(id, survey.StatusSent); len(h.sent()) != 1 {
+			h.t.Errorf("sent %d times", len(h.sent()))
+		}
 	})
 }
 

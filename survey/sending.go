@@ -239,7 +239,7 @@ func (s asker) askGate(ctx context.Context, g notify.Gate, items []*sending) (op
 	verdicts, err := s.verdicts(ctx, g, attempts)
 	for i, it := range items {
 		if err != nil {
-			s.untried(it, ReasonGateFailed, nil)
+			s.untried(it, ReasonGateFailed, away(err))
 		} else if s.apply(it, verdicts[i]) {
 			open = append(open, it)
 		}
