@@ -148,7 +148,7 @@ func (p *Poller) Run(ctx context.Context) error {
 }
 
 // within waits for the end of the passes. A driver may wait for a silent network for as
-// long as that takes, whatever ctx says: nobody waits for it longer than for handlers.
+// long as that takes, whatever ctx says: Run waits for it no longer than for handlers.
 func (p *Poller) within(ctx context.Context, ended <-chan error) error {
 	select {
 	case err := <-ended:

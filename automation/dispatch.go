@@ -126,7 +126,7 @@ func (t *try) settle(ctx context.Context, b *batch) *decision {
 	switch {
 	case t.err != nil && (work.Interrupted(ctx) || work.Interrupted(t.ctx)):
 		t.row.giveBack(b.now) // shutdown, or the lease is lost: no try was made
-	case errors.Is(t.err, storage.ErrUnavailable): // nobody's try either
+	case errors.Is(t.err, storage.ErrUnavailable): // counts as no try either
 		t.row.giveBack(b.now)
 		t.row.DueOn = driver.Time(b.now.Add(work.AwayWait)) // it was due
 	case t.broken:

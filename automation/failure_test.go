@@ -59,7 +59,7 @@ const (
 	fifteenMinutes = 15 * time.Minute
 )
 
-// A fail-over is nobody's try: what could not be read is read a moment later.
+// A fail-over counts as no try: what could not be read is read a moment later.
 func TestADatabaseThatIsAwayIsNoTry(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		away := fmt.Errorf("reading: %w", storage.ErrUnavailable)

@@ -234,8 +234,8 @@ func (n sender) stillWanted(ctx context.Context, t Type, group []sending, found 
 	return open
 }
 
-// notAsked settles a message about which somebody could not be asked, or something not
-// be read: a try, unless its context has ended, or the database was away.
+// notAsked settles a message when a gate or a revalidator could not be asked, or a file
+// not be read: a try, unless its context has ended, or the database was away.
 func (n sender) notAsked(it sending, ended bool, err error, reason string) {
 	switch now := driver.Now(n.store); {
 	case ended:

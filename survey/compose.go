@@ -79,7 +79,7 @@ func (s asker) untried(it *sending, reason string, err error) bool {
 	now := driver.Now(s.store)
 	switch {
 	case it.Ctx.Err() != nil: // as if it had not been claimed
-	case errors.Is(err, storage.ErrUnavailable): // nobody's try either
+	case errors.Is(err, storage.ErrUnavailable): // counts as no try either
 		it.Row.NextTryOn = driver.Time(now.Add(work.AwayWait))
 	case permanent.Is(err):
 		it.Row.logNoCall(now, DeliveryRefused, reason)

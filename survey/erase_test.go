@@ -159,7 +159,7 @@ func TestTheDesksNotesAreErased(t *testing.T) {
 			}
 		}
 		if !strings.Contains(h.everything(), `"Handle"`) {
-			h.t.Error("that somebody acted is not known any more")
+			h.t.Error("the audit lost that a person acted")
 		}
 	})
 }

@@ -36,7 +36,7 @@ type ValueCount struct {
 }
 
 // offer puts the counts of options in the order in which a question offers them, those too
-// that nobody has chosen.
+// that were not chosen.
 func (q *QuestionResult) offer(now *form.Question) {
 	var offered []string
 	for _, o := range now.Options {

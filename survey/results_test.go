@@ -422,7 +422,7 @@ func lines(r survey.Result) map[string]string {
 		for _, q := range g.Questions {
 			of := map[string]int{"n": q.N}
 			for _, c := range q.Counts {
-				if c.N > 0 { // options that nobody has chosen are there, too
+				if c.N > 0 { // options that were not chosen are there, too
 					of[c.Value] = c.N
 				}
 			}

@@ -251,7 +251,7 @@ func TestAGateSkipsASend(t *testing.T) {
 	})
 }
 
-// A fail-over is nobody's try: whoever could not be asked is asked a moment later.
+// A fail-over counts as no try: a gate that could not be asked is asked a moment later.
 func TestADatabaseThatIsAwayIsNoTry(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		g := &hostGate{err: fmt.Errorf("reading: %w", storage.ErrUnavailable)}

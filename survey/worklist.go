@@ -78,7 +78,7 @@ func scoreOf(d *form.Definition, a *form.Answers) int {
 	return score
 }
 
-// Worklist lists the responses that nobody has handled, of versions that say what is
+// Worklist lists the responses that are not handled, of versions that say what is
 // [form.Definition.Unhappy] those alone: the lowest score first, those of one score in the
 // order in which they were stored. It says where the next page begins; empty after the last.
 // It shows personal data.

@@ -81,7 +81,7 @@ func TestASettleWaitsForTheDatabase(t *testing.T) {
 	}
 }
 
-// A fail-over is nobody's try: what a group could not read it reads later.
+// A fail-over counts as no try: what a group could not read it reads later.
 func TestADatabaseThatIsAwayIsNoTry(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

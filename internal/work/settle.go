@@ -206,7 +206,7 @@ func (r *runner[R, A]) save(ctx context.Context, tx storage.Tx, rows []*R, patie
 }
 
 // remind writes again what the database has forgotten: it has a lower version of the row
-// than was claimed, so nobody has written it since. It returns the other stale rows, and
+// than was claimed, so no other process has written it since. It returns the other stale rows, and
 // their places.
 func (r *runner[R, A]) remind(ctx context.Context, tx storage.Tx, rows []*R, stale []int, stored map[int64]*R, patient bool) (mine []*R, lost map[int]bool, err error) {
 	var forgotten []*R

@@ -84,7 +84,7 @@ func (q *Question) readText(text string) (any, *AnswerFault) {
 
 // readWords takes the line ends of a form, which are CR LF, and those that word processors
 // leave in what is pasted for those of JSON, or in a line for spaces. Other control
-// characters, and byte order marks, which nobody has seen, are dropped.
+// characters, and byte order marks, which are invisible, are dropped.
 func (q *Question) readWords(text string) (any, *AnswerFault) {
 	end := '\n'
 	if q.Type == TextQuestion {

@@ -23,7 +23,7 @@ type Definition struct {
 	Thanks Text `json:"thanks,omitzero"`
 	// Endings say something else than Thanks, by the answers: the first that matches.
 	Endings []Ending `json:"endings,omitempty"`
-	// Unhappy says which answers, by question id, call for somebody: the worklist has those
+	// Unhappy says which answers, by question id, need a person: the worklist has those
 	// responses, and the alert tells of them. Nil: the worklist has all, and the alert goes by
 	// the lowest rating.
 	Unhappy *Filter `json:"unhappy,omitempty"`

@@ -46,8 +46,8 @@ func (d *Definition) Warnings() []Fault {
 	return faultsOf(f)
 }
 
-// guessed warns where a desk is led by the lowest of several ratings, since nobody has said
-// what is unhappy.
+// guessed warns where a desk is led by the lowest of several ratings, since the definition does not
+// say what is unhappy.
 func (d *Definition) guessed(f *strictjson.Faults) {
 	scales, declared := 0, d.Unhappy != nil
 	for _, q := range d.Questions {

@@ -200,7 +200,7 @@ func clicked(link survey.Form, query url.Values) (out []Kept) {
 	return out
 }
 
-// fits drops what is no answer.
+// fits drops clicked values that the question does not accept.
 func fits(link survey.Form, clicked []Kept) []Kept {
 	return slices.DeleteFunc(clicked, func(c Kept) bool {
 		i := slices.IndexFunc(link.Definition.Questions, func(q form.Question) bool { return fieldName(q.ID) == c.Name })

@@ -148,7 +148,7 @@ func rate(g survey.ResultGroup) string {
 func (q questionReport) Figures() string {
 	out := fmt.Sprintf("n = %d", q.N)
 	if q.Few {
-		return out + fmt.Sprintf(": shown from %d answers on, so that nobody is recognised", survey.MinResponses)
+		return out + fmt.Sprintf(": shown from %d answers on, so that no person is recognised", survey.MinResponses)
 	}
 	if f, ok := q.Mean(); ok && q.Metric != form.MetricCES {
 		out += ", mean " + mean(f, ok)

@@ -249,7 +249,7 @@ func demoted(t *testing.T, a Adapter) {
 }
 
 // A primary that was stopped while another was promoted takes writes when it goes on,
-// until somebody demotes it: they would be lost. Its timeline tells it.
+// until it is demoted: they would be lost. Its timeline tells it.
 func thawed(t *testing.T, a Adapter) {
 	old, promoted := pgtest.New(t, nil), replica(t)
 	exec(t, looking(t, promoted.DSN()), "SELECT pg_promote()")
