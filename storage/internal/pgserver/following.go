@@ -22,6 +22,7 @@ type Following struct {
 	news atomic.Pointer[Herald]
 
 	timeline atomic.Int64 // the highest that was seen
+	store    atomic.Pointer[sqlstore.Store]
 }
 
 // Store makes the store outer of an adapter on a pool. Without a clock it follows the
@@ -35,7 +36,7 @@ func (f *Following) Store(ctx context.Context, o Options, outer driver.Store, po
 		f.time.Store(follow)
 		o.Clock = follow
 	}
-	return sqlstore.New(ctx, sqlstore.Config{
+	s, err := sqlstore.New(ctx, sqlstore.Config{
 		Dialect: sqlstore.PostgreSQL, Outer: outer, Writer: pool,
 		Classify: func(err error) sqltext.Class {
 			class := classify(err)
@@ -44,15 +45,21 @@ func (f *Following) Store(ctx context.Context, o Options, outer driver.Store, po
 			}
 			return class
 		},
-		Clock: o.Clock, Rand: o.Rand, Environment: o.Environment, BlobDir: o.BlobDir,
+		Clock: o.Clock, Rand: o.Rand, Environment: o.Environment, StopOnLoss: o.StopOnLoss, BlobDir: o.BlobDir,
 		Schema: o.Schema, Prefix: o.TablePrefix, Migrations: migrations.Files, Migrate: o.Migrate,
 		SystemIdentifier: func(ctx context.Context) (string, error) { return SystemIdentifier(ctx, pool) },
 		Committed:        f.committed, Grace: CommitGrace,
 	})
+	f.store.Store(s)
+	return s, err
 }
 
-// Reconnected reads the clock again soon.
+// Reconnected reads the clock again soon, and has the store compare the server with what
+// another one acknowledged.
 func (f *Following) Reconnected() {
+	if s := f.store.Load(); s != nil {
+		s.Suspect()
+	}
 	if c := f.time.Load(); c != nil {
 		c.Reconnected()
 	}

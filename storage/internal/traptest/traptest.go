@@ -86,6 +86,7 @@ func Run(t *testing.T, a Adapter) {
 		"a server without connection slots is unavailable":        noSlots,
 		"many clients share a pooler without mix-up":              manyClients,
 		"calls go on while the server restarts":                   restarts,
+		"a database that has forgotten commits is noticed":        forgets,
 		"replicas":                                                replicas,
 		"a replica behind a pooler is left":                       demoted,
 		"a primary that another has replaced is refused":          thawed,
