@@ -15,16 +15,14 @@ type Dialect struct {
 	// its statements ends, so contexts are looked at between statements only.
 	detached bool
 	table    func(n sqltext.Names, s *driver.Schema) table
-	// able is a transaction with what only this dialect can do.
-	able func(*tx) driver.Tx
 }
 
 // The dialects.
 var (
 	// PostgreSQL is the dialect of PostgreSQL 14 and later.
-	PostgreSQL = &Dialect{Dialect: sqltext.PostgreSQL, table: newPostgres, able: func(x *tx) driver.Tx { return postgresTx{x} }}
+	PostgreSQL = &Dialect{Dialect: sqltext.PostgreSQL, table: newPostgres}
 	// SQLite is the dialect of SQLite 3.51.3 and later.
-	SQLite = &Dialect{Dialect: sqltext.SQLite, table: newSQLite, able: func(x *tx) driver.Tx { return x }, detached: true}
+	SQLite = &Dialect{Dialect: sqltext.SQLite, table: newSQLite, detached: true}
 )
 
 // table runs the statements of one table.

@@ -46,7 +46,7 @@ func (s *Store) inHostTx(ctx context.Context, x *tx, conn *session, host HostTx,
 			undo(sqltext.Unknown)
 		}
 	}()
-	err := f(inner, s.cfg.Dialect.able(x))
+	err := f(inner, x)
 	returned = true
 	if err == nil {
 		err = x.usable(ctx)

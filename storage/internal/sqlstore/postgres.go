@@ -2,9 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
-	"strconv"
-	"strings"
 	"sync/atomic"
 
 	"github.com/belfry-go/belfry/storage/driver"
@@ -68,52 +65,6 @@ func (t *postgres) change(ctx context.Context, x *tx, change sqltext.Change, lea
 		}
 		return nil
 	})
-}
-
-// postgresTx is a transaction that tells rows by their fingerprints.
-type postgresTx struct{ *tx }
-
-var _ driver.Recognizer = postgresTx{}
-
-// Untouched walks the rows between the first key and the last.
-func (x postgresTx) Untouched(ctx context.Context, s *driver.Schema, scope driver.Scope, keys []string) (prints []int64, err error) {
-	q, ok, err := x.store.table(s).(*postgres).Untouched(scope, keys)
-	if err == nil && !ok {
-		return nil, x.usable(ctx)
-	}
-	if err == nil {
-		err = x.query(ctx, q, func(r Rows) (err error) {
-			var array sql.NullString
-			for r.Next() {
-				if err := r.Scan(&array); err != nil {
-					return err
-				}
-			}
-			prints, err = integers(array.String)
-			return err
-		})
-	}
-	if err != nil {
-		return nil, x.fail(ctx, "untouched rows of "+s.Name, err)
-	}
-	return prints, nil
-}
-
-// integers are those of an array literal; nothing is none.
-func integers(array string) ([]int64, error) {
-	array = strings.Trim(array, "{}")
-	if array == "" {
-		return nil, nil
-	}
-	out := make([]int64, 0, strings.Count(array, ",")+1)
-	for text := range strings.SplitSeq(array, ",") {
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, n)
-	}
-	return out, nil
 }
 
 func (t *postgres) claim(ctx context.Context, x *tx, c *driver.Claim) ([]driver.Row, error) {

@@ -128,10 +128,8 @@ func (s *Store) CheckTables(ctx context.Context, schemas ...*driver.Schema) erro
 		for _, p := range slices.Concat(checkColumns(schema, live), checkIndexes(schema, live)) {
 			problems = append(problems, schema.Name+": "+p)
 		}
-		for _, p := range []string{s.cfg.Dialect.checkOrder(live), s.cfg.Dialect.checkInserter(schema, live)} {
-			if p != "" {
-				problems = append(problems, schema.Name+": "+p)
-			}
+		if p := s.cfg.Dialect.checkOrder(live); p != "" {
+			problems = append(problems, schema.Name+": "+p)
 		}
 	}
 	if problems != nil {
@@ -175,16 +173,6 @@ func (d *Dialect) checkOrder(live *LiveTable) string {
 		}
 	}
 	return ""
-}
-
-// checkInserter wants the column by which Untouched tells who wrote a row.
-func (d *Dialect) checkInserter(schema *driver.Schema, live *LiveTable) string {
-	name, kind := d.Inserter(schema)
-	is := func(l LiveColumn) bool { return l.Name == name && l.Type == kind && l.Generated }
-	if name == "" || slices.ContainsFunc(live.Columns, is) {
-		return ""
-	}
-	return "there is no column " + name + " of the type " + kind + " with the inserting transaction as its default"
 }
 
 // claimed are the columns that Claim and Extend write.

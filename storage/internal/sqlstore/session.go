@@ -282,7 +282,7 @@ func (s *Store) once(ctx, waiting context.Context, x *tx, f func(driver.Tx) erro
 			x.rollback(ctx, conn)
 		}
 	}()
-	err = f(s.cfg.Dialect.able(x))
+	err = f(x)
 	returned = true
 	if err == nil {
 		err = x.usable(ctx)

@@ -53,7 +53,7 @@ var _ driver.Tx = (*tx)(nil)
 
 // Join binds a host's open transaction to s.
 func Join(s *Store, host Runner) driver.Tx {
-	return s.cfg.Dialect.able(&tx{store: s, db: host, joined: true})
+	return &tx{store: s, db: host, joined: true}
 }
 
 // Store is the store that the transaction belongs to.

@@ -76,34 +76,6 @@ func (t *PostgresTable) Change(change Change, lead []any, rows []driver.Row) (St
 	return t.changes[change].statement(lead, rows)
 }
 
-// stretch is how many rows are walked for each key, at most.
-const stretch = 4
-
-// insertedBy is a column of PostgreSQL's tables that have fingerprints: the
-// transaction that inserted the row. While it is the one that wrote the row's
-// present version, nobody else has written it, by whatever means.
-const insertedBy = `"inserted_by"`
-
-// Untouched walks the rows from the first key to the last along their index,
-// which takes a third of the time of looking up each key. Of keys that lie far
-// apart it finds few. The bounds are hidden from the planner, so that it expects
-// few rows and takes the index for the order. It answers with one array literal,
-// or NULL. There is nothing to ask (ok is false) about keys that no row can have.
-func (t *PostgresTable) Untouched(scope driver.Scope, keys []string) (s Statement, ok bool, err error) {
-	if len(keys) == 0 || !storable(keys[0]) || !storable(keys[len(keys)-1]) {
-		return s, false, nil
-	}
-	b := newBuilder(&t.Table, "SELECT array_agg(r.print)::text FROM (SELECT "+quote(t.schema.Fingerprint)+` AS print, "version", `+insertedBy+
-		", xmin AS written_by FROM "+t.name+" WHERE ")
-	if err := b.where(driver.Within(scope), nil); err != nil {
-		return s, false, err
-	}
-	b.write(` AND "key" >= (SELECT ?::text) AND "key" <= (SELECT ?::text) ORDER BY "scope", "key" LIMIT ?) AS r`,
-		keys[0], keys[len(keys)-1], int64(stretch*len(keys)))
-	b.write(` WHERE r."version" = 1 AND r.` + insertedBy + ` = r.written_by`)
-	return b.statement(), true, nil
-}
-
 // Claim takes due rows and answers with columns of them, in any order. It takes
 // from each lane along the due index. The ARRAY keeps the planner
 // from a join that flips to a sequential scan. A row that is locked stays where
