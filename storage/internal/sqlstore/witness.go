@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/belfry-go/belfry/storage/driver"
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // witness is a row as a transaction left it that was acknowledged: it was there, in that
@@ -107,7 +106,7 @@ func (s *Store) recall(ctx context.Context, c Runner) error {
 	all := m.forget(nil)
 	there, err := s.present(ctx, c, all)
 	if err != nil {
-		if m.suspect.Store(true); classOf(err) == sqltext.Unknown && ctx.Err() == nil {
+		if m.suspect.Store(true); classOf(err) == Unknown && ctx.Err() == nil {
 			m.forget(all) // a table is gone: it would fail for ever
 		}
 		return err
@@ -183,9 +182,9 @@ func missing(all []witness, there map[row]driver.Record, now time.Time) (lost []
 func (s *Store) Suspect() { s.memory.suspect.Store(true) }
 
 // suspected says of the failure of a connection what it means to memory.
-func (s *Store) suspected(class sqltext.Class) {
+func (s *Store) suspected(class Class) {
 	switch class {
-	case sqltext.Connection, sqltext.ReadOnly:
+	case Connection, ReadOnly:
 		s.Suspect()
 	}
 }

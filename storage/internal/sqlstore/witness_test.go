@@ -31,8 +31,11 @@ func TestWhatIsForgotten(t *testing.T) {
 		want  []int64 // versions
 	}{
 		"all there": {
-			saw:   []witness{saw(&jobs.Schema, "a", 2), saw(&stubs.Schema, "b", 1)},
-			there: func(add func(row, driver.Record)) { add(is(&jobs.Schema, "a", 7, 2)); add(is(&stubs.Schema, "b", 7, 5)) },
+			saw: []witness{saw(&jobs.Schema, "a", 2), saw(&stubs.Schema, "b", 1)},
+			there: func(add func(row, driver.Record)) {
+				add(is(&jobs.Schema, "a", 7, 2))
+				add(is(&stubs.Schema, "b", 7, 5))
+			},
 		},
 		"an older version": {
 			saw:   []witness{saw(&jobs.Schema, "a", 2), saw(&jobs.Schema, "a", 3), saw(&jobs.Schema, "b", 1)},
