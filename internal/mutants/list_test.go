@@ -87,6 +87,8 @@ var mutants = []mutant{
 		Old: "text == s.cfg.Dialect.begin", New: "text == s.cfg.Dialect.view", Test: "./storage/sqlite TestARestoreUnderARunningProcess"},
 	{Name: "notify: what a database has forgotten is sent again", File: "notify/sending.go",
 		Old: "|| it.Row.forgotten(now, loss)", New: "|| loss.Until.IsZero() && false", Test: "./notify TestADatabaseThatHasForgotten"},
+	{Name: "pgserver: a promotion that came to nothing stops everything", File: "storage/internal/pgserver/admit.go",
+		Old: "now.Sub(f.refused) < believed", New: "true", Test: "./storage/internal/pgserver TestAPrimaryThatStays"},
 	{Name: "work: a kind that hangs takes all slots", File: "internal/work/session.go",
 		Old: "at := slotKey{class: classOf(rec)}", New: `at := slotKey{class: class{"", rec.Lane, rec.Scope}}`, Test: "./internal/work TestAKindThatHangs"},
 	{Name: "work: what is made due in the past waits", File: "internal/work/queue.go",

@@ -2,8 +2,11 @@ package pgserver
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
@@ -20,7 +23,10 @@ type Following struct {
 	time atomic.Pointer[Clock]
 	news atomic.Pointer[Herald]
 
-	timeline atomic.Int64 // the highest that was seen
+	timeline atomic.Int64 // the highest that was seen, unless a lower one had to be believed
+	mu       sync.Mutex   // of those who change it
+	refused  time.Time    // since when only lower ones have been there; zero: they are not
+	mono     clock.Clock  // nil: the machine's
 	store    atomic.Pointer[sqlstore.Store]
 }
 
@@ -51,6 +57,13 @@ func (f *Following) Store(ctx context.Context, o Options, outer driver.Store, po
 	})
 	f.store.Store(s)
 	return s, err
+}
+
+func (f *Following) now() time.Time {
+	if f.mono == nil {
+		f.mono = clock.New()
+	}
+	return f.mono.Now()
 }
 
 // Reconnected reads the clock again soon, and has the store compare the server with what
