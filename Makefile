@@ -68,7 +68,7 @@ nightly: setup setup-browser ## what is long, random, timed, or counts what a se
 
 .PHONY: nightly-steps
 nightly-steps:
-	@$(call steps,nightly-main nightly-nocgo nightly-pgx nightly-modules race drill test-versions vulncheck)
+	@$(call steps,nightly-main nightly-nocgo nightly-pgx nightly-modules race drill drill-ha test-versions vulncheck)
 
 .PHONY: test-check
 test-check:
@@ -128,6 +128,16 @@ bench-peers: setup ## Belfry beside its peers, about 20 minutes; bench/README.md
 .PHONY: drill
 drill: setup ## bad days on SQLite and PostgreSQL, up to 25 minutes; DAYS=hang,flood plays some, DRILL_FULL=1 the longest too
 	$(GO) run ./internal/drill -only "$(DAYS)"
+
+.PHONY: drill-ha
+drill-ha: ## fail-overs on Patroni, etcd, HAProxy and PgBouncer, half an hour; ROUNDS=1 is shorter
+	@./scripts/setup-test.sh ha
+	$(GO) run ./internal/drill/ha -rounds $(or $(ROUNDS),3)
+
+.PHONY: test-dsn
+test-dsn: ## the conformance suite and the stories of each domain on a cluster of yours: DSN=postgres://…
+	@set -e; export BELFRY_POSTGRES_DSN="$(or $(DSN),$(error DSN= which cluster?))" BELFRY_REQUIRE_POSTGRES=1 BELFRY_TEST=check; \
+	$(GO) test -count 1 -run TestContract ./storage/postgres; $(GO) test -count 1 -run '/postgres' ./internal/storytest
 
 .PHONY: test-versions
 test-versions: setup ## every claimed version of PostgreSQL, by lib/pq and by pgx, about an hour; LEVEL=quick is ten minutes

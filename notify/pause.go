@@ -204,18 +204,26 @@ func (*environment) Name() string { return "environment" }
 // held reports whether the database is in quarantine, from a reading that is no older
 // than identityAge, and knows what the store has found since.
 func (e *environment) held(ctx context.Context) (bool, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	now, last := driver.Now(e.store), e.store.Losses().Last()
-	if age := now.Sub(e.readOn); !e.readOn.IsZero() && age >= 0 && age < identityAge && last == e.last {
-		return e.id.Quarantined(), nil
+	if id, known := e.known(now, last); known {
+		return id.Quarantined(), nil
 	}
-	id, err := e.store.Identity(ctx)
+	id, err := e.store.Identity(ctx) // may write: a claim that asks meanwhile does not wait for it
 	if err != nil {
 		return true, err
 	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.id, e.readOn, e.last = id, now, last
 	return id.Quarantined(), nil
+}
+
+// known is the last reading, if it is young enough and the store has found nothing since.
+func (e *environment) known(now time.Time, last driver.Loss) (driver.Identity, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	age := now.Sub(e.readOn)
+	return e.id, !e.readOn.IsZero() && age >= 0 && age < identityAge && last == e.last
 }
 
 // prepare reads the identity before anything is claimed.

@@ -322,3 +322,53 @@ func TestACopyAsksNoProviderAboutItsDoubts(t *testing.T) {
 		h.status(notify.StatusSentToProvider)
 	})
 }
+
+// slow is a store whose identity takes a while to read, once.
+type slow struct {
+	storage.Store
+	reading chan struct{} // closed when somebody reads; nil: nobody waits
+	read    chan struct{}
+}
+
+func (s *slow) Identity(ctx context.Context) (storage.Identity, error) {
+	if reading := s.reading; reading != nil {
+		s.reading = nil
+		close(reading)
+		<-s.read
+	}
+	return s.Store.Identity(ctx)
+}
+
+// On a network that is dead the identity takes as long as the time-outs of all connections
+// together. Claims, which are in a transaction by then, do not wait for that.
+func TestAReadingOfTheIdentityHoldsUpNoClaim(t *testing.T) {
+	t.Parallel()
+	clk := mockClock()
+	store := &slow{Store: memory.New(&memory.Options{Clock: clk}), read: make(chan struct{})}
+	h := newGated(t, store, clk, &notify.Options{})
+	first, second := h.distributor(), h.distributor()
+	first()
+	second()
+	clk.Add(time.Minute)
+	reading := make(chan struct{})
+	store.reading = reading
+	h.ensure(letter("a", "sam"))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		first()
+	}()
+	<-reading
+	limit := time.AfterFunc(time.Minute, func() {
+		t.Error("a claim waits for the identity")
+		close(store.read)
+	})
+	h.ensure(letter("b", "kim"))
+	second()
+	h.same("sent", map[string]int{"b": 1}, h.texts())
+	if limit.Stop() {
+		close(store.read)
+	}
+	<-ended
+	h.same("sent", map[string]int{"a": 1, "b": 1}, h.texts())
+}

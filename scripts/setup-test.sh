@@ -3,10 +3,12 @@
 # the PostgreSQL server programs, PgBouncer, and Exim as a mail server. What is missing it installs
 # where apt-get is there and it may (root, or sudo without a password), and says
 # so; else it says what to run and exits 1. No server is started or left running.
-# With BELFRY_POSTGRES_DSN set, the tests use that server and need no other.
+# With BELFRY_POSTGRES_DSN set, the tests use that server and need no other. With the
+# argument ha, what `make drill-ha` plays on is made sure of as well.
 set -euo pipefail
 
 oldest=15 # of PostgreSQL
+wanted=${1:-}
 
 new_enough() { # directory: does it hold the server programs, not too old?
 	local version
@@ -28,12 +30,15 @@ have_pgbouncer() { command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ]
 # Another mail server is left alone; the test against a real one is skipped then.
 have_mail_server() { [ -x /usr/sbin/exim4 ] || [ -e /usr/sbin/sendmail ]; }
 
+have_cluster() { command -v patroni >/dev/null && command -v etcd >/dev/null && [ -x /usr/sbin/haproxy ]; }
+
 have_compiler() { command -v "${CC:-gcc}" >/dev/null; }
 
 find_missing() { # sets missing: Debian package names
 	missing=()
 	have_compiler || missing+=(gcc libc6-dev)
 	have_mail_server || missing+=(exim4-daemon-light)
+	[ "$wanted" != ha ] || have_cluster || missing+=(patroni python3-etcd etcd-server haproxy)
 	[ -n "${BELFRY_POSTGRES_DSN:-}" ] && return 0
 	have_postgres || missing+=(postgresql)
 	have_pgbouncer || missing+=(pgbouncer)
@@ -81,7 +86,7 @@ install_missing() {
 	"${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends \
 		-o Dpkg::Use-Pty=0 -o Dpkg::Options::=--force-confold "${missing[@]}"
 	if command -v systemctl >/dev/null; then # fails where systemd does not run, and where a unit is not there
-		"${root[@]}" systemctl disable --quiet pgbouncer exim4 exim4-base.timer 2>/dev/null || true
+		"${root[@]}" systemctl disable --quiet pgbouncer exim4 exim4-base.timer patroni etcd haproxy 2>/dev/null || true
 	fi
 }
 

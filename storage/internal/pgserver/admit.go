@@ -14,7 +14,7 @@ const WhoSQL = `SELECT CASE WHEN pg_is_in_recovery() THEN 'replica' WHEN current
 // could not. It refuses a replica, a session that only reads, and a primary with a lower timeline than was seen:
 // one that was stopped while another was promoted, and does not know it yet. What is
 // written there is lost when it is demoted. If no other one is found it is admitted after
-// a minute.
+// half a minute.
 func (f *Following) Admit(who string, err error) (timeline int64, _ error) {
 	if err != nil {
 		if state, _ := sqlState(err); notAllowed(state) {
@@ -52,7 +52,7 @@ func (f *Following) Admit(who string, err error) (timeline int64, _ error) {
 // has been is demoted by then. One that still is the primary is so since the promotion of
 // the other came to nothing, or since the database was restored: then what is forgotten is
 // found by the store.
-const believed = time.Minute
+const believed = 30 * time.Second
 
 // Outdated says that a connection with that timeline, or none, is to a primary that was
 // replaced since.

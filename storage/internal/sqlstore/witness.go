@@ -31,7 +31,7 @@ const (
 	// fewer and fewer.
 	witnesses = 64
 	// goneAfter is the age from which on a missing row may have been deleted.
-	goneAfter = 24 * time.Hour
+	goneAfter = time.Hour
 )
 
 // memory is what a store remembers of its commits, oldest first.
