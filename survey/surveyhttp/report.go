@@ -22,7 +22,6 @@ type report struct {
 	Dimensions, Steps []choice
 	Total             survey.ResultGroup
 	Questions         []questionReport
-	Chosen            []chosenReport
 	Trend             []trendPoint
 	Line              template.HTML
 	TrendOf           string // the question whose mean the trend shows
@@ -49,12 +48,6 @@ type questionReport struct {
 	survey.QuestionResult
 	Label string
 	Bars  []bar
-}
-
-// chosenReport are the choices of a question that were clicked in messages and not sent.
-type chosenReport struct {
-	survey.QuestionResult
-	Label, Mean string
 }
 
 // bar is an answer with its share in percent, which is as wide as its bar is drawn.
@@ -210,9 +203,6 @@ func (h *results) report(r *http.Request, a *asked) (*report, error) {
 	}
 	for _, q := range p.Total.Questions {
 		p.Questions = append(p.Questions, questionReport{q, a.definition.Label(q.ID, fallbackLocale), barsOf(a, q)})
-	}
-	for _, q := range p.Total.Chosen {
-		p.Chosen = append(p.Chosen, chosenReport{q, a.definition.Label(q.ID, fallbackLocale), mean(q.Mean())})
 	}
 	p.columnsOf()
 	p.trend(a, trend.Groups)

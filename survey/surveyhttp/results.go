@@ -312,7 +312,6 @@ type (
 		Responses   int            `json:"responses"`
 		WaitSeconds int            `json:"waitSeconds,omitempty"`
 		Questions   []questionJSON `json:"questions"`
-		Chosen      []questionJSON `json:"chosen,omitempty"` // in messages, and not sent
 	}
 	questionJSON struct {
 		ID     string         `json:"id"`
@@ -334,7 +333,7 @@ func (h *results) json(w http.ResponseWriter, r *http.Request, a *asked) error {
 	}
 	groups := make([]groupJSON, len(got.Groups))
 	for i, g := range got.Groups {
-		groups[i] = groupJSON{g.Value, day(g.From), g.Asked, g.Answered, g.Responses, int(g.Wait / time.Second), questionsJSON(g.Questions), questionsJSON(g.Chosen)}
+		groups[i] = groupJSON{g.Value, day(g.From), g.Asked, g.Answered, g.Responses, int(g.Wait / time.Second), questionsJSON(g.Questions)}
 	}
 	httpapi.Reply(w, http.StatusOK, struct {
 		Groups []groupJSON `json:"groups"`
