@@ -27,10 +27,14 @@ func (n sender) distributorSpec() work.Spec[messageRow, channel.SuppressionReaso
 		Stream:   n.distribute,
 		Dispatch: n.dispatchSent,
 		Fail:     sendFailed,
-		Abandon:  func(now time.Time, m *messageRow) { m.abandoned(now) },
-		Release:  func(now time.Time, m *messageRow) { m.released(now) },
-		Merge:    n.mergeSent,
-		Settled:  n.tell,
+		Abandon: func(now time.Time, m *messageRow) {
+			if !m.forgotten(now, n.environment.loss()) {
+				m.abandoned(now)
+			}
+		},
+		Release: func(now time.Time, m *messageRow) { m.released(now) },
+		Merge:   n.mergeSent,
+		Settled: n.tell,
 	}
 }
 
@@ -103,14 +107,14 @@ func landOthers[A any](items, open []sending, land func(*messageRow, A)) {
 	}
 }
 
-// inWindow leaves out messages that are stale, and those that may be sent again only
-// within the window of their provider's idempotency, if that is over: they are in doubt
-// again.
+// inWindow leaves out messages that are stale, those that may have been sent by a commit
+// that the database has forgotten, and those that may be sent again only within the window
+// of their provider's idempotency, if that is over: they are in doubt.
 func (n sender) inWindow(items []sending) []sending {
-	now := driver.Now(n.store)
+	now, loss := driver.Now(n.store), n.environment.loss()
 	var open []sending
 	for _, it := range items {
-		if it.Row.expired(now) {
+		if it.Row.expired(now) || it.Row.forgotten(now, loss) {
 			continue
 		}
 		if until := it.Row.IdempotentUntil; !until.IsZero() && !now.Before(until) {
