@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -50,7 +49,7 @@ type Job struct {
 	Recipients []Recipient
 	// InputHash says what the job stands for, 64 hex digits; another one under
 	// the same key is a conflict. Empty: it is computed from the type, business
-	// unit, entity and EventData.
+	// unit, entity and EventData, in whatever order and spelling that says the same.
 	InputHash string
 	// SourceKey is the scheduler key of the work that asked for the job; empty
 	// for manual ones.
@@ -177,7 +176,7 @@ var jobKind = &kind[jobRow]{
 				field{"Entity", s.Entity, w.Entity},
 			)
 		}
-		return append(fields, field{"InputHash", s.InputHash, w.InputHash})
+		return append(fields, s.inputField(w))
 	},
 	left:   func(s, w *jobRow) []Recipient { return s.without(w.Recipients) },
 	answer: func(j *jobRow) (Coordinates, string) { return j.Coordinates(), "" },
@@ -202,8 +201,9 @@ func fillJob(n *core, now time.Time, j *jobRow) error {
 	j.Due = freshDue(j.Due, key, StatusCreated)
 	j.Lane = n.registry.lane(j.Kind, j.Lane)
 	if j.InputHash == "" {
-		sum := keys.Sum("belfry-job-1", j.Kind, j.BusinessUnit, j.EntityType, j.Entity, string(j.EventData))
-		j.InputHash = hex.EncodeToString(sum[:])
+		if j.InputHash, err = j.defaultHash(); err != nil {
+			return fmt.Errorf("EventData: %w", err)
+		}
 	}
 	if j.SourceOn.IsZero() {
 		j.SourceOn = now
@@ -212,8 +212,7 @@ func fillJob(n *core, now time.Time, j *jobRow) error {
 	return nil
 }
 
-// compactJSON gives EventData its one spelling, so that white space makes no
-// other hash.
+// compactJSON checks EventData and drops its white space.
 func compactJSON(data json.RawMessage) (json.RawMessage, error) {
 	if len(data) == 0 {
 		return json.RawMessage("null"), nil
