@@ -234,7 +234,7 @@ func TestI3_AJobIsTheSameInAnotherSpelling(t *testing.T) {
 		for other, field := range map[string]string{
 			`{"order":{"id":9007199254740992,"total":1.5,"note":"é3"},"lines":[1,2]}`: "EventData.order.id",
 			`{"order":{"id":9007199254740993,"total":1.5,"note":"é3"},"lines":[2,1]}`: "EventData.lines[0]",
-			`{"order":{"id":9007199254740993,"total":1.5},"lines":[1,2]}`:              "EventData.order.note",
+			`{"order":{"id":9007199254740993,"total":1.5},"lines":[1,2]}`:             "EventData.order.note",
 			`7`: "EventData",
 		} {
 			var conflict *notify.ConflictError

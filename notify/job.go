@@ -139,6 +139,24 @@ func (j *jobRow) view() Job {
 	}
 }
 
+// until is from when on messages of the job are not sent any more, where it says so. What
+// has to be told is told all the same after the end of what a reminder is about.
+func (j *jobRow) until(t Type) time.Time {
+	if t.Mandatory {
+		switch of, _ := keys.Parse(j.SourceKey); of.(type) {
+		case keys.Reminder, keys.Instant:
+			return time.Time{}
+		}
+	}
+	return j.ValidUntil
+}
+
+// stale reports whether nothing of the job is of use any more.
+func (j *jobRow) stale(now time.Time, t Type) bool {
+	until := j.until(t)
+	return !until.IsZero() && !now.Before(until)
+}
+
 // Coordinates are where the job is found.
 func (j *jobRow) Coordinates() Coordinates { return coordinates(j.Key, j.PartitionKey, j.RowKey) }
 
