@@ -160,7 +160,7 @@ func (t *try) settle(ctx context.Context, b *batch) *decision {
 // settled them: automation's own rows first, then each kind of artifact in one
 // call and always in the same order, so that passes do not lock each other out.
 func (s worker) dispatch(ctx context.Context, tx storage.Tx, done []work.Done[scheduleRow, *decision]) error {
-	done, err := s.rollout().acquire(ctx, tx, done)
+	done, taken, err := s.rollout().acquire(ctx, tx, done)
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (s worker) dispatch(ctx context.Context, tx storage.Tx, done []work.Done[sc
 	if err := d.keepCoordinates(); err != nil {
 		return err
 	}
-	return d.holdRefused()
+	return d.holdRefused(s.now(), taken)
 }
 
 // userMessageAt and outgoingMessageAt are results that name one message.
@@ -373,19 +373,22 @@ func (d *dispatching) keepBlobs() {
 	}
 }
 
-// holdRefused puts the rows whose artifacts are in conflict on support hold.
-func (d *dispatching) holdRefused() error {
+// holdRefused puts the rows whose artifacts are in conflict on support hold, as Failed: nothing
+// is queued, and a person may cancel them, or have them tried again.
+func (d *dispatching) holdRefused(now time.Time, taken taken) error {
 	var held []*scheduleRow
 	var notes []note
 	for i, row := range d.done {
 		if conflict := d.refused[i]; conflict != nil {
 			notes = append(notes, note{row.Row, row.Row.past(), ActionHeld, string(DeliveryConflict)})
-			row.Row.mergeResult(notify.DispatchResult{ConflictReason: string(DeliveryConflict)})
-			row.Row.hold(DeliveryConflict, conflict.Error())
+			row.Row.yield(now, DeliveryConflict, conflict.Error(), row.Result.before)
 			held = append(held, row.Row)
 		}
 	}
 	if err := schedules.Save(d.ctx, d.tx, held...); err != nil {
+		return err
+	}
+	if err := taken.giveBack(d.ctx, d.tx, held); err != nil {
 		return err
 	}
 	return tell(d.ctx, d.tx, actorDuePass, notes)
