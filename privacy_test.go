@@ -339,6 +339,44 @@ func TestAPersonIsShownAllThatIsKnownAndNothingOfOthers(t *testing.T) {
 	})
 }
 
+// An old list that is used again after its person was erased: nobody is written to, and who
+// is looked for is found in it, however long it has been over.
+func TestAnErasedPersonIsFoundInAnOldAudience(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		o := newOffice(t, store, clk)
+		o.fill(canary)
+		o.drain()
+		erase := func() {
+			_, err := o.poller.Privacy().Erase(t.Context(), "", canary.person(), dpo)
+			o.need(err)
+			clk.Add(2 * time.Hour)
+			o.drain()
+		}
+		erase()
+		payload, err := o.out.Campaigns().PutAudience(t.Context(), notify.AudienceOf(func(yield func(notify.Recipient, error) bool) {
+			_ = yield(canary.recipient(), nil) && yield(other.recipient(), nil)
+		}), nil)
+		o.need(err)
+		job := notify.MessagingJob{GUID: "old", Type: "news", BusinessUnit: "school", Blob: payload.Blob}
+		_, err = o.out.Campaigns().Start(t.Context(), job, time.Time{})
+		o.need(err)
+		o.drain()
+		exported := func() string {
+			var out strings.Builder
+			o.need(o.poller.Privacy().Export(t.Context(), &out, "", canary.person()))
+			return out.String()
+		}
+		if text := exported(); !strings.Contains(text, `"old"`) {
+			t.Errorf("the campaign is not in %s", text)
+		}
+		erase()
+		if text := exported(); strings.Contains(text, `"old"`) {
+			t.Errorf("the campaign still has them: %s", text)
+		}
+	})
+}
+
 // Whoever was erased gets nothing more, however it is asked for, until they are admitted;
 // a wish that is repeated is answered as before.
 func TestWhatComesAgainForAnErasedPersonIsNotSent(t *testing.T) {

@@ -164,35 +164,6 @@ func decidesAlike(t *testing.T, whole *scheduleRow) {
 	}
 }
 
-// A row that Ensure inserted and nobody wrote since is decided on by the wanted
-// row, if that has its deciding columns.
-func TestAnUntouchedRowIsDecidedOnByTheWantedOne(t *testing.T) {
-	t.Parallel()
-	for what, shape := range map[string]func(*scheduleRow){
-		"Pending":     func(r *scheduleRow) { r.Status, r.ReasonCode = StatusPending, "" },
-		"in shadow":   func(r *scheduleRow) { r.shade(start) },
-		"a condition": func(r *scheduleRow) { r.Status, r.TriggerType = StatusPending, ThresholdCondition },
-		"by hand":     func(r *scheduleRow) { r.Status, r.TriggerType = StatusPending, ManualRun },
-	} {
-		stored, want := everything(), everything()
-		for _, r := range []*scheduleRow{stored, want} {
-			shape(r)
-			r.IsOnSupportHold, r.HoldReason, r.DispatchResult = false, "", nil
-		}
-		want.ID, want.Version, want.Lane, want.CreatedOn = 0, 0, 0, start.Add(time.Hour)
-		want.EventType, want.EventID, want.HoldDetail = "another", "8", ""
-		known, decide := *want, decideSeriesAt(start, nil)
-		outcome, write := decide(stored, want)
-		gotOutcome, gotWrite := decide(&known, want)
-		if gotOutcome != outcome || gotWrite != write || outcome != storage.Unchanged || write {
-			t.Errorf("%s: %s, %t by the wanted row; %s, %t by the stored one", what, gotOutcome, gotWrite, outcome, write)
-		}
-		if diff := cmp.Diff(answer(outcome, stored, want), answer(outcome, &known, want)); diff != "" {
-			t.Errorf("%s (-stored +wanted):\n%s", what, diff)
-		}
-	}
-}
-
 // everything is a row with a value in every column.
 func everything() *scheduleRow {
 	return &scheduleRow{

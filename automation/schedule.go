@@ -102,10 +102,8 @@ type scheduleRow struct {
 	DaysBefore     int         `db:"days_before,fixed"`       // negative: after the date
 	// InputHash is what the row stands for; see keys.Input. The same key with
 	// another hash is a conflict.
-	InputHash string `db:"input_hash,fixed,plain"`
-	// Fingerprint is a digest of the row as it was ensured; see driver.Table.Fingerprint.
-	Fingerprint int64     `db:"fingerprint,fixed"`
-	CreatedOn   time.Time `db:"created_on,fixed,unclaimed"`
+	InputHash string    `db:"input_hash,fixed,plain"`
+	CreatedOn time.Time `db:"created_on,fixed,unclaimed"`
 
 	// ScheduledOn is the moment in UTC; the five below say how it came about.
 	ScheduledOn   time.Time     `db:"scheduled_on,planned"`
@@ -149,7 +147,7 @@ var deciding = []string{
 
 // schedules is the table of due work.
 var schedules = driver.Define[scheduleRow]("automation_scheduler").Grows(driver.WithWork).
-	Kept("Retention.Reminders", "a stub stays where the key may be asked for again, so that nothing is sent again").Limit(maxRow).Deciding(deciding...).Fingerprint("fingerprint")
+	Kept("Retention.Reminders", "a stub stays where the key may be asked for again, so that nothing is sent again").Limit(maxRow).Deciding(deciding...)
 
 // view is what hosts get of the row.
 func (r *scheduleRow) view() Schedule {

@@ -67,7 +67,7 @@ func newSchool(t *testing.T, store storage.Store, clk *clock.Mock) *school {
 	mail := channel.Func("email:school", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		return channel.Receipt{ID: "p-" + m.To}, s.answers[m.To]
 	})
-	s.out = notify.New(store, &notify.Options{Logger: quiet, HashKey: []byte("a key")}, mail)
+	s.out = notify.New(store, &notify.Options{Logger: quiet, HashKey: []byte("a key of the hashes of recipients")}, mail)
 	s.out.Register(notify.Type{Name: "news", InDoubt: notify.Hold, Renderer: notify.Template{Subject: "News for {{.Recipient.Name}}", Text: "Dear {{.Recipient.Name}},\nschool is out."}})
 	s.reminders = automation.New(store, s.out, &automation.Options{Logger: quiet})
 	s.reminders.Register(automation.ReminderType{

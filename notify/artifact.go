@@ -48,7 +48,7 @@ func Schemas() []*driver.Schema {
 		&automationJobs.Schema, &jobs.Schema, &digestEntries.Schema, &messagingJobs.Schema, &schedules.Schema,
 		&userMessages.Schema, &outgoingMessages.Schema, &conflicts.Schema,
 		&pauses.Schema, &outage.Table.Schema, &preferences.Schema, &hashKeys.Schema,
-		&deliveryEvents.Schema, &messageReceipts.Schema, &deliveryFacts.Schema, &suppressions.Schema,
+		&deliveryEvents.Schema, &deliveryFacts.Schema, &suppressions.Schema,
 	}
 }
 

@@ -125,8 +125,10 @@ type CSVColumns struct {
 	Comma rune
 }
 
-// AudienceCSV is an audience from a file whose first record is a header. A byte
-// order mark is passed over. Every record that cannot be read is listed with its
+// AudienceCSV is an audience from a file whose first record is a header, in UTF-8. A byte
+// order mark is passed over, and so are blanks around values, empty rows, empty columns at
+// the end, and a first line that says what separates fields ("sep=;"), as spreadsheets
+// write them. Every record that cannot be read is listed with its
 // line; a column that is missing ends the stream, and so does a record, or a header, of
 // more than 64 KiB: one quote that nothing closes would take the whole file.
 func AudienceCSV(r io.Reader, columns CSVColumns) Audience {
@@ -141,6 +143,9 @@ func AudienceCSV(r io.Reader, columns CSVColumns) Audience {
 			record, err := c.next()
 			if err == io.EOF {
 				return
+			}
+			if err == nil && !slices.ContainsFunc(record, hasText) {
+				continue
 			}
 			if e := c.entry(record, fields, err); !yield(e) || e.err != nil {
 				return
@@ -172,7 +177,15 @@ func (b *bounded) Read(p []byte) (int, error) {
 type csvReader struct {
 	*csv.Reader
 	source *bounded
+	before int   // lines before the header
+	bad    error // what the file is, if it is not text
 }
+
+// errUTF16 is what spreadsheets call Unicode text.
+var errUTF16 = errors.New("the file is UTF-16; save it as CSV in UTF-8")
+
+// hasText reports whether a field holds more than blanks.
+func hasText(field string) bool { return strings.TrimSpace(field) != "" }
 
 // next reads a record. What was read ahead for it counts for the one before.
 func (c csvReader) next() ([]string, error) {
@@ -183,30 +196,64 @@ func (c csvReader) next() ([]string, error) {
 func newCSVReader(r io.Reader, columns CSVColumns) csvReader {
 	source := &bounded{Reader: r, left: maxRecord}
 	buffered := bufio.NewReader(source)
-	if mark, err := buffered.Peek(3); err == nil && string(mark) == "\ufeff" {
+	out := csvReader{source: source}
+	mark, _ := buffered.Peek(3) // less of a short file
+	switch text := string(mark); {
+	case text == "\ufeff":
 		_, _ = buffered.Discard(3) // it was peeked
+	case strings.HasPrefix(text, "\xff\xfe"), strings.HasPrefix(text, "\xfe\xff"):
+		out.bad = errUTF16
 	}
-	c := csv.NewReader(buffered)
-	c.ReuseRecord = true
-	if columns.Comma != 0 {
-		c.Comma = columns.Comma
+	comma := columns.Comma
+	if said := separator(buffered); said != 0 {
+		comma, out.before = said, 1
 	}
-	return csvReader{c, source}
+	out.Reader = csv.NewReader(buffered)
+	out.ReuseRecord = true
+	if comma != 0 {
+		out.Comma = comma
+	}
+	return out
 }
+
+// separator reads a first line that says what separates fields; zero: there is none.
+func separator(r *bufio.Reader) rune {
+	line, _ := r.Peek(len("sep=;\r\n")) // less of a short file
+	text, found := strings.CutPrefix(string(line), "sep=")
+	end := strings.IndexByte(text, '\n')
+	if !found || end < 1 || strings.TrimRight(text[1:end], "\r") != "" {
+		return 0
+	}
+	_, _ = r.Discard(len("sep=") + end + 1) // it was peeked
+	return rune(text[0])
+}
+
+// errNoColumn is a value behind the columns that have a name.
+var errNoColumn = errors.New("it has a value in a column without a name")
 
 // csvField puts a value where its column belongs.
 type csvField func(r *Recipient, value string)
 
 // header assigns the columns.
 func (c csvReader) header(columns CSVColumns) ([]csvField, error) {
+	if c.bad != nil {
+		return nil, fmt.Errorf("notify: CSV: %w", c.bad)
+	}
 	names, err := c.next()
 	if err != nil {
 		return nil, fmt.Errorf("notify: CSV: the header: %w", err)
 	}
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
 	parts := columns.parts()
 	fields := make([]csvField, len(names))
 	seen := map[string]bool{}
-	for i, name := range names {
+	named := len(names)
+	for named > 0 && names[named-1] == "" {
+		named--
+	}
+	for i, name := range names[:named] {
 		if name == "" || seen[name] {
 			return nil, fmt.Errorf("notify: CSV: column %d has no name, or that of another one", i+1)
 		}
@@ -254,15 +301,21 @@ func data(name string, ignore []string) csvField {
 func (c csvReader) entry(record []string, fields []csvField, err error) entry {
 	var malformed *csv.ParseError
 	if errors.As(err, &malformed) {
-		return entry{line: malformed.StartLine, fault: malformed.Err}
+		return entry{line: malformed.StartLine + c.before, fault: malformed.Err}
 	}
 	if err != nil {
 		return entry{err: fmt.Errorf("notify: CSV: %w", err)}
 	}
 	line, _ := c.FieldPos(0)
-	e := entry{line: line}
+	e := entry{line: line + c.before}
 	for i, value := range record {
-		fields[i](&e.to, value)
+		value = strings.TrimSpace(value)
+		switch {
+		case fields[i] != nil:
+			fields[i](&e.to, value)
+		case value != "":
+			e.fault = errNoColumn
+		}
 	}
 	return e
 }

@@ -257,3 +257,42 @@ func TestADryRunOfACampaignCountsAndWritesNothing(t *testing.T) {
 		}
 	})
 }
+
+// Spreadsheets leave traces in the lists that they save.
+func TestAListIsReadAsSpreadsheetsWriteIt(t *testing.T) {
+	visitsInMemory(t, func(h *host) {
+		put := func(file string, comma rune) (notify.Payload, error) {
+			columns := notify.CSVColumns{Ref: "id", Address: "email", Name: "name", Comma: comma}
+			return h.Campaigns().PutAudience(h.t.Context(), notify.AudienceCSV(strings.NewReader(file), columns), &notify.PayloadOptions{Channel: channelKey})
+		}
+		want := []notify.Recipient{{Ref: "1", Channel: channelKey, Address: "sam@example.com", Name: "Sam"}}
+		for name, c := range map[string]struct {
+			file  string
+			comma rune
+		}{
+			"empty columns at the end": {"id,email,name,,\r\n1,sam@example.com,Sam,,\r\n", 0},
+			"empty rows":               {"id,email,name\r\n,,\r\n1,sam@example.com,Sam\r\n , ,\r\n", 0},
+			"padded":                   {"id  ,email            ,name\u00a0\r\n1   ,sam@example.com   ,Sam    \r\n", 0},
+			"sep=":                     {"sep=;\r\nid;email;name\r\n1;sam@example.com;Sam\r\n", 0},
+			"sep= behind a mark":       {"\ufeffsep=\t\nid\temail\tname\n1\tsam@example.com\tSam\n", ','},
+		} {
+			p, err := put(c.file, c.comma)
+			if err != nil {
+				h.t.Errorf("%s: %v", name, err)
+				continue
+			}
+			h.same(name, want, h.stored(p))
+		}
+		for file, text := range map[string]string{
+			"\xff\xfei\x00d\x00": "UTF-16", "\xfe\xff\x00i\x00d": "UTF-16",
+			"id,email,name,\n1,sam@example.com,Sam,x\n":       "line 2: it has a value in a column without a name",
+			"sep=;\nid;email;name\n1;sam@example.com;Sa\"m\n": "line 3",
+			"id,,name\n":     "column 2 has no name",
+			"id,email, id\n": "column 3 has no name",
+		} {
+			if _, err := put(file, 0); err == nil || !strings.Contains(err.Error(), text) {
+				h.t.Errorf("%q: %v, want %s", file, err, text)
+			}
+		}
+	})
+}

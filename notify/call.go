@@ -186,6 +186,7 @@ func (n sender) messageOf(row *messageRow, p parcel) channel.Message {
 	m.To = cmp.Or(p.to[row], m.To)
 	m.Mail = p.letters[row]
 	m.UnsubscribeURL = n.contacts().unsubscribeURL(row)
+	m.Text, m.HTML = linked(m.Text, m.HTML, m.UnsubscribeURL)
 	m.Attachments = p.files.of(row)
 	return m
 }

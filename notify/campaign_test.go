@@ -282,7 +282,7 @@ func TestAnotherHashKeyInTheMiddleStopsTheCampaign(t *testing.T) {
 		h.begin("spring", people...)
 		h.run("notify.campaign")
 		mine := h.Notifier
-		h.Notifier = notify.New(h.store, &notify.Options{HashKey: []byte("another"), FormerHashKeys: [][]byte{nil}, Logger: quiet}, h.provider)
+		h.Notifier = notify.New(h.store, &notify.Options{HashKey: hashKeyOf("another"), FormerHashKeys: [][]byte{nil}, Logger: quiet}, h.provider)
 		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
 		h.SetChunk(3)
 		if err := h.Contacts().RotateHashKey(t.Context(), sam, nil); err != nil {

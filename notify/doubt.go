@@ -277,6 +277,7 @@ func (m *messageRow) lateRefusal(now time.Time, mine *messageRow, open ...string
 	m.DueOn, m.NextRetryOn, m.EndedOn = mine.DueOn, mine.NextRetryOn, mine.EndedOn
 	m.CallStartedOn, m.SentOn, m.FailedOn = mine.CallStartedOn, mine.SentOn, mine.FailedOn
 	m.RetryCount, m.ReasonCode, m.Via = max(m.RetryCount, mine.RetryCount), mine.ReasonCode, mine.Via
+	m.OwnAccount = mine.OwnAccount
 	m.unhold()
 	return true
 }

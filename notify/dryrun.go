@@ -270,5 +270,8 @@ func (n *Notifier) Preview(ctx context.Context, j Job, r Recipient) (c Content, 
 		c, err = n.rendered(ctx, renderer, j, r)
 		return err
 	})
+	if o := n.options.Unsubscribe; o != nil {
+		c.Text, c.HTML = linked(c.Text, c.HTML, o.URL)
+	}
 	return c, err
 }

@@ -129,30 +129,10 @@ func (n erasure) eventErasures() []sweep.Rule {
 	})
 }
 
-// campaigns are those that the person has a message of, and those under way.
-func (s somebody) campaigns() (out []sweep.Way[messagingJobRow]) {
-	for _, way := range s.messages() {
-		out = append(out, sweep.Via(way, messagingJobs, (*messageRow).campaign))
-	}
-	for _, way := range s.inbox() {
-		out = append(out, sweep.Via(way, messagingJobs, (*userMessageRow).campaign))
-	}
-	return append(out, sweep.By(messagingJobs, s.Scope, driver.Null("ended_on"), driver.Null("forgotten_on")))
-}
-
-// campaign is where a message's messaging job would be.
-func (m *messageRow) campaign() []driver.Place {
-	if m.JobPartitionKey != "" {
-		return nil
-	}
-	return []driver.Place{m.job()}
-}
-
-func (m *userMessageRow) campaign() []driver.Place {
-	if m.JobPartitionKey != "" {
-		return nil
-	}
-	return []driver.Place{{Scope: m.Scope, Key: m.JobRowKey}}
+// campaigns are all that still have their audience: who was left out of one has no message
+// that leads to it.
+func (s somebody) campaigns() []sweep.Way[messagingJobRow] {
+	return []sweep.Way[messagingJobRow]{sweep.By(messagingJobs, s.Scope, driver.Null("forgotten_on"))}
 }
 
 // judgeCampaign blanks the person in an audience, in as many bytes: the cursor of the

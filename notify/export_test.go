@@ -19,18 +19,17 @@ import (
 // at which rows are due, and what was not written, and edit rows as another process
 // would.
 var (
-	AutomationJobs  = automationJobs
-	Jobs            = jobs
-	MessagingJobs   = messagingJobs
-	Schedules       = schedules
-	Messages        = outgoingMessages
-	UserMessages    = userMessages
-	Conflicts       = conflicts
-	DigestEntries   = digestEntries
-	Preferences     = preferences
-	Suppressions    = suppressions
-	DeliveryEvents  = deliveryEvents
-	MessageReceipts = messageReceipts
+	AutomationJobs = automationJobs
+	Jobs           = jobs
+	MessagingJobs  = messagingJobs
+	Schedules      = schedules
+	Messages       = outgoingMessages
+	UserMessages   = userMessages
+	Conflicts      = conflicts
+	DigestEntries  = digestEntries
+	Preferences    = preferences
+	Suppressions   = suppressions
+	DeliveryEvents = deliveryEvents
 )
 
 // The rows of tables.

@@ -99,6 +99,9 @@ type way struct {
 	at      line
 }
 
+// own reports whether its account is one scope's own.
+func (w *way) own() bool { return !w.at.Everywhere }
+
 // chain are the ways of a message, in their order.
 type chain []way
 
@@ -120,8 +123,10 @@ type turn struct {
 
 	stops channel.SuppressionReason // what the call's refusal says of the address
 
-	via string    // what was named before the call
-	due time.Time // the message's NextRetryOn then
+	// What the message had before the call.
+	via    string
+	wasOwn bool
+	due    time.Time // its NextRetryOn
 }
 
 // able are the ways that can do what a type needs.
@@ -162,7 +167,8 @@ func (t *turn) free(m *messageRow) bool { return len(t.chain) > 1 && !m.bound() 
 // From here on NextRetryOn is when a channel that has refused it in this round may take
 // it.
 func (t *turn) begin(m *messageRow, now time.Time) {
-	t.via, t.due = m.Via, m.NextRetryOn
+	t.via, t.wasOwn, t.due = m.Via, m.OwnAccount, m.NextRetryOn
+	m.OwnAccount = t.own()
 	if m.Via != "" || t.all.index(t.name) > 0 {
 		m.Via = t.name
 	}
@@ -175,7 +181,7 @@ func (t *turn) begin(m *messageRow, now time.Time) {
 // undo takes begin back, since the call was not made.
 func (t *turn) undo(m *messageRow, now time.Time) {
 	m.uncalled(now)
-	m.Via, m.NextRetryOn = t.via, t.due
+	m.Via, m.OwnAccount, m.NextRetryOn = t.via, t.wasOwn, t.due
 }
 
 // refusedBefore reports whether another channel has refused the message in this round

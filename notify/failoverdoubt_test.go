@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 	"testing"
 	"time"
 
@@ -199,16 +198,11 @@ func TestAFailureOfAnEarlierChannelWhileTheNextOneIsCalled(t *testing.T) {
 	})
 }
 
-// receipts is a channel whose callbacks bring only the provider's ids.
-type receipts struct{ carrier }
-
-func (r receipts) StatusProvider() string { return strings.TrimPrefix(r.key, "email:") }
-
 // Each channel's receipts are its own.
 func TestCallbacksOfBothFindTheirMessages(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		b := &provider{}
-		h.with(nil, notify.Failover(receipts{carrier{h.provider, channelKey}}, receipts{carrier{b, nextKey}}))
+		h.with(nil, notify.Failover(carrier{h.provider, channelKey}, carrier{b, nextKey}))
 		number := 0
 		numbered := func(context.Context, channel.Message) (channel.Receipt, error) {
 			number++

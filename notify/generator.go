@@ -332,6 +332,7 @@ func (n generator) rowsOf(j *jobRow, hashKey string, d delivery) (user *userMess
 
 func (d delivery) userMessage(j *jobRow) *userMessageRow {
 	d.Content.Mail = channel.Mail{} // whoever else gets the mail is not for an inbox to show
+	d.Content.Text, d.Content.HTML = linked(d.Content.Text, d.Content.HTML, "")
 	return &userMessageRow{
 		Record: storage.Record{Scope: j.Scope, Kind: j.Kind}, Lane: j.Lane,
 		PartitionKey: d.Recipient.Inbox, JobPartitionKey: j.PartitionKey, JobRowKey: j.RowKey,

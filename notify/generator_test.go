@@ -196,7 +196,7 @@ func TestTheFirstRenderingWins(t *testing.T) {
 				if _, err := h.store.Blobs().Collect(t.Context(), 100); err != nil {
 					t.Fatal(err)
 				}
-				later := notify.New(h.store, &notify.Options{HashKey: []byte("another key"), FormerHashKeys: [][]byte{nil}}, h.provider)
+				later := notify.New(h.store, &notify.Options{HashKey: hashKeyOf("another key"), FormerHashKeys: [][]byte{nil}}, h.provider)
 				later.Register(notify.Type{Name: "note", Renderer: renders("changed")})
 				if err := later.Contacts().RotateHashKey(t.Context(), support, nil); err != nil {
 					t.Fatal(err)

@@ -117,13 +117,21 @@ func TestTheRecipientHashIsOfTheNormalisedAddressUnderTheHostsKey(t *testing.T) 
 	})
 }
 
+// hashKeyOf is a key with a name; without one it is the plain hash.
+func hashKeyOf(name string) []byte {
+	if name == "" {
+		return nil
+	}
+	return []byte(name + " 0123456789abcdef")
+}
+
 // rotating is a host whose process can be started anew under other keys.
 func rotating(t *testing.T, test func(t *testing.T, h *host, reopen func(key string, former ...string))) {
 	visits(t, func(t *testing.T, h *host) {
 		test(t, h, func(key string, former ...string) {
-			o := &notify.Options{Logger: quiet, HashKey: []byte(key), Unsubscribe: unsubscribe}
+			o := &notify.Options{Logger: quiet, HashKey: hashKeyOf(key), Unsubscribe: unsubscribe}
 			for _, f := range former {
-				o.FormerHashKeys = append(o.FormerHashKeys, []byte(f))
+				o.FormerHashKeys = append(o.FormerHashKeys, hashKeyOf(f))
 			}
 			h.Notifier = notify.New(h.store, o, h.provider)
 			h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})

@@ -178,7 +178,7 @@ var errForeignTx = errors.New("notify: the transaction belongs to another store"
 
 // New makes a Notifier that sends through channels. A process without channels
 // ensures, schedules and renders, and leaves sending to others. New panics on a
-// nil store, a nil channel or gate, two channels of one key, a key whose part
+// nil store, a nil channel or gate, two channels of one key, a HashKey of less than 16 bytes, a channel's key whose part
 // before the colon is not lower-case letters, digits and '-', and an Unsubscribe
 // that no program can mean.
 func New(store storage.Store, opts *Options, channels ...channel.Channel) *Notifier {
@@ -196,6 +196,9 @@ func New(store storage.Store, opts *Options, channels ...channel.Channel) *Notif
 	n.watch = newWatch(store, n.options.Logger, n.options.CallTimeout)
 	n.gates = n.sender().withOwnGates(n.options.Gates)
 	n.options.Unsubscribe.check()
+	if k := len(n.options.HashKey); k > 0 && k < 16 {
+		panic(fmt.Sprintf("notify: New: Options.HashKey has %d bytes; it needs 32 random ones, or none for a plain hash", k))
+	}
 	checkGroups(n.options.Groups)
 	checkMailHeaders(n.options.MailHeaders)
 	return n

@@ -448,3 +448,26 @@ func TestAPersonMaySendWhatIsStale(t *testing.T) {
 		h.same("sent", map[string]int{"a": 1}, h.texts())
 	})
 }
+
+// A provider that says when it takes messages again is not called before, for a day.
+func TestAChannelThatIsOutIsLeftAloneForAsLongAsItAsks(t *testing.T) {
+	for asked, want := range map[time.Duration]time.Duration{3 * time.Hour: 3 * time.Hour, 48 * time.Hour: 24 * time.Hour} {
+		t.Run(asked.String(), func(t *testing.T) {
+			visitsInMemory(t, func(h *host) {
+				h.answer = failing(channel.Transient("429", asked, errors.New("limited")).Blame(channel.FaultChannel))
+				h.letters(3)
+				h.drain()
+				calls := len(h.sent())
+				h.answer = nil
+				h.clk.Add(want - time.Second)
+				h.drain()
+				h.same("calls before", calls, len(h.sent()))
+				h.clk.Add(time.Second)
+				h.drain()
+				if len(h.sent()) == calls {
+					h.t.Error("no probe when it is time")
+				}
+			})
+		})
+	}
+}

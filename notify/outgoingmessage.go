@@ -174,6 +174,10 @@ type Progress struct {
 	// Via is the key of the channel of a [Failover] that was called last, or that is
 	// called next; empty: the one that the message asks for.
 	Via string `db:"via,plain"`
+	// OwnAccount says that the last call went out through an account of the scope's own,
+	// which a [ChannelSource] gave it, and not through one that scopes share. Callbacks of
+	// another account are not about the message, and no other is asked about a doubt.
+	OwnAccount bool `db:"own_account"`
 	// Redirected says that a gate had the last call go to another address than the
 	// message's, so that nothing which comes of it says anything of that one.
 	Redirected bool `db:"redirected"`

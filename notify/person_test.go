@@ -20,7 +20,7 @@ func TestAllThatAPersonGotIsListedNewestFirst(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 		ctx := t.Context()
-		out := notify.New(store, &notify.Options{HashKey: []byte("key")})
+		out := notify.New(store, &notify.Options{HashKey: hashKeyOf("key")})
 		send := func(scope storage.Scope, job, ref, address string) {
 			t.Helper()
 			clk.Add(time.Minute)
@@ -78,7 +78,7 @@ func TestAnAddressIsOneRecipientInAnySpelling(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 		ctx, mails := t.Context(), notifytest.NewRecorder()
-		out := notify.New(store, &notify.Options{HashKey: []byte("key")}, mails)
+		out := notify.New(store, &notify.Options{HashKey: hashKeyOf("key")}, mails)
 		out.Register(notify.Type{Name: "news", Renderer: notify.Template{Text: "hello"}})
 		spellings := []string{"sam.oak@example.com", "Sam.Oak@Example.com", "SAM.OAK@EXAMPLE.COM"}
 		for i, address := range spellings {
@@ -176,4 +176,34 @@ func ExampleSupport_MessagesOf() {
 	// invoice-2 Created
 	// invoice-1 Created
 	// <nil>
+}
+
+// From the first moment a job is found by whom it is for; from then on its messages are.
+func TestAJobIsFoundByItsPersonUntilItHasMessages(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.dispatch(visit("1", person("sam")), visit("2", person("kim")), visit("3", person("kim"), person("sam")), visit("4", person("sam")))
+		find := func(r notify.Recipient) (found []string) {
+			p := storage.Page{Limit: 2}
+			for more := true; more; more = p.After != "" {
+				jobs, next, err := h.Support().JobsOf(t.Context(), "tenant", r, p)
+				if err != nil || len(jobs) > 2 {
+					t.Fatal(jobs, err)
+				}
+				for _, j := range jobs {
+					found = append(found, j.Entity)
+				}
+				p.After = next
+			}
+			return found
+		}
+		h.same("by Ref", []string{"4", "3", "1"}, find(notify.Recipient{Ref: "sam"}))
+		h.same("nobody", []string(nil), find(notify.Recipient{Ref: "bob"}))
+		h.same("who names another Ref", []string(nil), find(notify.Recipient{Channel: channelKey, Address: "sam@example.com"}))
+		stranger := person("")
+		stranger.Address = "Eve@example.com"
+		h.dispatch(visit("5", stranger))
+		h.same("by address", []string{"5"}, find(notify.Recipient{Channel: channelKey, Address: "eve@EXAMPLE.com"}))
+		h.drain()
+		h.same("once there are messages", []string(nil), find(notify.Recipient{Ref: "sam"}))
+	})
 }

@@ -161,20 +161,22 @@ func TestProgrammersErrorsPanicWithAClearMessage(t *testing.T) {
 	n := notify.New(store, nil)
 	n.Register(notify.Type{Name: "visit"})
 	for want, f := range map[string]func(){
-		"New needs a store":             func() { notify.New(nil, nil) },
-		"channel 2 is nil":              func() { notify.New(store, nil, over("email:a"), nil) },
-		`two channels have the key "`:   func() { notify.New(store, nil, over("email:a"), over("email:a")) },
-		`channel key "E-Mail"`:          func() { notify.New(store, nil, over("E-Mail")) },
-		"Func needs":                    func() { channel.Func("email", nil) },
-		"Func needs a key":              func() { channel.Func("", send) },
-		"a type needs a name":           func() { n.Register(notify.Type{}) },
-		"is registered already":         func() { n.Register(notify.Type{Name: "visit"}) },
-		`unknown InDoubt policy "Pray"`: func() { n.Register(notify.Type{Name: "a", InDoubt: "Pray"}) },
-		"unclosed action":               func() { n.Register(notify.Type{Name: "a", Renderer: notify.Template{Subject: "{{"}}) },
-		"WithTx needs a transaction":    func() { n.WithTx(nil) },
-		"gate 2 is nil":                 func() { notify.New(store, &notify.Options{Gates: []notify.Gate{silentGate{}, nil}}) },
+		"New needs a store":                        func() { notify.New(nil, nil) },
+		"channel 2 is nil":                         func() { notify.New(store, nil, over("email:a"), nil) },
+		`two channels have the key "`:              func() { notify.New(store, nil, over("email:a"), over("email:a")) },
+		`channel key "E-Mail"`:                     func() { notify.New(store, nil, over("E-Mail")) },
+		"Func needs":                               func() { channel.Func("email", nil) },
+		"Func needs a key":                         func() { channel.Func("", send) },
+		"a type needs a name":                      func() { n.Register(notify.Type{}) },
+		"is registered already":                    func() { n.Register(notify.Type{Name: "visit"}) },
+		`unknown InDoubt policy "Pray"`:            func() { n.Register(notify.Type{Name: "a", InDoubt: "Pray"}) },
+		"unclosed action":                          func() { n.Register(notify.Type{Name: "a", Renderer: notify.Template{Subject: "{{"}}) },
+		"WithTx needs a transaction":               func() { n.WithTx(nil) },
+		"HashKey has 1 bytes":                      func() { notify.New(store, &notify.Options{HashKey: []byte("x")}) },
+		"channel 1 is nil (*notify_test.provider)": func() { notify.New(store, nil, (*provider)(nil)) },
+		"gate 2 is nil":                            func() { notify.New(store, &notify.Options{Gates: []notify.Gate{silentGate{}, nil}}) },
 		"is not Options.HashKey": func() {
-			notify.New(store, &notify.Options{HashKey: []byte("one"), Gates: gate.New(store, &gate.Options{HashKey: []byte("another")})})
+			notify.New(store, &notify.Options{HashKey: hashKeyOf("one"), Gates: gate.New(store, &gate.Options{HashKey: hashKeyOf("another")})})
 		},
 		"no https address": func() {
 			notify.New(store, &notify.Options{Unsubscribe: &notify.UnsubscribeOptions{URL: "http://x.y", Key: make([]byte, 32)}})

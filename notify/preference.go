@@ -2,9 +2,12 @@ package notify
 
 import (
 	"context"
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/url"
@@ -277,7 +280,40 @@ func (n Contacts) unsubscribeURL(m *messageRow) string {
 	if o == nil || m.Mandatory || n.registry.lookup(m.NotificationType).Mandatory {
 		return ""
 	}
-	return strings.TrimSuffix(o.URL, "/") + "/" + url.PathEscape(m.MessageID) + "." + o.sign(m)
+	return strings.TrimSuffix(o.URL, "/") + "/" + o.seal(m.MessageID) + "." + o.sign(m)
+}
+
+// block encrypts MessageIDs. One is 16 random bytes, which no other message has: as one
+// block it is the same in each call of its message, and tells nothing.
+func (o *UnsubscribeOptions) block() cipher.Block {
+	key := hmac.New(sha256.New, o.Key)
+	key.Write([]byte("belfry-unsubscribe-id-1"))
+	block, err := aes.NewCipher(key.Sum(nil))
+	if err != nil {
+		panic(err) // the key has 32 bytes
+	}
+	return block
+}
+
+// seal is the part of a token that stands for a MessageID, which callbacks know messages
+// by, so that whoever sees a link cannot name its message.
+func (o *UnsubscribeOptions) seal(id string) string {
+	var raw [aes.BlockSize]byte
+	if n, err := hex.Decode(raw[:], []byte(id)[:min(len(id), 2*len(raw))]); err != nil || n != len(raw) {
+		return ""
+	}
+	o.block().Encrypt(raw[:], raw[:])
+	return base64.RawURLEncoding.EncodeToString(raw[:])
+}
+
+// open is the MessageID that was sealed, or another one; empty: it is none.
+func (o *UnsubscribeOptions) open(sealed string) string {
+	raw, err := base64.RawURLEncoding.DecodeString(sealed)
+	if err != nil || len(raw) != aes.BlockSize {
+		return ""
+	}
+	o.block().Decrypt(raw, raw)
+	return hex.EncodeToString(raw)
 }
 
 // sign makes the part of a token that nobody else can make. It covers all that
@@ -301,15 +337,16 @@ func (n Contacts) tokenOf(ctx context.Context, token string) (*messageRow, error
 	if n.options.Unsubscribe == nil {
 		return nil, errors.New("notify: Options.Unsubscribe is not set")
 	}
-	dot := strings.LastIndexByte(token, '.')
-	if dot < 1 || len(token) > 400 || strings.ContainsRune(token, 0) {
+	sealed, mac, _ := strings.Cut(token, ".")
+	id := n.options.Unsubscribe.open(sealed)
+	if id == "" {
 		return nil, ErrUnsubscribeToken
 	}
-	m, err := n.messageByID(ctx, strings.ToValidUTF8(token[:dot], ""))
+	m, err := n.messageByID(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("notify: unsubscribe: %w", err)
 	}
-	if m == nil || !hmac.Equal([]byte(n.options.Unsubscribe.sign(m)), []byte(token[dot+1:])) {
+	if m == nil || !hmac.Equal([]byte(n.options.Unsubscribe.sign(m)), []byte(mac)) {
 		return nil, ErrUnsubscribeToken
 	}
 	return m, nil

@@ -1,6 +1,7 @@
 package notify_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -193,7 +194,7 @@ func TestALinkUnsubscribesFromItsTypeOrFromEverythingThatIsNotMandatory(t *testi
 		h.ensure(letter("visit 1", "sam"), letter("reset 1", "sam", of("reset")), letter("nobody", "", func(m *notify.OutgoingMessage) { m.Address = "eve@example.com" }))
 		h.drain()
 		token := h.tokens()
-		if len(token["visit 1"]) < 60 || token["reset 1"] != "" || strings.Contains(token["visit 1"], "sam") {
+		if len(token["visit 1"]) < 60 || token["reset 1"] != "" || strings.Contains(token["visit 1"], "sam") || strings.Contains(token["visit 1"], h.row("visit 1").MessageID) {
 			t.Fatalf("tokens: %v", token)
 		}
 		ctx := t.Context()
@@ -346,4 +347,46 @@ func TestATypeOfAnUnknownGroupIsRefused(t *testing.T) {
 			make()
 		}()
 	}
+}
+
+// The link is in the texts as well, where their template has it: each message's own.
+func TestATemplateHasTheLinkOfItsMessage(t *testing.T) {
+	gated(t, unsubscribing, func(t *testing.T, h *host) {
+		texts := notify.Template{
+			Subject: "s", Text: "{{if .UnsubscribeURL}}out: {{.UnsubscribeURL}} {{.PreferencesURL}}{{else}}no way out{{end}}", HTML: `<a href="{{.UnsubscribeURL}}">out</a>`,
+		}
+		h.Register(notify.Type{Name: "offer", Renderer: texts})
+		h.Register(notify.Type{Name: "bill", Renderer: texts, Mandatory: true})
+		sam := person("sam")
+		sam.Inbox = "user:sam"
+		for _, typ := range []string{"offer", "bill"} {
+			j := visit(typ, sam)
+			j.Type = typ
+			h.dispatch(j)
+		}
+		h.drain()
+		link := ""
+		for _, m := range h.sent() {
+			if link = cmp.Or(link, m.UnsubscribeURL); m.UnsubscribeURL == "" {
+				h.same("of the bill", `no way out<a href="">out</a>`, m.Text+m.HTML)
+				continue
+			}
+			h.same("of the offer", fmt.Sprintf(`out: %[1]s %[1]s<a href="%[1]s">out</a>`, m.UnsubscribeURL), m.Text+m.HTML)
+		}
+		h.same("messages", 2, len(h.sent()))
+		for _, m := range all(h, notify.UserMessages) {
+			if strings.Contains(m.Content.Text+m.Content.HTML, "https://") {
+				t.Errorf("in the inbox: %q", m.Content.Text)
+			}
+		}
+		if err := h.Contacts().Unsubscribe(t.Context(), strings.TrimPrefix(link, unsubscribe.URL), notify.LeaveType); err != nil {
+			t.Error(err)
+		}
+		j := visit("offer", person("sam"))
+		j.Type = "offer"
+		shown, err := h.Preview(t.Context(), j, person("sam"))
+		if err != nil || !strings.Contains(shown.Text, unsubscribe.URL) || strings.Contains(shown.Text+shown.HTML, "invalid") {
+			t.Errorf("%q, %v", shown.Text, err)
+		}
+	})
 }

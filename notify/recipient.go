@@ -6,9 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/belfry-go/belfry/internal/spelling"
+	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify/channel"
@@ -260,6 +262,55 @@ func (n Support) MessagesOf(ctx context.Context, scope Scope, r Recipient, p sto
 		out[i] = m.view()
 	}
 	return out, next, err
+}
+
+// maxJobsRead is how many jobs without messages JobsOf looks through.
+const maxJobsRead = 10_000
+
+// JobsOf lists the jobs that name a person and have made no messages yet, the newest first:
+// those that wait, that cannot be rendered, that nobody serves. From then on
+// [Support.MessagesOf] has the messages. r is as there, or its Inbox counts. It looks
+// through the 10,000 newest that have none.
+func (n Support) JobsOf(ctx context.Context, scope Scope, r Recipient, p storage.Page) (out []Job, next string, err error) {
+	who := sweep.Person{Ref: r.Ref}
+	if r.Address != "" {
+		who.Addresses = []sweep.Address{{Method: channel.Method(r.Channel), Address: r.Address}}
+	}
+	if r.Inbox != "" {
+		who.Inboxes = []string{r.Inbox}
+	}
+	is := IsPerson(who)
+	err = n.read(ctx, nil, func(from driver.Reader) (err error) {
+		out, next, err = jobsWithoutMessages(ctx, from, scope, is, p)
+		return err
+	})
+	return out, next, err
+}
+
+// jobsWithoutMessages reads on until the page is full.
+func jobsWithoutMessages(ctx context.Context, from driver.Reader, scope Scope, is func(Recipient) bool, p storage.Page) (out []Job, next string, err error) {
+	at := storage.Page{After: p.After, Limit: driver.MaxPage}
+	for read := 0; read < maxJobsRead; read += driver.MaxPage {
+		rows, after, err := jobs.Page(ctx, from, scope, at, driver.Query{
+			Where: []driver.Cond{driver.Null("traced_on"), driver.Null("forgotten_on")}, OrderBy: "id", Desc: true,
+		})
+		if err != nil {
+			return nil, "", err
+		}
+		for i, j := range rows {
+			made := j.Status == StatusGenerated || j.Status == StatusDigested
+			if !made && slices.ContainsFunc(j.Recipients, is) {
+				out = append(out, j.view())
+			}
+			if last := i == len(rows)-1 && after == ""; len(out) == p.Size() && !last {
+				return out, driver.Position{ID: j.ID}.String(), nil
+			}
+		}
+		if at.After = after; after == "" {
+			break
+		}
+	}
+	return out, "", nil
 }
 
 // gotBy are the conditions that the indexes by recipient answer.

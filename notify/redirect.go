@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"math"
 	"strings"
 	"time"
@@ -74,6 +75,10 @@ func (r *redirected) Send(ctx context.Context, m channel.Message) (channel.Recei
 // of is m as it goes out.
 func (r *redirected) of(m channel.Message) channel.Message {
 	m.Subject = shortened("["+m.To+"] "+m.Subject, channel.MaxSubject)
+	if m.UnsubscribeURL != "" {
+		m.Text = strings.ReplaceAll(m.Text, m.UnsubscribeURL, "")
+		m.HTML = strings.ReplaceAll(m.HTML, html.EscapeString(m.UnsubscribeURL), "")
+	}
 	m.To, m.UnsubscribeURL = r.to, ""
 	m.Mail.CC, m.Mail.BCC = nil, nil
 	headers := map[string]string{"X-Belfry-Redirected": "yes"}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -159,8 +160,8 @@ type registry struct {
 func newRegistry(channels []channel.Channel) *registry {
 	r := &registry{channels: map[string]chain{}, members: map[string]channel.Channel{}, types: map[string]Type{}}
 	for i, c := range channels {
-		if c == nil {
-			panic(fmt.Sprintf("notify: New: channel %d is nil", i+1))
+		if v := reflect.ValueOf(c); c == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+			panic(fmt.Sprintf("notify: New: channel %d is nil (%T)", i+1, c))
 		}
 		key := c.Key()
 		if err := checkMethod(channel.Method(key)); err != nil {

@@ -44,12 +44,15 @@ func (c channels) of(m *messageRow) chain {
 
 // turn is the way that was named, or was called by if that is in doubt. A message
 // begins again where that channel is there no more, but for one in doubt, which has
-// none then.
+// none then: another account knows nothing of its call.
 func (c channels) turn(m *messageRow) *turn {
 	ways := c.of(m)
 	i := ways.index(m.Via)
-	if i < 0 && !m.bound() {
-		i = 0
+	switch {
+	case !m.bound():
+		i = max(i, 0)
+	case i >= 0 && i < len(ways) && ways[i].own() != m.OwnAccount:
+		i = -1
 	}
 	if len(ways) == 0 || i < 0 {
 		return nil
@@ -131,7 +134,7 @@ func (n *core) bounds(items []sending, found channels) map[*messageRow][]calls.B
 		m, t := it.Row, found.turns[it.Row]
 		out[m] = n.budget(m)
 		if most, ok := n.options.ChannelConcurrency[t.name]; ok {
-			out[m] = append(out[m], calls.Bound{Key: [2]any{n.registry, t.name}, Most: most})
+			out[m] = append(out[m], calls.Bound{Key: [2]any{n.registry, t.at}, Most: most})
 		}
 		if b, ok := t.channel.(channel.Bounded); ok {
 			out[m] = append(out[m], calls.OfChannel(t.channel, [3]any{n.registry, m.Scope, t.name}, b.MaxCalls()))

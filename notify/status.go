@@ -114,12 +114,8 @@ func changeOf(m *messageRow) (ChangeKind, bool) {
 	return "", false
 }
 
-// tell emits what became of messages, in the transaction that has written them,
-// and keeps what later callbacks find them by.
+// tell emits what became of messages, in the transaction that has written them.
 func (n *core) tell(ctx context.Context, tx storage.Tx, rows []*messageRow) error {
-	if err := n.tracker().keepReceipts(ctx, tx, rows); err != nil {
-		return err
-	}
 	var changes []StatusChange
 	for _, m := range rows {
 		if kind, ok := changeOf(m); ok {

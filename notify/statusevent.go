@@ -30,11 +30,12 @@ var (
 	ErrWebhookTooLarge = errors.New("notify: webhook with too many events")
 )
 
-// Receive has w prove and read a callback, and tracks its events. The time of the
-// request is the store's. Events that say too little are counted as refused, and
+// Receive has w prove and read a callback, and tracks its events. account is the tenant
+// whose own account w belongs to, or empty for an account that tenants share: what w proves
+// says nothing about messages of others. The time of the request is the store's. Events that say too little are counted as refused, and
 // do not stop the others. A panic of w is an error, which holds nothing of the
 // callback, as no error of Receive does.
-func (n *Notifier) Receive(ctx context.Context, w channel.Webhook, r channel.WebhookRequest) (TrackReport, error) {
+func (n *Notifier) Receive(ctx context.Context, account Scope, w channel.Webhook, r channel.WebhookRequest) (TrackReport, error) {
 	r.Now = driver.Now(n.store)
 	var events []channel.StatusEvent
 	err := work.Guard(func() (err error) {
@@ -57,7 +58,7 @@ func (n *Notifier) Receive(ctx context.Context, w channel.Webhook, r channel.Web
 	}
 	usable := make([]channel.StatusEvent, 0, len(events))
 	for _, e := range events {
-		e.Provider = w.Provider()
+		e.Provider, e.Account = w.Provider(), string(account)
 		if checkEvent(e) == nil {
 			usable = append(usable, e)
 		}
@@ -69,8 +70,8 @@ func (n *Notifier) Receive(ctx context.Context, w channel.Webhook, r channel.Web
 
 // deliveryEvent is an event of a provider as it is kept: the memory by which a
 // repeated one is known, and a due row while its message is not known. Its Type is
-// the provider. Its Scope is empty, since an event belongs to no tenant until its
-// message is found; the message says the tenant.
+// the provider. Its Scope is the tenant whose own account reports; empty: one that tenants
+// share, and the message says the tenant.
 type deliveryEvent struct {
 	driver.Due
 	StatusKind        channel.StatusKind `db:"status_kind,fixed,plain"`
@@ -137,7 +138,7 @@ func newEvent(e channel.StatusEvent, now time.Time) (*deliveryEvent, error) {
 		on = now // a clock that is not to be believed
 	}
 	return &deliveryEvent{
-		Due:        driver.Due{Record: storage.Record{Key: key, Kind: e.Provider, Status: statusWaiting}, DueOn: now.Add(matchWaits[0])},
+		Due:        driver.Due{Record: storage.Record{Scope: Scope(e.Account), Key: key, Kind: e.Provider, Status: statusWaiting}, DueOn: now.Add(matchWaits[0])},
 		StatusKind: e.Kind, MessageID: e.MessageID, ProviderMessageID: e.ProviderMessageID,
 		Code: storable.Code(e.Code), Lasting: e.Lasting, On: on, ReceivedOn: now,
 	}, nil

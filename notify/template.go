@@ -35,7 +35,9 @@ func (f RendererFunc) Render(ctx context.Context, j Job, r Recipient) (Content, 
 // unless the data has a member of that name. What the recipient's own Data has
 // comes before both. Of a [Digest], {{range .Entries}} has each job so, and {{.More}} counts
 // those beyond; of a single job they stand beside its own. A name that is missing is an error. Integers can be compared:
-// {{if gt .DaysBefore 0}}.
+// {{if gt .DaysBefore 0}}. {{.UnsubscribeURL}}, and {{.PreferencesURL}}, which is the same, is
+// the link of Options.Unsubscribe in Text and HTML: empty without one, for a Mandatory type,
+// and in an inbox.
 //
 // Subject and Text are text/template, HTML is html/template and escapes what is
 // put in. An empty part is left out. Parts beyond MaxSubject, MaxText and
@@ -74,7 +76,7 @@ func (t Template) compile() (c compiledTemplate, err error) {
 }
 
 func (c compiledTemplate) Render(ctx context.Context, j Job, r Recipient) (Content, error) {
-	data, err := templateData(j, r)
+	data, err := templateData(j, r, linkIn(ctx))
 	if err != nil {
 		return Content{}, err
 	}
@@ -91,7 +93,7 @@ func (c compiledTemplate) Render(ctx context.Context, j Job, r Recipient) (Conte
 	return out, nil
 }
 
-func templateData(j Job, r Recipient) (map[string]any, error) {
+func templateData(j Job, r Recipient, link string) (map[string]any, error) {
 	entries := make([]map[string]any, len(j.Entries))
 	for i, e := range j.Entries {
 		of := r
@@ -99,11 +101,14 @@ func templateData(j Job, r Recipient) (map[string]any, error) {
 			of = e.Recipients[0]
 		}
 		var err error
-		if entries[i], err = templateData(e.alone(), of); err != nil {
+		if entries[i], err = templateData(e.alone(), of, link); err != nil {
 			return nil, err
 		}
 	}
-	data := map[string]any{"Recipient": r, "EventData": nil, "Entries": entries, "More": j.More}
+	data := map[string]any{
+		"Recipient": r, "EventData": nil, "Entries": entries, "More": j.More,
+		"UnsubscribeURL": link, "PreferencesURL": link,
+	}
 	if err := addEventData(data, j.EventData); err != nil {
 		return nil, err
 	}
@@ -168,7 +173,7 @@ func execute(ctx context.Context, t *render.Template, data any, limit int) (stri
 // callers have a [work.Guard] around it.
 func (n *core) rendered(ctx context.Context, renderer Renderer, j Job, r Recipient) (c Content, err error) {
 	err = work.Recovered(func() (err error) {
-		c, err = renderer.Render(ctx, j, r)
+		c, err = renderer.Render(n.linking(ctx, j, r), j, r)
 		return err
 	})
 	if err == nil {

@@ -3,12 +3,12 @@ package notify
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/work"
-	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -79,7 +79,7 @@ func (n tracker) applyFound(ctx context.Context, tx storage.Tx, done []work.Done
 // hours, some for a week.
 const rememberEvents = 30 * 24 * time.Hour
 
-// trackerRules say that events go after that, and receipts, by which they find messages.
+// trackerRules say that events go after that.
 func trackerRules() []sweep.Rule {
 	month := func(time.Duration) time.Duration { return rememberEvents }
 	return []sweep.Rule{
@@ -88,91 +88,7 @@ func trackerRules() []sweep.Rule {
 			Created: func(e *deliveryEvent) time.Time { return e.ReceivedOn },
 			Old:     func(before time.Time) []driver.Cond { return atRest("received_on", before) },
 		}.Rule(),
-		sweep.Retention[messageReceipt]{
-			Table: messageReceipts, Silent: true, After: month,
-			Created: func(r *messageReceipt) time.Time { return r.CreatedOn },
-			Old:     func(before time.Time) []driver.Cond { return []driver.Cond{driver.AtMost("created_on", before)} },
-		}.Rule(),
 	}
-}
-
-// StatusByReceipt is implemented by a channel whose provider names a message in
-// its callbacks by the ID of the [channel.Receipt] only. For such a channel one more row is
-// written with each message that was accepted; a callback that comes before that
-// is matched a minute later. Better is a channel whose provider gives
-// [channel.Message].ID back, in a field of its own or in the address that it calls.
-type StatusByReceipt interface {
-	// StatusProvider is the Provider of the [channel.Webhook] that reports about messages
-	// of this channel.
-	StatusProvider() string
-}
-
-// messageReceipt tells which message a provider means by an id of its own. The
-// provider gave the id, so the Scope is empty.
-type messageReceipt struct {
-	storage.Record        // Type: the provider
-	MessageID      string `db:"message_id,fixed,plain"`
-	// CreatedOn says when the row may be deleted.
-	CreatedOn time.Time `db:"created_on,fixed"`
-}
-
-var messageReceipts = driver.Define[messageReceipt]("message_receipt").Grows(driver.WithWork).
-	Kept("a month", "callbacks find their message by it")
-
-func receiptKey(provider, id string) (string, error) {
-	return keys.Join(provider, hashOf("belfry-receipt-1", id))
-}
-
-// keepReceipts keeps the providers' ids of messages, where callbacks need them, in
-// the transaction that has settled the messages.
-func (n tracker) keepReceipts(ctx context.Context, tx storage.Tx, rows []*messageRow) error {
-	now := driver.Now(n.store)
-	var keep []*messageReceipt
-	for _, m := range rows {
-		c, ok := n.registry.member(m).(StatusByReceipt)
-		if !ok || m.ProviderMessageID == "" {
-			continue
-		}
-		key, err := receiptKey(c.StatusProvider(), m.ProviderMessageID)
-		if err != nil {
-			return err
-		}
-		keep = append(keep, &messageReceipt{
-			Record: storage.Record{Key: key, Kind: c.StatusProvider()}, MessageID: m.MessageID, CreatedOn: now,
-		})
-	}
-	_, err := messageReceipts.Insert(ctx, tx, keep...)
-	return err
-}
-
-// namedByReceipts gives our ids of those events that bring only the provider's.
-func namedByReceipts(ctx context.Context, from driver.Reader, events []*deliveryEvent) (map[*deliveryEvent]string, error) {
-	named := make(map[*deliveryEvent]string, len(events))
-	wanted := map[string][]*deliveryEvent{}
-	var list []string
-	for _, e := range events {
-		if e.MessageID != "" {
-			continue
-		}
-		key, err := receiptKey(e.Kind, e.ProviderMessageID)
-		if err != nil {
-			return nil, err
-		}
-		if wanted[key] == nil {
-			list = append(list, key)
-		}
-		wanted[key] = append(wanted[key], e)
-	}
-	if len(list) == 0 {
-		return named, nil
-	}
-	rows, err := messageReceipts.Find(ctx, from, "", driver.Query{Where: []driver.Cond{driver.In("key", list)}, Limit: len(list)})
-	for _, r := range rows {
-		for _, e := range wanted[r.Key] {
-			named[e] = r.MessageID
-		}
-	}
-	return named, err
 }
 
 // Reported is implemented by a channel whose provider reports under another name than
@@ -185,11 +101,14 @@ type Reported interface {
 	ReportedBy() string
 }
 
-// reports tells whether an event comes from one that the message may have been sent
-// by: it names the id of the receipt, or is of the provider of one of the message's
-// channels. Callbacks of others are not about it, whatever they say.
+// reports tells whether an event is about a message that its account has sent: it names
+// both ids, or is of the provider of one of the message's channels. Callbacks of others are
+// not about it, whatever they say.
 func (n tracker) reports(m *messageRow, e *deliveryEvent) bool {
-	if m.ProviderMessageID != "" && m.ProviderMessageID == e.ProviderMessageID {
+	if !m.sentThrough(e.Scope) {
+		return false
+	}
+	if e.MessageID != "" && m.ProviderMessageID != "" && m.ProviderMessageID == e.ProviderMessageID {
 		return true
 	}
 	keys := []string{m.Kind, m.Via}
@@ -199,47 +118,102 @@ func (n tracker) reports(m *messageRow, e *deliveryEvent) bool {
 	return slices.ContainsFunc(keys, func(key string) bool { return key != "" && n.reporter(key) == e.Kind })
 }
 
+// sentThrough reports whether the last call went through an account: a tenant's own, or,
+// without one, those that tenants share. A message that was not called, as far as the
+// database knows, may have gone through either.
+func (m *messageRow) sentThrough(account Scope) bool {
+	switch {
+	case m.OwnAccount:
+		return m.Scope == account
+	case account == "":
+		return true
+	}
+	return m.Calls == 0 && m.Scope == account
+}
+
 // reporter is the provider that reports about a channel.
 func (n tracker) reporter(key string) string {
-	switch c := n.registry.members[key].(type) {
-	case Reported:
+	if c, ok := n.registry.members[key].(Reported); ok {
 		return c.ReportedBy()
-	case StatusByReceipt:
-		return c.StatusProvider()
 	}
 	return cmp.Or(n.options.ReportedBy[key], transport(key))
 }
 
 // findMessages finds the messages that events are about: by our id, else by the
-// provider's, if the channel that sent it has left a receipt. Our ids cannot be
-// guessed, and are looked up across tenants, since a callback does not name one. A
-// provider only speaks of messages that its own channels may have sent.
+// provider's. Our ids cannot be guessed, and are looked up across tenants, since a callback
+// does not name one. A provider only speaks of messages that the account may have sent.
 func (n tracker) findMessages(ctx context.Context, from driver.Reader, events []*deliveryEvent) (map[*deliveryEvent]*messageRow, error) {
-	named, err := namedByReceipts(ctx, from, events)
-	if err != nil {
-		return nil, err
-	}
+	found := make(map[*deliveryEvent]*messageRow, len(events))
 	var ids []string
-	seen := map[string]bool{}
+	byAccount := map[Scope][]*deliveryEvent{}
 	for _, e := range events {
 		if e.MessageID != "" {
-			named[e] = e.MessageID
-		}
-		if id := named[e]; id != "" && !seen[id] {
-			seen[id], ids = true, append(ids, id)
+			ids = append(ids, e.MessageID)
+		} else {
+			byAccount[e.Scope] = append(byAccount[e.Scope], e)
 		}
 	}
 	messages, err := messagesByID(ctx, from, ids)
 	if err != nil {
 		return nil, err
 	}
-	found := make(map[*deliveryEvent]*messageRow, len(events))
-	for e, id := range named {
-		if m := messages[id]; m != nil && n.reports(m, e) {
+	for _, e := range events {
+		if m := messages[e.MessageID]; m != nil && n.reports(m, e) {
 			found[e] = m
 		}
 	}
+	for account, asked := range byAccount {
+		if err := n.findByProvider(ctx, from, account, asked, found); err != nil {
+			return nil, err
+		}
+	}
 	return found, nil
+}
+
+// maxNamesakes is how many messages of an account may have one id of a provider, in the
+// mean, until some are not looked at.
+const maxNamesakes = 10
+
+// findByProvider adds the messages of events of one account that bring only the provider's
+// id. Where several messages have it, it is none of them: nobody can tell which.
+func (n tracker) findByProvider(ctx context.Context, from driver.Reader, account Scope, events []*deliveryEvent, found map[*deliveryEvent]*messageRow) error {
+	asked := map[string][]*deliveryEvent{}
+	for _, e := range events {
+		asked[e.ProviderMessageID] = append(asked[e.ProviderMessageID], e)
+	}
+	rows, err := messagesOf(ctx, from, account, slices.Collect(maps.Keys(asked)))
+	if err != nil {
+		return err
+	}
+	of := map[*deliveryEvent]int{}
+	for _, m := range rows {
+		for _, e := range asked[m.ProviderMessageID] {
+			if n.reports(m, e) {
+				found[e] = m
+				of[e]++
+			}
+		}
+	}
+	for e, messages := range of {
+		if messages > 1 {
+			delete(found, e)
+		}
+	}
+	return nil
+}
+
+// messagesOf reads the messages of an account by their providers' ids, in one statement:
+// of a tenant's own those of the tenant, of what tenants share those of all.
+func messagesOf(ctx context.Context, from driver.Reader, account Scope, ids []string) ([]*messageRow, error) {
+	q := driver.Query{
+		Columns: tracking, Where: []driver.Cond{driver.In("provider_message_id", ids)},
+		Limit: maxNamesakes * len(ids), Unordered: true,
+	}
+	if account != "" {
+		q.Where = append(q.Where, driver.Eq("own_account", true))
+		return outgoingMessages.Find(ctx, from, account, q)
+	}
+	return outgoingMessages.Everywhere().Find(ctx, from, q)
 }
 
 // tracking are the columns of a message that a callback can matter to: all but
@@ -259,6 +233,7 @@ func messagesByID(ctx context.Context, from driver.Reader, ids []string) (map[st
 	if len(ids) == 0 {
 		return found, nil
 	}
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	rows, err := outgoingMessages.Everywhere().Find(ctx, from, driver.Query{
 		Columns: tracking, Where: []driver.Cond{driver.In("message_id", ids)}, Limit: len(ids),
 	})

@@ -15,11 +15,6 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// byReceipt is a provider whose callbacks bring only its own ids.
-type byReceipt struct{ *provider }
-
-func (byReceipt) StatusProvider() string { return "test" }
-
 // event reads the single event.
 func (h *host) event() *notify.DeliveryEvent {
 	h.t.Helper()
@@ -37,8 +32,6 @@ func (h *host) sweep() {
 // The callback comes before our own settle has stored the provider's id.
 func TestAnUnknownMessageIsFoundLater(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet}, byReceipt{h.provider})
-		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
 		h.waiting()
 		early := channel.StatusEvent{Provider: "test", EventID: "1", Kind: channel.KindComplained, ProviderMessageID: "sm1"}
 		h.answer = func(context.Context, channel.Message) (channel.Receipt, error) {
@@ -57,14 +50,6 @@ func TestAnUnknownMessageIsFoundLater(t *testing.T) {
 		h.same("suppressed", []string{"Complaint test"}, h.suppressions("tenant"))
 		h.same("report", notify.TrackReport{Applied: 1, Waiting: 1}, h.track(opened, other))
 		h.status(notify.StatusOpened)
-	})
-}
-
-// A provider that gives our id back costs no row per message.
-func TestOnlyChannelsThatNeedReceiptsPayForThem(t *testing.T) {
-	visits(t, func(t *testing.T, h *host) {
-		h.accepted()
-		h.same("receipts", 0, len(all(h, notify.MessageReceipts)))
 	})
 }
 
@@ -116,8 +101,6 @@ func TestAnEarlyEventIsAppliedOnceTheMessageIsThere(t *testing.T) {
 
 func TestOldEventsAreForgottenAndFactsAreNot(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet}, byReceipt{h.provider})
-		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
 		m := h.accepted()
 		complaint := about(m, channel.KindComplained)
 		var many []channel.StatusEvent
@@ -130,13 +113,11 @@ func TestOldEventsAreForgottenAndFactsAreNot(t *testing.T) {
 		h.clk.Add(29 * 24 * time.Hour)
 		h.sweep()
 		h.same("after 29 days", 2501, len(all(h, notify.DeliveryEvents)))
-		h.same("receipts", 1, len(all(h, notify.MessageReceipts)))
 		late := about(m, channel.KindOpened)
 		h.track(late)
 		h.clk.Add(2 * 24 * time.Hour)
 		h.sweep()
 		h.same("after 31 days", channel.KindOpened, h.event().StatusKind)
-		h.same("receipts", 0, len(all(h, notify.MessageReceipts)))
 		// Even if it is replayed then, it has no consequences for the second time.
 		if err := h.Contacts().Unsuppress(t.Context(), "tenant", notify.Destination{"email", "sam@example.com"}, support); err != nil {
 			t.Fatal(err)
@@ -168,7 +149,7 @@ func (f hook) Events(r channel.WebhookRequest) ([]channel.StatusEvent, error) { 
 func TestReceiveTracksWhatTheWebhookReads(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.accepted()
-		rep, err := h.Receive(t.Context(), hook(func(r channel.WebhookRequest) ([]channel.StatusEvent, error) {
+		rep, err := h.Receive(t.Context(), "", hook(func(r channel.WebhookRequest) ([]channel.StatusEvent, error) {
 			if !r.Now.Equal(storetest.Start) {
 				t.Errorf("now is %v", r.Now)
 			}
@@ -205,7 +186,7 @@ func TestReceiveSaysWhatIsWrongAndNothingOfTheCallback(t *testing.T) {
 			}, notify.ErrWebhookTooLarge},
 			"panic": {func(channel.WebhookRequest) ([]channel.StatusEvent, error) { panic("canary") }, nil},
 		} {
-			_, err := h.Receive(h.t.Context(), c.hook, channel.WebhookRequest{})
+			_, err := h.Receive(h.t.Context(), "", c.hook, channel.WebhookRequest{})
 			if err == nil || c.want != nil && !errors.Is(err, c.want) || strings.Contains(err.Error(), "canary") {
 				h.t.Errorf("%s: %v", name, err)
 			}

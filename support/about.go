@@ -195,6 +195,10 @@ func (f finder) byRef(ctx context.Context, scope Scope, text string) ([]Hit, err
 		if err != nil || len(rows) > 0 {
 			return hit, err
 		}
+		jobs, _, err := f.o.Notify.Support().JobsOf(ctx, scope, notify.Recipient{Ref: text}, one)
+		if err != nil || len(jobs) > 0 {
+			return hit, err
+		}
 	}
 	if f.o.Survey != nil {
 		rows, _, err := f.o.Survey.Support().Instances(ctx, scope, survey.Selection{CustomerRef: text}, one)

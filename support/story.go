@@ -158,6 +158,9 @@ func (t teller) feeds(ctx context.Context, scope Scope, about About, now time.Ti
 		out = append(out, feed{"messages", paged(func(ctx context.Context, p storage.Page) ([]notify.OutgoingMessage, string, error) {
 			return t.o.Notify.Support().MessagesOf(ctx, scope, notify.Recipient{Ref: who.ref, Channel: who.channel, Address: who.address}, p)
 		}, messageEntry)})
+		out = append(out, feed{"jobs", paged(func(ctx context.Context, p storage.Page) ([]notify.Job, string, error) {
+			return t.o.Notify.Support().JobsOf(ctx, scope, notify.Recipient{Ref: who.ref, Channel: who.channel, Address: who.address}, p)
+		}, t.jobWithoutMessages)})
 	}
 	if about.Person != "" && t.o.Notify != nil {
 		for _, box := range []string{"user:", "employee:"} {
@@ -174,6 +177,14 @@ func (t teller) feeds(ctx context.Context, scope Scope, about About, now time.Ti
 		}, t.reminderOf(s, about.Person))})
 	}
 	return out, of, err
+}
+
+// jobWithoutMessages tells of a job of which nobody has a message yet. That of a reminder is
+// told with it.
+func (t teller) jobWithoutMessages(j *notify.Job) Entry {
+	e := jobEntry(j)
+	e.twin = t.o.Automation != nil && j.SourceKey != ""
+	return e
 }
 
 // reminderOf tells of the rows of a subject, and marks those of an entity that are the

@@ -80,6 +80,8 @@ var causes = map[string]cause{
 		before: func(s *school, p string) { s.others[p] = true; s.remind(p, nil) }},
 	"nobody asked": {typ: "certificate", reason: "ProviderGaveNone", says: `never got "certificate": nobody has asked for it: the provider asks for none (ProviderGaveNone)`,
 		before: func(*school, string) {}},
+	"nobody serves its job": {typ: "unserved news", outcome: support.UnderWay, says: `has not got "unserved news" yet: it is under way`,
+		before: func(s *school, p string) { s.job("unserved news", p) }},
 	"the address is bad": {typ: "news", outcome: support.Withheld, reason: "BadAddress", says: "the address is not one that can be delivered to",
 		before: func(s *school, p string) { s.write(p, "nowhere") }},
 	"opted out": {typ: "news", outcome: support.Withheld, reason: "OptedOut", says: "the recipient has opted out of it",
@@ -170,7 +172,7 @@ var causes = map[string]cause{
 			s.answers[address(p)] = channel.Permanent("", nil)
 			s.write(p, address(p))
 		}},
-	"there is no text": {typ: "news", says: `never got "news": no message of it was made for them`,
+	"there is no text": {typ: "news", outcome: support.NeedsYou, reason: "RenderFailed", says: `has not got "news": it waits for a person`,
 		before: func(s *school, p string) { s.fails[p] = errors.New("no template"); s.tell(p, address(p)) }},
 	"it is paused": {typ: "paused", outcome: support.UnderWay, reason: "Paused", says: "it is under way, and waits: ",
 		before: func(s *school, p string) {
@@ -400,6 +402,14 @@ func (s *school) writing(m notify.OutgoingMessage) string {
 	rows, err := s.out.Support().MessagesByID(s.Context(), tenant, got[0].MessageID)
 	s.must(err)
 	return rows[0].Key
+}
+
+// job asks for a notification of a type.
+func (s *school) job(typ, person string) {
+	s.Helper()
+	_, err := s.out.Notify(s.Context(), notify.Job{Scope: tenant, Type: typ, PartitionKey: "news", RowKey: typ + person,
+		Recipients: []notify.Recipient{{Ref: person, Channel: "email:school", Address: address(person)}}})
+	s.must(err)
 }
 
 // report is what a provider says of the last message.

@@ -30,8 +30,6 @@ type counted struct {
 	Waited    int64 `json:"s,omitempty"`
 	// Questions are by questionKey.
 	Questions map[string]*given `json:"q,omitempty"`
-	// Chosen were clicked in a message and not sent, on the day of the click.
-	Chosen map[string]*given `json:"c,omitempty"`
 }
 
 // given is what was answered to one question.
@@ -59,14 +57,11 @@ func (c *counted) add(o *counted) {
 		}
 		mine.add(theirs)
 	}
-	for key, theirs := range o.Chosen {
-		c.choose(key, theirs)
-	}
 }
 
 // empty says that nothing is counted.
 func (c *counted) empty() bool {
-	return c.Asked == 0 && c.Answered == 0 && c.Responses == 0 && len(c.Chosen) == 0
+	return c.Asked == 0 && c.Answered == 0 && c.Responses == 0
 }
 
 func (g *given) add(o *given) {

@@ -150,7 +150,7 @@ func (i *instanceRow) formerKeys() (out []string) {
 func (i *instanceRow) erased(now time.Time) *instanceRow {
 	bare := *i
 	bare.RecipientAddress, bare.RecipientLocale, bare.RecipientZone, bare.CustomerRef, bare.RecipientHash = "", "", "", "", ""
-	bare.Metadata, bare.Chosen = json.RawMessage("{}"), nil
+	bare.Metadata = json.RawMessage("{}")
 	if bare.DeletedOn.IsZero() {
 		bare.DeletedOn = now
 	}

@@ -38,7 +38,7 @@ func erasures() []sweep.Rule {
 		}.Rule(),
 		sweep.Erasure[instanceRow]{
 			Table: instances, Audited: true, Ways: instancesOf, Weight: 300, // of up to two hundred answers each
-			CutFrom: []string{"metadata", "chosen", "customer_ref", "recipient_address", "recipient_locale", "recipient_zone", "recipient_hash"},
+			CutFrom: []string{"metadata", "customer_ref", "recipient_address", "recipient_locale", "recipient_zone", "recipient_hash"},
 			Keeps:   map[string]string{"key": "the same event asks nobody again"},
 			Judge: func(_ context.Context, _ sweep.Subject, _ sweep.At, i *instanceRow) (sweep.Fate, error) {
 				return sweep.Fate{Verdict: sweep.Cut}, nil

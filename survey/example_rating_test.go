@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path"
-	"strings"
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/notify/channel"
@@ -36,36 +34,4 @@ func ExampleService_Alert() {
 	mustSend(belfry.NewPoller(d.store, nil, s).Drain(d.ctx))
 	// Output:
 	// desk@host.example - CSI-GR: score 22 out of 100
-}
-
-// A rating that was clicked in the message counts apart until the form is sent.
-func ExampleService_Choose() {
-	ctx, s := context.Background(), published()
-	var tokens []string
-	for n := range survey.MinResponses { // of fewer nothing is shown
-		visit := closed()
-		visit.Items[0].Payload = json.RawMessage(fmt.Sprintf(`{"wip": "%d", "dealerId": "1", "jobType": "GR"}`, n))
-		id := must(s.Ingest(ctx, visit)).Items[0].Instances[0].PublicID
-		tokens = append(tokens, path.Base(must(s.Link(ctx, "", id))))
-	}
-	show := func() {
-		var said []string
-		g := must(s.Results().Get(ctx, "", survey.ResultQuery{SurveyID: 4523})).Groups[0]
-		for _, q := range g.Chosen {
-			said = append(said, fmt.Sprint(q.ID, " ", q.Counts))
-		}
-		fmt.Printf("%d responses, %d chosen: %s\n", g.Responses, len(said), strings.Join(said, ", "))
-	}
-	for _, token := range tokens {
-		mustSend(s.Choose(ctx, token, json.RawMessage(`{"rate": 3}`)))
-		mustSend(s.Choose(ctx, token, json.RawMessage(`{"rate": 9}`))) // the last one stands
-	}
-	show()
-	for _, token := range tokens {
-		must(s.Submit(ctx, token, survey.Response{Answers: json.RawMessage(`{"rate": 9, "has-a-complaint": "no"}`)}))
-	}
-	show()
-	// Output:
-	// 0 responses, 1 chosen: rate [{9 5}]
-	// 5 responses, 0 chosen:
 }

@@ -21,20 +21,6 @@ func (s *Service) Write(ctx context.Context, publicID string, change func(*insta
 	})
 }
 
-// Counts are what a query counts of answers and choices, few or many, by question, and the
-// responses.
-func (s *Service) Counts(ctx context.Context, q ResultQuery) (chosen map[string]map[string]int, responses int, err error) {
-	in, _, err := s.Results().inquire(ctx, "", q)
-	chosen = map[string]map[string]int{}
-	for _, c := range in.groups {
-		responses += c.Responses
-		for key, g := range c.Chosen {
-			chosen[key] = g.Values
-		}
-	}
-	return chosen, responses, err
-}
-
 // InstanceRow is what is stored of an instance.
 type InstanceRow = instanceRow
 

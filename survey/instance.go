@@ -129,7 +129,6 @@ type instanceRow struct {
 	StoppedOn          time.Time `db:"stopped_on"`
 	ExpiresOn          time.Time `db:"expires_on"`
 
-	Chosen      *chosen   `db:"chosen,json,content"`
 	OpenedOn    time.Time `db:"opened_on"`
 	CompletedOn time.Time `db:"completed_on"`
 	EndedOn     time.Time `db:"ended_on"`

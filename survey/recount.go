@@ -18,7 +18,7 @@ const recountTime = 5 * time.Minute
 var errOvertaken = errors.New("survey: another recount of the survey has begun")
 
 // Recount counts the responses of a survey again, and puts that in the place of what was
-// counted. How many were asked, and what was chosen and not sent, stay: responses do not say it. What was erased or forgotten since,
+// counted. How many were asked stays: responses do not say it. What was erased or forgotten since,
 // or deleted by a host's own SQL, is not counted any more. It returns how many responses
 // there were.
 //
@@ -134,7 +134,7 @@ func (r *recount) finish(ctx context.Context) error {
 				if delete(left, p); c == nil {
 					c = &counted{}
 				}
-				c.Asked, c.Chosen = row.Counts.Asked, row.Counts.Chosen
+				c.Asked = row.Counts.Asked
 				if row.Counts = c; c.empty() {
 					empty = append(empty, row)
 				} else {

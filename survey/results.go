@@ -76,9 +76,6 @@ type ResultGroup struct {
 	// zero if there are fewer than MinResponses such.
 	Wait      time.Duration
 	Questions []QuestionResult // in the order of the latest version, then those of older ones
-	// Chosen are what was clicked in messages, on those days, by customers who have not sent
-	// the form. They are in no other count. Those of fewer than MinResponses are left out.
-	Chosen []QuestionResult
 }
 
 // ResponseRate is the share of the asked who have answered, from 0 to 1; false: nobody
@@ -111,7 +108,6 @@ func (s Results) inquire(ctx context.Context, scope Scope, q ResultQuery) (*inqu
 		}
 		return err
 	})
-	maps.DeleteFunc(in.groups, func(_ groupKey, c *counted) bool { return c.empty() }) // what was chosen and then sent
 	return in, v.asked(), err
 }
 
@@ -334,7 +330,6 @@ func groupOf(key groupKey, c *counted, asked map[string]askedQuestion) ResultGro
 		g.Wait = time.Duration(c.Waited/int64(c.Waits)) * time.Second
 	}
 	g.Questions = questionsIn(c.Questions, asked)
-	g.Chosen = slices.DeleteFunc(questionsIn(c.Chosen, asked), func(q QuestionResult) bool { return q.Few })
 	return g
 }
 

@@ -54,8 +54,6 @@ type storied struct {
 	answeredOn    time.Time
 	answers       map[string]any
 	waited, waits int64
-	chosen        int       // 0: nothing was clicked that stands
-	chosenOn      time.Time // when
 }
 
 // story does random things to a survey through processes that die at random verbs, and
@@ -102,8 +100,6 @@ func (s *story) step(n int) {
 		s.tell(n)
 	case roll < 13:
 		s.answer()
-	case roll < 14:
-		s.choose()
 	case roll < 16:
 		s.clock.Add(time.Duration(1+s.random.IntN(60)) * time.Hour)
 	case roll < 18:
@@ -210,30 +206,6 @@ func (s *story) answer() {
 	}
 }
 
-// choose clicks some stars in the message of a link, which then stand instead of others.
-func (s *story) choose() {
-	if len(s.links) == 0 {
-		return
-	}
-	l, stars := s.links[s.random.IntN(len(s.links))], 1+s.random.IntN(5)
-	link, err := s.survey.Link(s.t.Context(), "", l.id)
-	if l.erased && errors.Is(err, storage.ErrNotFound) {
-		return
-	}
-	if err == nil {
-		err = s.until(func(p *survey.Service) error {
-			return p.Choose(s.t.Context(), tokenOf(link), json.RawMessage(fmt.Sprintf(`{"stars": %d}`, stars)))
-		})
-	}
-	switch {
-	case errors.Is(err, survey.ErrAnswered) || errors.Is(err, survey.ErrNoSurvey):
-	case err != nil:
-		s.t.Fatal(err)
-	case l.chosen != stars:
-		l.chosen, l.chosenOn = stars, s.clock.Now()
-	}
-}
-
 // polled notes a poll: the responses so far are counted.
 func (s *story) polled() {
 	for _, l := range s.links {
@@ -294,29 +266,25 @@ func (s *story) recount(q survey.ResultQuery) map[string]string {
 		waits, waited              int64
 		counts                     map[string]map[string]int
 		sums                       map[string]float64
-		chosen                     map[string]int
 	}
 	groups, total := map[string]map[time.Time]*group{}, map[string]int{}
 	at := func(l *storied, on time.Time) *group {
 		day := dayOf(on)
 		if !q.Since.IsZero() && day.Before(dayOf(q.Since)) || !q.Until.IsZero() && !day.Before(dayOf(q.Until)) {
-			return &group{counts: map[string]map[string]int{}, sums: map[string]float64{}, chosen: map[string]int{}} // counted nowhere
+			return &group{counts: map[string]map[string]int{}, sums: map[string]float64{}} // counted nowhere
 		}
 		value, from := l.under[q.By], begins(day, q.Step)
 		if groups[value] == nil {
 			groups[value] = map[time.Time]*group{}
 		}
 		if groups[value][from] == nil {
-			groups[value][from] = &group{counts: map[string]map[string]int{}, sums: map[string]float64{}, chosen: map[string]int{}}
+			groups[value][from] = &group{counts: map[string]map[string]int{}, sums: map[string]float64{}}
 		}
 		return groups[value][from]
 	}
 	for _, l := range s.links {
 		if !l.sent.IsZero() || !l.answeredOn.IsZero() {
 			at(l, l.made).asked++
-		}
-		if l.chosen > 0 && l.answeredOn.IsZero() {
-			at(l, l.chosenOn).chosen[fmt.Sprint(l.chosen)]++
 		}
 		if l.answeredOn.IsZero() || l.gone {
 			continue
@@ -369,14 +337,7 @@ func (s *story) recount(q survey.ResultQuery) map[string]string {
 						g.counts[id], g.sums[id] = map[string]int{"n": counts["n"]}, 0
 					}
 				}
-				clicked := 0
-				for _, n := range g.chosen {
-					clicked += n
-				}
-				if clicked < 5 {
-					clear(g.chosen)
-				}
-				out[value+"|"+from.Format(time.DateOnly)] = fmt.Sprintf("%d of %d, %d responses after %d s, %v, spent %.1f, clicked %v", g.answered, g.asked, g.responses, wait, g.counts, g.sums["spent"], g.chosen)
+				out[value+"|"+from.Format(time.DateOnly)] = fmt.Sprintf("%d of %d, %d responses after %d s, %v, spent %.1f", g.answered, g.asked, g.responses, wait, g.counts, g.sums["spent"])
 			}
 		}
 	}
@@ -431,13 +392,7 @@ func lines(r survey.Result) map[string]string {
 				spent = mean * float64(q.N)
 			}
 		}
-		chosen := map[string]int{}
-		for _, q := range g.Chosen {
-			for _, c := range q.Counts {
-				chosen[c.Value] = c.N
-			}
-		}
-		out[g.Value+"|"+g.From.Format(time.DateOnly)] = fmt.Sprintf("%d of %d, %d responses after %d s, %v, spent %.1f, clicked %v", g.Answered, g.Asked, g.Responses, int64(g.Wait/time.Second), counts, spent, chosen)
+		out[g.Value+"|"+g.From.Format(time.DateOnly)] = fmt.Sprintf("%d of %d, %d responses after %d s, %v, spent %.1f", g.Answered, g.Asked, g.Responses, int64(g.Wait/time.Second), counts, spent)
 	}
 	return out
 }

@@ -108,12 +108,8 @@ func (s *Service) submitOnce(ctx context.Context, tx storage.Tx, find finder, r 
 	if err != nil {
 		return Receipt{}, err
 	}
-	before := row.Chosen
 	row.complete(now, r.completedOn(now), shown)
 	if err := instances.Save(ctx, tx, row); err != nil {
-		return Receipt{}, err
-	}
-	if err := noteChosen(ctx, tx, row, v, before, nil); err != nil {
 		return Receipt{}, err
 	}
 	return s.keep(ctx, tx, row, v, r, a)
@@ -124,7 +120,7 @@ func (i *instanceRow) complete(now, completedOn time.Time, shown bool) {
 	machine.Must(i.Status, StatusCompleted)
 	i.Status, i.CompletedOn, i.EndedOn = StatusCompleted, completedOn, now
 	i.DueOn, i.NextSendOn = time.Time{}, time.Time{}
-	i.IsOnSupportHold, i.Chosen = false, nil
+	i.IsOnSupportHold = false
 	if i.StoppedOn.IsZero() {
 		i.StoppedOn = now
 	}

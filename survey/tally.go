@@ -48,7 +48,6 @@ var entries = driver.Define[entryRow]("survey_result_entry").Grows(driver.WithWo
 const (
 	askedEntry    = ":asked"
 	answeredEntry = ":answered"
-	chosenEntry   = ":chosen:" // and the version that the link was saved with
 )
 
 func entryOf(i *instanceRow, about string, f *fact) *entryRow {

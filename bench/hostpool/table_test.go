@@ -21,9 +21,6 @@ func createTable(ctx context.Context, s *postgres.Store, opts postgres.Options, 
 	for i := range schema.Columns {
 		columns[i] = column(&schema.Columns[i])
 	}
-	if schema.Fingerprint != "" {
-		columns = append(columns, "inserted_by xid NOT NULL DEFAULT pg_current_xact_id()::xid")
-	}
 	name := opts.TablePrefix + schema.Name
 	at := name
 	if opts.Schema != "" {

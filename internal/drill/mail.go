@@ -114,7 +114,7 @@ func (g *ground) multiply(ctx context.Context, s store, table string, n int) err
 	for _, name := range names {
 		value := "t." + name
 		switch name {
-		case "id", "fingerprint", "inserted_by": // a copy has its own
+		case "id": // a copy has its own
 			continue
 		case "key", "message_id":
 			value += " || '-' || g.n"

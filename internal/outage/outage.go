@@ -281,7 +281,7 @@ func (w *Watch) Probe(ctx context.Context, at Line) (taken bool) {
 }
 
 // maxProbeAfter bounds how long a provider may have its channel wait for a probe.
-const maxProbeAfter = time.Hour
+const maxProbeAfter = 24 * time.Hour
 
 // probeLater says when to probe next, not before the provider asks for it.
 func (r *Row) probeLater(now time.Time, asked time.Duration) {

@@ -36,12 +36,11 @@ var imports = []struct{ who, may, why string }{
 
 	// Adapters know the contract and their own driver: no domain.
 	{"storage/memory", contract + clockAPI + "github.com/tidwall/btree", "it has ordered indexes in memory"},
-	{"storage/internal/sqltext", "storage/driver", "SQL as text: the adapters run it"},
-	{"storage/internal/sqlstore", contract + clockAPI + otelAPI + "storage/internal/sqltext database/sql golang.org/x/sync/semaphore", "it runs the shared SQL for any driver"},
-	{"storage/internal/pgserver", "storage/driver storage/internal/sqlstore storage/internal/sqltext storage/postgres/migrations database/sql " + clockAPI, "what both adapters for PostgreSQL share: no driver"},
+	{"storage/internal/sqlstore", contract + clockAPI + otelAPI + "database/sql golang.org/x/sync/semaphore", "the SQL of both dialects, for any driver"},
+	{"storage/internal/pgserver", "storage/driver storage/internal/sqlstore storage/postgres/migrations database/sql " + clockAPI, "what both adapters for PostgreSQL share: no driver"},
 	{"storage/postgres", contract + otelAPI + "storage/internal/... storage/postgres/migrations database/sql " + pgDriver, "PostgreSQL by lib/pq"},
 	{"storage/pgx", contract + "storage/internal/... storage/postgres/migrations database/sql github.com/jackc/pgx/v5 github.com/jackc/puddle/v2", "PostgreSQL by pgx and its pool alone; a module of its own"},
-	{"storage/sqlite", contract + otelAPI + "storage/internal/sqlstore storage/internal/sqltext database/sql github.com/jmoiron/sqlx github.com/mattn/go-sqlite3 modernc.org/sqlite", "SQLite, with cgo and without"},
+	{"storage/sqlite", contract + otelAPI + "storage/internal/sqlstore database/sql github.com/jmoiron/sqlx github.com/mattn/go-sqlite3 modernc.org/sqlite", "SQLite, with cgo and without"},
 
 	// Test packages that hosts or authors of adapters use stand on what these have.
 	{"storage/storagetest", contract + clockAPI + "internal/testlevel testing github.com/google/go-cmp pgregory.net/rapid", "it tests any adapter, so it knows only the contract"},

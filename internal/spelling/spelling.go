@@ -21,17 +21,42 @@ var ErrUnusable = errors.New("the address is not one that its method can deliver
 // Of gives an address its one spelling, so that one person does not get
 // a message twice: E.164 for phones, an ASCII domain for mail.
 func Of(method, address string) (string, error) {
-	address = strings.TrimSpace(address)
+	address = strings.TrimFunc(address, func(r rune) bool { return unicode.IsSpace(r) || unseen(r) })
 	if address == "" || strings.ContainsFunc(address, unicode.IsControl) {
 		return "", ErrUnusable
 	}
 	switch method {
 	case "email":
-		return mailbox(address)
+		return mailbox(seen(address))
 	case "sms", "whatsapp", "voice":
-		return phone(address)
+		return phone(strings.Map(visible, address))
 	}
 	return address, nil
+}
+
+// unseen are characters that nobody sees: marks of order and direction, joiners, blanks of
+// no width, soft hyphens, selectors. They come along when an address is copied.
+func unseen(r rune) bool {
+	return unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r) || r == 0x034f
+}
+
+func visible(r rune) rune {
+	if unseen(r) {
+		return -1
+	}
+	return r
+}
+
+// seen is a mail address without what nobody sees. In a domain joiners may count.
+func seen(address string) string {
+	at := strings.LastIndexByte(address, '@')
+	domain := strings.Map(func(r rune) rune {
+		if r == 0x200c || r == 0x200d {
+			return r
+		}
+		return visible(r)
+	}, address[at+1:])
+	return strings.Map(visible, address[:at+1]) + domain
 }
 
 // mailbox leaves the local part alone, which some servers compare with case. The
@@ -39,7 +64,7 @@ func Of(method, address string) (string, error) {
 func mailbox(address string) (string, error) {
 	parsed, err := mail.ParseAddress(address)
 	at := strings.LastIndexByte(address, '@')
-	if err != nil || parsed.Address != address || at < 0 {
+	if err != nil || parsed.Address != address || at < 0 || strings.ContainsFunc(address, wideSpace) {
 		return "", ErrUnusable
 	}
 	domain := strings.ToLower(address[at+1:])
@@ -50,6 +75,9 @@ func mailbox(address string) (string, error) {
 	}
 	return address[:at+1] + domain, nil
 }
+
+// wideSpace are blanks that no mailbox has, and that look like the one which ends a name.
+func wideSpace(r rune) bool { return r >= utf8.RuneSelf && unicode.IsSpace(r) }
 
 // domains are as they are looked up today (UTS 46, nontransitional).
 var domains = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.BidiRule(), idna.VerifyDNSLength(true))
@@ -64,13 +92,30 @@ func Folded(method, address string) string {
 }
 
 // phone wants the international form, since a national one means
-// different people in different countries.
+// different people in different countries. An extension cannot be written to, and of two
+// numbers nobody can tell which is meant.
 func phone(address string) (string, error) {
 	number, err := phonenumbers.Parse(address, "")
-	if err != nil || !phonenumbers.IsPossibleNumber(number) {
+	if err == nil {
+		withoutOldPrefix(number)
+	}
+	switch {
+	case err != nil || number.GetExtension() != "" || strings.ContainsAny(address, "/;,"):
 		return "", ErrUnusable
+	case phonenumbers.IsPossibleNumberWithReason(number) != phonenumbers.IS_POSSIBLE:
+		return "", ErrUnusable // too long, too short, or of one area only
 	}
 	return phonenumbers.Format(number, phonenumbers.E164), nil
+}
+
+// withoutOldPrefix takes away the 1 that mobile numbers of Mexico had until 2019, and that
+// WhatsApp still writes: with and without it they are one telephone.
+func withoutOldPrefix(number *phonenumbers.PhoneNumber) {
+	const mexico, prefix = 52, 10_000_000_000
+	if n := number.GetNationalNumber(); number.GetCountryCode() == mexico && n/prefix == 1 {
+		n -= prefix
+		number.NationalNumber = &n
+	}
 }
 
 // Hash stands for a recipient, who is the same in every spelling of an address in its

@@ -166,18 +166,6 @@ func (t spyReader) Get(ctx context.Context, s *driver.Schema, places []driver.Pl
 	return t.Reader.Get(ctx, s, places, columns)
 }
 
-// Untouched is passed on where the store beneath is able to. The hook is not told,
-// since another adapter may not be asked.
-func (t spyTx) Untouched(ctx context.Context, s *driver.Schema, scope storage.Scope, keys []string) ([]int64, error) {
-	able, ok := t.tx.(interface {
-		Untouched(context.Context, *driver.Schema, storage.Scope, []string) ([]int64, error)
-	})
-	if !ok {
-		return nil, nil
-	}
-	return able.Untouched(ctx, s, scope, keys)
-}
-
 func (t spyTx) Claim(ctx context.Context, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {
 	call := t.call
 	call.Table, call.Lanes = s.Name, c.Lanes

@@ -15,7 +15,10 @@ type StatusEvent struct {
 	// event. Where the provider gives none, it is made of what does not change
 	// between two deliveries of one event.
 	Provider, EventID string
-	Kind              StatusKind
+	// Account is the tenant whose own account the provider reports about; empty: an account
+	// that tenants share. Whoever mounts the webhook says so, and no webhook does.
+	Account string
+	Kind    StatusKind
 	// On is the provider's time of the event; zero means that it does not say.
 	On time.Time
 	// MessageID is the [Message].ID, where the provider gives it back;

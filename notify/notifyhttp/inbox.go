@@ -30,6 +30,9 @@ type Caller struct {
 	Allow notify.AllowCampaign
 }
 
+// isZero reports whether nothing says who it is.
+func (c Caller) isZero() bool { return c.Scope == "" && c.Inbox == "" && c.Allow == nil }
+
 // Authorise says who is calling, from the host's session. An error refuses the
 // request with 401; its text is not shown. It is called from several goroutines.
 type Authorise func(r *http.Request) (Caller, error)
@@ -257,12 +260,16 @@ func fail(w http.ResponseWriter, status int, text string) {
 	httpapi.Reply(w, status, map[string]string{"error": text})
 }
 
-// unavailable answers a call that failed. Only a key that cannot be one is the
-// caller's own fault.
+// unavailable answers a call that failed. Only a key or a place in a list that cannot be
+// one is the caller's own fault.
 func unavailable(w http.ResponseWriter, err error) {
 	var part *keys.PartError
-	if errors.As(err, &part) {
+	switch {
+	case errors.As(err, &part):
 		fail(w, http.StatusUnprocessableEntity, "there can be no such message")
+		return
+	case errors.Is(err, storage.ErrPage):
+		fail(w, http.StatusUnprocessableEntity, `"after" is not the "next" of a page`)
 		return
 	}
 	fail(w, http.StatusServiceUnavailable, "try again")

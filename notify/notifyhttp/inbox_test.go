@@ -120,6 +120,14 @@ func TestAnInboxIsReadPageByPageAndMarked(t *testing.T) {
 	})
 }
 
+func TestAPlaceThatNoPageReturnedIsTheCallersFault(t *testing.T) {
+	apps(t, func(a app) {
+		for _, of := range []string{"", "&archived=1", "&snoozed=1"} {
+			a.want(422, `{"error":"\"after\" is not the \"next\" of a page"}`)(a.do("GET", "/?after=%00"+of, "sam", ""))
+		}
+	})
+}
+
 func TestI28_NobodySeesAnotherInbox(t *testing.T) {
 	apps(t, func(a app) {
 		a.want(200, `{"messages":[]}`)(a.do("GET", "/", "kim", ""))

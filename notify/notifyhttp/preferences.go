@@ -167,14 +167,13 @@ func languageOf(r *http.Request) string {
 func (s preferences) ask(w http.ResponseWriter, r *http.Request) { s.show(w, r, false, nil) }
 
 func (s preferences) act(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-	if err := r.ParseForm(); err != nil {
+	oneClick, err := readForm(w, r)
+	if err != nil {
 		http.Error(w, "the form cannot be read", http.StatusBadRequest)
 		return
 	}
-	var err error
 	switch what := r.PostForm.Get("what"); {
-	case r.PostForm.Get("List-Unsubscribe") == "One-Click":
+	case oneClick:
 		err = s.contacts.Unsubscribe(r.Context(), tokenIn(r), notify.LeaveGroup)
 	case what == choose, what == "none":
 		wanted := r.PostForm["want"]

@@ -21,7 +21,8 @@ type Sample struct {
 
 // PreviewsOptions are the settings of [Previews]. Authorise or Development is required.
 type PreviewsOptions struct {
-	// Authorise says who may look; samples are rendered in the caller's Scope.
+	// Authorise says who may look; samples are rendered in the caller's Scope. The zero
+	// Caller sees nothing: with one tenant, say the Inbox of who is looking.
 	Authorise Authorise
 	// Development shows the samples to everybody, in their own Scope: for a developer's
 	// machine, never beside it.
@@ -71,7 +72,7 @@ func (s previews) allowed(serve func(http.ResponseWriter, *http.Request, Caller)
 		var caller Caller
 		if s.o.Authorise != nil {
 			var err error
-			if caller, err = s.o.Authorise(r); err != nil {
+			if caller, err = s.o.Authorise(r); err != nil || caller.isZero() {
 				http.Error(w, "not signed in", http.StatusUnauthorized)
 				return
 			}

@@ -85,13 +85,18 @@ func TestPreviewsAskWhoIsCalling(t *testing.T) {
 		if r.Header.Get("User") == "" {
 			return notifyhttp.Caller{}, errors.New("nobody")
 		}
+		if r.Header.Get("User") == "zero" {
+			return notifyhttp.Caller{}, nil
+		}
 		return notifyhttp.Caller{Scope: "tenant"}, nil
 	}})
 	put(t, table, "sample", "Of another tenant")
 	put(t, table, "tenant", "Of this tenant")
 	for _, path := range []string{"/", "/1", "/1/html"} {
-		if status, _, _ := get(path, ""); status != 401 {
-			t.Errorf("%s: %d", path, status)
+		for _, user := range []string{"", "zero"} {
+			if status, _, _ := get(path, user); status != 401 {
+				t.Errorf("%s by %q: %d", path, user, status)
+			}
 		}
 	}
 	if _, page, _ := get("/1", "kim"); !strings.Contains(page, "Of this tenant") {

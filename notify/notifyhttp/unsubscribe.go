@@ -5,10 +5,13 @@ import (
 	_ "embed" // the page
 	"errors"
 	"html/template"
+	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/belfry-go/belfry/internal/httpapi"
 	"github.com/belfry-go/belfry/notify"
 )
 
@@ -27,7 +30,7 @@ const (
 // Unsubscribe serves the links of notify.Options.Unsubscribe with a bare English page
 // ([Preferences] is more). A GET shows a page and
 // changes nothing, since mail scanners open links. A POST unsubscribes. With the body of
-// RFC 8058 (List-Unsubscribe=One-Click), as mail programs send it, and with the page's
+// RFC 8058 (List-Unsubscribe=One-Click), as mail programs send it, or none, and with the page's
 // first button it is from the message's group, or from its type if it has none; other
 // buttons are for everything by this method that is not mandatory, and for a choice
 // among notify.Options.Groups. The token is the last element of the path, and all that
@@ -72,12 +75,15 @@ func (p page) Asked() string {
 }
 
 func (s unsubscriber) act(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-	what := r.PostFormValue("what")
-	if r.PostFormValue("List-Unsubscribe") == "One-Click" {
+	oneClick, err := readForm(w, r)
+	if err != nil {
+		http.Error(w, "the form cannot be read", http.StatusBadRequest)
+		return
+	}
+	what := r.PostForm.Get("what")
+	if oneClick {
 		what = string(notify.LeaveGroup)
 	}
-	var err error
 	switch notify.Leave(what) {
 	case notify.LeaveGroup, notify.LeaveType, notify.LeaveAll:
 		err = s.n.Contacts().Unsubscribe(r.Context(), tokenIn(r), notify.Leave(what))
@@ -88,6 +94,25 @@ func (s unsubscriber) act(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.show(w, err, page{State: pageDone})
+}
+
+// readForm reads the body of a POST, and reports whether it is the one click of a mail
+// program (RFC 8058). Some send it without a body, without a type or as plain text.
+func readForm(w http.ResponseWriter, r *http.Request) (oneClick bool, err error) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	switch httpapi.Media(r) {
+	case "multipart/form-data":
+		err = r.ParseMultipartForm(maxBody)
+	case "application/x-www-form-urlencoded":
+		err = r.ParseForm()
+	default:
+		var body []byte
+		if body, err = io.ReadAll(r.Body); err == nil {
+			r.PostForm, err = url.ParseQuery(strings.TrimSpace(string(body)))
+		}
+	}
+	click := strings.TrimSpace(r.PostForm.Get("List-Unsubscribe"))
+	return click == "One-Click" || len(r.PostForm) == 0, err
 }
 
 // choose is the button below the list of groups.

@@ -208,3 +208,34 @@ func TestThePageOffersTheOtherGroups(t *testing.T) {
 		}
 	})
 }
+
+// Mail programs send the one click as a form, as plain text, without a type, or without
+// a body.
+func TestAOneClickIsOneHoweverItIsSent(t *testing.T) {
+	for name, c := range map[string]struct{ media, body string }{
+		"with a charset":      {"application/x-www-form-urlencoded; charset=UTF-8", "List-Unsubscribe=One-Click"},
+		"with a line break":   {"application/x-www-form-urlencoded", "List-Unsubscribe=One-Click\r\n"},
+		"in parts":            {"multipart/form-data; boundary=b", "--b\r\nContent-Disposition: form-data; name=\"List-Unsubscribe\"\r\n\r\nOne-Click\r\n--b--\r\n"},
+		"as text":             {"text/plain", "List-Unsubscribe=One-Click"},
+		"without a type":      {"", "List-Unsubscribe=One-Click"},
+		"without a body":      {"", ""},
+		"a form without body": {"application/x-www-form-urlencoded", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mailings(t, func(m mailing) {
+				for _, handler := range []http.Handler{notifyhttp.Unsubscribe(m.n), notifyhttp.Preferences(m.n, nil)} {
+					r := httptest.NewRequest(http.MethodPost, m.link, strings.NewReader(c.body))
+					r.Header.Set("Content-Type", c.media)
+					w := httptest.NewRecorder()
+					handler.ServeHTTP(w, r)
+					if got := m.wishes(); w.Code != http.StatusOK || len(got) != 1 || got[0] != "newsletter email" {
+						m.Errorf("%d, opted out of %q", w.Code, got)
+					}
+					if err := m.n.Contacts().SetPreferences(m.Context(), notify.Preference{Scope: "tenant", RecipientRef: "sam", Type: "newsletter", Method: "email"}); err != nil {
+						m.Fatal(err)
+					}
+				}
+			})
+		})
+	}
+}

@@ -29,6 +29,11 @@ type WebhookOptions struct {
 	// address that they call, so behind a proxy it is required for those. Empty:
 	// the address as this process sees it.
 	URL string
+	// Account is the tenant whose own account reports here, where a notify.ChannelSource has
+	// given it one: callbacks change messages that went out through that account, and no
+	// others. Empty: accounts that tenants share, whose callbacks change what went out
+	// through those.
+	Account notify.Scope
 	// MaxBody bounds a callback in bytes; default 1 MiB, at most 10 MiB.
 	MaxBody int64
 	// Concurrency is how many callbacks are worked on at once; default 16. Others
@@ -177,7 +182,7 @@ func (s *hooks) take(ctx context.Context, hook channel.Webhook, w http.ResponseW
 	case <-ctx.Done():
 		return notify.TrackReport{}, failed
 	}
-	rep, err := s.n.Receive(ctx, hook, channel.WebhookRequest{
+	rep, err := s.n.Receive(ctx, s.o.Account, hook, channel.WebhookRequest{
 		Method: r.Method, URL: s.url(r), Header: r.Header, Body: body,
 	})
 	return rep, answerTo(err)

@@ -33,7 +33,7 @@ func TestARecipientGetsTheNearestLocale(t *testing.T) {
 	}
 	for asked, want := range map[string]string{
 		"pt-BR": "Bom dia, pt after [pt-BR]", "zh-TW": "你好, zh-Hant after [zh-TW]", "de-CH": "Grüezi, de-CH after []",
-		"de": "Hello, en after [de]", "": "Hello, en after []", "not a tag": "Hello, en after []", "en-GB": "Hello, en after [en-GB en-001]",
+		"de": "Grüezi, de-CH after [de]", "fr": "Hello, en after [fr]", "": "Hello, en after []", "not a tag": "Hello, en after []", "en-GB": "Hello, en after [en-GB en-001]",
 	} {
 		got, err := l.Render(t.Context(), notify.Job{EventData: json.RawMessage(`{"On":"1 < 2"}`)}, notify.Recipient{Locale: asked})
 		if err != nil {

@@ -50,7 +50,8 @@ func (s Set) Render(ctx context.Context, j notify.Job, r notify.Recipient) (noti
 
 // Compile parses the templates once. The error lists every fault.
 //
-// What it gives takes the recipient's locale, then its parents (pt-BR, then pt), then
+// What it gives takes the recipient's locale, then its parents (pt-BR, then pt), then the
+// nearest in the same language and script (zh-Hans for zh-CN), then
 // Default. [notify.Content].Locale says which it was, and Missing which were looked for
 // in vain.
 func (s Set) Compile() (notify.Renderer, error) {
@@ -111,14 +112,60 @@ func (l *localized) Render(ctx context.Context, j notify.Job, r notify.Recipient
 	return notify.Content{}, fmt.Errorf("templates: there is none for %.40q", r.Locale) // compile has made sure of one
 }
 
-// chain are the locales to try; one that is no tag is passed over.
+// chain are the locales to try; one that is no tag is passed over. Who reads one script
+// gets no text in another, but for the default.
 func (l *localized) chain(locale string) []language.Tag {
 	var out []language.Tag
-	tag, err := language.Parse(locale)
-	for ; err == nil && tag != language.Und; tag = tag.Parent() {
+	asked, err := language.Parse(locale)
+	if err != nil {
+		return append(out, l.otherwise)
+	}
+	for tag := asked; tag != language.Und; tag = tag.Parent() {
+		if sameScript(tag, asked) {
+			out = append(out, tag)
+		}
+	}
+	if tag, ok := l.nearest(asked); ok {
 		out = append(out, tag)
 	}
 	return append(out, l.otherwise)
+}
+
+// nearest is the template in the same language, whichever of its script and its region
+// either side has left out: "zh-Hans" for "zh-CN".
+func (l *localized) nearest(asked language.Tag) (language.Tag, bool) {
+	var among []language.Tag
+	for tag := range l.templates {
+		if sameLanguage(tag, asked) && sameScript(tag, asked) {
+			among = append(among, tag)
+		}
+	}
+	if len(among) == 0 {
+		return language.Und, false
+	}
+	slices.SortFunc(among, func(a, b language.Tag) int { return strings.Compare(a.String(), b.String()) })
+	_, i, _ := language.NewMatcher(among).Match(asked)
+	return among[i], true
+}
+
+// sameLanguage reports whether two tags are of one language, by any of its codes.
+func sameLanguage(a, b language.Tag) bool {
+	base := func(t language.Tag) language.Base {
+		if whole, err := language.All.Canonicalize(t); err == nil {
+			t = whole
+		}
+		base, _ := t.Base()
+		return base
+	}
+	return base(a) == base(b)
+}
+
+// sameScript reports whether two tags are in one script, which is the usual one of its
+// language and region where a tag has none.
+func sameScript(a, b language.Tag) bool {
+	ofA, _ := a.Script()
+	ofB, _ := b.Script()
+	return ofA == ofB
 }
 
 // Source gives the templates of a notification type in a tenant: a folder ([Read]), a

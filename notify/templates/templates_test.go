@@ -298,3 +298,41 @@ func TestTemplatesBelongToTheTransaction(t *testing.T) {
 		d.same("committed", 1, d.rows())
 	})
 }
+
+// A language that is written in two ways is one, and a text in one script is not for
+// readers of another.
+func TestAReaderGetsTheirLanguageInTheirScript(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ locales, reader, want string }{
+		{"en zh-Hans zh-Hant", "zh-CN", "zh-Hans"},
+		{"en zh-Hans zh-Hant", "zh", "zh-Hans"},
+		{"en zh-Hans zh-Hant", "zh-TW", "zh-Hant"},
+		{"en zh-Hans zh-Hant", "zh-HK", "zh-Hant"},
+		{"en zh-CN zh-TW", "zh-Hant", "zh-TW"},
+		{"en zh", "zh-Hans-SG", "zh"},
+		{"en zh", "zh-Hant", "en"},
+		{"en zh", "zh-TW", "en"},
+		{"en sr-Cyrl", "sr-RS", "sr-Cyrl"},
+		{"en sr", "sr-Latn", "en"},
+		{"en sr-Latn", "sr-Latn-RS", "sr-Latn"},
+		{"en sr-Latn", "sr", "en"},
+		{"en hr", "sr-Latn", "en"},
+		{"en pt-BR", "pt", "pt-BR"},
+		{"en pt-BR pt-PT", "pt-AO", "pt-PT"},
+		{"en nb", "no", "nb"},
+		{"en he", "iw", "he"},
+		{"de en-GB en-US", "en-AU", "en-GB"},
+		{"en de", "fr", "en"},
+		{"en de", "not a tag", "en"},
+	} {
+		locales := strings.Fields(c.locales)
+		set := templates.Set{Default: locales[0], Locales: map[string]notify.Template{}}
+		for _, l := range locales {
+			set.Locales[l] = notify.Template{Subject: l}
+		}
+		got, err := set.Render(t.Context(), notify.Job{}, notify.Recipient{Locale: c.reader})
+		if err != nil || got.Subject != c.want {
+			t.Errorf("%s of %s: %q, %v, want %q", c.reader, c.locales, got.Subject, err, c.want)
+		}
+	}
+}

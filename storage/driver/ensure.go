@@ -23,8 +23,7 @@ const (
 
 // Ensured is the answer for one row: what happened, and the row as it is stored;
 // of one that was found and not written only the table's deciding columns, if it
-// has named them (see [Table.Deciding]), and of one that was recognized by its
-// fingerprint not even the ID: its Row is the wanted one.
+// has named them (see [Table.Deciding]).
 type Ensured[R any] struct {
 	Outcome Outcome
 	Row     *R
@@ -48,7 +47,7 @@ func (t *Table[R]) Ensure(ctx context.Context, tx Tx, decide Decide[R], want ...
 		return nil, err
 	}
 	e := ensuring[R]{table: t, tx: tx, decide: decide, want: want, out: make([]Ensured[R], len(want))}
-	e.checked = beside(len(rows), func() error { return t.prepare(rows) })
+	e.checked = beside(len(rows), func() error { return t.checkAll(rows, false) })
 	err := e.run(ctx)
 	if refused := e.checked(); refused != nil { // wait for it, since it reads what is the caller's
 		return nil, refused
@@ -59,12 +58,6 @@ func (t *Table[R]) Ensure(ctx context.Context, tx Tx, decide Decide[R], want ...
 	return e.out, nil
 }
 
-// prepare refuses rows that cannot be stored, and gives rows their fingerprints.
-func (t *Table[R]) prepare(rows []Row) error {
-	printed := beside(len(rows), func() error { return t.print(rows) })
-	return cmp.Or(t.checkAll(rows, false), printed())
-}
-
 // ensuring is one call of Ensure.
 type ensuring[R any] struct {
 	table  *Table[R]
@@ -73,8 +66,7 @@ type ensuring[R any] struct {
 	want   []*R
 	out    []Ensured[R]
 	// checked says whether the wanted rows can be stored; nothing is decided or
-	// written before. They are checked, and given their fingerprints, while the
-	// database looks for them.
+	// written before. They are checked while the database looks for them.
 	checked func() error
 }
 
@@ -126,11 +118,7 @@ func (e *ensuring[R]) once(ctx context.Context, open []int) ([]int, error) {
 		missed, err := e.decideStored(ctx, taken)
 		return append(rest, missed...), err
 	}
-	unknown, err := e.recognize(ctx, round)
-	if err != nil {
-		return nil, err
-	}
-	missing, err := e.decideStored(ctx, unknown)
+	missing, err := e.decideStored(ctx, round)
 	if err != nil {
 		return nil, err
 	}
@@ -240,76 +228,6 @@ func (e *ensuring[R]) load(ctx context.Context, columns []string, taken []int) (
 		places[i] = e.table.PlaceOf(e.want[n])
 	}
 	return e.table.GetMany(ctx, e.tx, places, columns...)
-}
-
-// aloof is how many batches in a row recognize nothing after one of which less
-// than half was recognized.
-const aloof = 15
-
-// recognize settles the rows of round that are stored as they are wanted, by
-// their fingerprints and without reading them, and returns the other indices.
-func (e *ensuring[R]) recognize(ctx context.Context, round []int) ([]int, error) {
-	tx, ok := e.tx.(Recognizer)
-	if !ok || !e.recognizable(round) {
-		return round, nil
-	}
-	keys := make([]string, len(round))
-	for i, n := range round {
-		keys[i] = e.table.Record(e.want[n]).Key
-	}
-	prints, err := tx.Untouched(ctx, &e.table.Schema, e.table.Record(e.want[round[0]]).Scope, keys)
-	if err != nil {
-		return nil, err
-	}
-	if err := e.checked(); err != nil {
-		return nil, err
-	}
-	rest := e.decideUnread(round, prints)
-	if 2*len(rest) > len(round) {
-		e.table.strangers.Store(aloof)
-	}
-	return rest, nil
-}
-
-// recognizable reports whether round is worth a statement of its own: it has many
-// rows, all of one scope, and those of the last batches were known.
-func (e *ensuring[R]) recognizable(round []int) bool {
-	if e.table.Schema.Fingerprint == "" || len(round) <= few {
-		return false
-	}
-	first, last := e.want[round[0]], e.want[round[len(round)-1]] // sorted
-	if e.table.Record(first).Scope != e.table.Record(last).Scope {
-		return false
-	}
-	if e.table.strangers.Load() > 0 {
-		e.table.strangers.Add(-1)
-		return false
-	}
-	return true
-}
-
-// decideUnread asks decide about the rows of round that are stored with one of
-// the fingerprints, as if they had been read, and returns the indices of the
-// others and of those that are to be written.
-func (e *ensuring[R]) decideUnread(round []int, prints []int64) (rest []int) {
-	known := make(map[int64]bool, len(prints))
-	for _, print := range prints {
-		known[print] = true
-	}
-	column := e.table.Column(e.table.Schema.Fingerprint)
-	stored := new(R)
-	for _, n := range round {
-		want := e.want[n]
-		if known[column.Int(FieldsOf(e.table.row(want)))] {
-			*stored = *want
-			if outcome, write := e.decide(stored, want); !write {
-				e.out[n] = Ensured[R]{outcome, want}
-				continue
-			}
-		}
-		rest = append(rest, n)
-	}
-	return rest
 }
 
 // few is up to how many rows are not worth a goroutine.

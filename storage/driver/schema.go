@@ -164,8 +164,6 @@ type Schema struct {
 	// MaxRow bounds the bytes of text, JSON and bytes in a row; zero is no bound.
 	// Of a change, JSON that is fixed does not count.
 	MaxRow int
-	// Fingerprint is the column by which a [Recognizer] tells rows; empty: none.
-	Fingerprint string
 	// Whole is the schema of the whole table, if this one says what workers see of
 	// it, or what is rewritten of it: Claim and Update get such a one. A column that it
 	// lacks is zero in a claimed row, and stays as it is stored.
@@ -187,13 +185,10 @@ func (s *Schema) Column(name string) *Column {
 type Table[R any] struct {
 	Schema
 	row         func(*R) Row
-	deciding    []string     // see Deciding
-	printed     []*Column    // the columns of a fingerprint
-	layout      []byte       // stands for their names in it
-	insertFirst atomic.Bool  // the last Ensure found few of its rows
-	strangers   atomic.Int32 // Ensures to come that recognize nothing; see recognizable
-	once        sync.Once    // makes part
-	part        *Schema      // see worked
+	deciding    []string    // see Deciding
+	insertFirst atomic.Bool // the last Ensure found few of its rows
+	once        sync.Once   // makes part
+	part        *Schema     // see worked
 }
 
 // Row returns r as an adapter sees it.

@@ -93,16 +93,6 @@ type Tx interface {
 	Delete(ctx context.Context, s *Schema, rows []Row) (stale []bool, err error)
 }
 
-// Recognizer is a Tx that can tell which rows are as Insert wrote them, which spares
-// [Table.Ensure] reading those. It is optional: where a row that was written by hand,
-// without raising Version, would not be noticed, a Tx is none.
-type Recognizer interface {
-	// Untouched returns the fingerprints of rows of scope that nobody has written
-	// since Insert, in any order: those of the rows under keys, which are sorted. It
-	// may leave out any, and tell of others. See [Table.Fingerprint].
-	Untouched(ctx context.Context, s *Schema, scope Scope, keys []string) ([]int64, error)
-}
-
 // Identity is what a store knows about its database. A field is empty where
 // there is nothing to know.
 type Identity struct {

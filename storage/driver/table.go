@@ -189,7 +189,7 @@ func (t *Table[R]) worked() *Schema {
 		part := &Schema{Name: t.Name, New: t.New, Due: t.Due, MaxRow: t.MaxRow, Whole: &t.Schema}
 		for _, c := range t.Columns {
 			c.Fixed = c.Fixed || c.planned
-			if !c.unclaimed && c.Name != t.Schema.Fingerprint {
+			if !c.unclaimed {
 				part.Columns = append(part.Columns, c)
 			}
 		}

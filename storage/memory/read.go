@@ -164,24 +164,6 @@ func lookUp[V comparable](values []V, get func(V) *entry) []*entry {
 	return found
 }
 
-var _ driver.Recognizer = (*tx)(nil)
-
-// Untouched returns the fingerprints of rows that are as Insert wrote them.
-func (t *tx) Untouched(ctx context.Context, s *driver.Schema, scope driver.Scope, keys []string) ([]int64, error) {
-	tab, err := t.table(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	column := s.Column(s.Fingerprint)
-	var prints []int64
-	for _, e := range lookUp(keys, func(key string) *entry { return tab.byKey[driver.Place{Scope: scope, Key: key}] }) {
-		if e.img.rec.Version == 1 {
-			prints = append(prints, column.Int(driver.FieldsOf(e.img.row)))
-		}
-	}
-	return prints, nil
-}
-
 // Under looks at all rows once.
 func (t *tx) Under(ctx context.Context, s *driver.Schema, places []driver.Place, where []driver.Cond) ([]int, error) {
 	tab, err := t.table(ctx, s)

@@ -14,7 +14,6 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/pgserver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
 	"github.com/belfry-go/belfry/storage/postgres/migrations"
 )
 
@@ -207,15 +206,15 @@ func (s *Store) speak(c *pgx.ConnConfig) {
 // classify takes a statement that is prepared elsewhere for a sign of a pooler that the
 // self-test did not find: from now on nothing is prepared, and the transaction runs
 // again, as often as after a lock time-out.
-func (s *Store) classify(err error) sqltext.Class {
+func (s *Store) classify(err error) sqlstore.Class {
 	switch {
 	case pgserver.Mislaid(err):
 		if s.end != nil && !s.whole.Swap(true) {
 			s.pool.Reset()
 		}
-		return sqltext.LockTimeout
+		return sqlstore.LockTimeout
 	case errors.Is(err, pgx.ErrTxCommitRollback):
-		return sqltext.Undone
+		return sqlstore.Undone
 	}
 	return pgserver.Classify(err)
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
 	"github.com/belfry-go/belfry/storage/internal/traptest"
 )
 
@@ -325,15 +324,15 @@ func TestErrorsOfPgxAreClassified(t *testing.T) {
 	s := &Store{}
 	for _, c := range []struct {
 		err  error
-		want sqltext.Class
+		want sqlstore.Class
 	}{
-		{&pgconn.PgError{Code: "40P01"}, sqltext.Serialization},
-		{&pgconn.PgError{Code: "53300"}, sqltext.NoRoom},
-		{&pgconn.PgError{Code: "57P01"}, sqltext.Connection},
-		{pgx.ErrTxCommitRollback, sqltext.Undone},
-		{context.DeadlineExceeded, sqltext.Unknown},
-		{errors.New("something else"), sqltext.Unknown},
-		{nil, sqltext.Unknown},
+		{&pgconn.PgError{Code: "40P01"}, sqlstore.Serialization},
+		{&pgconn.PgError{Code: "53300"}, sqlstore.NoRoom},
+		{&pgconn.PgError{Code: "57P01"}, sqlstore.Connection},
+		{pgx.ErrTxCommitRollback, sqlstore.Undone},
+		{context.DeadlineExceeded, sqlstore.Unknown},
+		{errors.New("something else"), sqlstore.Unknown},
+		{nil, sqlstore.Unknown},
 	} {
 		if got := s.classify(c.err); got != c.want {
 			t.Errorf("%v is %v, want %v", c.err, got, c.want)

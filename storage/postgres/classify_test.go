@@ -14,7 +14,7 @@ import (
 	"github.com/lib/pq"
 	"github.com/lib/pq/pqerror"
 
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
+	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 )
 
 // pgxError has the shape of an error of the server as pgx reports it.
@@ -31,22 +31,22 @@ func (pgxClosed) SafeToRetry() bool { return true }
 
 func TestErrorsOfTheServerAreClassified(t *testing.T) {
 	t.Parallel()
-	for state, want := range map[string]sqltext.Class{
-		"23505": sqltext.Unique,
-		"55P03": sqltext.LockTimeout,
-		"40001": sqltext.Serialization,
-		"40P01": sqltext.Serialization,
-		"25006": sqltext.ReadOnly,
-		"0A000": sqltext.Unsupported, // a BEGIN on a replica, or a cached plan
-		"53100": sqltext.NoRoom,
-		"57P01": sqltext.Connection,
-		"57P02": sqltext.Connection,
-		"57P03": sqltext.Connection,
-		"08006": sqltext.Connection,
-		"08P01": sqltext.Connection,
-		"57014": sqltext.Unknown, // query_canceled: the context's business
-		"42P01": sqltext.Unknown,
-		"23514": sqltext.Unknown,
+	for state, want := range map[string]sqlstore.Class{
+		"23505": sqlstore.Unique,
+		"55P03": sqlstore.LockTimeout,
+		"40001": sqlstore.Serialization,
+		"40P01": sqlstore.Serialization,
+		"25006": sqlstore.ReadOnly,
+		"0A000": sqlstore.Unsupported, // a BEGIN on a replica, or a cached plan
+		"53100": sqlstore.NoRoom,
+		"57P01": sqlstore.Connection,
+		"57P02": sqlstore.Connection,
+		"57P03": sqlstore.Connection,
+		"08006": sqlstore.Connection,
+		"08P01": sqlstore.Connection,
+		"57014": sqlstore.Unknown, // query_canceled: the context's business
+		"42P01": sqlstore.Unknown,
+		"23514": sqlstore.Unknown,
 	} {
 		for _, err := range []error{&pq.Error{Code: pqerror.Code(state)}, &pgxError{state}} {
 			if got := classify(fmt.Errorf("claim: %w", err)); got != want {
@@ -62,21 +62,21 @@ func TestErrorsOfTheConnectionAreClassified(t *testing.T) {
 	silent := &net.OpError{Op: "read", Net: "tcp", Err: os.ErrDeadlineExceeded}
 	for _, c := range []struct {
 		err  error
-		want sqltext.Class
+		want sqlstore.Class
 	}{
-		{driver.ErrBadConn, sqltext.Connection},
-		{io.EOF, sqltext.Connection},
-		{io.ErrUnexpectedEOF, sqltext.Connection},
-		{net.ErrClosed, sqltext.Connection},
-		{reset, sqltext.Connection},
-		{silent, sqltext.Connection},
-		{pgxClosed{}, sqltext.Connection},
-		{refused(errors.New("server is in hot standby mode")), sqltext.Connection},
-		{context.DeadlineExceeded, sqltext.Unknown}, // also a net.Error
-		{context.Canceled, sqltext.Unknown},
-		{pq.ErrInFailedTransaction, sqltext.Undone},
-		{errors.New("something else"), sqltext.Unknown},
-		{nil, sqltext.Unknown},
+		{driver.ErrBadConn, sqlstore.Connection},
+		{io.EOF, sqlstore.Connection},
+		{io.ErrUnexpectedEOF, sqlstore.Connection},
+		{net.ErrClosed, sqlstore.Connection},
+		{reset, sqlstore.Connection},
+		{silent, sqlstore.Connection},
+		{pgxClosed{}, sqlstore.Connection},
+		{refused(errors.New("server is in hot standby mode")), sqlstore.Connection},
+		{context.DeadlineExceeded, sqlstore.Unknown}, // also a net.Error
+		{context.Canceled, sqlstore.Unknown},
+		{pq.ErrInFailedTransaction, sqlstore.Undone},
+		{errors.New("something else"), sqlstore.Unknown},
+		{nil, sqlstore.Unknown},
 	} {
 		if got := classify(c.err); got != c.want {
 			t.Errorf("%v is %v, want %v", c.err, got, c.want)

@@ -13,7 +13,7 @@ import (
 	"github.com/lib/pq"
 
 	"github.com/belfry-go/belfry/storage/internal/pgserver"
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
+	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 )
 
 // errUnsynced is what a COMMIT comes to that did not wait for its standby.
@@ -196,9 +196,9 @@ func watch(ctx context.Context, driverConn any) (done func(bool) error) {
 }
 
 // classify says what an error of lib/pq, or of pgx through database/sql, means.
-func classify(err error) sqltext.Class {
+func classify(err error) sqlstore.Class {
 	if errors.Is(err, pq.ErrInFailedTransaction) {
-		return sqltext.Undone
+		return sqlstore.Undone
 	}
 	return pgserver.Classify(err)
 }

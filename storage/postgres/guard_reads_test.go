@@ -150,8 +150,10 @@ func TestGuardWhatSupportLooksUpIsCheapHoweverMuchThereIs(t *testing.T) {
 	messagesOf(t, s, n)
 	exec(t, s.DB(), "UPDATE outgoing_message SET provider_message_id = 'p-' || id WHERE id % 2 = 0", "VACUUM (ANALYZE) outgoing_message")
 	scheduled(t, s, n, "certificate", "NULL", "0", "g <= 500", "RetriesExhausted")
-	exec(t, s.DB(), `UPDATE automation_scheduler SET scope = 'tenant', source_type = 'employee', source = (id % 500)::text, person = (id % 500)::text,
-		key = 'reminder:setting-' || id % 20 || ':employee:' || id % 500 || ':default:2025-03-01:' || id,
+	// Eighty rows each: those of a source are found by their keys, all read, and sorted.
+	who := fmt.Sprintf("(id %% %d)::text", n/80)
+	exec(t, s.DB(), `UPDATE automation_scheduler SET scope = 'tenant', source_type = 'employee', source = `+who+`, person = `+who+`,
+		key = 'reminder:setting-' || id % 20 || ':employee:' || `+who+` || ':default:2025-03-01:' || id,
 		scheduled_on = '2025-03-01'::timestamptz + id * interval '1 second'`, "VACUUM (ANALYZE) automation_scheduler")
 	out := notify.New(s, nil)
 	work := automation.New(s, out, nil).Support()

@@ -12,7 +12,7 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
+	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 )
 
 // inC says that the library makes calls of C's, which a test can make fail.
@@ -22,23 +22,23 @@ func TestErrorsOfTheDriverHaveAClass(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		err  error
-		want sqltext.Class
+		want sqlstore.Class
 	}{
-		{sqlite3.Error{Code: sqlite3.ErrBusy}, sqltext.Busy},
-		{sqlite3.Error{Code: sqlite3.ErrBusy, ExtendedCode: sqlite3.ErrBusyRecovery}, sqltext.Busy},
-		{sqlite3.Error{Code: sqlite3.ErrBusy, ExtendedCode: sqlite3.ErrBusySnapshot}, sqltext.Serialization},
-		{sqlite3.Error{Code: sqlite3.ErrLocked}, sqltext.Busy},
-		{sqlite3.Error{Code: sqlite3.ErrProtocol}, sqltext.Busy},
-		{sqlite3.Error{Code: sqlite3.ErrConstraint, ExtendedCode: sqlite3.ErrConstraintUnique}, sqltext.Unique},
-		{sqlite3.Error{Code: sqlite3.ErrConstraint, ExtendedCode: sqlite3.ErrConstraintPrimaryKey}, sqltext.Unique},
-		{sqlite3.Error{Code: sqlite3.ErrConstraint, ExtendedCode: sqlite3.ErrConstraintNotNull}, sqltext.Unknown},
-		{sqlite3.Error{Code: sqlite3.ErrReadonly}, sqltext.ReadOnly},
-		{sqlite3.Error{Code: sqlite3.ErrFull}, sqltext.NoRoom},
-		{sqlite3.Error{Code: sqlite3.ErrIoErr, ExtendedCode: sqlite3.ErrIoErrFsync}, sqltext.Connection},
-		{sqlite3.Error{Code: sqlite3.ErrCantOpen}, sqltext.Connection},
-		{sqlite3.Error{Code: sqlite3.ErrError}, sqltext.Unknown},
-		{driver.ErrBadConn, sqltext.Connection},
-		{errors.New("other"), sqltext.Unknown},
+		{sqlite3.Error{Code: sqlite3.ErrBusy}, sqlstore.Busy},
+		{sqlite3.Error{Code: sqlite3.ErrBusy, ExtendedCode: sqlite3.ErrBusyRecovery}, sqlstore.Busy},
+		{sqlite3.Error{Code: sqlite3.ErrBusy, ExtendedCode: sqlite3.ErrBusySnapshot}, sqlstore.Serialization},
+		{sqlite3.Error{Code: sqlite3.ErrLocked}, sqlstore.Busy},
+		{sqlite3.Error{Code: sqlite3.ErrProtocol}, sqlstore.Busy},
+		{sqlite3.Error{Code: sqlite3.ErrConstraint, ExtendedCode: sqlite3.ErrConstraintUnique}, sqlstore.Unique},
+		{sqlite3.Error{Code: sqlite3.ErrConstraint, ExtendedCode: sqlite3.ErrConstraintPrimaryKey}, sqlstore.Unique},
+		{sqlite3.Error{Code: sqlite3.ErrConstraint, ExtendedCode: sqlite3.ErrConstraintNotNull}, sqlstore.Unknown},
+		{sqlite3.Error{Code: sqlite3.ErrReadonly}, sqlstore.ReadOnly},
+		{sqlite3.Error{Code: sqlite3.ErrFull}, sqlstore.NoRoom},
+		{sqlite3.Error{Code: sqlite3.ErrIoErr, ExtendedCode: sqlite3.ErrIoErrFsync}, sqlstore.Connection},
+		{sqlite3.Error{Code: sqlite3.ErrCantOpen}, sqlstore.Connection},
+		{sqlite3.Error{Code: sqlite3.ErrError}, sqlstore.Unknown},
+		{driver.ErrBadConn, sqlstore.Connection},
+		{errors.New("other"), sqlstore.Unknown},
 	} {
 		if got := classify(fmt.Errorf("wrapped: %w", c.err)); got != c.want {
 			t.Errorf("%v: %v instead of %v", c.err, got, c.want)

@@ -9,7 +9,6 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // New makes a store on the host's own pool (sqlx: pass x.DB), of the driver that this
@@ -112,7 +111,7 @@ var poolSettings = []struct {
 func checkBegin(ctx context.Context, db *sql.DB, conn *sql.Conn) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
-		if classify(err) == sqltext.Unknown {
+		if classify(err) == sqlstore.Unknown {
 			return err
 		}
 		return nil // another process holds the lock: this one began with asking for it

@@ -10,7 +10,6 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // readers is how many connections read while the writer writes.
@@ -168,12 +167,12 @@ func prepareWriter(ctx context.Context, c connection) error {
 const cantOpen = 14
 
 // classify says what an error of the driver means.
-func classify(err error) sqltext.Class {
+func classify(err error) sqlstore.Class {
 	if code, ok := resultCode(err); ok {
-		return sqltext.OfCode(code)
+		return sqlstore.OfCode(code)
 	}
 	if errors.Is(err, sqldriver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
-		return sqltext.Connection
+		return sqlstore.Connection
 	}
-	return sqltext.Unknown
+	return sqlstore.Unknown
 }

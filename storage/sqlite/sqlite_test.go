@@ -18,7 +18,7 @@ import (
 // The suite runs on a file, which is what hosts have, and in memory.
 func TestSuiteOnAFile(t *testing.T) {
 	t.Parallel()
-	storagetest.Run(t, storagetest.Harness{NoUntouched: unnoticed, Open: func(t testing.TB, o storagetest.Options) *storagetest.Instance {
+	storagetest.Run(t, storagetest.Harness{Open: func(t testing.TB, o storagetest.Options) *storagetest.Instance {
 		path := filepath.Join(t.TempDir(), "belfry.db")
 		in := instance(opened(t, path, options(o)))
 		in.Second = func(t testing.TB, environment string) driver.Store {
@@ -35,14 +35,11 @@ func TestSuiteInMemory(t *testing.T) {
 	storagetest.Run(t, storagetest.Harness{
 		NoSecondHandle: "a database in memory is that of one store",
 		Alone:          "a database in memory has one connection",
-		NoUntouched:    unnoticed,
 		Open: func(t testing.TB, o storagetest.Options) *storagetest.Instance {
 			return instance(opened(t, ":memory:", options(o)))
 		},
 	})
 }
-
-const unnoticed = "a row that was written by hand would not be noticed"
 
 func options(o storagetest.Options) *Options {
 	return &Options{Clock: o.Clock, Rand: o.Rand, Environment: o.Environment, BlobDir: o.BlobDir}

@@ -24,7 +24,6 @@ import (
 
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // Options tune a store; nil is the same as the zero Options.
@@ -126,7 +125,7 @@ func (s *Store) Close() error {
 // state; call it again.
 func (s *Store) Compact(ctx context.Context) error {
 	if _, err := s.writer.ExecContext(ctx, "VACUUM"); err != nil {
-		if classify(err) == sqltext.Busy {
+		if classify(err) == sqlstore.Busy {
 			err = fmt.Errorf("%w: %w", driver.ErrBusy, err)
 		}
 		return fmt.Errorf("sqlite: Compact: %w", err)

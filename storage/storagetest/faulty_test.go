@@ -111,7 +111,3 @@ func (x *faultyTx) Extend(ctx context.Context, s *driver.Schema, rows []driver.R
 	}
 	return x.Tx.Extend(ctx, s, rows, until)
 }
-
-func (x *faultyTx) Untouched(ctx context.Context, s *driver.Schema, scope driver.Scope, keys []string) ([]int64, error) {
-	return x.Tx.(driver.Recognizer).Untouched(ctx, s, scope, keys)
-}

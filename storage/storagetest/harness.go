@@ -25,8 +25,6 @@ type Harness struct {
 	NoSecondHandle string
 	// NoInspect is the reason why there is no live schema to look at.
 	NoInspect string
-	// NoUntouched is the reason why a Tx is no [driver.Recognizer].
-	NoUntouched string
 	// Alone is the reason why transactions and views run one after the other.
 	Alone string
 	// NoFolder is the reason why blobs cannot be kept in a folder.
@@ -136,7 +134,7 @@ func themes() []theme {
 		insertTheme, identityTheme, scopeTheme, ensureTheme,
 		claimTheme, laneTheme, takeOverTheme, exclusionTheme,
 		saveTheme, extendTheme, deleteTheme,
-		conditionTheme, pagingTheme, countTheme, tallyTheme, untouchedTheme, plannedTheme,
+		conditionTheme, pagingTheme, countTheme, tallyTheme, plannedTheme,
 		textTheme, valueTheme, timeTheme, jsonTheme,
 		transactionTheme, isolationTheme, viewTheme, contextTheme, joinTheme,
 		wakingTheme, nextTheme,

@@ -57,35 +57,6 @@ func (d *Definition) Accept(raw json.RawMessage) (*Answers, error) {
 	return out, nil
 }
 
-// AcceptChoice checks answers that were clicked in a message: to questions of a type that is
-// [QuestionType.Chosen], whichever conditions they have. Others are dropped, and nothing is
-// required. The error is an [*AnswersError].
-func (d *Definition) AcceptChoice(raw json.RawMessage) (*Answers, error) {
-	given, fault := readAnswers(raw)
-	if fault != nil {
-		return nil, &AnswersError{Faults: []AnswerFault{*fault}}
-	}
-	out := &Answers{Values: map[string]any{}}
-	for i := range d.Questions {
-		q := &d.Questions[i]
-		if !q.Type.Chosen() {
-			continue
-		}
-		value, fault := q.read(given.byQuestion[q.ID])
-		if fault != nil {
-			return nil, &AnswersError{Faults: []AnswerFault{*fault}}
-		}
-		if value != nil {
-			out.Values[q.ID] = value
-			out.Order = append(out.Order, q.ID)
-		}
-	}
-	if faults := out.seal(); len(faults) > 0 {
-		return nil, &AnswersError{Faults: faults}
-	}
-	return out, nil
-}
-
 // unfit are the faults of questions that are unknown or answered twice.
 func (d *Definition) unfit(given submitted) (faults []AnswerFault) {
 	known := map[string]bool{}

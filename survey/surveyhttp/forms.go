@@ -78,7 +78,6 @@ func withShipped(own map[string]Texts) map[string]Texts {
 //
 //	GET  /s/{token}                            the form
 //	POST /s/{token}/opened                     the page says that it was shown
-//	POST /s/{token}/chosen                     and what was clicked in the message
 //	POST /SurveyInstances/{token}/responses    the answers
 //	GET  /s/{token}/unsubscribe                asks whether the customer wants no more
 //	POST /s/{token}/unsubscribe                and he does not: one click (RFC 8058) or the page's
@@ -121,7 +120,6 @@ func Forms(s *survey.Service, opts *FormOptions) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /s/{token}", f.ask)
 	mux.HandleFunc("POST /s/{token}/opened", f.opened)
-	mux.HandleFunc("POST /s/{token}/chosen", f.choose)
 	mux.HandleFunc("GET /s/{token}/unsubscribe", f.leave)
 	mux.HandleFunc("POST /s/{token}/unsubscribe", f.left)
 	mux.HandleFunc("POST /SurveyInstances/{token}/responses", f.submit)
@@ -174,11 +172,7 @@ func (f *forms) ask(w http.ResponseWriter, r *http.Request) {
 		p := f.page(r, form, StateForm)
 		p.Action = "../SurveyInstances/" + r.PathValue("token") + "/responses" + f.query(r)
 		p.Opened = r.PathValue("token") + "/opened"
-		if p.Clicked = fits(form, clicked(form, r.URL.Query())); len(p.Clicked) > 0 {
-			p.Chosen = r.PathValue("token") + "/chosen" + f.query(r)
-			p.Noted = r.URL.Query().Has("noted")
-		}
-		given := prefilled(form, p.Clicked, p.Lang)
+		given := prefilled(form, r.URL.Query(), p.Lang)
 		answers, err := answersOf(form.Definition.Questions, given, p.Lang)
 		if err != nil {
 			f.failed(w, r, "a form could not be shown", err)
@@ -189,40 +183,22 @@ func (f *forms) ask(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// clicked are the choices that were clicked in a message. A GET stores none of them: mail
-// scanners follow links too.
-func clicked(link survey.Form, query url.Values) (out []Kept) {
-	for _, q := range link.Definition.Questions {
-		if value := query.Get(fieldName(q.ID)); value != "" && q.Type.Chosen() {
-			out = append(out, Kept{fieldName(q.ID), value})
-		}
-	}
-	return out
-}
-
-// fits drops clicked values that the question does not accept.
-func fits(link survey.Form, clicked []Kept) []Kept {
-	return slices.DeleteFunc(clicked, func(c Kept) bool {
-		i := slices.IndexFunc(link.Definition.Questions, func(q form.Question) bool { return fieldName(q.ID) == c.Name })
-		return !link.Definition.Questions[i].Accepts(c.Value)
-	})
-}
-
-// prefilled are the answers that the event gives, and those that were clicked.
-func prefilled(link survey.Form, clicked []Kept, locale string) url.Values {
+// prefilled are the answers that were clicked in the message, by the query, and those that
+// the event gives. A value that the question does not accept is left out. Nothing of it is
+// stored before the form is sent: mail scanners follow links too.
+func prefilled(link survey.Form, query url.Values, locale string) url.Values {
 	out := url.Values{}
-	for _, c := range clicked {
-		out.Set(c.Name, c.Value)
-	}
 	for _, q := range link.Definition.Questions {
-		if out.Has(fieldName(q.ID)) {
+		name := fieldName(q.ID)
+		if value := query.Get(name); value != "" && q.Type.Chosen() && q.Accepts(value) {
+			out.Set(name, value)
 			continue
 		}
 		if value := link.Event.Value(strings.TrimPrefix(q.Prefill, "candidate.")); q.Prefill != "" && value != "" && q.Accepts(value) {
 			if q.Type == form.NumberQuestion {
 				value = spelled(value, locale)
 			}
-			out.Set(fieldName(q.ID), value)
+			out.Set(name, value)
 		}
 	}
 	return out
@@ -239,45 +215,6 @@ func (f *forms) opened(w http.ResponseWriter, r *http.Request) {
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
-
-// choose takes the word of the page, by its script or by its button, of what was clicked.
-func (f *forms) choose(w http.ResponseWriter, r *http.Request) {
-	link, err := f.s.Form(r.Context(), r.PathValue("token"))
-	if err != nil {
-		f.failed(w, r, "a choice could not be noted", err)
-		return
-	}
-	body, refused := httpapi.PlainBody(w, r, leastBody)
-	posted, unread := url.ParseQuery(string(body))
-	if refused != nil || unread != nil {
-		w.WriteHeader(http.StatusBadRequest)
-		return
-	}
-	values := url.Values{}
-	for _, c := range clicked(link, posted) {
-		values.Set(c.Name, c.Value)
-	}
-	answers, err := answersOf(link.Definition.Questions, values, fallbackLocale)
-	if err == nil {
-		err = f.s.Choose(r.Context(), r.PathValue("token"), answers)
-	}
-	wrong := (*form.AnswersError)(nil)
-	switch {
-	case errors.As(err, &wrong):
-		w.WriteHeader(http.StatusUnprocessableEntity)
-	case err != nil && !errors.Is(err, survey.ErrAnswered) && !errors.Is(err, survey.ErrExpired):
-		f.failed(w, r, "a choice could not be noted", err)
-	case posted.Has(buttonName): // the page of the link says what there is to do
-		values.Set("noted", "")
-		w.Header().Set("Location", "../"+url.PathEscape(r.PathValue("token"))+"?"+values.Encode()+strings.Replace(f.query(r), "?", "&", 1))
-		w.WriteHeader(http.StatusSeeOther)
-	default:
-		w.WriteHeader(http.StatusNoContent)
-	}
-}
-
-// buttonName is the control by which the page's button is told from its script.
-const buttonName = "button"
 
 func (f *forms) nothing(w http.ResponseWriter, r *http.Request) {
 	f.answer(w, r, http.StatusNotFound, StateNothing)

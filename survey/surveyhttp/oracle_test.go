@@ -45,7 +45,6 @@ var routes = []struct{ method, before, after, body, media string }{
 	{"GET", "/s/", "", "", ""},
 	{"HEAD", "/s/", "", "", ""},
 	{"POST", "/s/", "/opened", "", "text/plain"},
-	{"POST", "/s/", "/chosen", "q.rate=9", "application/x-www-form-urlencoded"},
 	{"POST", "/SurveyInstances/", "/responses", good, "application/x-www-form-urlencoded"},
 	{"POST", "/SurveyInstances/", "/responses", "q.rate=99", "application/x-www-form-urlencoded"},
 	{"POST", "/SurveyInstances/", "/responses", `{"answers":{"rate":9,"has-a-complaint":"no"}}`, "application/json"},

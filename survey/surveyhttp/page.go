@@ -58,12 +58,9 @@ type Page struct {
 	// Kept is what was typed in [StateBusy] when the questions could not be read: a
 	// template sends it again as hidden controls.
 	Kept []Kept
-	// Action is where the form posts to, Opened where the script says that the page
-	// was shown, and Chosen where it posts what was Clicked in the message, or without a
-	// script a button does, whose name is "button"; all relative. Noted says that it has.
-	Action, Opened, Chosen string
-	Clicked                []Kept
-	Noted                  bool
+	// Action is where the form posts to, and Opened where the script says that the page was
+	// shown; both are relative.
+	Action, Opened string
 
 	Style  template.CSS
 	Script template.JS

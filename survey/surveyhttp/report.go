@@ -22,7 +22,6 @@ type report struct {
 	Dimensions, Steps []choice
 	Total             survey.ResultGroup
 	Questions         []questionReport
-	Chosen            []chosenReport
 	Trend             []trendPoint
 	Line              template.HTML
 	TrendOf           string // the question whose mean the trend shows
@@ -32,7 +31,7 @@ type report struct {
 	// Addresses of exports, those of responses empty for a caller who may not have them. The
 	// second of a CSV has semicolons.
 	ResultsCSV, ResponsesCSV [2]string
-	JSON, Lines              string
+	JSON, Lines, Comments    string
 	Style                    template.CSS
 }
 
@@ -49,12 +48,6 @@ type questionReport struct {
 	survey.QuestionResult
 	Label string
 	Bars  []bar
-}
-
-// chosenReport are the choices of a question that were clicked in messages and not sent.
-type chosenReport struct {
-	survey.QuestionResult
-	Label, Mean string
 }
 
 // bar is an answer with its share in percent, which is as wide as its bar is drawn.
@@ -160,7 +153,7 @@ func (q questionReport) Figures() string {
 }
 
 var resultTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
-	"rate": rate, "wait": wait,
+	"rate": rate, "wait": wait, "moment": instantText,
 }).ParseFS(assets, "page/results/*.html"))
 
 var shippedResultStyle = template.CSS(asset("page/results/page.css"))
@@ -211,9 +204,6 @@ func (h *results) report(r *http.Request, a *asked) (*report, error) {
 	for _, q := range p.Total.Questions {
 		p.Questions = append(p.Questions, questionReport{q, a.definition.Label(q.ID, fallbackLocale), barsOf(a, q)})
 	}
-	for _, q := range p.Total.Chosen {
-		p.Chosen = append(p.Chosen, chosenReport{q, a.definition.Label(q.ID, fallbackLocale), mean(q.Mean())})
-	}
 	p.columnsOf()
 	p.trend(a, trend.Groups)
 	if a.query.By == "" {
@@ -249,7 +239,7 @@ func (h *results) blankReport(a *asked, step survey.Step) *report {
 	}
 	if a.caller.Responses {
 		p.ResponsesCSV = [2]string{a.with("responses.csv", url.Values{"labels": {""}}), a.with("responses.csv", url.Values{"labels": {""}, "separator": {"semicolon"}})}
-		p.Lines = a.with("responses.jsonl", nil)
+		p.Lines, p.Comments = a.with("responses.jsonl", nil), a.with("comments", nil)
 	}
 	p.Dimensions = append(p.Dimensions, choice{"", "nothing", a.query.By == ""})
 	for _, by := range append([]string{survey.ByUnit, survey.ByTrigger, survey.ByLocale}, a.definition.Dimensions...) {

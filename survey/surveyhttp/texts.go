@@ -23,10 +23,6 @@ type Texts struct {
 	// to FormOptions.Privacy.
 	Language string `json:"language,omitempty"`
 	Privacy  string `json:"privacy,omitempty"`
-	// Note is the button that notes what was clicked in the message, and Noted says that it
-	// was, on a page without JavaScript.
-	Note     string `json:"note,omitempty"`
-	Noted    string `json:"noted,omitempty"`
 	Between  string `json:"between,omitempty"`  // hint: a number from {min} to {max}
 	Submit   string `json:"submit,omitempty"`   // the button
 	More     string `json:"more,omitempty"`     // some questions follow from answers

@@ -7,7 +7,6 @@ import (
 
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
 	"github.com/belfry-go/belfry/storage/postgres/migrations"
 )
 
@@ -26,7 +25,7 @@ type Following struct {
 
 // Store makes the store outer of an adapter on a pool. Without a clock it follows the
 // server's. classify says what an error of the driver means.
-func (f *Following) Store(ctx context.Context, o Options, outer driver.Store, pool sqlstore.Pool, classify func(error) sqltext.Class) (*sqlstore.Store, error) {
+func (f *Following) Store(ctx context.Context, o Options, outer driver.Store, pool sqlstore.Pool, classify func(error) sqlstore.Class) (*sqlstore.Store, error) {
 	if o.Clock == nil {
 		follow, err := Follow(ctx, pool)
 		if err != nil {
@@ -37,9 +36,9 @@ func (f *Following) Store(ctx context.Context, o Options, outer driver.Store, po
 	}
 	return sqlstore.New(ctx, sqlstore.Config{
 		Dialect: sqlstore.PostgreSQL, Outer: outer, Writer: pool,
-		Classify: func(err error) sqltext.Class {
+		Classify: func(err error) sqlstore.Class {
 			class := classify(err)
-			if class == sqltext.Connection { // what comes next may be another server
+			if class == sqlstore.Connection { // what comes next may be another server
 				f.Reconnected()
 			}
 			return class

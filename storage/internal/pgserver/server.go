@@ -15,7 +15,6 @@ import (
 
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // On runs f on one connection of pool, and again on another one if it broke, perhaps
@@ -23,7 +22,7 @@ import (
 func On(ctx context.Context, pool sqlstore.Pool, f func(sqlstore.Runner) error) error {
 	for idle := pool.Size(); ; idle-- {
 		err := onOnce(ctx, pool, f)
-		if Classify(err) != sqltext.Connection || ctx.Err() != nil || idle <= 0 {
+		if Classify(err) != sqlstore.Connection || ctx.Err() != nil || idle <= 0 {
 			return err
 		}
 	}
@@ -35,7 +34,7 @@ func onOnce(ctx context.Context, pool sqlstore.Pool, f func(sqlstore.Runner) err
 		return err
 	}
 	err = f(c)
-	_ = c.Release(Classify(err) == sqltext.Connection) // nothing was committed
+	_ = c.Release(Classify(err) == sqlstore.Connection) // nothing was committed
 	return err
 }
 
@@ -135,7 +134,7 @@ func Check(ctx context.Context, pool sqlstore.Pool, own bool) (pooled bool, err 
 		return true, errTwoStep
 	case err == nil || errors.As(err, new(*ServerError)):
 		return pooled, err
-	case Classify(err) == sqltext.Connection:
+	case Classify(err) == sqlstore.Connection:
 		err = fmt.Errorf("%w: %w", driver.ErrUnavailable, err)
 	}
 	return false, fmt.Errorf("postgres: self-test: %w", err)
@@ -226,14 +225,14 @@ func checkSteps(ctx context.Context, pool sqlstore.Pool) error {
 }
 
 // Classify says what an error of lib/pq or pgx means, by itself or through database/sql.
-func Classify(err error) sqltext.Class {
+func Classify(err error) sqlstore.Class {
 	if state, ok := sqlState(err); ok {
-		return sqltext.OfState(state)
+		return sqlstore.OfState(state)
 	}
 	if connectionLost(err) {
-		return sqltext.Connection
+		return sqlstore.Connection
 	}
-	return sqltext.Unknown
+	return sqlstore.Unknown
 }
 
 // sqlState finds the code that the server gave; *pq.Error and pgx's *PgError

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage/driver"
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // Claim takes due rows. Databases promise no order of what a statement changed,
@@ -75,23 +74,23 @@ func (s *Store) Next(ctx context.Context, schema *driver.Schema, c driver.Claim,
 
 // read runs one SELECT outside of a transaction, again if the database is busy
 // or the connection broke while it lay idle.
-func (s *Store) read(ctx context.Context, op string, q sqltext.Statement, read func(Rows) error) error {
+func (s *Store) read(ctx context.Context, op string, q statement, read func(Rows) error) error {
 	idle := s.cfg.Reader.Size()
-	return s.repeat(ctx, lockTries, func() (sqltext.Class, error) {
+	return s.repeat(ctx, lockTries, func() (Class, error) {
 		x, err := s.open(ctx, s.cfg.Reader)
 		if err != nil {
 			return classOf(err), err
 		}
-		err = x.Query(s.inside(ctx), q.Text, q.Args, read)
+		err = x.Query(s.inside(ctx), q.text, q.args, read)
 		if err == nil {
 			_ = x.Release(false)
-			return sqltext.Unknown, nil
+			return Unknown, nil
 		}
 		f := s.failed(ctx, op, err)
-		_ = x.Release(f.class == sqltext.Connection)
-		if f.class == sqltext.Connection && ctx.Err() == nil && idle > 0 {
+		_ = x.Release(f.class == Connection)
+		if f.class == Connection && ctx.Err() == nil && idle > 0 {
 			idle--
-			return sqltext.Busy, f
+			return Busy, f
 		}
 		return f.class, f
 	})

@@ -13,7 +13,6 @@ import (
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // database is an empty database of one dialect. handle opens it as one process
@@ -85,19 +84,19 @@ func (d database) exec(t testing.TB, db *sqlx.DB, texts ...string) {
 }
 
 // classify knows what these tests meet; the adapters know more.
-func classify(err error) sqltext.Class {
+func classify(err error) sqlstore.Class {
 	if e := (*pq.Error)(nil); errors.As(err, &e) {
 		switch e.Code {
 		case "40001", "40P01":
-			return sqltext.Serialization
+			return sqlstore.Serialization
 		case "55P03":
-			return sqltext.LockTimeout
+			return sqlstore.LockTimeout
 		}
 	}
 	if e := (sqlite3.Error{}); errors.As(err, &e) && e.Code == sqlite3.ErrBusy {
-		return sqltext.Busy
+		return sqlstore.Busy
 	}
-	return sqltext.Unknown
+	return sqlstore.Unknown
 }
 
 func scan[V any](t testing.TB, db *sqlx.DB, query string) (v V) {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage/driver"
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // What the fake database can say; classifyFake knows what it means.
@@ -25,13 +24,13 @@ var (
 	errCannot = errors.New("feature not supported")
 )
 
-func classifyFake(err error) sqltext.Class {
-	for e, class := range map[error]sqltext.Class{errSerial: sqltext.Serialization, errLock: sqltext.LockTimeout, errBusy: sqltext.Busy, errGone: sqltext.Connection, errCannot: sqltext.Unsupported, sqldriver.ErrBadConn: sqltext.Connection} {
+func classifyFake(err error) Class {
+	for e, class := range map[error]Class{errSerial: Serialization, errLock: LockTimeout, errBusy: Busy, errGone: Connection, errCannot: Unsupported, sqldriver.ErrBadConn: Connection} {
 		if errors.Is(err, e) {
 			return class
 		}
 	}
-	return sqltext.Unknown
+	return Unknown
 }
 
 // fake is a database that records statements and answers as a test says.

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"github.com/belfry-go/belfry/storage/driver"
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // InHostTx runs f in a transaction that begin opens for a host; see [Store.InHostTx].
@@ -17,7 +16,7 @@ func InHostTx[H HostTx](ctx context.Context, s *Store, begin func(context.Contex
 	again := false
 	waiting, end := s.waiting(ctx)
 	defer end()
-	return s.repeat(waiting, lockTries, func() (sqltext.Class, error) {
+	return s.repeat(waiting, lockTries, func() (Class, error) {
 		x := &tx{store: s, joined: true, again: again}
 		again = true
 		conn, host, err := beginHost(waiting, s, begin)
@@ -29,24 +28,24 @@ func InHostTx[H HostTx](ctx context.Context, s *Store, begin func(context.Contex
 	})
 }
 
-func (s *Store) inHostTx(ctx context.Context, x *tx, conn *session, host HostTx, f func(context.Context, driver.Tx) error) (sqltext.Class, error) {
+func (s *Store) inHostTx(ctx context.Context, x *tx, conn *session, host HostTx, f func(context.Context, driver.Tx) error) (Class, error) {
 	inner, end := s.hosting(ctx)
 	defer end()
 	returned := false
-	undo := func(class sqltext.Class) {
+	undo := func(class Class) {
 		x.err = errOver
 		_ = conn.bounded(ctx, func(ctx context.Context) error {
 			failed := host.Rollback(ctx) != nil
-			return conn.Release(failed || class == sqltext.ReadOnly) // a replica: see begun
+			return conn.Release(failed || class == ReadOnly) // a replica: see begun
 		})
 		x.restore()
 	}
 	defer func() {
 		if !returned { // f panicked, or a test ended in it
-			undo(sqltext.Unknown)
+			undo(Unknown)
 		}
 	}()
-	err := f(inner, s.cfg.Dialect.able(x))
+	err := f(inner, x)
 	returned = true
 	if err == nil {
 		err = x.usable(ctx)
@@ -67,13 +66,13 @@ func (s *Store) inHostTx(ctx context.Context, x *tx, conn *session, host HostTx,
 		return classOf(err), err
 	}
 	s.committed(x)
-	return sqltext.Unknown, nil
+	return Unknown, nil
 }
 
 // classIn is the class of what ended the function of a host's transaction: a verb's
 // error, or one of the host's own statements.
-func (s *Store) classIn(x *tx, err error) sqltext.Class {
-	if class := classOf(x.err); class != sqltext.Unknown {
+func (s *Store) classIn(x *tx, err error) Class {
+	if class := classOf(x.err); class != Unknown {
 		return class
 	}
 	return s.cfg.Classify(err)

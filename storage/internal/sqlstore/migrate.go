@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage/driver"
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // migration is one file: a step of the tables' history, forward only.
@@ -55,24 +54,24 @@ func loadMigrations(files fs.FS) ([]migration, error) {
 // Export writes all migrations as SQL, for a host that runs them with its own
 // tool; a store that is then opened with MigrateVerify finds them recorded.
 func Export(w io.Writer, d *Dialect, schema, prefix string, files fs.FS) error {
-	n := sqltext.Names{Dialect: d.Dialect, Schema: schema, Prefix: prefix}
-	if err := n.Check(); err != nil {
+	n := naming{Dialect: d, Schema: schema, Prefix: prefix}
+	if err := n.check(); err != nil {
 		return err
 	}
 	all, err := loadMigrations(files)
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(w, "%s;\n", n.CreateHistory()); err != nil {
+	if _, err := fmt.Fprintf(w, "%s;\n", n.createHistory()); err != nil {
 		return err
 	}
 	for _, m := range all {
-		text, err := n.Expand(m.text)
+		text, err := n.expand(m.text)
 		if err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(w, "\n-- %s\n\n%s\n%s(%d, '%s', '%s', NULL);\n",
-			m.file, text, n.Record(), m.number, m.file, m.sum)
+			m.file, text, n.record(), m.number, m.file, m.sum)
 		if err != nil {
 			return err
 		}
@@ -122,14 +121,14 @@ const rest = time.Second
 // transact runs f in a transaction of the store without a bound on lock
 // time-outs: processes that start at once wait for each other until ctx ends.
 func (s *Store) transact(ctx context.Context, f func(*session) error) error {
-	return s.repeat(ctx, 0, func() (sqltext.Class, error) {
-		conn, err := s.begin(ctx, s.cfg.Writer, s.cfg.Dialect.Begin)
+	return s.repeat(ctx, 0, func() (Class, error) {
+		conn, err := s.begin(ctx, s.cfg.Writer, s.cfg.Dialect.begin)
 		if err != nil {
 			return classOf(err), err
 		}
 		if err := f(conn); err != nil {
 			conn.rollback(ctx)
-			if classOf(err) == sqltext.LockTimeout {
+			if classOf(err) == LockTimeout {
 				_ = s.cfg.Wait(ctx, rest) // whether ctx has ended is asked again
 			}
 			return classOf(err), err
@@ -144,13 +143,13 @@ func (s *Store) transact(ctx context.Context, f func(*session) error) error {
 // outside of any, and again until it is whole.
 func (s *Store) apply(ctx context.Context, all []migration) error {
 	err := s.transact(ctx, func(db *session) error {
-		return s.execAll(ctx, db, "create "+sqltext.HistoryTable, s.names.SetUp())
+		return s.execAll(ctx, db, "create "+historyTable, s.names.setUp())
 	})
 	if err != nil {
 		return err
 	}
 	for _, m := range all {
-		text, err := s.names.Expand(m.text)
+		text, err := s.names.expand(m.text)
 		if err != nil {
 			return err
 		}
@@ -167,7 +166,7 @@ func (s *Store) apply(ctx context.Context, all []migration) error {
 }
 
 func (s *Store) applyOne(ctx context.Context, db *session, m migration, text string) error {
-	if err := s.execAll(ctx, db, "lock "+sqltext.HistoryTable, s.names.LockHistory()); err != nil {
+	if err := s.execAll(ctx, db, "lock "+historyTable, s.names.lockHistory()); err != nil {
 		return err
 	}
 	missing, err := s.missing(ctx, db, []migration{m})
@@ -175,13 +174,13 @@ func (s *Store) applyOne(ctx context.Context, db *session, m migration, text str
 		return err
 	}
 	if !m.isConcurrent() { // else it was run before
-		texts := append(s.cfg.Dialect.Hurry(), text)
+		texts := append(s.cfg.Dialect.hurry(), text)
 		if err := s.execAll(ctx, db, "migration "+m.file, texts); err != nil {
 			return err
 		}
 	}
-	record := s.names.Applied(m.number, m.file, m.sum, driver.Time(s.cfg.Clock.Now()))
-	if _, err := db.Exec(s.inside(ctx), record.Text, record.Args...); err != nil {
+	record := s.names.applied(m.number, m.file, m.sum, driver.Time(s.cfg.Clock.Now()))
+	if _, err := db.Exec(s.inside(ctx), record.text, record.args...); err != nil {
 		return s.failed(ctx, "record "+m.file, err)
 	}
 	return nil
@@ -220,8 +219,8 @@ func (s *Store) missing(ctx context.Context, db *session, all []migration) ([]mi
 // applied returns the recorded checksums by number; none if there is no table.
 func (s *Store) applied(ctx context.Context, db *session) (map[int]string, error) {
 	sums := map[int]string{}
-	found, has := false, s.names.HasHistory()
-	err := db.Query(s.inside(ctx), has.Text, has.Args, func(r Rows) error {
+	found, has := false, s.names.hasHistory()
+	err := db.Query(s.inside(ctx), has.text, has.args, func(r Rows) error {
 		for r.Next() {
 			if err := r.Scan(&found); err != nil {
 				return err
@@ -230,7 +229,7 @@ func (s *Store) applied(ctx context.Context, db *session) (map[int]string, error
 		return nil
 	})
 	if err == nil && found {
-		err = db.Query(s.inside(ctx), s.names.History(), nil, func(r Rows) error {
+		err = db.Query(s.inside(ctx), s.names.history(), nil, func(r Rows) error {
 			var number int
 			var sum string
 			for r.Next() {
@@ -243,7 +242,7 @@ func (s *Store) applied(ctx context.Context, db *session) (map[int]string, error
 		})
 	}
 	if err != nil {
-		return nil, s.failed(ctx, "read "+sqltext.HistoryTable, err)
+		return nil, s.failed(ctx, "read "+historyTable, err)
 	}
 	return sums, nil
 }

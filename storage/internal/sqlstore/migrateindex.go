@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // concurrently begins a migration of PostgreSQL that makes an index while others write:
@@ -30,8 +28,8 @@ func (s *Store) applyConcurrently(ctx context.Context, m migration, text string)
 	if names == nil {
 		return fmt.Errorf("storage: migration %s makes no index concurrently, if there is none", m.file)
 	}
-	err = s.repeat(ctx, 0, func() (sqltext.Class, error) {
-		err := s.makeIndex(ctx, m, text, s.names.Invalid(names[1], names[2]))
+	err = s.repeat(ctx, 0, func() (Class, error) {
+		err := s.makeIndex(ctx, m, text, s.names.invalid(names[1], names[2]))
 		return classOf(err), err
 	})
 	if err != nil {
@@ -43,7 +41,7 @@ func (s *Store) applyConcurrently(ctx context.Context, m migration, text string)
 // makeIndex waits for whoever makes the same index, since both lock the table against each
 // other (and against nobody who reads or writes it). So what is invalid then was left
 // behind, or is dropped by another process for the same reason, and made again by both.
-func (s *Store) makeIndex(ctx context.Context, m migration, text string, invalid sqltext.Statement) error {
+func (s *Store) makeIndex(ctx context.Context, m migration, text string, invalid statement) error {
 	db, err := s.open(ctx, s.cfg.Writer)
 	if err != nil {
 		return err
@@ -55,7 +53,7 @@ func (s *Store) makeIndex(ctx context.Context, m migration, text string, invalid
 			return s.failed(ctx, "migration "+m.file, err)
 		}
 		left := ""
-		err := db.Query(ctx, invalid.Text, invalid.Args, func(r Rows) error {
+		err := db.Query(ctx, invalid.text, invalid.args, func(r Rows) error {
 			for r.Next() {
 				if err := r.Scan(&left); err != nil {
 					return err

@@ -11,7 +11,7 @@ func (x *tx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q
 	if q.Limit <= 0 {
 		return nil, x.usable(ctx)
 	}
-	text, columns, err := x.store.table(s).text().Select(reach, q)
+	text, columns, err := x.store.table(s).text().selectText(reach, q)
 	if err == nil {
 		rows, err = x.rows(ctx, text, s, columns)
 	}
@@ -26,7 +26,7 @@ func (x *tx) Get(ctx context.Context, s *driver.Schema, places []driver.Place, c
 	if len(places) == 0 {
 		return nil, x.usable(ctx)
 	}
-	text, read, err := x.store.table(s).text().Get(places, columns)
+	text, read, err := x.store.table(s).text().getText(places, columns)
 	if err == nil {
 		rows, err = x.rows(ctx, text, s, read)
 	}
@@ -41,7 +41,7 @@ func (x *tx) Count(ctx context.Context, s *driver.Schema, reach driver.Reach, wh
 	if limit <= 0 {
 		return 0, x.usable(ctx)
 	}
-	text, err := x.store.table(s).text().Count(reach, where, limit)
+	text, err := x.store.table(s).text().countText(reach, where, limit)
 	if err == nil {
 		err = x.query(ctx, text, func(r Rows) error {
 			for r.Next() {
@@ -63,7 +63,7 @@ func (x *tx) Under(ctx context.Context, s *driver.Schema, places []driver.Place,
 	if len(places) == 0 {
 		return nil, x.usable(ctx)
 	}
-	text, err := x.store.table(s).text().Under(places, where)
+	text, err := x.store.table(s).text().underText(places, where)
 	if err == nil {
 		err = x.query(ctx, text, func(r Rows) error {
 			for r.Next() {
@@ -87,7 +87,7 @@ func (x *tx) Tally(ctx context.Context, s *driver.Schema, reach driver.Reach, q 
 	if q.Limit <= 0 {
 		return nil, x.usable(ctx)
 	}
-	text, columns, err := x.store.table(s).text().Tally(reach, q)
+	text, columns, err := x.store.table(s).text().tallyText(reach, q)
 	if err == nil {
 		err = x.query(ctx, text, func(r Rows) (err error) {
 			groups, err = readGroups(s, columns, r)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage/driver"
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // reader turns rows of some columns of a table into structs. Its cells are made
@@ -29,7 +28,7 @@ func newReader(s *driver.Schema, columns []*driver.Column) *reader {
 }
 
 // rows runs a statement that answers with some columns of rows of a table.
-func (x *tx) rows(ctx context.Context, q sqltext.Statement, s *driver.Schema, columns []*driver.Column) (rows []driver.Row, err error) {
+func (x *tx) rows(ctx context.Context, q statement, s *driver.Schema, columns []*driver.Column) (rows []driver.Row, err error) {
 	err = x.query(ctx, q, func(r Rows) (err error) {
 		rows, err = newReader(s, columns).all(r)
 		return err

@@ -8,19 +8,18 @@ import (
 	"strings"
 
 	"github.com/belfry-go/belfry/storage/driver"
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // CreateTableSQL is what creates a table with the indexes that it needs for all verbs:
 // for tests and as a start for a migration.
 func CreateTableSQL(d *Dialect, s *driver.Schema) []string {
-	return sqltext.Names{Dialect: d.Dialect}.CreateTable(s)
+	return naming{Dialect: d}.createTable(s)
 }
 
 // CreateTable creates a table of a schema that no migration knows, for tests.
 func CreateTable(ctx context.Context, s *Store, schema *driver.Schema) error {
 	return s.transact(ctx, func(db *session) error {
-		return s.execAll(ctx, db, "create "+schema.Name, s.names.CreateTable(schema))
+		return s.execAll(ctx, db, "create "+schema.Name, s.names.createTable(schema))
 	})
 }
 
@@ -51,17 +50,17 @@ type LiveIndex struct {
 // Inspect describes the table of a schema.
 func Inspect(ctx context.Context, s *Store, schema *driver.Schema) (*LiveTable, error) {
 	t := &LiveTable{}
-	err := s.live(ctx, schema, s.names.ColumnsOf(schema.Name), func(r Rows) error {
+	err := s.live(ctx, schema, s.names.columnsOf(schema.Name), func(r Rows) error {
 		var c LiveColumn
 		err := r.Scan(&c.Name, &c.Type, &c.NotNull, &c.Generated, &c.Collation)
-		c.Kinds = s.cfg.Dialect.Holds(c.Type)
+		c.Kinds = s.cfg.Dialect.holds(c.Type)
 		t.Columns = append(t.Columns, c)
 		return err
 	})
 	if err != nil || len(t.Columns) == 0 {
 		return t, err
 	}
-	err = s.live(ctx, schema, s.names.IndexesOf(schema.Name), func(r Rows) error {
+	err = s.live(ctx, schema, s.names.indexesOf(schema.Name), func(r Rows) error {
 		var i LiveIndex
 		var definition, columns string
 		err := r.Scan(&i.Name, &i.Unique, &definition, &columns)
@@ -74,7 +73,7 @@ func Inspect(ctx context.Context, s *Store, schema *driver.Schema) (*LiveTable, 
 	return t, err
 }
 
-func (s *Store) live(ctx context.Context, schema *driver.Schema, q sqltext.Statement, row func(Rows) error) error {
+func (s *Store) live(ctx context.Context, schema *driver.Schema, q statement, row func(Rows) error) error {
 	return s.read(ctx, "look at "+schema.Name, q, func(r Rows) error {
 		for r.Next() {
 			if err := row(r); err != nil {
@@ -128,10 +127,8 @@ func (s *Store) CheckTables(ctx context.Context, schemas ...*driver.Schema) erro
 		for _, p := range slices.Concat(checkColumns(schema, live), checkIndexes(schema, live)) {
 			problems = append(problems, schema.Name+": "+p)
 		}
-		for _, p := range []string{s.cfg.Dialect.checkOrder(live), s.cfg.Dialect.checkInserter(schema, live)} {
-			if p != "" {
-				problems = append(problems, schema.Name+": "+p)
-			}
+		if p := s.cfg.Dialect.checkOrder(live); p != "" {
+			problems = append(problems, schema.Name+": "+p)
 		}
 	}
 	if problems != nil {
@@ -170,21 +167,11 @@ func checkColumns(schema *driver.Schema, live *LiveTable) (problems []string) {
 // be of no use for that order.
 func (d *Dialect) checkOrder(live *LiveTable) string {
 	for _, l := range live.Columns {
-		if want := d.KeyCollation(); l.Name == "key" && want != "" && l.Collation != want {
+		if want := d.keyCollation(); l.Name == "key" && want != "" && l.Collation != want {
 			return fmt.Sprintf(`column key has the collation %q instead of %q`, l.Collation, want)
 		}
 	}
 	return ""
-}
-
-// checkInserter wants the column by which Untouched tells who wrote a row.
-func (d *Dialect) checkInserter(schema *driver.Schema, live *LiveTable) string {
-	name, kind := d.Inserter(schema)
-	is := func(l LiveColumn) bool { return l.Name == name && l.Type == kind && l.Generated }
-	if name == "" || slices.ContainsFunc(live.Columns, is) {
-		return ""
-	}
-	return "there is no column " + name + " of the type " + kind + " with the inserting transaction as its default"
 }
 
 // claimed are the columns that Claim and Extend write.

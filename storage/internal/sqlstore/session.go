@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage/driver"
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // session is one connection of a pool while a transaction or a read has it.
@@ -43,8 +42,8 @@ func (s *Store) unconnected(ctx context.Context, err error) error {
 		return err
 	}
 	f := s.failed(ctx, "connect", err)
-	if f.class == sqltext.Unknown && f.means == nil && ctx.Err() == nil {
-		f.class, f.means = sqltext.Connection, driver.ErrUnavailable
+	if f.class == Unknown && f.means == nil && ctx.Err() == nil {
+		f.class, f.means = Connection, driver.ErrUnavailable
 	}
 	return f
 }
@@ -72,10 +71,10 @@ func (s *Store) begun(ctx context.Context, pool Pool, begin func(Conn) error) (*
 		}
 		f := s.failed(ctx, "begin", err)
 		switch f.class {
-		case sqltext.Unsupported:
-			f.class, f.means = sqltext.ReadOnly, cmp.Or(f.means, driver.ErrUnavailable)
+		case Unsupported:
+			f.class, f.means = ReadOnly, cmp.Or(f.means, driver.ErrUnavailable)
 			fallthrough
-		case sqltext.ReadOnly, sqltext.Connection:
+		case ReadOnly, Connection:
 			_ = x.Release(true)
 			if ctx.Err() == nil && idle > 0 {
 				continue
@@ -109,7 +108,7 @@ func (x *session) commit(ctx context.Context, say func(context.Context) error) e
 		}
 		f := x.store.failed(context.Background(), "commit", err)
 		switch f.class {
-		case sqltext.Unique, sqltext.Busy, sqltext.LockTimeout, sqltext.Serialization, sqltext.ReadOnly, sqltext.NoRoom, sqltext.Undone:
+		case Unique, Busy, LockTimeout, Serialization, ReadOnly, NoRoom, Undone:
 			x.rollback(context.Background())
 			return f
 		}
@@ -175,7 +174,7 @@ func (s *Store) InTx(ctx context.Context, f func(driver.Tx) error) error {
 	again := false
 	waiting, end := s.waiting(ctx)
 	defer end()
-	return s.repeat(waiting, lockTries, func() (sqltext.Class, error) {
+	return s.repeat(waiting, lockTries, func() (Class, error) {
 		x := &tx{store: s, again: again}
 		again = true
 		return s.once(ctx, waiting, x, f)
@@ -187,8 +186,8 @@ func (s *Store) InTx(ctx context.Context, f func(driver.Tx) error) error {
 func (s *Store) View(ctx context.Context, f func(driver.Reader) error) error {
 	waiting, end := s.waiting(ctx)
 	defer end()
-	return s.repeat(waiting, lockTries, func() (sqltext.Class, error) {
-		conn, err := s.begin(waiting, s.cfg.Reader, s.cfg.Dialect.View)
+	return s.repeat(waiting, lockTries, func() (Class, error) {
+		conn, err := s.begin(waiting, s.cfg.Reader, s.cfg.Dialect.view)
 		if err != nil {
 			return classOf(err), err
 		}
@@ -210,8 +209,8 @@ func (s *Store) View(ctx context.Context, f func(driver.Reader) error) error {
 func (s *Store) Probe(ctx context.Context, text string) error {
 	waiting, end := s.waiting(ctx)
 	defer end()
-	return s.repeat(waiting, lockTries, func() (sqltext.Class, error) {
-		conn, err := s.begin(waiting, s.cfg.Writer, s.cfg.Dialect.Begin)
+	return s.repeat(waiting, lockTries, func() (Class, error) {
+		conn, err := s.begin(waiting, s.cfg.Writer, s.cfg.Dialect.begin)
 		if err != nil {
 			return classOf(err), err
 		}
@@ -220,24 +219,24 @@ func (s *Store) Probe(ctx context.Context, text string) error {
 			f := s.failed(ctx, "write", err)
 			return f.class, f
 		}
-		return sqltext.Unknown, nil
+		return Unknown, nil
 	})
 }
 
 // repeat calls f until it succeeds or its class says that trying again is of no
 // use. tries bounds lock time-outs; zero: no bound.
-func (s *Store) repeat(ctx context.Context, tries int, f func() (sqltext.Class, error)) error {
+func (s *Store) repeat(ctx context.Context, tries int, f func() (Class, error)) error {
 	for try, waits := 1, 0; ; try++ {
 		class, err := f()
-		if class == sqltext.LockTimeout {
+		if class == LockTimeout {
 			waits++
 		}
 		switch {
 		case err == nil:
 			return nil
-		case class == sqltext.LockTimeout && waits == tries:
+		case class == LockTimeout && waits == tries:
 			return err
-		case class != sqltext.LockTimeout && class != sqltext.Busy && class != sqltext.Serialization:
+		case class != LockTimeout && class != Busy && class != Serialization:
 			return err
 		}
 		if over := s.pause(ctx, try); over != nil {
@@ -270,8 +269,8 @@ func wait(ctx context.Context, d time.Duration) error {
 
 // once runs f in one transaction. The class is that of the transaction's own
 // failure, never of an error that f got elsewhere. It waits for the lock with waiting.
-func (s *Store) once(ctx, waiting context.Context, x *tx, f func(driver.Tx) error) (sqltext.Class, error) {
-	conn, err := s.begin(waiting, s.cfg.Writer, s.cfg.Dialect.Begin)
+func (s *Store) once(ctx, waiting context.Context, x *tx, f func(driver.Tx) error) (Class, error) {
+	conn, err := s.begin(waiting, s.cfg.Writer, s.cfg.Dialect.begin)
 	if err != nil {
 		return classOf(err), err
 	}
@@ -282,7 +281,7 @@ func (s *Store) once(ctx, waiting context.Context, x *tx, f func(driver.Tx) erro
 			x.rollback(ctx, conn)
 		}
 	}()
-	err = f(s.cfg.Dialect.able(x))
+	err = f(x)
 	returned = true
 	if err == nil {
 		err = x.usable(ctx)
@@ -300,7 +299,7 @@ func (s *Store) once(ctx, waiting context.Context, x *tx, f func(driver.Tx) erro
 		return classOf(err), err
 	}
 	s.committed(x)
-	return sqltext.Unknown, nil
+	return Unknown, nil
 }
 
 func (x *session) sayCommit(ctx context.Context) error {
@@ -322,18 +321,18 @@ func (x *tx) rollback(ctx context.Context, conn *session) {
 	x.restore()
 }
 
-func classOf(err error) sqltext.Class {
+func classOf(err error) Class {
 	if f, ok := err.(*failure); ok {
 		return f.class
 	}
-	return sqltext.Unknown
+	return Unknown
 }
 
 // failure is an error of the database: what was under way, what it means to
 // callers (nil: nothing in particular), and what the driver said.
 type failure struct {
 	op    string
-	class sqltext.Class
+	class Class
 	means error
 	cause error
 }
@@ -360,16 +359,16 @@ func (s *Store) failed(ctx context.Context, op string, err error) *failure {
 	}
 	f := &failure{op: op, class: s.cfg.Classify(err), cause: err}
 	switch f.class {
-	case sqltext.Busy, sqltext.LockTimeout, sqltext.Serialization:
+	case Busy, LockTimeout, Serialization:
 		f.means = driver.ErrBusy
-	case sqltext.Connection, sqltext.NoRoom, sqltext.ReadOnly:
+	case Connection, NoRoom, ReadOnly:
 		f.means = driver.ErrUnavailable
 	}
 	switch cause := ended(ctx); {
 	case cause == nil || errors.Is(err, cause):
 	case cause == ctx.Err():
 		f.means = cause
-	case f.class == sqltext.Busy || errors.Is(err, ctx.Err()): // it waited, and for nothing else
+	case f.class == Busy || errors.Is(err, ctx.Err()): // it waited, and for nothing else
 		f.means, f.cause = driver.ErrBusy, cause
 	}
 	return f

@@ -1,95 +1,112 @@
 package sqlstore
 
 import (
-	"context"
+	"encoding/json"
+	"time"
 
 	"github.com/belfry-go/belfry/storage/driver"
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
-// sqlite runs the statements of a table of SQLite.
-type sqlite struct{ *sqltext.SQLiteTable }
-
-func newSQLite(n sqltext.Names, s *driver.Schema) table {
-	return sqlite{sqltext.NewSQLiteTable(n, s)}
+// SQLite is the dialect of SQLite 3.51.3 and later.
+var SQLite = &Dialect{
+	begin:    "BEGIN IMMEDIATE",
+	view:     "BEGIN",
+	maxName:  1000,
+	ddl:      sqliteDDL,
+	words:    sqlite{},
+	detached: true,
 }
 
-func (t sqlite) text() *sqltext.Table { return &t.Table }
+var sqliteDDL = ddl{
+	kinds: [6]string{
+		driver.Text: "TEXT", driver.Int: "INTEGER", driver.Bool: "INTEGER",
+		driver.Instant: "INTEGER", driver.JSON: "TEXT", driver.Bytes: "BLOB",
+	},
+	live: [6][]string{
+		driver.Text: {"TEXT"}, driver.Int: {"INTEGER"}, driver.Bool: {"INTEGER"},
+		driver.Instant: {"INTEGER"}, driver.JSON: {"TEXT"}, driver.Bytes: {"BLOB"},
+	},
+	lane:   "INTEGER",
+	id:     "INTEGER PRIMARY KEY AUTOINCREMENT", // else the id of a deleted row is given again
+	strict: "STRICT",
+	table:  "STRICT",
+}
 
-func (t sqlite) insert(ctx context.Context, x *tx, rows []driver.Row, done inserted) (err error) {
-	for len(rows) > 0 {
-		var s sqltext.Statement
-		if s, rows, err = t.Insert(rows); err != nil {
-			return err
-		}
-		if err := x.query(ctx, s, scanInserted(done)); err != nil {
-			return err
-		}
+// sqlite is what SQLite has its own words for.
+type sqlite struct{}
+
+func (sqlite) in(column string, _ driver.ColumnType) string {
+	return column + " IN (SELECT value FROM json_each(?))"
+}
+
+func (sqlite) scoped(column string) string {
+	return `(t."scope", t.` + quote(column) + `) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))`
+}
+
+func (sqlite) pairs(all []driver.ScopedKind) any {
+	pairs := make([][2]string, len(all))
+	for i, p := range all {
+		pairs[i] = [2]string{string(p.Scope), p.Kind}
 	}
-	return nil
+	return asJSON(pairs)
 }
 
-func (t sqlite) change(ctx context.Context, x *tx, change sqltext.Change, lead []any, rows []driver.Row) ([]bool, error) {
-	hits := make([]bool, len(rows))
-	one := t.Change(change, rows)
-	args := make([]any, 0, len(lead)+one.Params())
-	var last int64 // hit: of a row given twice only the first is written
-	err := x.each(ctx, one.Text, func(exec func([]any) (int64, error)) error {
-		for i, r := range rows {
-			id := driver.RecordOf(r).ID
-			if id == last {
-				continue
-			}
-			args, err := one.Args(append(args[:0], lead...), r)
-			if err != nil {
-				return err
-			}
-			n, err := exec(args)
-			if err != nil {
-				return err
-			}
-			if n == 1 {
-				hits[i], last = true, id
-			}
-		}
-		return nil
-	})
-	return hits, err
-}
-
-// claim finds the rows of each lane and marks them.
-func (t sqlite) claim(ctx context.Context, x *tx, c *driver.Claim) (rows []driver.Row, err error) {
-	for _, l := range c.Lanes {
-		s, columns := t.Due(l, c)
-		found, err := x.rows(ctx, s, t.Schema(), columns)
-		if err == nil {
-			err = t.hold(ctx, x, c, found)
-		}
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, found...)
+func (sqlite) at(table, columns string, places []driver.Place) (text string, args []any) {
+	pairs := make([][2]string, len(places))
+	for i, p := range places {
+		pairs[i] = [2]string{string(p.Scope), p.Key}
 	}
-	return rows, nil
+	return "SELECT " + columns + " FROM " + table + ` WHERE ("scope", "key") IN` +
+		" (SELECT value ->> 0, value ->> 1 FROM json_each(?))", []any{asJSON(pairs)}
 }
 
-// hold claims rows that were found.
-func (t sqlite) hold(ctx context.Context, x *tx, c *driver.Claim, rows []driver.Row) error {
-	if len(rows) == 0 {
-		return nil
+func (sqlite) under(table string, places []driver.Place) (head, tail string, args []any) {
+	spans := make([][3]string, len(places))
+	for i, p := range places {
+		from, to := driver.UnderKey(p.Key)
+		spans[i] = [3]string{string(p.Scope), from, to}
 	}
-	ids := make([]int64, len(rows))
-	for i, r := range rows {
-		due := driver.DueOf(r)
-		ids[i] = due.ID
-		due.Version++
-		due.Abandoned = !due.LeaseExpiresOn.IsZero()
-		if c.Busy != "" {
-			due.Status = c.Busy
+	return "SELECT p.key FROM json_each(?) AS p WHERE EXISTS (SELECT 1 FROM " + table +
+		` AS t WHERE t."scope" = p.value ->> 0 AND t."key" > p.value ->> 1 AND t."key" < p.value ->> 2 AND `, ")", []any{asJSON(spans)}
+}
+
+// asJSON is a list of strings or numbers, or of lists of strings.
+func asJSON(v any) string {
+	text, _ := json.Marshal(v) // those always marshal
+	return string(text)
+}
+
+func (sqlite) value(v any) any {
+	switch v := v.(type) {
+	case []string, []int64:
+		return asJSON(v)
+	case time.Time:
+		if v.IsZero() {
+			return nil
 		}
+		return v.UnixMicro()
 	}
-	_, err := x.exec(ctx, t.Hold(c, ids))
-	return err
+	return v
 }
 
-func (t sqlite) next(c *driver.Claim) sqltext.Statement { return t.Next(c) }
+// A writing transaction is alone from its beginning, so there is nothing to lock.
+
+func (sqlite) setUp(naming) []string { return nil }
+
+func (sqlite) lockHistory(string) []string { return nil }
+
+func (sqlite) hurry() []string { return nil }
+
+func (sqlite) exists() string {
+	return "SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = ?"
+}
+
+func (sqlite) columns() string {
+	return `SELECT name, type, "notnull" OR pk, dflt_value IS NOT NULL OR pk, '' FROM pragma_table_info(?)`
+}
+
+func (sqlite) indexes() string {
+	return `SELECT l.name, l."unique", COALESCE(m.sql, ''), COALESCE((
+	SELECT group_concat(x.name, ',') FROM pragma_index_xinfo(l.name) AS x WHERE x.key AND x.name IS NOT NULL), '')
+FROM pragma_index_list(?) AS l LEFT JOIN sqlite_master AS m ON m.type = 'index' AND m.name = l.name ORDER BY l.name`
+}

@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/storage/driver"
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // verbs runs each writing verb for n rows.
@@ -49,7 +48,7 @@ func allVerbs(t *testing.T, s *Store, n int) {
 // depends on nothing, for many on what they share, but not on how many there are.
 func TestPostgresTakesOneStatementForAnyNumberOfRows(t *testing.T) {
 	t.Parallel()
-	for _, numbers := range [][]int{{1, 2, sqltext.Many - 1}, {sqltext.Many, 500}} {
+	for _, numbers := range [][]int{{1, 2, manyRows - 1}, {manyRows, 500}} {
 		var texts [][]string
 		for _, n := range numbers {
 			f := &fake{}

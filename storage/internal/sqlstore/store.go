@@ -11,7 +11,6 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/storage/driver"
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // Migrate says what opening a store does about its tables.
@@ -35,7 +34,7 @@ type Config struct {
 	// Writer runs transactions. Reader runs Next outside of them; nil: Writer.
 	Writer, Reader Pool
 	// Classify says what an error of the driver means.
-	Classify func(error) sqltext.Class
+	Classify func(error) Class
 
 	Clock       driver.Clock // nil: the machine's clock
 	Rand        io.Reader    // nil: crypto/rand; reads of another one are serialized
@@ -72,7 +71,7 @@ type Config struct {
 // may be called from any number of goroutines.
 type Store struct {
 	cfg    Config
-	names  sqltext.Names
+	names  naming
 	tables sync.Map // *driver.Schema to table
 	blobs  driver.Blobs
 	waker  driver.Waker
@@ -83,8 +82,8 @@ var _ driver.Store = (*Store)(nil)
 // New checks cfg, treats the migrations as cfg.Migrate says, and returns the
 // store. It does not own the handles: the adapter closes them, also if New fails.
 func New(ctx context.Context, cfg Config) (*Store, error) {
-	names := sqltext.Names{Dialect: cfg.Dialect.Dialect, Schema: cfg.Schema, Prefix: cfg.Prefix}
-	if err := names.Check(); err != nil {
+	names := naming{Dialect: cfg.Dialect, Schema: cfg.Schema, Prefix: cfg.Prefix}
+	if err := names.check(); err != nil {
 		return nil, err
 	}
 	s := &Store{cfg: cfg, names: names}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"github.com/belfry-go/belfry/storage/driver"
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 var (
@@ -53,7 +52,7 @@ var _ driver.Tx = (*tx)(nil)
 
 // Join binds a host's open transaction to s.
 func Join(s *Store, host Runner) driver.Tx {
-	return s.cfg.Dialect.able(&tx{store: s, db: host, joined: true})
+	return &tx{store: s, db: host, joined: true}
 }
 
 // Store is the store that the transaction belongs to.
@@ -80,7 +79,7 @@ func (x *tx) fail(ctx context.Context, op string, err error) error {
 		return x.err
 	}
 	f := x.store.failed(ctx, op, err)
-	if x.joined && f.class == sqltext.Serialization {
+	if x.joined && f.class == Serialization {
 		f.means = driver.ErrRetryTx
 	}
 	x.err = f
@@ -88,19 +87,19 @@ func (x *tx) fail(ctx context.Context, op string, err error) error {
 }
 
 // query runs a statement and lets read take its rows.
-func (x *tx) query(ctx context.Context, q sqltext.Statement, read func(Rows) error) error {
+func (x *tx) query(ctx context.Context, q statement, read func(Rows) error) error {
 	if err := x.usable(ctx); err != nil {
 		return err
 	}
-	return x.db.Query(x.store.inside(ctx), q.Text, q.Args, read)
+	return x.db.Query(x.store.inside(ctx), q.text, q.args, read)
 }
 
 // exec runs a statement and tells how many rows it changed.
-func (x *tx) exec(ctx context.Context, q sqltext.Statement) (int64, error) {
+func (x *tx) exec(ctx context.Context, q statement) (int64, error) {
 	if err := x.usable(ctx); err != nil {
 		return 0, err
 	}
-	return x.db.Exec(x.store.inside(ctx), q.Text, q.Args...)
+	return x.db.Exec(x.store.inside(ctx), q.text, q.args...)
 }
 
 // inside is the context for a statement of a transaction.
@@ -118,7 +117,7 @@ func (s *Store) inside(ctx context.Context) context.Context {
 func (x *tx) each(ctx context.Context, text string, run func(exec func(args []any) (int64, error)) error) error {
 	own, ok := ownConn(x.db)
 	if !ok {
-		return run(func(args []any) (int64, error) { return x.exec(ctx, sqltext.Statement{Text: text, Args: args}) })
+		return run(func(args []any) (int64, error) { return x.exec(ctx, statement{text, args}) })
 	}
 	return own.Raw(func(c any) (err error) {
 		var stmt sqldriver.Stmt // a driver may have no cache of statements

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage/driver"
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // Insert adds the rows whose scope and key are free, in the order of their keys,
@@ -86,7 +85,7 @@ func scanInserted(done inserted) func(Rows) error {
 // Update writes the mutable columns of rows, ordered by id. Of a row given twice
 // only the first is written.
 func (x *tx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
-	stale, err := x.change(ctx, "update ", s, sqltext.Update, nil, rows)
+	stale, err := x.change(ctx, "update ", s, changeUpdate, nil, rows)
 	for i, r := range rows {
 		if err == nil && !stale[i] {
 			rec := driver.RecordOf(r)
@@ -100,7 +99,7 @@ func (x *tx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([
 
 // Delete removes rows, ordered by id.
 func (x *tx) Delete(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
-	return x.change(ctx, "delete from ", s, sqltext.Delete, nil, rows)
+	return x.change(ctx, "delete from ", s, changeDelete, nil, rows)
 }
 
 // Extend moves leases and nothing else, neither the version nor the structs.
@@ -108,8 +107,8 @@ func (x *tx) Extend(ctx context.Context, s *driver.Schema, rows []driver.Row, un
 	if x.joined {
 		return nil, driver.ErrJoined
 	}
-	lead := []any{x.store.cfg.Dialect.Value(driver.Time(until))}
-	return x.change(ctx, "extend ", s, sqltext.Extend, lead, rows)
+	lead := []any{x.store.cfg.Dialect.value(driver.Time(until))}
+	return x.change(ctx, "extend ", s, changeExtend, lead, rows)
 }
 
 func byVersion(a, b driver.Row) int {
@@ -125,13 +124,13 @@ func byToken(a, b driver.Row) int {
 // change runs a statement for rows in an order that begins with the id, so that
 // concurrent batches take their locks in one order, and tells which were missed. A
 // row that is given twice is changed once: only Extend does not miss it the second time.
-func (x *tx) change(ctx context.Context, verb string, s *driver.Schema, change sqltext.Change, lead []any, rows []driver.Row) ([]bool, error) {
+func (x *tx) change(ctx context.Context, verb string, s *driver.Schema, change changeKind, lead []any, rows []driver.Row) ([]bool, error) {
 	missed := make([]bool, len(rows))
 	if len(rows) == 0 {
 		return missed, x.usable(ctx)
 	}
 	order := byVersion
-	if change == sqltext.Extend {
+	if change == changeExtend {
 		order = byToken
 	}
 	index := sorted(rows, order)
@@ -152,7 +151,7 @@ func (x *tx) change(ctx context.Context, verb string, s *driver.Schema, change s
 		if !repeated[n] {
 			place++
 		}
-		missed[i] = !hits[place] || repeated[n] && change != sqltext.Extend
+		missed[i] = !hits[place] || repeated[n] && change != changeExtend
 	}
 	return missed, nil
 }

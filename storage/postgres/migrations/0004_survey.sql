@@ -103,7 +103,6 @@ CREATE TABLE {survey_instance} (
 	doubts           bigint NOT NULL, -- of this send, that were sent again
 	stopped_on       timestamptz,
 	expires_on       timestamptz,
-	chosen           json NOT NULL, -- in a message, and not sent yet
 	opened_on        timestamptz,
 	completed_on     timestamptz,
 	ended_on         timestamptz,

@@ -216,6 +216,7 @@ CREATE TABLE {outgoing_message} (
 	sent_on             INTEGER,
 	provider_message_id TEXT, -- NULL until a provider has named it
 	via                 TEXT NOT NULL DEFAULT '', -- channel of a chain; empty: the first
+	own_account         INTEGER NOT NULL, -- the last call went by the tenant's own account
 	redirected          INTEGER NOT NULL, -- the last call went to another address
 	copies              INTEGER NOT NULL, -- how many got a copy with the last call
 	doubts              INTEGER NOT NULL,
@@ -340,8 +341,8 @@ CREATE INDEX {index:outgoing_message_message_id} ON {outgoing_message} (message_
 
 -- What providers reported about messages: each event once, also those whose message
 -- is not known yet, which are due until it is. Rows are the memory by which a
--- repeated callback is known, and are deleted a month after they came. An event
--- belongs to no tenant until its message is found, so the scope is empty.
+-- repeated callback is known, and are deleted a month after they came. The scope is
+-- the tenant whose own account reports; empty: the account that tenants share.
 CREATE TABLE {delivery_event} (
 	id                  INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope               TEXT NOT NULL,
@@ -368,21 +369,6 @@ CREATE TABLE {delivery_event} (
 
 -- Polls walk it: events whose message is not known yet.
 CREATE INDEX {index:delivery_event_due} ON {delivery_event} (lane, due_on, id) WHERE due_on IS NOT NULL;
-
--- By which id a provider knows a message, for channels whose callbacks do not bring
--- our own id back. Insert only; deleted like delivery_event. The id was handed out
--- by the provider, so the scope is empty.
-CREATE TABLE {message_receipt} (
-	id               INTEGER PRIMARY KEY AUTOINCREMENT,
-	scope            TEXT NOT NULL,
-	key              TEXT NOT NULL, -- provider and a hash of its message id
-	kind             TEXT NOT NULL, -- the provider
-	status           TEXT NOT NULL,
-	version          INTEGER NOT NULL,
-	message_id       TEXT NOT NULL, -- of outgoing_message
-	created_on       INTEGER,
-	UNIQUE (scope, key)
-) STRICT;
 
 -- What happened to a message beside its status: it bounced, its recipient complained
 -- or unsubscribed. Insert only, and kept as long as the message. The key begins with

@@ -27,7 +27,6 @@ CREATE TABLE {automation_scheduler} (
 	target_date          TEXT NOT NULL, -- 2006-01-02; empty unless DateBased
 	days_before          INTEGER NOT NULL,
 	input_hash           TEXT NOT NULL, -- what the row stands for: SHA-256, hex
-	fingerprint          INTEGER NOT NULL DEFAULT 0, -- of what it was when it was ensured: 64 bits of SHA-256; 0: not known
 	created_on           INTEGER,
 	scheduled_on         INTEGER, -- the moment in UTC; how it came about:
 	scheduled_local_date TEXT NOT NULL, -- 2006-01-02

@@ -102,7 +102,6 @@ CREATE TABLE {survey_instance} (
 	doubts           INTEGER NOT NULL, -- of this send, that were sent again
 	stopped_on       INTEGER,
 	expires_on       INTEGER,
-	chosen           TEXT NOT NULL, -- in a message, and not sent yet
 	opened_on        INTEGER,
 	completed_on     INTEGER,
 	ended_on         INTEGER,

@@ -24,9 +24,8 @@ import (
 // site is a host with one survey and one link to it.
 type site struct {
 	survey *survey.Service
-	url    string        // of the link
-	opened atomic.Int64  // beacons
-	chosen chan struct{} // a choice was told
+	url    string       // of the link
+	opened atomic.Int64 // beacons
 	clock  *clock.Mock
 	heard  chan survey.ResponseCompleted
 	poller *belfry.Poller
@@ -37,7 +36,7 @@ var token = regexp.MustCompile(`https://host\.example/s/([^\s?"<]+)`)
 // open publishes a definition, and sends its link to somebody who reads locale.
 func open(t *testing.T, definition, locale string) *site {
 	t.Helper()
-	s := &site{heard: make(chan survey.ResponseCompleted, 1), chosen: make(chan struct{}, 10), clock: clock.NewMock()}
+	s := &site{heard: make(chan survey.ResponseCompleted, 1), clock: clock.NewMock()}
 	s.clock.Set(time.Date(2026, 5, 14, 5, 12, 34, 0, time.UTC))
 	var text string
 	store := memory.New(&memory.Options{Clock: s.clock})
@@ -57,9 +56,6 @@ func open(t *testing.T, definition, locale string) *site {
 			s.opened.Add(1)
 		}
 		forms.ServeHTTP(w, r)
-		if strings.HasSuffix(r.URL.Path, "/chosen") {
-			s.chosen <- struct{}{}
-		}
 	}))
 	t.Cleanup(server.Close)
 	_, err := s.survey.Publish(t.Context(), survey.Version{SurveyID: 4523, Name: "CSI-GR", IntegrationID: "csi-gr", Definition: json.RawMessage(definition)})

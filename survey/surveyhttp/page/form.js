@@ -6,10 +6,7 @@
 	const tell = () => {
 		if (document.visibilityState !== "visible") return;
 		document.removeEventListener("visibilitychange", tell);
-		const post = (url, body) => fetch(url, {method: "POST", keepalive: true, credentials: "omit", body}).catch(() => {});
-		post(opened);
-		const {chosen} = document.body.dataset; // clicked in the message
-		if (chosen) post(chosen, new URLSearchParams([...new URLSearchParams(location.search)].filter(([name]) => name.startsWith("q."))));
+		fetch(opened, {method: "POST", keepalive: true, credentials: "omit"}).catch(() => {});
 	};
 	if (opened) {
 		document.addEventListener("visibilitychange", tell);

@@ -1,4 +1,4 @@
-package sqltext
+package sqlstore
 
 import (
 	"time"
@@ -16,8 +16,8 @@ const claimSet = ` SET "status" = COALESCE(?, "status"), "version" = "version" +
 // PostgreSQL's planner takes a CASE for true in half of the rows. What it guesses
 // about the conditions in it, from old statistics or none, would make it fetch
 // and sort all due rows for each claim.
-func (t *Table) due(s shape) string {
-	in, scoped := t.dialect.words.in, t.dialect.words.scoped
+func (t *tableText) due(s shape) string {
+	in, scoped := t.dialect.in, t.dialect.scoped
 	text := `t."due_on" <= ? AND CASE WHEN `
 	if s.exceptKinds {
 		text += "NOT " + scoped("kind") + " AND "
@@ -39,8 +39,8 @@ func (t *Table) due(s shape) string {
 }
 
 // dueArgs are the parameters of due, for what is due by a moment.
-func (t *Table) dueArgs(c *driver.Claim, by time.Time) []any {
-	v, pairs := t.dialect.words.value, t.dialect.words.pairs
+func (t *tableText) dueArgs(c *driver.Claim, by time.Time) []any {
+	v, pairs := t.dialect.value, t.dialect.pairs
 	args := []any{v(driver.Time(by))}
 	if len(c.ExceptKinds) > 0 {
 		args = append(args, pairs(c.ExceptKinds))
@@ -70,10 +70,10 @@ func texts(scopes []driver.Scope) []string {
 }
 
 // setArgs are the parameters of claimSet.
-func (t *Table) setArgs(c *driver.Claim) []any {
+func (t *tableText) setArgs(c *driver.Claim) []any {
 	var busy any
 	if c.Busy != "" {
 		busy = c.Busy
 	}
-	return []any{busy, t.dialect.words.value(driver.Time(c.LeaseUntil)), c.Token}
+	return []any{busy, t.dialect.value(driver.Time(c.LeaseUntil)), c.Token}
 }

@@ -1,4 +1,4 @@
-package sqltext
+package sqlstore
 
 import (
 	"slices"
@@ -8,9 +8,9 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// Table is what both dialects say alike about one table. What depends on the
+// tableText is what both dialects say alike about one table. What depends on the
 // schema alone is written once.
-type Table struct {
+type tableText struct {
 	schema  *driver.Schema
 	dialect *Dialect
 	name    string // qualified and quoted
@@ -22,19 +22,22 @@ type Table struct {
 	shapes              sync.Map // shape to string
 }
 
-// Change is a verb that changes rows by id, if a second column still is what the
-// caller saw: the version, for Extend the claim token.
-type Change int
+// changeKind is a verb that changes rows by id, if a second column still is what the
+// caller saw: the version, for changeExtend the claim token.
+type changeKind int
 
-// The changes. Extend has one parameter that leads: the end of the lease.
+// The changes. changeExtend has one parameter that leads: the end of the lease.
 const (
-	Update Change = iota
-	Delete
-	Extend
+	changeUpdate changeKind = iota
+	changeDelete
+	changeExtend
 )
 
+// text lets a table of either dialect be asked for what they say alike.
+func (t *tableText) text() *tableText { return t }
+
 // fill describes the table of a schema.
-func (t *Table) fill(n Names, schema *driver.Schema) {
+func (t *tableText) fill(n naming, schema *driver.Schema) {
 	t.schema, t.dialect, t.name = schema, n.Dialect, n.table(schema.Name)
 	for i := range schema.Columns {
 		c := &schema.Columns[i]
@@ -49,11 +52,8 @@ func (t *Table) fill(n Names, schema *driver.Schema) {
 	t.columns = list(t.all, "", "")
 }
 
-// Schema is that of the table.
-func (t *Table) Schema() *driver.Schema { return t.schema }
-
 // read are the columns of a query, and their list.
-func (t *Table) read(named []string) ([]*driver.Column, string) {
+func (t *tableText) read(named []string) ([]*driver.Column, string) {
 	if len(named) == 0 {
 		return t.all, t.columns
 	}
@@ -89,7 +89,7 @@ func shapeOf(c *driver.Claim) shape {
 }
 
 // shaped returns the text of a shape, which write makes with ? for parameters.
-func (t *Table) shaped(s shape, write func(shape) string) string {
+func (t *tableText) shaped(s shape, write func(shape) string) string {
 	if text, ok := t.shapes.Load(s); ok {
 		return text.(string)
 	}

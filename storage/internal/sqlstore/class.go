@@ -1,4 +1,4 @@
-package sqltext
+package sqlstore
 
 // Class is what an error of the database means to a transaction.
 type Class int

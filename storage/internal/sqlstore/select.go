@@ -1,4 +1,4 @@
-package sqltext
+package sqlstore
 
 import (
 	"fmt"
@@ -12,13 +12,13 @@ import (
 
 // builder writes a statement about one table whose shape depends on a query.
 type builder struct {
-	*Table
+	*tableText
 	b    strings.Builder
 	args []any
 }
 
-func newBuilder(t *Table, head string) *builder {
-	b := &builder{Table: t}
+func newBuilder(t *tableText, head string) *builder {
+	b := &builder{tableText: t}
 	b.b.WriteString(head)
 	return b
 }
@@ -29,9 +29,9 @@ func (b *builder) write(text string, args ...any) {
 	b.args = append(b.args, args...)
 }
 
-func (b *builder) statement() Statement { return Statement{b.dialect.rebind(b.b.String()), b.args} }
+func (b *builder) statement() statement { return statement{b.dialect.rebind(b.b.String()), b.args} }
 
-func (b *builder) value(v any) any { return b.dialect.words.value(v) }
+func (b *builder) value(v any) any { return b.dialect.value(v) }
 
 // where writes the reach and the conditions.
 func (b *builder) where(reach driver.Reach, conds []driver.Cond) error {
@@ -122,12 +122,12 @@ func (b *builder) in(c *driver.Column, list any) error {
 					keep = append(keep, s)
 				}
 			}
-			b.write(b.dialect.words.in(quote(c.Name), c.Type), b.value(keep))
+			b.write(b.dialect.in(quote(c.Name), c.Type), b.value(keep))
 			return nil
 		}
 	case []int64:
 		if c.Type == driver.Int {
-			b.write(b.dialect.words.in(quote(c.Name), c.Type), b.value(l))
+			b.write(b.dialect.in(quote(c.Name), c.Type), b.value(l))
 			return nil
 		}
 	}
@@ -169,8 +169,8 @@ func (b *builder) ordered(c *driver.Column) (string, error) {
 	return quote(c.Name), nil
 }
 
-// Select reads the rows within reach that q describes, and says which columns of them.
-func (t *Table) Select(reach driver.Reach, q driver.Query) (s Statement, columns []*driver.Column, err error) {
+// selectText reads the rows within reach that q describes, and says which columns of them.
+func (t *tableText) selectText(reach driver.Reach, q driver.Query) (s statement, columns []*driver.Column, err error) {
 	columns, names := t.read(q.Columns)
 	if len(q.Under) > 0 {
 		s, err = t.selectUnder(reach, q, names)
@@ -189,7 +189,7 @@ func (t *Table) Select(reach driver.Reach, q driver.Query) (s Statement, columns
 }
 
 // selectUnder has a limit for each of the keys that are gone behind, and so a SELECT.
-func (t *Table) selectUnder(reach driver.Reach, q driver.Query, names string) (s Statement, err error) {
+func (t *tableText) selectUnder(reach driver.Reach, q driver.Query, names string) (s statement, err error) {
 	b := newBuilder(t, "")
 	q.OrderBy = "key"
 	for i, key := range q.Under {
@@ -208,43 +208,43 @@ func (t *Table) selectUnder(reach driver.Reach, q driver.Query, names string) (s
 	return b.statement(), nil
 }
 
-// Get reads the rows at places, which are some, and says which columns of them. Those
+// getText reads the rows at places, which are some, and says which columns of them. Those
 // of one scope are selected like any others by their keys.
-func (t *Table) Get(places []driver.Place, columns []string) (Statement, []*driver.Column, error) {
+func (t *tableText) getText(places []driver.Place, columns []string) (statement, []*driver.Column, error) {
 	scope := places[0].Scope
 	if !slices.ContainsFunc(places, func(p driver.Place) bool { return p.Scope != scope }) {
 		keys := make([]string, len(places))
 		for i, p := range places {
 			keys[i] = p.Key
 		}
-		return t.Select(driver.Within(scope), driver.Query{
+		return t.selectText(driver.Within(scope), driver.Query{
 			Columns: columns, Where: []driver.Cond{driver.In("key", keys)}, Unordered: true, Limit: len(keys),
 		})
 	}
 	read, names := t.read(columns)
 	b := newBuilder(t, "")
-	text, args := t.dialect.words.at(t.name, names, places)
+	text, args := t.dialect.at(t.name, names, places)
 	b.write(text, args...)
 	return b.statement(), read, nil
 }
 
-// Count counts rows within reach, but reads no more than limit of them.
-func (t *Table) Count(reach driver.Reach, where []driver.Cond, limit int) (Statement, error) {
+// countText counts rows within reach, but reads no more than limit of them.
+func (t *tableText) countText(reach driver.Reach, where []driver.Cond, limit int) (statement, error) {
 	b := newBuilder(t, "SELECT count(*) FROM (SELECT 1 FROM "+t.name+" WHERE ")
 	if err := b.where(reach, where); err != nil {
-		return Statement{}, err
+		return statement{}, err
 	}
 	b.write(" LIMIT ?) AS c", int64(limit))
 	return b.statement(), nil
 }
 
-// Under tells the numbers of places under which there is a row.
-func (t *Table) Under(places []driver.Place, where []driver.Cond) (Statement, error) {
-	head, tail, args := t.dialect.words.under(t.name, places)
+// underText tells the numbers of places under which there is a row.
+func (t *tableText) underText(places []driver.Place, where []driver.Cond) (statement, error) {
+	head, tail, args := t.dialect.under(t.name, places)
 	b := newBuilder(t, "")
 	b.write(head, args...)
 	if err := b.where(driver.Everywhere(), where); err != nil {
-		return Statement{}, err
+		return statement{}, err
 	}
 	b.write(tail)
 	return b.statement(), nil
@@ -318,9 +318,9 @@ func excludesNull(where []driver.Cond, column string) bool {
 	return false
 }
 
-// Tally counts rows within reach by kind, but reads no more than q.Limit of them. Its
+// tallyText counts rows within reach by kind, but reads no more than q.Limit of them. Its
 // rows are values of columns, and a count.
-func (t *Table) Tally(reach driver.Reach, q driver.Tally) (s Statement, columns []*driver.Column, err error) {
+func (t *tableText) tallyText(reach driver.Reach, q driver.Tally) (s statement, columns []*driver.Column, err error) {
 	by := make([]string, len(q.By))
 	for i, name := range q.By {
 		column := t.schema.Column(name)

@@ -1,4 +1,4 @@
-package sqltext
+package sqlstore
 
 import (
 	"cmp"
@@ -18,10 +18,10 @@ import (
 // around an array hides its length from the planner, which would otherwise turn to
 // sequential scans for large batches.
 
-// Many is from how many rows on the text of a statement follows from what its rows
+// manyRows is from how many rows on the text of a statement follows from what its rows
 // share. For fewer there is one text, so that the server's statistics of statements
 // stay few; see [frame.general].
-const Many = 64
+const manyRows = 64
 
 // frame is a statement but for its rows, which come between its two halves.
 type frame struct {
@@ -50,13 +50,13 @@ func (f *frame) around(c *composer) string {
 
 // statement is the text for rows, and its parameters after those that lead: the
 // values, then the arrays.
-func (f *frame) statement(lead []any, rows []driver.Row) (Statement, error) {
+func (f *frame) statement(lead []any, rows []driver.Row) (statement, error) {
 	all, err := pass(f.columns, rows)
 	if err != nil {
-		return Statement{}, err
+		return statement{}, err
 	}
-	if len(rows) < Many {
-		return Statement{f.general, generalArgs(lead, all)}, nil
+	if len(rows) < manyRows {
+		return statement{f.general, generalArgs(lead, all)}, nil
 	}
 	return f.specific(lead, all), nil
 }
@@ -78,7 +78,7 @@ func generalArgs(lead []any, all []passed) []any {
 }
 
 // specific writes the text for what these rows share.
-func (f *frame) specific(lead []any, all []passed) Statement {
+func (f *frame) specific(lead []any, all []passed) statement {
 	var c composer
 	args := append(make([]any, 0, len(lead)+len(all)), lead...)
 	var arrays []any
@@ -95,7 +95,7 @@ func (f *frame) specific(lead []any, all []passed) Statement {
 			arrays = append(arrays, p.array)
 		}
 	}
-	return Statement{f.around(&c), append(args, arrays...)}
+	return statement{f.around(&c), append(args, arrays...)}
 }
 
 // twin is an earlier column that holds the same moments: the moment when a new row

@@ -1,4 +1,4 @@
-package sqltext
+package sqlstore
 
 import (
 	"testing"
@@ -60,11 +60,11 @@ func TestArraysKeepEveryValue(t *testing.T) {
 // statement expects.
 func TestNoParameterIsASliceOfBytes(t *testing.T) {
 	t.Parallel()
-	s, err := NewPostgresTable(Names{Dialect: PostgreSQL}, &kindsTable.Schema).Insert([]driver.Row{&kinds{Bytes: []byte("x")}}, false)
+	s, err := PostgreSQL.table(naming{Dialect: PostgreSQL}, &kindsTable.Schema).(*postgresTable).insertion.statement(nil, []driver.Row{&kinds{Bytes: []byte("x")}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, a := range s.Args {
+	for i, a := range s.args {
 		if _, ok := a.([]byte); ok {
 			t.Errorf("parameter %d is a []byte", i+1)
 		}
@@ -88,7 +88,7 @@ func TestAColumnThatIsTheSameForAllRowsIsOneValue(t *testing.T) {
 	} {
 		f := newFrame("", columns, "")
 		got, err := f.statement([]any{"lead"}, test.rows)
-		if diff := cmp.Diff(test.want, got.Args); err != nil || diff != "" {
+		if diff := cmp.Diff(test.want, got.args); err != nil || diff != "" {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
 	}
@@ -103,7 +103,7 @@ func TestTheTextForManyRowsSaysWhatTheyShare(t *testing.T) {
 		columns = append(columns, kindsTable.Column(name))
 	}
 	f := newFrame("SELECT ? FROM ", columns, " WHERE true")
-	rows := make([]driver.Row, Many)
+	rows := make([]driver.Row, manyRows)
 	for i := range rows {
 		on := time.Unix(int64(i), 0)
 		rows[i] = &kinds{Time: on, Due: driver.Due{Record: driver.Record{ID: int64(i), Kind: "a", Status: on.UTC().Format(time.RFC3339Nano)}, DueOn: on, LeaseExpiresOn: on.Add(time.Hour)}}
@@ -112,16 +112,16 @@ func TestTheTextForManyRowsSaysWhatTheyShare(t *testing.T) {
 	want := `SELECT $1 FROM (SELECT u."id" AS "id", $2::text AS "kind", u."status" AS "status", u."due_on" AS "due_on", u."due_on" AS "instant", ` +
 		`u."lease_expires_on" AS "lease_expires_on", u.n FROM unnest((SELECT $3::bigint[]), (SELECT $4::text[]), (SELECT $5::timestamptz[]), ` +
 		`(SELECT $6::timestamptz[])) WITH ORDINALITY AS u("id", "status", "due_on", "lease_expires_on", n)) AS c WHERE true`
-	if diff := cmp.Diff(want, got.Text); err != nil || diff != "" {
+	if diff := cmp.Diff(want, got.text); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	if len(got.Args) != 6 || got.Args[0] != "lead" || got.Args[1] != "a" {
-		t.Errorf("arguments: %v", got.Args)
+	if len(got.args) != 6 || got.args[0] != "lead" || got.args[1] != "a" {
+		t.Errorf("arguments: %v", got.args)
 	}
 
-	few, err := f.statement([]any{"lead"}, rows[:Many-1])
-	if other, _ := f.statement([]any{"lead"}, rows[:1]); err != nil || few.Text != other.Text {
-		t.Errorf("%v: the text of few rows depends on them:\n%s\n%s", err, few.Text, other.Text)
+	few, err := f.statement([]any{"lead"}, rows[:manyRows-1])
+	if other, _ := f.statement([]any{"lead"}, rows[:1]); err != nil || few.text != other.text {
+		t.Errorf("%v: the text of few rows depends on them:\n%s\n%s", err, few.text, other.text)
 	}
 }
 

@@ -1,4 +1,4 @@
-package sqltext
+package sqlstore
 
 import (
 	"strings"
@@ -20,28 +20,28 @@ func TestSQLiteNeverScansATable(t *testing.T) {
 	}
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	names := Names{Dialect: SQLite}
-	for _, text := range names.CreateTable(&jobs.Schema) {
+	names := naming{Dialect: SQLite}
+	for _, text := range names.createTable(&jobs.Schema) {
 		db.MustExec(text)
 	}
-	table := NewSQLiteTable(names, &jobs.Schema)
+	table := SQLite.table(names, &jobs.Schema).(*sqliteTable)
 	c := &driver.Claim{
 		Statuses: []string{"Ready"}, Kinds: []string{"a"}, Scopes: []driver.Scope{"a"}, Except: []driver.Scope{"b"},
 		ExceptKinds: []driver.ScopedKind{{Scope: "c", Kind: "a"}},
 		ExceptNames: driver.Names{Column: "key", Names: []string{"k"}},
 		Lanes:       []driver.LaneClaim{{Lane: -1, Limit: 1}, {Lane: 0, Limit: 1}, {Lane: 1, Limit: 1}},
 	}
-	due, _ := table.Due(c.Lanes[0], c)
-	update := table.Change(Update, nil)
-	sel := func(where ...driver.Cond) Statement {
-		s, _, err := table.Select(driver.Within("north"), driver.Query{Where: where, Unordered: true, Limit: 100})
+	due, _ := table.dueText(c.Lanes[0], c)
+	update := table.changeText(changeUpdate, nil)
+	sel := func(where ...driver.Cond) statement {
+		s, _, err := table.selectText(driver.Within("north"), driver.Query{Where: where, Unordered: true, Limit: 100})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
-	get := func(places ...driver.Place) Statement {
-		s, _, err := table.Get(places, nil)
+	get := func(places ...driver.Place) statement {
+		s, _, err := table.getText(places, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,13 +49,13 @@ func TestSQLiteNeverScansATable(t *testing.T) {
 	}
 	db.MustExec(`CREATE INDEX job_held ON job (note, id) WHERE due_on IS NOT NULL OR abandoned`)
 	statements := map[string]struct {
-		Statement
+		statement
 		index string
 	}{
 		"claim":  {due, "INDEX job_due (lane=? AND due_on"},
-		"hold":   {table.Hold(c, []int64{1}), "PRIMARY KEY"},
-		"next":   {table.Next(c), "INDEX job_due (lane=? AND due_on"},
-		"update": {Statement{update.Text, make([]any, update.Params())}, "PRIMARY KEY"},
+		"hold":   {table.holdText(c, []int64{1}), "PRIMARY KEY"},
+		"next":   {table.next(c), "INDEX job_due (lane=? AND due_on"},
+		"update": {statement{update.text, make([]any, len(update.columns))}, "PRIMARY KEY"},
 		"keys":   {sel(driver.In("key", []string{"a", "b"})), "(scope=? AND key=?)"},
 		"places": {get(driver.Place{Scope: "a", Key: "b"}, driver.Place{Scope: "b", Key: "a"}), "(scope=? AND key=?)"},
 		// the predicate of a partial index, repeated
@@ -63,7 +63,7 @@ func TestSQLiteNeverScansATable(t *testing.T) {
 	}
 	check := func(when string) {
 		for name, s := range statements {
-			plan := explain(t, db, s.Statement)
+			plan := explain(t, db, s.statement)
 			if strings.Contains(plan, "SCAN t\n") || strings.Contains(plan, "SCAN job") || strings.Contains(plan, "TEMP B-TREE") {
 				t.Errorf("%s %s reads or sorts all rows:\n%s", name, when, plan)
 			}
@@ -81,14 +81,14 @@ func TestSQLiteNeverScansATable(t *testing.T) {
 	check("with statistics")
 }
 
-func explain(t *testing.T, db *sqlx.DB, s Statement) string {
+func explain(t *testing.T, db *sqlx.DB, s statement) string {
 	t.Helper()
 	var steps []struct {
 		ID, Parent, NotUsed int
 		Detail              string
 	}
-	if err := db.Select(&steps, "EXPLAIN QUERY PLAN "+s.Text, s.Args...); err != nil {
-		t.Fatal(s.Text, err)
+	if err := db.Select(&steps, "EXPLAIN QUERY PLAN "+s.text, s.args...); err != nil {
+		t.Fatal(s.text, err)
 	}
 	var plan strings.Builder
 	for _, step := range steps {
@@ -96,11 +96,3 @@ func explain(t *testing.T, db *sqlx.DB, s Statement) string {
 	}
 	return plan.String()
 }
-
-// job is a small row.
-type job struct {
-	driver.Due
-	Note string `db:"note"`
-}
-
-var jobs = driver.Define[job]("job")

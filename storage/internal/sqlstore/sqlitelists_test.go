@@ -1,4 +1,4 @@
-package sqltext
+package sqlstore
 
 import (
 	"fmt"
@@ -44,14 +44,14 @@ func migrated(t *testing.T) *sqlx.DB {
 }
 
 // tableOf is how SQLite reads a table of a domain.
-func tableOf(t *testing.T, name string) *SQLiteTable {
+func tableOf(t *testing.T, name string) *sqliteTable {
 	t.Helper()
 	all := slices.Concat(notify.Schemas(), automation.Schemas(), survey.Schemas())
 	i := slices.IndexFunc(all, func(s *driver.Schema) bool { return s.Name == name })
 	if i < 0 {
 		t.Fatalf("no table %s", name)
 	}
-	return NewSQLiteTable(Names{Dialect: SQLite}, all[i])
+	return SQLite.table(naming{Dialect: SQLite}, all[i]).(*sqliteTable)
 }
 
 // fill loads n rows, of which i is the number; what is not given and must have a value
@@ -117,7 +117,7 @@ func TestSQLiteReadsListsByTheirIndexes(t *testing.T) {
 			if list.table == "outgoing_message" {
 				reach = driver.Everywhere()
 			}
-			s, _, err := tableOf(t, list.table).Select(reach, driver.Query{
+			s, _, err := tableOf(t, list.table).selectText(reach, driver.Query{
 				Where: list.where, OrderBy: list.orderBy, Desc: list.after == before, After: list.after, Limit: 100,
 			})
 			if err != nil {
