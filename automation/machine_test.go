@@ -192,7 +192,7 @@ func TestHandlingChangesNothingThatWasPlanned(t *testing.T) {
 		"lose":            func(r *scheduleRow) { r.lose(later, false) },
 		"not be decoded":  func(r *scheduleRow) { r.undecodable(later, errors.New("boom")) },
 		"give up":         func(r *scheduleRow) { r.giveUp(later, DeliveryConflict) },
-		"yield":           func(r *scheduleRow) { r.yield(later, DeliveryConflict, "owned by the old side", nil) },
+		"yield":           func(r *scheduleRow) { r.yield(later, OwnershipConflict, "owned by the old side", nil) },
 		"follow the plan": func(r *scheduleRow) { r.ScheduledOn = later },
 	} {
 		before, row := everything(), everything()
