@@ -34,7 +34,7 @@ var mayReadAcrossTenants = map[string]int{
 	"notify/pause.go":                  1, // its poll
 	"internal/outage/outage.go":        1, // its poll
 	"notify/release.go":                1, // what has failed or is on hold of a channel, for who recovers it
-	"notify/tracker.go":                1, // messages that a callback or a link names, by their unguessable ids
+	"notify/tracker.go":                2, // messages that a callback or a link names, by their unguessable ids; those of accounts that tenants share, by their providers' ids
 	"internal/unserved/find.go":        2, // its sweep, which looks for due rows that nobody serves
 	"survey/instances.go":              1, // the instance of a link, by the hash of its unguessable token
 	"survey/tally.go":                  1, // the entries of results that are not counted yet
