@@ -38,6 +38,7 @@ type gauges struct {
 
 	age                                         metric.Float64ObservableGauge
 	due, holds, doubts, dead, paused, out, lost metric.Int64ObservableGauge
+	forgotten                                   metric.Int64ObservableGauge
 	failed                                      metric.Int64Counter
 
 	mu   sync.Mutex // held by the one who asks
@@ -55,7 +56,7 @@ func (p *Poller) observe() (stop func()) {
 	g := newGauges(p, m)
 	g.provider = provider
 	g.enter()
-	registration, err := m.RegisterCallback(g.collect, g.age, g.due, g.holds, g.doubts, g.dead, g.paused, g.out, g.lost)
+	registration, err := m.RegisterCallback(g.collect, g.age, g.due, g.holds, g.doubts, g.dead, g.paused, g.out, g.lost, g.forgotten)
 	if err != nil {
 		panic(err) // all instruments are this meter's
 	}
@@ -137,6 +138,8 @@ func newGauges(p *Poller, m metric.Meter) *gauges {
 		paused: count("belfry.paused", "Pauses in force."),
 		out:    count("belfry.channels.out", "Channels that take nothing."),
 		lost:   count("belfry.series.lost", "Series without a next row, at most 100."),
+
+		forgotten: count("belfry.forgotten", "1 while the database is known to have forgotten commits."),
 	}
 }
 
@@ -168,6 +171,9 @@ func (g *gauges) show(o metric.Observer) {
 		if !d.OldestOn.IsZero() {
 			o.ObserveFloat64(g.age, g.last.On.Sub(d.OldestOn).Seconds(), of)
 		}
+	}
+	if !g.last.Forgotten.NoticedOn.IsZero() {
+		o.ObserveInt64(g.forgotten, 1, g.with())
 	}
 	pauses, out, lost := tally{}, tally{}, tally{}
 	for _, p := range g.last.Pauses {

@@ -112,6 +112,9 @@ func (p *Poller) Health(ctx context.Context, reach storage.Reach) (health.Summar
 	}
 	out.Stuck = p.stuck(reach)
 	var err error
+	if out.Forgotten, err = p.forgotten(ctx); err != nil {
+		return health.Summary{}, err
+	}
 	out.Retention, err = p.sweep.Retained(ctx)
 	return out, err
 }

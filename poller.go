@@ -62,6 +62,7 @@ type Poller struct {
 	services []Service
 	store    storage.Store
 	runs     atomic.Int32 // calls of Run under way
+	alarmed  atomic.Value // the driver.Loss of the last alarm
 }
 
 // NewPoller makes a poller over the services, which must be made on store. A Scheduler
@@ -138,6 +139,10 @@ func (p *Poller) Run(ctx context.Context) error {
 		g.Go(func() error { return r.Run(ctx) })
 	}
 	g.Go(func() error { return p.sweep.Run(ctx) })
+	g.Go(func() error {
+		p.watchLosses(ctx)
+		return nil
+	})
 	ended := make(chan error, 1)
 	go func() { ended <- g.Wait() }()
 	err := p.within(ctx, ended)
@@ -182,6 +187,7 @@ func (p *Poller) PollOnce(ctx context.Context, batchSize int) (Report, error) {
 		errs = append(errs, err)
 	}
 	_, err := p.sweep.Poll(ctx)
+	p.alarm(ctx)
 	return Report(sum), errors.Join(append(errs, err)...)
 }
 

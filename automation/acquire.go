@@ -24,20 +24,38 @@ import (
 // delivered first, in the same transaction, and what cannot goes on support hold
 // with nothing of it dispatched. Runs that ended with nothing to deliver are
 // marked too, so that neither side delivers them later. It gives back the rows
-// that may go on. Types that are not under the guard cost no statement.
-func (s Rollout) acquire(ctx context.Context, tx storage.Tx, done []work.Done[scheduleRow, *decision]) ([]work.Done[scheduleRow, *decision], error) {
+// that may go on, and the runs that it has marked as delivered. Types that are not under
+// the guard cost no statement.
+func (s Rollout) acquire(ctx context.Context, tx storage.Tx, done []work.Done[scheduleRow, *decision]) ([]work.Done[scheduleRow, *decision], taken, error) {
 	if !s.registry.guardsAny() {
-		return done, nil
+		return done, nil, nil
 	}
-	a := acquiring{s: s.core, now: s.now(), done: done}
+	a := acquiring{s: s.core, now: s.now(), done: done, taken: taken{}}
 	if err := a.want(ctx, tx); err != nil || len(a.wants) == 0 {
-		return done, err
+		return done, nil, err
 	}
 	got, err := ownerships.Ensure(ctx, tx, decideAcquireAt(a.now), a.wants...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return a.settle(ctx, tx, got)
+	done, err = a.settle(ctx, tx, got)
+	return done, a.taken, err
+}
+
+// taken are the runs that a transaction has marked as delivered, by their rows.
+type taken map[*scheduleRow]*ownership
+
+// giveBack has runs be Owned again whose delivery was refused in the same transaction:
+// nothing of them exists, and either side may yet have them.
+func (t taken) giveBack(ctx context.Context, tx storage.Tx, refused []*scheduleRow) error {
+	var back []*ownership
+	for _, row := range refused {
+		if o := t[row]; o != nil {
+			o.Status, o.EndedOn, o.Coordinates = OwnershipOwned, time.Time{}, nil
+			back = append(back, o)
+		}
+	}
+	return ownerships.Save(ctx, tx, back...)
 }
 
 // acquiring is one run of acquire.
@@ -47,6 +65,7 @@ type acquiring struct {
 	done   []work.Done[scheduleRow, *decision]
 	places []int        // in done, of
 	wants  []*ownership // what the rows ask of the guard
+	taken  taken
 }
 
 // want says what each row asks of the guard.
@@ -119,11 +138,14 @@ func (a *acquiring) settle(ctx context.Context, tx storage.Tx, got []driver.Ensu
 	for n, g := range got {
 		row, want := a.done[a.places[n]].Row, a.wants[n]
 		a.s.tel.rolledOut(ctx, want, g.Outcome == storage.Conflict, a.now)
+		if want.Status == OwnershipDeliveryCreated && (g.Outcome == storage.Created || g.Outcome == storage.Updated) {
+			a.taken[row] = g.Row
+		}
 		if g.Outcome != storage.Conflict {
 			continue
 		}
 		lost[a.places[n]] = true
-		row.yield(a.now, conflictText(want, g.Row), a.done[a.places[n]].Result.before)
+		row.yield(a.now, OwnershipConflict, conflictText(want, g.Row), a.done[a.places[n]].Result.before)
 		held, notes = append(held, row), append(notes, note{row, past{StatusProcessing, actor(row.EventType, row.EventID)}, ActionHeld, string(OwnershipConflict)})
 	}
 	if err := schedules.Save(ctx, tx, held...); err != nil {
@@ -138,15 +160,15 @@ func (a *acquiring) settle(ctx context.Context, tx storage.Tx, got []driver.Ensu
 	return out, tell(ctx, tx, actorDuePass, notes)
 }
 
-// yield puts a row on hold whose run is another's. What it was settled as was
-// never committed; nothing exists under the coordinates that it named. What it led to
-// before stays.
-func (r *scheduleRow) yield(now time.Time, detail string, before json.RawMessage) {
+// yield puts a row on hold whose run is another's, or whose delivery is in conflict with
+// what exists. What it was settled as was never committed; nothing of it exists under the
+// coordinates that it named. What it led to before stays.
+func (r *scheduleRow) yield(now time.Time, why Reason, detail string, before json.RawMessage) {
 	r.Status = StatusProcessing
-	r.ReasonCode, r.Diagnostics, r.DispatchResult = OwnershipConflict, storable(detail), before
-	r.mergeResult(notify.DispatchResult{ConflictReason: string(OwnershipConflict)})
+	r.ReasonCode, r.Diagnostics, r.DispatchResult = why, storable(detail), before
+	r.mergeResult(notify.DispatchResult{ConflictReason: string(why)})
 	r.to(now, StatusFailed)
-	r.hold(OwnershipConflict, detail)
+	r.hold(why, detail)
 }
 
 // conflictText names both sides.

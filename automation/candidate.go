@@ -213,9 +213,9 @@ type Recurrence struct {
 	// @weekly, @daily and @hourly stand for what they say.
 	Cron string
 	// RRule is the value of an RRULE (RFC 5545) without DTSTART and TZID, at most
-	// every minute, with a COUNT of at most 10000 and a hundred years. UNTIL is local; a date without
-	// a time is that whole day. Days come from Start where it names none, the time
-	// from the candidate's SendAt.
+	// every minute, with a COUNT of at most 10000 and a hundred years. UNTIL is local, a date
+	// without a time is that whole day, and one in UTC (with a Z, as calendars write it) is an
+	// instant. Days come from Start where it names none, the time from the candidate's SendAt.
 	RRule string
 
 	// Start is the first local day on which it may happen, and with RRule the day

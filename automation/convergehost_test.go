@@ -44,6 +44,10 @@ type rule struct {
 const manyLessons = 10
 
 // wishes is the simple model: what the host wants now, under which key, and at
+// farAhead is how many days exams lie behind the end of any story: on the day itself no
+// reminder of a day before it is made.
+const farAhead = 60
+
 // which moment (zero for a threshold: when it is met).
 func (h *school) wishes() map[string]time.Time {
 	out := map[string]time.Time{}
@@ -54,8 +58,8 @@ func (h *school) wishes() map[string]time.Time {
 			}
 			key := "reminder:" + setting + ":pupil:" + id + ":default:"
 			for _, n := range r.offsets {
-				exam := time.Date(2026, 3, 1+p.exam, 0, 0, 0, 0, time.UTC)
-				out[fmt.Sprint(key, exam.Format(time.DateOnly), ":", n)] = time.Date(2026, 3, 1+p.exam-n, r.hour, 0, 0, 0, time.UTC)
+				exam := time.Date(2026, 3, 1+p.exam+farAhead, 0, 0, 0, 0, time.UTC)
+				out[fmt.Sprint(key, exam.Format(time.DateOnly), ":", n+farAhead)] = time.Date(2026, 3, 1+p.exam-n, r.hour, 0, 0, 0, time.UTC)
 			}
 			if p.lessons >= manyLessons {
 				out[key+"threshold:lessons:10:OncePerThreshold:source"] = time.Time{}
@@ -72,7 +76,7 @@ func (h *school) asks(setting string, p pupil) (out []automation.Candidate) {
 	}
 	r := h.rules[setting]
 	for _, n := range r.offsets {
-		out = append(out, automation.Candidate{TargetDate: date(2026, 3, 1).AddDays(p.exam), DaysBefore: n, SendAt: fmt.Sprintf("%02d:00", r.hour)})
+		out = append(out, automation.Candidate{TargetDate: date(2026, 3, 1).AddDays(p.exam + farAhead), DaysBefore: n + farAhead, SendAt: fmt.Sprintf("%02d:00", r.hour)})
 	}
 	return append(out, automation.Candidate{Threshold: &automation.Threshold{
 		Metric: "lessons", Value: fmt.Sprint(manyLessons), Reading: fmt.Sprint(p.lessons), Policy: automation.OncePerThreshold,

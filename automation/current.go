@@ -264,7 +264,7 @@ func (b *batch) compareWithSource(ctx context.Context, t *try, now SourceCandida
 	case len(plans) == 0:
 		t.stop = Superseded
 	default:
-		t.change(known, now.Version, plans)
+		t.change(b, known, now.Version, plans)
 	}
 	return nil
 }
@@ -273,43 +273,36 @@ func (b *batch) compareWithSource(ctx context.Context, t *try, now SourceCandida
 func (t *try) moveTo(b *batch, p plan, version int64) {
 	if p.want.TriggerType == DateBased && !p.skipped && p.want.ScheduledOn.After(b.now) {
 		t.later = true
-		t.ask(version, []plan{p})
+		t.ask(b, version, []plan{p})
 	}
 }
 
-// compareWithSetting asks the setting that was loaded about one row. The rest of what
-// it asks for is planned only if the row is not as it says.
+// compareWithSetting asks the setting that was loaded about one row. What it asks for is
+// planned if the row is not as it says, and of a date in any case: the zone, calendar or
+// time of day may have changed, and the re-plan not have come so far.
 func (b *batch) compareWithSetting(ctx context.Context, t *try) error {
 	asker, ok := t.due.Setting.Data.(SettingAsker)
 	if !ok {
 		return nil
 	}
 	return work.Guard(func() error {
-		candidates, wanted := asker.Asks(t.due)
-		if wanted && !sentAtAnotherTime(t.row, candidates) {
-			return nil
+		if t.row.TriggerType != DateBased {
+			if _, wanted := asker.Asks(t.due); wanted {
+				return nil
+			}
 		}
-		plans, _, err := b.s.planner().asked(ctx, t.row, t.due, asker)
+		plans, wanted, err := b.s.planner().asked(sharing(t.ctx, ctx), t.row, t.due, asker)
 		if err != nil {
 			return err
 		}
 		if !wanted {
 			t.stop = Superseded
-			t.ask(0, plans)
+			t.ask(b, 0, plans)
 			return nil
 		}
 		if p, _, found := lookUp(plans, t.row); found {
 			t.moveTo(b, p, 0)
 		}
 		return nil
-	})
-}
-
-// sentAtAnotherTime reports whether the candidate of a date-based row has another time
-// of day.
-func sentAtAnotherTime(r *scheduleRow, candidates []Candidate) bool {
-	return r.TriggerType == DateBased && slices.ContainsFunc(candidates, func(c Candidate) bool {
-		at, err := timeOfDay(c.SendAt)
-		return c.DaysBefore == r.DaysBefore && err == nil && at.String() != r.SendAt
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -27,6 +28,7 @@ type batch struct {
 	tries    []*try
 	memory   []try       // that of tries
 	taken    []TraceStep // for traces
+	epochs   epochs      // in which its rows are compared with what is wanted now
 }
 
 // try is one row of a batch. It is under way until a step fails it, stops it or
@@ -57,6 +59,7 @@ type try struct {
 type decision struct {
 	plans     []plan // rows of automation's own
 	origin    Event  // the state of the source that plans were made from
+	epochs    epochs // in which they were made; nil: by the host
 	artifacts Artifacts
 	before    json.RawMessage // the row's dispatch result, as it was found
 }
@@ -157,7 +160,7 @@ func (t *try) settle(ctx context.Context, b *batch) *decision {
 // settled them: automation's own rows first, then each kind of artifact in one
 // call and always in the same order, so that passes do not lock each other out.
 func (s worker) dispatch(ctx context.Context, tx storage.Tx, done []work.Done[scheduleRow, *decision]) error {
-	done, err := s.rollout().acquire(ctx, tx, done)
+	done, taken, err := s.rollout().acquire(ctx, tx, done)
 	if err != nil {
 		return err
 	}
@@ -185,7 +188,7 @@ func (s worker) dispatch(ctx context.Context, tx storage.Tx, done []work.Done[sc
 	if err := d.keepCoordinates(); err != nil {
 		return err
 	}
-	return d.holdRefused()
+	return d.holdRefused(s.now(), taken)
 }
 
 // userMessageAt and outgoingMessageAt are results that name one message.
@@ -205,9 +208,13 @@ func (s worker) dispatchOwn(ctx context.Context, tx storage.Tx, done []work.Done
 	if err != nil {
 		return err
 	}
+	outdated, err := s.outdatedScopes(ctx, tx, done)
+	if err != nil {
+		return err
+	}
 	var plans []plan
 	for _, d := range done {
-		if !older[d.Result.origin] {
+		if !older[d.Result.origin] && (d.Result.epochs == nil || !outdated[d.Row.Scope]) {
 			plans = append(plans, d.Result.plans...)
 		}
 	}
@@ -225,6 +232,29 @@ func (s worker) dispatchOwn(ctx context.Context, tx storage.Tx, done []work.Done
 	}
 	_, err = s.ensurer().ensureBy(ctx, tx, distinct(plans), Event{}, actorDuePass) // a conflict has put its own row on hold
 	return err
+}
+
+// outdatedScopes are those in which something has changed since plans of due rows were made:
+// the re-plan of it has planned their sources, or will.
+func (s worker) outdatedScopes(ctx context.Context, tx storage.Tx, done []work.Done[scheduleRow, *decision]) (map[Scope]bool, error) {
+	planned := epochs{}
+	for _, d := range done {
+		if epoch, of := d.Result.epochs[d.Row.Scope]; of && len(d.Result.plans) > 0 {
+			if before, several := planned[d.Row.Scope]; several {
+				epoch = min(epoch, before)
+			}
+			planned[d.Row.Scope] = epoch
+		}
+	}
+	out := map[Scope]bool{}
+	if len(planned) == 0 {
+		return out, nil
+	}
+	now, err := s.readEpochs(ctx, tx, slices.Collect(maps.Keys(planned)))
+	for scope, epoch := range now {
+		out[scope] = epoch != planned[scope]
+	}
+	return out, err
 }
 
 // distinct leaves out plans that ask for the same row with the same input.
@@ -343,19 +373,22 @@ func (d *dispatching) keepBlobs() {
 	}
 }
 
-// holdRefused puts the rows whose artifacts are in conflict on support hold.
-func (d *dispatching) holdRefused() error {
+// holdRefused puts the rows whose artifacts are in conflict on support hold, as Failed: nothing
+// is queued, and a person may cancel them, or have them tried again.
+func (d *dispatching) holdRefused(now time.Time, taken taken) error {
 	var held []*scheduleRow
 	var notes []note
 	for i, row := range d.done {
 		if conflict := d.refused[i]; conflict != nil {
 			notes = append(notes, note{row.Row, row.Row.past(), ActionHeld, string(DeliveryConflict)})
-			row.Row.mergeResult(notify.DispatchResult{ConflictReason: string(DeliveryConflict)})
-			row.Row.hold(DeliveryConflict, conflict.Error())
+			row.Row.yield(now, DeliveryConflict, conflict.Error(), row.Result.before)
 			held = append(held, row.Row)
 		}
 	}
 	if err := schedules.Save(d.ctx, d.tx, held...); err != nil {
+		return err
+	}
+	if err := taken.giveBack(d.ctx, d.tx, held); err != nil {
 		return err
 	}
 	return tell(d.ctx, d.tx, actorDuePass, notes)

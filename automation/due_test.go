@@ -266,7 +266,7 @@ func TestAConflictOfDeliveryHoldsItsRowOnly(t *testing.T) {
 		}
 		w.pollAt(day(2026, 4, 1, 9))
 		want := map[string]string{
-			certificateKey: "Completed held DeliveryConflict",
+			certificateKey: "Failed DeliveryConflict held DeliveryConflict",
 			"reminder:certificate:employee:8:default:2026-05-01:30": "Completed",
 		}
 		if diff := cmp.Diff(want, w.statuses()); diff != "" {
@@ -275,6 +275,40 @@ func TestAConflictOfDeliveryHoldsItsRowOnly(t *testing.T) {
 		row := w.row(certificateKey)
 		if got, _ := row.Dispatched(); got.ConflictReason != string(automation.DeliveryConflict) || !strings.Contains(row.HoldDetail, "NotificationJob 7") {
 			w.t.Errorf("%+v %q", got, row.HoldDetail)
+		}
+		if err := w.s.Support().Cancel(w.ctx, "", certificateKey, ann); err != nil {
+			w.t.Error(err)
+		}
+	})
+}
+
+// Nothing was delivered, so the guard does not say so: the old scheduler may have the run.
+func TestAGuardedRunWhoseDeliveryIsInConflictStaysOwned(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.Guarded = true }))
+		for _, stage := range []automation.Stage{automation.StageShadow, automation.StageRunNow, automation.StageScheduled} {
+			if _, err := w.s.Rollout().MoveRollout(w.ctx, automation.RolloutPart{Type: "certificate"}, stage, ann, nil); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+		w.ensure(candidate(nil))
+		_, err := w.out.Notifier.EnsureNotificationJob(w.ctx, nil, notify.Job{
+			Type: "certificate", PartitionKey: "7", RowKey: keys.AutomationRowKey(certificateKey), InputHash: "another",
+		})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.pollAt(day(2026, 4, 1, 9))
+		o, err := w.s.Rollout().Ownership(w.ctx, "", certificateKey)
+		if err != nil || o.Owner != automation.AutomationScheduler || o.Status != automation.OwnershipOwned {
+			w.t.Errorf("%+v, %v", o, err)
+		}
+		if err := w.s.Rollout().TransferOwnership(w.ctx, "", certificateKey, automation.OldScheduler, ann); err != nil {
+			w.t.Error(err)
+		}
+		got, err := w.s.Rollout().DeliverForOldScheduler(w.ctx, "", automation.OldRun{Key: certificateKey})
+		if err != nil || !got[0].Granted {
+			w.t.Errorf("%+v, %v", got, err)
 		}
 	})
 }

@@ -121,7 +121,15 @@ func (b *batch) decode(context.Context) {
 // loadSettings asks for the settings of all rows at once. If that fails they are
 // asked for one by one, so that a bad one fails its own rows only.
 func (b *batch) loadSettings(ctx context.Context) {
-	for scope, bySetting := range b.bySetting() {
+	all := b.bySetting()
+	var err error
+	if b.epochs, err = b.s.epochsAhead(ctx, slices.Collect(maps.Keys(all))...); err != nil {
+		for _, t := range b.open() {
+			t.err = err
+		}
+		return
+	}
+	for scope, bySetting := range all {
 		ids := slices.Collect(maps.Keys(bySetting))
 		if b.loadSome(ctx, scope, ids, bySetting) == nil {
 			continue
@@ -197,25 +205,25 @@ func (b *batch) compare(t *try, v Validity) error {
 		return nil
 	}
 	if len(plans) > 0 {
-		t.change(known, v.version, plans)
+		t.change(b, known, v.version, plans)
 	}
 	return nil
 }
 
 // change ends a row whose source asks for other plans now, and has those ensured. If
 // the row is known to them, it is one of a condition that is no longer met.
-func (t *try) change(known bool, version int64, plans []plan) {
+func (t *try) change(b *batch, known bool, version int64, plans []plan) {
 	t.stop = InputChanged
 	if known {
 		t.stop = ThresholdNoLongerMet
 	}
-	t.ask(version, plans)
+	t.ask(b, version, plans)
 }
 
 // ask has plans ensured in the transaction that settles the row.
-func (t *try) ask(version int64, plans []plan) {
+func (t *try) ask(b *batch, version int64, plans []plan) {
 	origin := Event{Scope: t.row.Scope, Type: string(InputChanged), Source: t.due.Source, Version: version, Stream: t.stream}
-	t.decision = &decision{plans: readAt(origin, plans), origin: origin}
+	t.decision = &decision{plans: readAt(origin, plans), origin: origin, epochs: b.epochs}
 }
 
 // resolveRecipients asks whom to tell.

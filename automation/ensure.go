@@ -102,17 +102,25 @@ func answer(outcome storage.Outcome, row, want *scheduleRow) Ensured {
 // [*CandidateError] says which candidate cannot be stored and why. Many
 // candidates take few statements.
 func (s *Scheduler) Ensure(ctx context.Context, c ...Candidate) ([]Ensured, error) {
-	plans, err := s.planner().plans(within(ctx, s.tx), c)
-	if err != nil || len(plans) == 0 {
+	planned, err := s.epochsOfUnits(ctx, scopesOf(c)...)
+	if err != nil {
 		return nil, err
 	}
-	off, err := s.planner().inactivePlans(within(ctx, s.tx), plans)
-	if err != nil {
+	plans, off, err := s.planner().activePlans(within(ctx, s.tx), c)
+	if err != nil || len(plans) == 0 {
 		return nil, err
 	}
 	var out []Ensured
 	err = s.inTx(ctx, func(tx storage.Tx) error {
-		plans, err := s.ensurer().measure(ctx, tx, plans)
+		plans, off := plans, off
+		outdated, err := s.outdated(ctx, tx, planned)
+		if err == nil && outdated {
+			plans, off, err = s.planner().activePlans(within(ctx, tx), c)
+		}
+		if err != nil {
+			return err
+		}
+		plans, err = s.ensurer().measure(ctx, tx, plans)
 		if err != nil {
 			return err
 		}
@@ -130,6 +138,26 @@ func (s *Scheduler) Ensure(ctx context.Context, c ...Candidate) ([]Ensured, erro
 	}
 	s.tel.ensured(ctx, out)
 	return out, conflicts(out)
+}
+
+// activePlans are the plans of candidates, and which of their settings are off.
+func (s planner) activePlans(ctx context.Context, c []Candidate) ([]plan, map[driver.Place]bool, error) {
+	plans, err := s.plans(ctx, c)
+	if err != nil || len(plans) == 0 {
+		return nil, nil, err
+	}
+	off, err := s.inactivePlans(ctx, plans)
+	return plans, off, err
+}
+
+func scopesOf(c []Candidate) []Scope {
+	var out []Scope
+	for i := range c {
+		if _, err := checkTenancy(c[i].Scope, ""); err == nil && !slices.Contains(out, c[i].Scope) {
+			out = append(out, c[i].Scope)
+		}
+	}
+	return out
 }
 
 func conflicts(out []Ensured) error {

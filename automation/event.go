@@ -64,6 +64,7 @@ type eventPlan struct {
 	invalid   []Invalidation
 	immediate Artifacts
 	failed    []EventFailure // nothing of what failed is in the rest
+	epochs    epochs         // in which it was made; nil: inside the transaction
 }
 
 // planEvent asks everybody who listens. It writes nothing. A provider that fails, or

@@ -130,7 +130,9 @@ func TestASourceWithoutVersionsIsLoadedInsideTheTransaction(t *testing.T) {
 				return offsets(date(2026, 5, 1), 30)
 			})
 		}))
-		w.handle(changed(1))
+		w.handle(changed(1)) // what the process has to read once is read
+		began, ended, inside = 0, 0, nil
+		w.handle(changed(2))
 		w.handle(changed(0))
 		if diff := cmp.Diff([]bool{false, true}, inside); diff != "" {
 			t.Error(diff)

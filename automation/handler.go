@@ -317,14 +317,13 @@ type ValidatorFunc func(ctx context.Context, d Due) (Validity, error)
 // Validate calls f.
 func (f ValidatorFunc) Validate(ctx context.Context, d Due) (Validity, error) { return f(ctx, d) }
 
-// revalidator answers notify's question whether a message that waited or failed
-// is still wanted: it takes the row behind the job through the same settings and
-// revalidate steps as when it was due.
+// revalidator answers notify's question whether a message is still wanted: it takes the
+// row behind the job through the same settings and revalidate steps as when it was due.
 type revalidator struct{ s *core }
 
 // Revalidator is for a [notify.Type] that the host registers itself, because a
-// [ReminderType] names it as its NotificationType: it asks before a message that
-// waited or failed goes out whether its reminder still stands, as Register has it
+// [ReminderType] names it as its NotificationType: it asks before each call
+// whether the message's reminder still stands, as Register has it
 // asked for the types that it makes. It also serves types that are no reminder's.
 func (s *Scheduler) Revalidator() notify.Revalidator { return revalidator{s.core} }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -20,7 +21,8 @@ type Lateness struct {
 	// OffsetPassed, so that a first import does not send every offset of the past at
 	// once. It holds for a row that has ended and is asked for again, too. Default 24 h;
 	// before an instant 15 min, so that "24 hours before" is not said at once about what
-	// is booked for this afternoon. A series makes no row in the past.
+	// is booked for this afternoon. It ends with the beginning of the target day where the
+	// reminder was for a day before it. A series makes no row in the past.
 	CatchUp time.Duration
 	// Window is how late any row may be; a later one ends as Deactivated, TooLate, and
 	// none is made. Zero means that there is no limit. A series goes on with the first
@@ -73,11 +75,61 @@ func worthless(now time.Time, plans []plan) map[int]bool {
 			continue
 		}
 		overtaken := p.lateness.OnlyLatest && latest[p.want.occasion()].After(p.want.ScheduledOn)
-		if p.lateness.verdict(now.Sub(p.want.ScheduledOn), false, overtaken) != "" {
+		if p.lateness.verdict(now.Sub(p.want.ScheduledOn), false, overtaken) != "" || p.want.untrue(now) {
 			out[i] = true
 		}
 	}
 	return out
+}
+
+// untrue reports whether a row would say what is no longer so: that something is in some
+// days or hours, where the day itself has begun, or the instant is past.
+func (r *scheduleRow) untrue(now time.Time) bool {
+	if r.ScheduledOn.After(now) {
+		return false
+	}
+	if k, ok := r.instant(); ok {
+		return k.Before > 0 && !now.Before(k.Start)
+	}
+	if r.TriggerType != DateBased || r.DaysBefore < 1 {
+		return false
+	}
+	begin, ok := r.targetDay(0)
+	return ok && !now.Before(begin)
+}
+
+// validUntil is the moment of what a row is about, from which on nothing of it is sent;
+// zero: it is due behind it, or is about none, or a person has it done once more.
+func (r *scheduleRow) validUntil() time.Time {
+	if r.baseKey() != r.Key {
+		return time.Time{}
+	}
+	if k, ok := r.instant(); ok && k.Before > 0 {
+		return k.Start
+	}
+	if r.TriggerType != DateBased || r.DaysBefore < 0 {
+		return time.Time{}
+	}
+	end, _ := r.targetDay(1)
+	return end
+}
+
+// targetDay is the beginning of a row's target day, or of a day behind it, in its zone.
+// False: a calendar has moved the row past that.
+func (r *scheduleRow) targetDay(behind int) (time.Time, bool) {
+	target, err := civil.ParseDate(r.TargetDate)
+	if err != nil {
+		return time.Time{}, false
+	}
+	zone, err := civil.LoadZone(r.TimeZone)
+	if err != nil {
+		return time.Time{}, false
+	}
+	on, _, err := civil.Resolve(target.AddDays(behind), civil.TimeOfDay{}, zone, civil.Policy{})
+	if err != nil || !r.ScheduledOn.Before(on) {
+		return time.Time{}, false
+	}
+	return on, true
 }
 
 // checkLateness ends what is not worth its work any more.

@@ -325,7 +325,7 @@ func (t *try) job(notificationType string) (notify.Job, error) {
 		Scope: row.Scope, Type: notificationType, Lane: row.Lane,
 		PartitionKey: row.Source, RowKey: keys.AutomationRowKey(row.Key), BusinessUnit: row.BusinessUnit,
 		EntityType: row.SourceType, Entity: row.Source, EventData: data, Recipients: t.to,
-		InputHash: row.InputHash, SourceKey: row.Key, SourceOn: row.ScheduledOn,
+		InputHash: row.InputHash, SourceKey: row.Key, SourceOn: row.ScheduledOn, ValidUntil: row.validUntil(),
 	}, err
 }
 

@@ -159,7 +159,9 @@ func (s Upkeep) Reconciliations(ctx context.Context, scope Scope) ([]Reconciliat
 		})
 		out = slices.Grow([]ReconciliationState(nil), len(rows))
 		for _, row := range rows {
-			out = append(out, row.state())
+			if !row.isEpoch() {
+				out = append(out, row.state())
+			}
 		}
 		return err
 	})

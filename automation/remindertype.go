@@ -28,7 +28,7 @@ type ReminderType struct {
 	// NotificationType names a notify.Type that the host registered itself,
 	// instead of Template: for texts by locale, for an InDoubt other than Hold, for
 	// Mandatory. Give it [Scheduler.Revalidator]; without one the Validator is asked
-	// when a row is due, and not about messages that waited.
+	// when a row is due, and not about messages in the queue.
 	NotificationType string
 	// Urgent rows and messages go to the urgent lane and pass quiet hours.
 	Urgent bool
@@ -50,8 +50,8 @@ type ReminderType struct {
 	Recipients RecipientProvider
 	// Policy has the last word on recipients and channels; nil leaves them.
 	Policy DeliveryPolicy
-	// Validator loads the source again when a row is due, and again before a message
-	// that waited or failed goes out (see NotificationType); nil: it counts as valid.
+	// Validator loads the source again when a row is due, and again before each call
+	// for one of its messages (see NotificationType); nil: it counts as valid.
 	Validator Validator
 
 	// SendAt, Zone, Gap and Overlap are for candidates that name none. Register

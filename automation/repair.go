@@ -53,13 +53,22 @@ func (p *scannedPage) stamp(ctx context.Context, tx storage.Tx, among []*scanned
 // reload asks again about sources without versions, which may have changed between
 // the page and their rows' locks, and about those whose settings have.
 func (p *scannedPage) reload(ctx context.Context, among []*scannedSource) error {
-	again, err := p.again(ctx, among)
+	tx, _ := TxOf(ctx)
+	outdated, err := p.s.outdated(ctx, tx, p.epochs)
+	var again []*scannedSource
+	if err == nil && !outdated {
+		again, err = p.again(ctx, among)
+	}
 	if err != nil {
 		return err
 	}
 	for _, x := range among {
-		if x.event.Version == 0 || x.others {
-			x.event.Data, again = nil, append(again, x)
+		unversioned := x.event.Version == 0 || x.others
+		if unversioned {
+			x.event.Data = nil
+		}
+		if unversioned || outdated {
+			again = append(again, x)
 		}
 	}
 	if len(again) == 0 {

@@ -61,12 +61,15 @@ func markReplan(ctx context.Context, tx storage.Tx, what []Replan) ([]driver.Ens
 		}
 		wants[i] = row
 	}
-	return reconciliations.Ensure(ctx, tx, markAgain, wants...)
+	return reconciliations.Ensure(ctx, tx, markAgain, append(wants, nextEpochs(what)...)...)
 }
 
 // markAgain lets a re-plan begin again, also under a worker, whose page is not
 // written then.
 func markAgain(stored, want *reconciliation) (storage.Outcome, bool) {
+	if want.isEpoch() {
+		return storage.Updated, true // to its next version
+	}
 	if stored.Status != reconcileDone && stored.BusinessUnit != want.BusinessUnit {
 		stored.BusinessUnit = "" // one walk for all units
 	} else {
@@ -241,6 +244,18 @@ func (w Replan) String() string {
 		words = append(words, "business unit "+w.BusinessUnit)
 	}
 	return strings.Join(words, ", ")
+}
+
+// hasCalendars reports whether a type moves its dates by a calendar.
+func (r *registry) hasCalendars() bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, t := range r.reminders {
+		if t.BusinessDay != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // reminderTypes lists the reminder types.

@@ -86,7 +86,7 @@ func TestAReplanGoesOnAfterACrash(t *testing.T) {
 		}
 		w.scan()
 		err := w.store.InTx(w.ctx, func(tx storage.Tx) error { // as it was before the page
-			rows, err := automation.Reconciliations.Find(w.ctx, tx, "", driver.Query{Limit: 10})
+			rows, err := automation.Reconciliations.Find(w.ctx, tx, "", driver.Query{Where: []driver.Cond{driver.NotNull("marked_on")}, Limit: 10})
 			if err != nil || len(rows) != 1 {
 				return fmt.Errorf("%d rows: %w", len(rows), err)
 			}

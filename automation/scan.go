@@ -214,6 +214,8 @@ type scannedPage struct {
 	patient    bool // it fails if none of several sources can be planned
 	// ask says what sources want; what it cannot say of one is the err of that one.
 	ask func(ctx context.Context, among []*scannedSource)
+	// epochs are those in which its sources were planned ahead.
+	epochs epochs
 }
 
 // scannedSource is a source with what it wants and what is different.
@@ -243,13 +245,21 @@ func (s keeper) reconcilePage(ctx context.Context, t ReminderType, r *ReconcileR
 
 // work plans, compares and repairs the sources of a page, and counts it into r.
 func (p *scannedPage) work(ctx context.Context, r *ReconcileReport) error {
+	var err error
+	ahead := p.s.epochsAhead
+	if p.origin == EventReplan { // the mark is newer than what is remembered
+		ahead = p.s.epochsNow
+	}
+	if p.epochs, err = ahead(ctx, p.scope); err != nil {
+		return err
+	}
 	if err := p.plan(remembering(ctx), p.sources); err != nil {
 		return err
 	}
 	if planned := p.planned(); p.patient && len(planned) == 0 && len(p.sources) > 1 {
 		return p.sources[0].err
 	}
-	err := p.s.read(ctx, func(from driver.Reader) error { return p.compare(ctx, from, p.planned()) })
+	err = p.s.read(ctx, func(from driver.Reader) error { return p.compare(ctx, from, p.planned()) })
 	if err == nil {
 		err = p.finish(ctx, r.DryRun)
 	}

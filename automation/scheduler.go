@@ -79,6 +79,7 @@ type core struct {
 	opts     Options
 	registry *registry
 	tel      *telemetry
+	epochs   *knownEpochs
 }
 
 // The parts of a scheduler.
@@ -131,7 +132,7 @@ func New(store storage.Store, out notify.DeliveryDispatcher, opts *Options) *Sch
 		panic("automation: New needs a store and a dispatcher")
 	}
 	o := opts.withDefaults()
-	return &Scheduler{&core{store: store, out: out, opts: o, registry: newRegistry(), tel: newTelemetry(o)}}
+	return &Scheduler{&core{store: store, out: out, opts: o, registry: newRegistry(), tel: newTelemetry(o), epochs: &knownEpochs{}}}
 }
 
 // WithTx returns a copy of s whose Set, Ensure, HandleEvent, Explain and support

@@ -10,15 +10,20 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// A setting may change between what a provider has read and what is written for it.
-// So plans that say with which version they were made are compared with the settings
-// inside the transaction, behind the row of the source: an event that was planned with
-// an older one is planned again there. A re-plan of the newer one either finds that, or
-// waits for the row of the source.
+// A setting may change between what a provider has read and what is written for it. Where
+// it is marked for a re-plan the epoch tells; see epoch.go. Plans that say with which version
+// of a host's setting they were made are compared with that as well, inside the transaction
+// and behind the row of the source: what was planned with an older one is planned again
+// there. A re-plan of the newer one either finds that, or waits for the row of the source.
 
 // planAhead is what is planned for an event before its transaction.
 func (s planner) planAhead(ctx context.Context, e Event, r route) (eventPlan, error) {
+	epochs, err := s.epochsAhead(ctx, e.Scope)
+	if err != nil {
+		return eventPlan{}, err
+	}
 	p, err := s.planEvent(ctx, e, r)
+	p.epochs = epochs
 	if err == nil && !versioned(p.plans) {
 		p.off, err = s.inactive(ctx, e.Scope, p.spoken)
 	}
@@ -27,20 +32,32 @@ func (s planner) planAhead(ctx context.Context, e Event, r route) (eventPlan, er
 
 // planWithin completes the plan of an event inside its transaction, or makes it again.
 func (s planner) planWithin(ctx context.Context, e Event, r route, p eventPlan, again bool) (eventPlan, error) {
-	var err error
 	if e.Version > 0 && !again {
-		if !versioned(p.plans) {
-			return p, nil
-		}
-		var newer bool
-		if p.off, newer, err = s.newer(ctx, e.Scope, p); err != nil || !newer {
+		current, err := s.stillSo(ctx, e.Scope, &p)
+		if err != nil || current {
 			return p, err
 		}
 	}
-	if p, err = s.planEvent(ctx, e, r); err == nil {
+	p, err := s.planEvent(ctx, e, r)
+	if err == nil {
 		p.off, err = s.inactive(ctx, e.Scope, p.spoken)
 	}
 	return p, err
+}
+
+// stillSo reports whether a plan that was made ahead holds inside the transaction, and
+// completes it then.
+func (s planner) stillSo(ctx context.Context, scope Scope, p *eventPlan) (bool, error) {
+	tx, _ := TxOf(ctx)
+	if outdated, err := s.outdated(ctx, tx, p.epochs); err != nil || outdated {
+		return false, err
+	}
+	if !versioned(p.plans) {
+		return true, nil
+	}
+	off, newer, err := s.newer(ctx, scope, *p)
+	p.off = off
+	return !newer, err
 }
 
 // versioned reports whether a plan says with which version of its setting it was made.

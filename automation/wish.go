@@ -51,13 +51,25 @@ func (s *Scheduler) Set(ctx context.Context, about About, wishes ...Candidate) (
 	}
 	t, _ := s.registry.reminder(about.Type)
 	e.Stream = cmp.Or(t.Stream, about.Type) // it may be registered elsewhere
-	p, err := s.planner().planWishes(within(ctx, s.tx), about, e, wishes)
+	planned, err := s.epochsOfUnits(ctx, e.Scope)
+	if err != nil {
+		return EventResult{}, err
+	}
+	ahead, err := s.planner().planWishes(within(ctx, s.tx), about, e, wishes)
 	if err != nil {
 		return EventResult{}, err
 	}
 	var result EventResult
 	err = s.inTx(ctx, func(tx storage.Tx) (err error) {
 		if result, _, err = beginEvent(ctx, tx, e); err != nil || result.Outcome == EventStale {
+			return err
+		}
+		p := ahead
+		outdated, err := s.outdated(ctx, tx, planned)
+		if err == nil && outdated {
+			p, err = s.planner().planWishes(within(ctx, tx), about, e, wishes)
+		}
+		if err != nil {
 			return err
 		}
 		return s.ensurer().applyPlan(ctx, tx, e, p, &result)

@@ -341,11 +341,19 @@ func (w *wishWorld) wanted(typ, id string) map[string]time.Time {
 	zone, err := time.LoadLocation(w.zones[p.unit])
 	w.must(err)
 	for _, n := range r.days {
-		out[fmt.Sprint(prefix, ":", p.at.Format(time.DateOnly), ":", n)] = time.Date(p.at.Year(), p.at.Month(), p.at.Day()-n, r.hour, 0, 0, 0, zone).UTC()
+		key := fmt.Sprint(prefix, ":", p.at.Format(time.DateOnly), ":", n)
+		if n > 0 {
+			w.untrue[key] = time.Date(p.at.Year(), p.at.Month(), p.at.Day(), 0, 0, 0, 0, zone).UTC()
+		}
+		out[key] = time.Date(p.at.Year(), p.at.Month(), p.at.Day()-n, r.hour, 0, 0, 0, zone).UTC()
 	}
 	for _, b := range r.before {
 		text := map[time.Duration]string{24 * time.Hour: "24h", 2 * time.Hour: "2h", -time.Hour: "-1h"}[b]
-		out[prefix+":instant:"+p.at.Format("2006-01-02T15:04:05Z")+":"+text] = p.at.Add(-b)
+		key := prefix + ":instant:" + p.at.Format("2006-01-02T15:04:05Z") + ":" + text
+		if b > 0 {
+			w.untrue[key] = p.at
+		}
+		out[key] = p.at.Add(-b)
 	}
 	if r.cadence != "" {
 		next := w.nextOf(prefix, r.cadence)

@@ -122,7 +122,8 @@ type wishModel struct {
 	lateness automation.Lateness
 	open     map[string]time.Time // by key: the moment
 	sent     map[string]bool
-	over     map[string]bool // overtaken
+	over     map[string]bool      // overtaken
+	untrue   map[string]time.Time // from when on it is not made: the day, or the instant, that it is before
 	ours     func(key string) bool
 	old      map[string]bool // what is open and the old scheduler's
 }
@@ -135,7 +136,7 @@ func (m *wishModel) ask(now time.Time, prefix string, wanted map[string]time.Tim
 	})
 	for key, moment := range wanted {
 		_, open := m.open[key]
-		if !open && (m.sent[key] || m.over[key] || !m.worth(now.Sub(moment), false, m.laterOf(now, key, moment, wanted))) {
+		if !open && (m.sent[key] || m.over[key] || m.isUntrue(now, key) || !m.worth(now.Sub(moment), false, m.laterOf(now, key, moment, wanted))) {
 			continue
 		}
 		m.open[key] = moment
@@ -170,6 +171,11 @@ func (m *wishModel) work(now time.Time) {
 		}
 		delete(m.open, key)
 	}
+}
+
+func (m *wishModel) isUntrue(now time.Time, key string) bool {
+	from, before := m.untrue[key]
+	return before && !now.Before(from)
 }
 
 func (m *wishModel) worth(late time.Duration, open, overtaken bool) bool {
@@ -261,7 +267,7 @@ func newWishWorld(ctx context.Context, store storage.Store, clk *handClock, n in
 		exams: fmt.Sprint("exam", n), buses: fmt.Sprint("bus", n),
 		pupil: map[string]*wisher{}, zones: map[string]string{"dublin": "Europe/Dublin", "cork": "Europe/Dublin"}, inForce: map[string]string{}, out: map[string]int{},
 	}
-	w.wishModel = wishModel{open: map[string]time.Time{}, sent: map[string]bool{}, over: map[string]bool{}, lateness: automation.Lateness{
+	w.wishModel = wishModel{open: map[string]time.Time{}, sent: map[string]bool{}, over: map[string]bool{}, untrue: map[string]time.Time{}, lateness: automation.Lateness{
 		CatchUp: pick(w, time.Hour, 24*time.Hour, 30*24*time.Hour), Window: pick(w, 0, 0, 12*time.Hour), OnlyLatest: pick(w, false, false, true),
 	}, ours: w.isOurs, old: map[string]bool{}}
 	if n%3 == 1 {

@@ -46,6 +46,9 @@ type Summary struct {
 	// Retention is how the tables are doing that old rows are forgotten in. Only
 	// Poller.Health knows of them.
 	Retention []Retention
+	// Forgotten are the commits that the database is known to have forgotten although it
+	// had acknowledged them, until somebody releases it. Only Poller.Health knows of them.
+	Forgotten Forgotten
 	// LeaseLosses is how many reminders this process has taken over from workers that
 	// died or stalled, since it began.
 	LeaseLosses int64
@@ -127,6 +130,10 @@ type Stuck struct {
 	// Since is when the call that has lasted for longest got its rows.
 	Since time.Time
 }
+
+// Forgotten says when the first and the last commit was made that is known to be gone, and
+// when a process found out. The zero value: nothing is known to be gone.
+type Forgotten struct{ From, Until, NoticedOn time.Time }
 
 // Retention is how forgetting is doing in one table.
 type Retention struct {

@@ -15,6 +15,9 @@ func (s Summary) String() string {
 	} else {
 		fmt.Fprintf(&b, "%q", s.Scope)
 	}
+	if f := s.Forgotten; !f.NoticedOn.IsZero() {
+		fmt.Fprintf(&b, "\n  the database has forgotten commits from %s to %s, noticed at %s", stamp(f.From), stamp(f.Until), stamp(f.NoticedOn))
+	}
 	s.due(&b)
 	s.people(&b)
 	for _, p := range s.Pauses {

@@ -29,13 +29,17 @@ func (h *host) audience(people ...notify.Recipient) notify.Payload {
 }
 
 func (h *host) putAudience(people ...notify.Recipient) (notify.Payload, error) {
+	return h.putAudienceWith(`{"Source":"spring","On":"2026-05-01"}`, people...)
+}
+
+func (h *host) putAudienceWith(data string, people ...notify.Recipient) (notify.Payload, error) {
 	return h.Campaigns().PutAudience(h.t.Context(), notify.AudienceOf(func(yield func(notify.Recipient, error) bool) {
 		for _, r := range people {
 			if !yield(r, nil) {
 				return
 			}
 		}
-	}), &notify.PayloadOptions{EventData: json.RawMessage(`{"Source":"spring","On":"2026-05-01"}`)})
+	}), &notify.PayloadOptions{EventData: json.RawMessage(data)})
 }
 
 // plan ensures a campaign and its schedule.
@@ -226,6 +230,10 @@ func TestARetryOfACampaignWithTheSameAudienceIsCompatibleAndWithAnotherAConflict
 		job.Blob = h.audience(crowd(5)...).Blob
 		if _, err := h.EnsureMessagingJob(t.Context(), nil, job); err != nil {
 			t.Fatal(err)
+		}
+		again, err := h.putAudienceWith(`{"On": "2026-05-01", "Source": "spri\u006eg"}`, crowd(5)...)
+		if err != nil || again.Blob.SHA256 != first.Blob.SHA256 {
+			t.Errorf("in another spelling the payload is %v, was %v, %v", again.Blob, first.Blob, err)
 		}
 		job.Blob = h.audience(crowd(6)...).Blob
 		got, err := h.Campaigns().Start(t.Context(), job, time.Time{})

@@ -20,7 +20,8 @@ type ConflictError struct {
 	Artifact Artifact
 	Scope    Scope
 	Coordinates
-	// Field is the first immutable field that differs, such as "InputHash".
+	// Field is the first immutable field that differs, such as "InputHash"; of a job whose
+	// EventData says what it stands for the member, such as "EventData.order.total".
 	Field string
 	// Stored and Wanted are both sides: hashes, codes and ids, never an address
 	// or text.

@@ -233,12 +233,12 @@ func (n generator) sift(ctx context.Context, t Type, entries []*digestEntry, of 
 	var about []*digestEntry
 	for _, e := range entries {
 		j := of[e.source()]
-		if why := j.untold(now); why != "" {
+		if why := j.untold(now, t); why != "" {
 			g.left = append(g.left, leftOut{e.Key, why})
 			continue
 		}
 		view := j.view()
-		view.Recipients = []Recipient{e.Recipient}
+		view.Recipients, view.ValidUntil = []Recipient{e.Recipient}, j.until(t)
 		asked, about = append(asked, view), append(about, e)
 	}
 	if t.Revalidator == nil || len(asked) == 0 {
@@ -263,13 +263,13 @@ func (n generator) sift(ctx context.Context, t Type, entries []*digestEntry, of 
 }
 
 // untold is why a job is not told by a digest, whatever its revalidator says.
-func (j *jobRow) untold(now time.Time) string {
+func (j *jobRow) untold(now time.Time, t Type) string {
 	switch {
 	case j == nil || j.IsStub():
 		return ReasonArtifactMissing
 	case j.Status == StatusCancelled:
 		return ReasonCancelled
-	case !j.ValidUntil.IsZero() && !now.Before(j.ValidUntil):
+	case j.stale(now, t):
 		return ReasonTooLate
 	}
 	return ""
@@ -365,7 +365,7 @@ func (f frozen) why() string {
 	return ReasonEmptyDigest
 }
 
-// digestWanted asks about a digest's message that has waited: it goes out while one of
+// digestWanted asks about a digest's message: it goes out while one of
 // its jobs is to be told still.
 func (n sender) digestWanted(ctx context.Context, it sending, j *jobRow) bool {
 	g, err := n.generator().gather(ctx, j)

@@ -123,11 +123,11 @@ func (n resolver) resolveSpec() work.Spec[messageRow, nothing] {
 // resolveAll lands each message as soon as its provider has answered.
 func (n resolver) resolveAll(ctx context.Context, items []sending, land func(*messageRow, nothing)) error {
 	now := driver.Now(n.store)
-	copied, err := n.environment.copied(ctx)
+	held, err := n.environment.held(ctx)
 	if err != nil {
 		return err
 	}
-	if copied {
+	if held {
 		for _, it := range items {
 			it.Row.DueOn = now // the next claim leaves them alone
 			land(it.Row, nothing{})
@@ -300,6 +300,18 @@ func (m *messageRow) doubted(now time.Time, reason string) {
 	m.Lookups, m.Resolution, m.ResolvedOn = 0, "", time.Time{}
 	m.ReasonCode = cmp.Or(reason, ReasonInDoubt)
 	m.DueOn, m.NextRetryOn = now, time.Time{}
+}
+
+// forgotten says that a message which is not known to have been sent was due by the time
+// at which the database forgot what was done. The call, if there was one, was not before
+// that.
+func (m *messageRow) forgotten(now time.Time, l driver.Loss) bool {
+	if l.NoticedOn.IsZero() || !m.CallStartedOn.IsZero() || m.Status != StatusSending || m.DueOn.After(l.NoticedOn) {
+		return false
+	}
+	m.CallStartedOn = l.From
+	m.doubted(now, ReasonForgotten)
+	return true
 }
 
 // abandoned is a claim whose lease ran out: in doubt if a call had started,

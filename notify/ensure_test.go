@@ -2,6 +2,8 @@ package notify_test
 
 import (
 	"context"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -203,6 +206,65 @@ func TestAConflictIsRecordedOnceForSupport(t *testing.T) {
 			}
 		}
 		h.same(string(m.name), [][2]string{{"hash", "another hash"}}, recorded)
+	})
+}
+
+// jobOf is appointment("7") whose identity is its EventData.
+func jobOf(data string) notify.Job {
+	j := appointment("7")
+	j.InputHash, j.EventData = "", json.RawMessage(data)
+	return j
+}
+
+// A deployment that re-orders a struct, or writes its JSON in another way, asks for the same.
+func TestI3_AJobIsTheSameInAnotherSpelling(t *testing.T) {
+	const said = `{"order":{"id":9007199254740993,"total":1.5,"note":"é3"},"lines":[1,2]}`
+	eachClinic(t, notify.Options{}, func(c *clinic) {
+		first, err := c.Notify(c.Context(), jobOf(said))
+		c.must(err)
+		c.same("outcome", storage.Created, first.Outcome)
+		for _, again := range []string{
+			said, " " + said,
+			`{"lines":[1,2.0],"order":{"total":15e-1,"note":"\u00e93","id":9007199254740993}}`,
+		} {
+			got, err := c.Notify(c.Context(), jobOf(again))
+			c.must(err)
+			c.same(again, storage.Unchanged, got.Outcome)
+		}
+		for other, field := range map[string]string{
+			`{"order":{"id":9007199254740992,"total":1.5,"note":"é3"},"lines":[1,2]}`: "EventData.order.id",
+			`{"order":{"id":9007199254740993,"total":1.5,"note":"é3"},"lines":[2,1]}`: "EventData.lines[0]",
+			`{"order":{"id":9007199254740993,"total":1.5},"lines":[1,2]}`:             "EventData.order.note",
+			`7`: "EventData",
+		} {
+			var conflict *notify.ConflictError
+			if _, err := c.Notify(c.Context(), jobOf(other)); !errors.As(err, &conflict) {
+				c.Fatalf("%s: %v", other, err)
+			}
+			c.same(other, field, conflict.Field)
+		}
+		stored, err := c.Trace(c.Context(), "tenant", first.Coordinates)
+		c.must(err)
+		c.same("what the renderer works on", said, string(stored.Job.EventData))
+		c.same("hash", "ccdc83132b48a8e0e4180731defaf1968c241d3b486b2b6894fa7eb649829375", stored.Job.InputHash)
+	})
+}
+
+// The hash of an earlier version was of the EventData as it was written.
+func TestI3_AJobOfTheFirstFormatIsComparedByItsEventData(t *testing.T) {
+	eachClinic(t, notify.Options{}, func(c *clinic) {
+		stored := jobOf(`{"b":1,"a":2}`)
+		sum := keys.Sum("belfry-job-1", stored.Type, stored.BusinessUnit, stored.EntityType, stored.Entity, string(stored.EventData))
+		stored.InputHash = hex.EncodeToString(sum[:])
+		_, err := c.Notify(c.Context(), stored)
+		c.must(err)
+		got, err := c.Notify(c.Context(), jobOf(`{"a":2,"b":1}`))
+		c.must(err)
+		c.same("outcome", storage.Unchanged, got.Outcome)
+		var conflict *notify.ConflictError
+		if _, err := c.Notify(c.Context(), jobOf(`{"a":3,"b":1}`)); !errors.As(err, &conflict) || conflict.Field != "EventData.a" {
+			c.Errorf("the conflict is %v", err)
+		}
 	})
 }
 

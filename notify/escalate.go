@@ -25,7 +25,7 @@ func (t Type) escalates(j *jobRow, user *userMessageRow, m *messageRow) {
 	m.UnlessRead = user.Key
 	m.ScheduledOn = driver.Time(m.CreatedOn.Add(t.EscalateAfter))
 	m.DueOn = m.ScheduledOn
-	m.ValidUntil = t.validUntil(j.ValidUntil, m.ScheduledOn, m.Lane)
+	m.ValidUntil = t.validUntil(j.until(t), m.ScheduledOn, m.Lane)
 }
 
 // patience is how long the message in the inbox is left alone.
@@ -115,13 +115,13 @@ func jobsOfSnoozed(ctx context.Context, from driver.Reader, rows []*messageRow, 
 	if len(places) == 0 {
 		return nil, nil
 	}
-	return jobs.GetMany(ctx, from, places, "valid_until", "forgotten_on")
+	return jobs.GetMany(ctx, from, places, "valid_until", "source_key", "forgotten_on")
 }
 
 // livesFrom has a message that was put off be valid from then on for as long as its type
 // says, unless its job says until when.
 func (m *messageRow) livesFrom(on time.Time, j *jobRow, t Type) {
-	if j != nil && !j.IsStub() && j.ValidUntil.IsZero() && !m.ValidUntil.IsZero() {
+	if j != nil && !j.IsStub() && j.until(t).IsZero() && !m.ValidUntil.IsZero() {
 		m.ValidUntil = t.validUntil(time.Time{}, on, m.Lane)
 	}
 }

@@ -149,7 +149,11 @@ func (n generator) generate(ctx context.Context, j *jobRow, subscribers []Recipi
 		j.digested(now)
 		j.ReasonCode = f.problem()
 	case len(out.users)+len(out.outgoing) == 0:
-		j.skipped(now, cmp.Or(f.problem(), ReasonNoRecipients))
+		reason := cmp.Or(f.problem(), ReasonNoRecipients)
+		if len(f.Deliveries) > 0 && j.stale(now, n.registry.lookup(j.Kind)) {
+			reason = ReasonTooLate
+		}
+		j.skipped(now, reason)
 	default:
 		j.generated(now)
 		j.ReasonCode = f.problem()
@@ -312,7 +316,7 @@ func (n generator) messagesOf(j *jobRow, f frozen) (out generated, err error) {
 
 // rowsOf are the rows of one recipient, each of them only where there is one.
 func (n generator) rowsOf(j *jobRow, hashKey string, d delivery) (user *userMessageRow, outgoing *messageRow, err error) {
-	if d.Recipient.Inbox != "" {
+	if d.Recipient.Inbox != "" && !j.stale(driver.Now(n.store), n.registry.lookup(j.Kind)) {
 		user = d.userMessage(j)
 		if err := fillUserMessage(n.core, driver.Now(n.store), user); err != nil {
 			return nil, nil, err
@@ -350,7 +354,7 @@ func (n generator) outgoing(j *jobRow, hashKey string, d delivery) (*messageRow,
 		Content: d.Content, InputHash: j.InputHash, ByJob: true,
 		InDoubt: t.InDoubt, ConsentGroup: t.Group, OptIn: n.optIn(t.Group), Mandatory: t.Mandatory, Requested: t.Requested, CreatedOn: driver.Now(n.store),
 	}
-	m.ValidUntil = t.validUntil(j.ValidUntil, m.CreatedOn, m.Lane)
+	m.ValidUntil = t.validUntil(j.until(t), m.CreatedOn, m.Lane)
 	status := StatusCreated
 	if d.Problem != "" {
 		status = StatusSkipped

@@ -318,11 +318,71 @@ func (h *host) asking(v *notify.Verdict, err *error) *int {
 	h.answer = failing(channel.Transient("busy", 0, nil))
 	h.dispatch(job)
 	h.drain()
-	if h.status(notify.StatusRetryReady); *asked != 0 {
+	if h.status(notify.StatusRetryReady); *asked != 1 {
 		h.t.Fatalf("asked %d times before the first try", *asked)
 	}
-	h.answer = nil
+	h.answer, *asked = nil, 0
 	return asked
+}
+
+// A reminder may end while its message is in the queue.
+func TestAMessageInTheQueueGoesOutOnlyIfItIsStillWanted(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.Register(notify.Type{Name: "asked", Renderer: visitTemplate, Revalidator: notify.RevalidatorFunc(func(_ context.Context, j notify.Job) (notify.Verdict, error) {
+			if j.Entity == "7" {
+				return notify.Skip("SourceNoLongerValid"), nil
+			}
+			return notify.Proceed(), nil
+		})})
+		for _, id := range []string{"7", "8"} {
+			job := visit(id, person("p"+id))
+			job.Type = "asked"
+			h.dispatch(job)
+		}
+		h.drain()
+		got := map[string]string{}
+		for _, m := range all(h, notify.Messages) {
+			got[m.RecipientRef] = m.Status + " " + m.ReasonCode
+		}
+		h.same("messages", map[string]string{"p7": "Skipped SourceNoLongerValid", "p8": "SentToProvider "}, got)
+		h.same("calls", 1, len(h.sent()))
+	})
+}
+
+// What a reminder is about has passed before anything of it was made.
+func TestWhatIsMandatoryIsToldBehindItsReminder(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.Register(notify.Type{Name: "optional", Renderer: visitTemplate})
+		h.Register(notify.Type{Name: "required", Renderer: visitTemplate, Mandatory: true})
+		for _, c := range []struct{ id, of, source string }{
+			{"late", "optional", "reminder:visit:car:late:default:2026-03-01:1"},
+			{"told", "required", "reminder:visit:car:told:default:2026-03-01:1"},
+			{"said", "required", "host:visit:car:said:default"},
+		} {
+			job := visit(c.id, person(c.id))
+			job.Type, job.SourceKey, job.ValidUntil = c.of, c.source, h.clk.Now()
+			h.dispatch(job)
+		}
+		h.drain()
+		got := map[string]string{}
+		for _, m := range all(h, notify.Messages) {
+			got[m.RecipientRef] = m.Status + " " + m.ReasonCode
+		}
+		h.same("messages", map[string]string{"late": "Expired TooLate", "told": "SentToProvider ", "said": "Expired TooLate"}, got)
+	})
+}
+
+// An inbox is not told either.
+func TestAJobThatIsStaleTellsNoInbox(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		job := visit("7", notify.Recipient{Ref: "sam", Inbox: "user:sam"})
+		job.ValidUntil = h.clk.Now()
+		h.dispatch(job)
+		h.drain()
+		j := all(h, notify.Jobs)[0]
+		h.same("job", notify.StatusSkipped+" "+notify.ReasonTooLate, j.Status+" "+j.ReasonCode)
+		h.same("inbox", 0, len(all(h, notify.UserMessages)))
+	})
 }
 
 func (h *host) nextTry() {
@@ -361,8 +421,9 @@ func TestARetriedMessageGoesOutOnlyIfItIsStillWanted(t *testing.T) {
 func TestAMessageNobodyCanAskAboutIsHeldInTheEnd(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		var v notify.Verdict
-		err := errors.New("source away")
+		var err error
 		h.asking(&v, &err)
+		err = errors.New("source away")
 		for range 3 {
 			h.nextTry()
 		}
@@ -385,11 +446,9 @@ func TestARevalidatorThatAnswersTooLittleIsAFailure(t *testing.T) {
 		h.Register(notify.Type{Name: "mute", Renderer: visitTemplate, Revalidator: mute{}})
 		job := visit("7", person("sam"))
 		job.Type = "mute"
-		h.answer = failing(channel.Transient("busy", 0, nil))
 		h.dispatch(job)
 		h.drain()
-		h.nextTry()
-		if m := h.status(notify.StatusRetryReady); m.ReasonCode != notify.ReasonRevalidation || m.Calls != 1 {
+		if m := h.status(notify.StatusRetryReady); m.ReasonCode != notify.ReasonRevalidation || m.Calls != 0 {
 			t.Errorf("message is %+v", m)
 		}
 	})

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -50,7 +49,7 @@ type Job struct {
 	Recipients []Recipient
 	// InputHash says what the job stands for, 64 hex digits; another one under
 	// the same key is a conflict. Empty: it is computed from the type, business
-	// unit, entity and EventData.
+	// unit, entity and EventData, in whatever order and spelling that says the same.
 	InputHash string
 	// SourceKey is the scheduler key of the work that asked for the job; empty
 	// for manual ones.
@@ -140,6 +139,24 @@ func (j *jobRow) view() Job {
 	}
 }
 
+// until is from when on messages of the job are not sent any more, where it says so. What
+// has to be told is told all the same after the end of what a reminder is about.
+func (j *jobRow) until(t Type) time.Time {
+	if t.Mandatory {
+		switch of, _ := keys.Parse(j.SourceKey); of.(type) {
+		case keys.Reminder, keys.Instant:
+			return time.Time{}
+		}
+	}
+	return j.ValidUntil
+}
+
+// stale reports whether nothing of the job is of use any more.
+func (j *jobRow) stale(now time.Time, t Type) bool {
+	until := j.until(t)
+	return !until.IsZero() && !now.Before(until)
+}
+
 // Coordinates are where the job is found.
 func (j *jobRow) Coordinates() Coordinates { return coordinates(j.Key, j.PartitionKey, j.RowKey) }
 
@@ -177,7 +194,7 @@ var jobKind = &kind[jobRow]{
 				field{"Entity", s.Entity, w.Entity},
 			)
 		}
-		return append(fields, field{"InputHash", s.InputHash, w.InputHash})
+		return append(fields, s.inputField(w))
 	},
 	left:   func(s, w *jobRow) []Recipient { return s.without(w.Recipients) },
 	answer: func(j *jobRow) (Coordinates, string) { return j.Coordinates(), "" },
@@ -202,8 +219,9 @@ func fillJob(n *core, now time.Time, j *jobRow) error {
 	j.Due = freshDue(j.Due, key, StatusCreated)
 	j.Lane = n.registry.lane(j.Kind, j.Lane)
 	if j.InputHash == "" {
-		sum := keys.Sum("belfry-job-1", j.Kind, j.BusinessUnit, j.EntityType, j.Entity, string(j.EventData))
-		j.InputHash = hex.EncodeToString(sum[:])
+		if j.InputHash, err = j.defaultHash(); err != nil {
+			return fmt.Errorf("EventData: %w", err)
+		}
 	}
 	if j.SourceOn.IsZero() {
 		j.SourceOn = now
@@ -212,8 +230,7 @@ func fillJob(n *core, now time.Time, j *jobRow) error {
 	return nil
 }
 
-// compactJSON gives EventData its one spelling, so that white space makes no
-// other hash.
+// compactJSON checks EventData and drops its white space.
 func compactJSON(data json.RawMessage) (json.RawMessage, error) {
 	if len(data) == 0 {
 		return json.RawMessage("null"), nil

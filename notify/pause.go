@@ -184,14 +184,15 @@ func (g pauseGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error) {
 	return out, nil
 }
 
-// environment is the gate that keeps a copy of a database from sending. It is
-// asked first.
+// environment is the gate that keeps a copy of a database from sending, and one that has
+// forgotten what was sent. It is asked first.
 type environment struct {
 	store storage.Store
 
 	mu     sync.Mutex
 	id     storage.Identity
-	readOn time.Time // zero: never yet
+	readOn time.Time   // zero: never yet
+	last   driver.Loss // what the store had found by then
 }
 
 // identityAge is how old the reading of an identity may be: a database can be
@@ -200,83 +201,101 @@ const identityAge = time.Minute
 
 func (*environment) Name() string { return "environment" }
 
-// copied reports whether the database is a copy, from a reading that is no older
-// than identityAge.
-func (e *environment) copied(ctx context.Context) (bool, error) {
+// held reports whether the database is in quarantine, from a reading that is no older
+// than identityAge, and knows what the store has found since.
+func (e *environment) held(ctx context.Context) (bool, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	now := driver.Now(e.store)
-	if age := now.Sub(e.readOn); !e.readOn.IsZero() && age >= 0 && age < identityAge {
-		return e.id.Copied(), nil
+	now, last := driver.Now(e.store), e.store.Losses().Last()
+	if age := now.Sub(e.readOn); !e.readOn.IsZero() && age >= 0 && age < identityAge && last == e.last {
+		return e.id.Quarantined(), nil
 	}
 	id, err := e.store.Identity(ctx)
 	if err != nil {
 		return true, err
 	}
-	e.id, e.readOn = id, now
-	return id.Copied(), nil
+	e.id, e.readOn, e.last = id, now, last
+	return id.Quarantined(), nil
 }
 
 // prepare reads the identity before anything is claimed.
 func (e *environment) prepare(ctx context.Context) error {
-	_, err := e.copied(ctx)
+	_, err := e.held(ctx)
 	return err
 }
 
-// quarantined is what a claim asks in its transaction. While the database is a
-// copy it looks whether somebody has adopted it meanwhile, in any process.
+// quarantined is what a claim asks in its transaction. While the database is held it
+// looks whether somebody has released it meanwhile, in any process.
 func (e *environment) quarantined(ctx context.Context, from driver.Reader) (bool, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	switch {
-	case e.readOn.IsZero():
+	last := e.store.Losses().Last()
+	switch news := e.id.StopOnLoss && last != e.last; {
+	case e.readOn.IsZero(), news && e.store.Losses().Found().Open(): // not stored yet
 		return true, nil
-	case !e.id.Copied():
+	case !news && !e.id.Quarantined():
 		return false, nil
 	}
 	stored, err := driver.StoredIdentity(ctx, from)
 	if err != nil {
 		return true, err
 	}
-	e.id.Environment, e.id.System = stored.Environment, stored.System
-	return e.id.Copied(), nil
+	e.id.Environment, e.id.System, e.id.Loss, e.last = stored.Environment, stored.System, stored.Loss, last
+	return e.id.Quarantined(), nil
 }
 
-// except keeps a pass from claiming anything in a copy.
+// loss is what the database has forgotten, if the host wants it to stop then: released or
+// not, nobody knows of what was due by then whether it was sent.
+func (e *environment) loss() driver.Loss {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.id.StopOnLoss {
+		return driver.Loss{}
+	}
+	return e.id.Loss
+}
+
+// except keeps a pass from claiming anything in quarantine.
 func (e *environment) except(ctx context.Context, from driver.Reader) (work.Except, error) {
 	all, err := e.quarantined(ctx, from)
 	return work.Except{All: all}, err
 }
 
-// Ask gives back what was claimed before the database turned out to be a copy:
-// it is claimed again after the release.
+// Ask gives back what was claimed before the database turned out to be a copy, or to have
+// forgotten: it is claimed again after the release.
 func (e *environment) Ask(ctx context.Context, a []Attempt) ([]Verdict, error) {
-	copied, err := e.copied(ctx)
+	held, err := e.held(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if !copied {
+	if !held {
 		return make([]Verdict, len(a)), nil
 	}
 	return allOf(len(a), Defer(a[0].Now, ReasonQuarantine)), nil
 }
 
 // Quarantined reports whether the database is a copy of another environment's,
-// or was moved to another system: messages are made and shown then, and none is
-// sent, nor a provider asked about one (see storage.Identity).
+// was moved to another system, or has forgotten commits and the store's StopOnLoss is
+// set: messages are made and shown then, and none is sent, nor a provider asked about one
+// (see storage.Identity).
 func (n Support) Quarantined(ctx context.Context) (bool, error) {
 	id, err := n.store.Identity(ctx)
 	if err != nil {
 		return true, fmt.Errorf("notify: Quarantined: %w", err)
 	}
-	return id.Copied(), nil
+	return id.Quarantined(), nil
 }
 
 // ReleaseQuarantine says that a copied database is to send from now on, under the
 // name that this process gives it and on the system that it is on: every message
 // that waits goes out, from the next poll of every process on. Who opens the
-// database as before is quarantined in turn. It is audited, and refused
-// ([ErrActionRefused]) where nothing is in quarantine.
+// database as before is quarantined in turn.
+//
+// It also ends the alarm about commits that the database has forgotten. With the store's
+// StopOnLoss, messages that were due by then and are not known to be sent come into doubt
+// ([ReasonForgotten]) instead of going out.
+//
+// It is audited, and refused ([ErrActionRefused]) where there is neither.
 func (n Support) ReleaseQuarantine(ctx context.Context, by By) error {
 	if err := by.Check(); err != nil {
 		return fmt.Errorf("notify: ReleaseQuarantine: %w", err)
@@ -285,11 +304,11 @@ func (n Support) ReleaseQuarantine(ctx context.Context, by By) error {
 	if err != nil {
 		return fmt.Errorf("notify: ReleaseQuarantine: %w", err)
 	}
-	if !id.Copied() {
-		return fmt.Errorf("notify: ReleaseQuarantine: %w: the database is no copy", ErrActionRefused)
+	if !id.Copied() && !id.Loss.Open() {
+		return fmt.Errorf("notify: ReleaseQuarantine: %w: the database is no copy, and has forgotten nothing", ErrActionRefused)
 	}
 	err = n.store.InTx(ctx, func(tx storage.Tx) error {
-		row, err := driver.Adopt(ctx, tx, id)
+		row, err := driver.Adopt(ctx, tx, id, driver.Now(n.store))
 		if err != nil {
 			return err
 		}

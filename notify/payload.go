@@ -12,6 +12,7 @@ import (
 	"iter"
 	"unicode/utf8"
 
+	"github.com/belfry-go/belfry/internal/canonical"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -44,7 +45,8 @@ type Payload struct {
 // PutAudience stores the payload of a campaign: it reads the audience once, in
 // constant memory, brings every address into its one spelling, and writes a blob.
 // The same recipients in the same order with the same options make the same
-// content, so that a retry is compatible.
+// content, so that a retry is compatible; in which order EventData has its members is
+// all the same.
 //
 // What no message could be made of is an *[AudienceError] that lists every fault
 // with its line, and nothing is stored. An address that its channel cannot
@@ -78,8 +80,8 @@ func payloadStart(o PayloadOptions) ([]byte, error) {
 	if len(o.EventData) == 0 {
 		o.EventData = json.RawMessage("null")
 	}
-	var data bytes.Buffer
-	if err := json.Compact(&data, o.EventData); err != nil {
+	data, err := canonical.JSON(o.EventData)
+	if err != nil {
 		return nil, fmt.Errorf("EventData: %w", err)
 	}
 	if o.Channel != "" {
@@ -87,7 +89,7 @@ func payloadStart(o PayloadOptions) ([]byte, error) {
 			return nil, fmt.Errorf("its Channel: %w", err)
 		}
 	}
-	start := append(mustJSON(payloadHeader{payloadFormat, data.Bytes()}), '\n')
+	start := append(mustJSON(payloadHeader{payloadFormat, data}), '\n')
 	if len(start) > maxSharedData {
 		return nil, fmt.Errorf("EventData makes a header of %d bytes, more than %d", len(start), maxSharedData)
 	}

@@ -100,8 +100,11 @@ const (
 	// ReasonErased: its recipient was erased. Nothing is sent to them until somebody admits
 	// them again.
 	ReasonErased = "Erased"
-	// ReasonQuarantine: the database is a copy of another environment's. Release the
-	// quarantine only if this one is to send.
+	// ReasonForgotten: the database has forgotten commits, and this message may have been
+	// sent by one of them. Find out at the provider whether it was sent, and resolve it.
+	ReasonForgotten = "Forgotten"
+	// ReasonQuarantine: the database is a copy of another environment's, or has forgotten
+	// commits. Release the quarantine only if this one is to send.
 	ReasonQuarantine = "Quarantine"
 	// ReasonPaused: somebody has paused the type, the channel or the scope. The
 	// message goes out when the pause is over.

@@ -59,8 +59,8 @@ type Type struct {
 	// channel cannot waits on hold. The zero value: nothing beside what its content asks
 	// for.
 	Needs channel.Capabilities
-	// Revalidator is asked before a deferred or retried message goes out. Nil
-	// means that such a message is always still wanted.
+	// Revalidator is asked before each call whether the message is still wanted; about those
+	// of a campaign only where they were deferred or are tried again. Nil: each is.
 	Revalidator Revalidator
 
 	windows *windows // of Digest; nil: none
@@ -91,7 +91,7 @@ const (
 	Resend     InDoubt = "Resend"     // a second message is better than a lost one
 )
 
-// Revalidator says whether messages that waited or failed are still wanted.
+// Revalidator says whether messages are still wanted, before their calls.
 // It is called from several goroutines.
 type Revalidator interface {
 	// Revalidate answers for each job in order. An error fails the try of all

@@ -27,10 +27,14 @@ func (n sender) distributorSpec() work.Spec[messageRow, channel.SuppressionReaso
 		Stream:   n.distribute,
 		Dispatch: n.dispatchSent,
 		Fail:     sendFailed,
-		Abandon:  func(now time.Time, m *messageRow) { m.abandoned(now) },
-		Release:  func(now time.Time, m *messageRow) { m.released(now) },
-		Merge:    n.mergeSent,
-		Settled:  n.tell,
+		Abandon: func(now time.Time, m *messageRow) {
+			if !m.forgotten(now, n.environment.loss()) {
+				m.abandoned(now)
+			}
+		},
+		Release: func(now time.Time, m *messageRow) { m.released(now) },
+		Merge:   n.mergeSent,
+		Settled: n.tell,
 	}
 }
 
@@ -103,14 +107,14 @@ func landOthers[A any](items, open []sending, land func(*messageRow, A)) {
 	}
 }
 
-// inWindow leaves out messages that are stale, and those that may be sent again only
-// within the window of their provider's idempotency, if that is over: they are in doubt
-// again.
+// inWindow leaves out messages that are stale, those that may have been sent by a commit
+// that the database has forgotten, and those that may be sent again only within the window
+// of their provider's idempotency, if that is over: they are in doubt.
 func (n sender) inWindow(items []sending) []sending {
-	now := driver.Now(n.store)
+	now, loss := driver.Now(n.store), n.environment.loss()
 	var open []sending
 	for _, it := range items {
-		if it.Row.expired(now) {
+		if it.Row.expired(now) || it.Row.forgotten(now, loss) {
 			continue
 		}
 		if until := it.Row.IdempotentUntil; !until.IsZero() && !now.Before(until) {
@@ -138,58 +142,53 @@ func sendFailed(now time.Time, m *messageRow, _ error) {
 
 type sending = work.Item[messageRow]
 
-// revalidate asks whether messages that were deferred or retried are still
-// wanted, settles those that are not, and returns the others. It comes before
-// the call-started write, so that a crash here leaves nothing in doubt.
+// revalidate asks whether messages are still wanted, settles those that are not, and
+// returns the others. It comes before the call-started write, so that a crash here leaves
+// nothing in doubt.
 func (n sender) revalidate(ctx context.Context, items []sending) ([]sending, error) {
 	var open []sending
-	waited, now := map[string][]sending{}, driver.Now(n.store)
+	asked := map[string][]sending{}
 	for _, it := range items {
-		if name := it.Row.NotificationType; it.Row.waited(now) && n.registry.lookup(name).Revalidator != nil {
-			waited[name] = append(waited[name], it)
+		if name := it.Row.NotificationType; it.Row.mayBeUnwanted() && n.registry.lookup(name).Revalidator != nil {
+			asked[name] = append(asked[name], it)
 		} else {
 			open = append(open, it)
 		}
 	}
-	if len(waited) == 0 {
+	if len(asked) == 0 {
 		return open, nil
 	}
-	jobs, err := n.jobsOf(ctx, waited)
+	jobs, err := n.jobsOf(ctx, asked)
 	if err != nil {
 		return nil, err
 	}
-	for name, group := range waited {
+	for name, group := range asked {
 		open = append(open, n.stillWanted(ctx, n.registry.lookup(name), group, jobs)...)
 	}
 	return open, nil
 }
 
-// lateAfter is how long after its time a message counts as one that has waited: it
-// was paused, or its database in quarantine, or nobody was there to send it.
-const lateAfter = 15 * time.Minute
-
-// waited reports whether a claimed message was deferred or retried, or is late. A
-// campaign's message is not late for waiting behind the others.
-func (m *messageRow) waited(now time.Time) bool {
-	return !m.NextRetryOn.IsZero() || m.JobPartitionKey != "" && now.Sub(m.DueOn) > lateAfter
-}
+// mayBeUnwanted reports whether it is asked about a claimed message: that of a job always,
+// since what it tells may have ended while it was in the queue; that of a campaign, whose
+// audience was chosen just now, where it was deferred or is tried again.
+func (m *messageRow) mayBeUnwanted() bool { return m.JobPartitionKey != "" || !m.NextRetryOn.IsZero() }
 
 // jobsOf loads the jobs of messages in one statement a scope.
-func (n sender) jobsOf(ctx context.Context, waited map[string][]sending) (found map[driver.Place]*jobRow, err error) {
+func (n sender) jobsOf(ctx context.Context, asked map[string][]sending) (found map[driver.Place]*jobRow, err error) {
 	var places []driver.Place
-	for _, group := range waited {
+	for _, group := range asked {
 		for _, it := range group {
 			places = append(places, it.Row.job())
 		}
 	}
-	err = n.store.InTx(ctx, func(tx storage.Tx) (err error) {
-		found, err = jobs.GetMany(ctx, tx, places)
+	err = n.store.View(ctx, func(from driver.Reader) (err error) {
+		found, err = jobs.GetMany(ctx, from, places)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return found, n.addCampaigns(ctx, waited, found)
+	return found, n.addCampaigns(ctx, asked, found)
 }
 
 // job is where the message's notification job is, or its messaging job.
@@ -273,9 +272,9 @@ func (n sender) apply(m *messageRow, v Verdict) bool {
 
 // addCampaigns adds what a revalidator is asked about in the place of the job of
 // a campaign's message: the campaign as its renderer saw it.
-func (n sender) addCampaigns(ctx context.Context, waited map[string][]sending, found map[driver.Place]*jobRow) error {
+func (n sender) addCampaigns(ctx context.Context, asked map[string][]sending, found map[driver.Place]*jobRow) error {
 	var places []driver.Place
-	for _, group := range waited {
+	for _, group := range asked {
 		for _, it := range group {
 			if it.Row.JobPartitionKey == "" {
 				places = append(places, it.Row.job())
@@ -286,8 +285,8 @@ func (n sender) addCampaigns(ctx context.Context, waited map[string][]sending, f
 		return nil
 	}
 	var campaigns map[driver.Place]*messagingJobRow
-	err := n.store.InTx(ctx, func(tx storage.Tx) (err error) {
-		campaigns, err = messagingJobs.GetMany(ctx, tx, places)
+	err := n.store.View(ctx, func(from driver.Reader) (err error) {
+		campaigns, err = messagingJobs.GetMany(ctx, from, places)
 		return err
 	})
 	for at, j := range campaigns {

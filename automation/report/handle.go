@@ -99,7 +99,7 @@ func cut(text string) string {
 	return text
 }
 
-// revalidate says whether a message that waited or failed is still wanted: not if
+// revalidate says whether a message is still wanted: not if
 // its subscription was deleted or deactivated. One that is paused delivers what it
 // has built.
 func (s *Service) revalidate(ctx context.Context, j notify.Job) (notify.Verdict, error) {

@@ -34,6 +34,7 @@ type Spec struct {
 type Cadence struct {
 	spec Spec
 	next func(after time.Time) (time.Time, bool)
+	last time.Time // the last instant, of an UNTIL in UTC; zero: none
 }
 
 // Parse checks a spec. A rule that never comes true is refused, and so is one
@@ -43,22 +44,21 @@ func Parse(s Spec) (*Cadence, error) {
 	if err := s.checkDays(); err != nil {
 		return nil, err
 	}
-	var next func(time.Time) (time.Time, bool)
+	var c *Cadence
 	var err error
 	switch {
 	case s.Cron != "" && s.RRule != "":
 		return nil, errors.New("both Cron and RRule are set; one of them is the cadence")
 	case s.Cron != "":
-		s.Cron, next, err = parseCron(s.Cron)
+		c, err = parseCron(s)
 	case s.RRule != "":
-		s.RRule, next, err = parseRRule(s)
+		c, err = parseRRule(s)
 	default:
 		return nil, errors.New("neither Cron nor RRule is set")
 	}
 	if err != nil {
 		return nil, err
 	}
-	c := &Cadence{spec: s, next: next}
 	if _, ok := c.After(time.Time{}); !ok {
 		return nil, fmt.Errorf("%s never comes true%s", c, s.span())
 	}
@@ -102,7 +102,8 @@ func (s Spec) span() string {
 var epoch = civil.Date{Year: 2000, Month: time.January, Day: 1}
 
 // After returns the first time behind local, to the second; local is floating,
-// and so is the answer. False: the cadence has ended.
+// and so is the answer. False: the cadence has ended. Where an UNTIL is an instant,
+// only a [Timeline] knows when that is.
 func (c *Cadence) After(local time.Time) (time.Time, bool) {
 	first := c.spec.Start
 	if first.IsZero() && local.IsZero() {
@@ -182,6 +183,9 @@ func (l Timeline) After(t time.Time) (Occurrence, bool) {
 			return Occurrence{}, false
 		}
 		on, how, err := l.resolve(local)
+		if last := l.Cadence.last; err == nil && !last.IsZero() && on.After(last) {
+			return Occurrence{}, false
+		}
 		if err == nil && on.After(t) {
 			return Occurrence{Local: local, On: on, Resolution: how}, true
 		}

@@ -19,30 +19,31 @@ var tags = map[string]string{
 }
 
 // parseCron checks an expression strictly, since the library takes a part that
-// is wrong where an earlier part of its list happens to be due, and returns it
+// is wrong where an earlier part of its list happens to be due. The cadence has it
 // in capitals with single spaces.
-func parseCron(text string) (string, func(time.Time) (time.Time, bool), error) {
+func parseCron(s Spec) (*Cadence, error) {
+	text := s.Cron
 	if len(text) > maxText {
-		return "", nil, fmt.Errorf("cron: longer than %d bytes", maxText)
+		return nil, fmt.Errorf("cron: longer than %d bytes", maxText)
 	}
 	fields := strings.Fields(strings.ToUpper(text))
 	if len(fields) > 0 && strings.HasPrefix(fields[0], "@") {
 		expr, known := tags[strings.ToLower(strings.TrimSpace(text))]
 		if !known {
-			return "", nil, fmt.Errorf("cron %q: not one of @yearly, @annually, @monthly, @weekly, @daily, @hourly", text)
+			return nil, fmt.Errorf("cron %q: not one of @yearly, @annually, @monthly, @weekly, @daily, @hourly", text)
 		}
 		fields = strings.Fields(expr)
 	}
 	if len(fields) != len(cronFields) {
-		return "", nil, fmt.Errorf("cron %q: %d fields, want 5: minute, hour, day of month, month, day of week (no seconds, no years)", text, len(fields))
+		return nil, fmt.Errorf("cron %q: %d fields, want 5: minute, hour, day of month, month, day of week (no seconds, no years)", text, len(fields))
 	}
 	for i, f := range cronFields {
 		if err := f.check(fields[i]); err != nil {
-			return "", nil, fmt.Errorf("cron %q: %s: %w", text, f.name, err)
+			return nil, fmt.Errorf("cron %q: %s: %w", text, f.name, err)
 		}
 	}
-	expr := strings.Join(fields, " ")
-	return expr, func(after time.Time) (time.Time, bool) { return cronAfter(expr, after) }, nil
+	s.Cron = strings.Join(fields, " ")
+	return &Cadence{spec: s, next: func(after time.Time) (time.Time, bool) { return cronAfter(s.Cron, after) }}, nil
 }
 
 // cronAfter believes the library's search only if its own matcher agrees: where

@@ -23,13 +23,12 @@ const (
 )
 
 // parseRRule checks the value of an RRULE more strictly than the library, which
-// loops for ever, panics or silently drops parts on some rules, and returns it
+// loops for ever, panics or silently drops parts on some rules. The cadence has it
 // in capitals.
-func parseRRule(s Spec) (string, func(time.Time) (time.Time, bool), error) {
+func parseRRule(s Spec) (*Cadence, error) {
 	text := strings.TrimPrefix(strings.ToUpper(strings.TrimSpace(s.RRule)), "RRULE:")
-	refuse := func(err error) (string, func(time.Time) (time.Time, bool), error) {
-		return "", nil, fmt.Errorf("RRULE %.*q: %w", maxText, s.RRule, err)
-	}
+	text = strings.TrimSuffix(text, ";") // some calendars end with one
+	refuse := func(err error) (*Cadence, error) { return nil, fmt.Errorf("RRULE %.*q: %w", maxText, s.RRule, err) }
 	if err := checkParts(text); err != nil {
 		return refuse(err)
 	}
@@ -38,10 +37,9 @@ func parseRRule(s Spec) (string, func(time.Time) (time.Time, bool), error) {
 		return refuse(err)
 	}
 	o.Dtstart = floating(s.Start, s.At)
-	if !o.Until.IsZero() && !strings.Contains(until(text), "T") {
-		o.Until = o.Until.Add(24*time.Hour - time.Second) // the whole day
-	}
+	last := readUntil(o, text)
 	tidy(o)
+	weekOfStart(o)
 	for _, check := range []func(*rrule.ROption) error{checkNumbers, checkWeekdays, checkPeriods, checkPositions, checkReach, checkCount} {
 		if err := check(o); err != nil {
 			return refuse(err)
@@ -50,7 +48,64 @@ func parseRRule(s Spec) (string, func(time.Time) (time.Time, bool), error) {
 	if _, err := rrule.NewRRule(*o); err != nil {
 		return refuse(err)
 	}
-	return text, func(after time.Time) (time.Time, bool) { return rruleAfter(*o, after) }, nil
+	wholeWeeks(o)
+	s.RRule = text
+	before := floating(s.Start, s.At).Add(-time.Second)
+	return &Cadence{spec: s, last: last, next: func(after time.Time) (time.Time, bool) {
+		if after.Before(before) {
+			after = before
+		}
+		return rruleAfter(*o, after)
+	}}, nil
+}
+
+// readUntil extends an UNTIL without a time to its whole day. One in UTC, which RFC 5545
+// wants beside a zone, is the last instant: the rule itself goes on as far as any zone
+// may be behind it.
+func readUntil(o *rrule.ROption, text string) (last time.Time) {
+	const day = 24 * time.Hour
+	switch value := until(text); {
+	case o.Until.IsZero():
+	case !strings.Contains(value, "T"):
+		o.Until = o.Until.Add(day - time.Second)
+	case strings.HasSuffix(value, "Z"):
+		last = o.Until
+		o.Until = o.Until.Add(day)
+	}
+	return last
+}
+
+// weekOfStart gives a rule of numbered weeks that names no days the weekday of its start,
+// as RFC 5545 says. The library takes all seven.
+func weekOfStart(o *rrule.ROption) {
+	if len(o.Byweekno) > 0 && len(o.Byweekday)+len(o.Bymonthday)+len(o.Byyearday) == 0 {
+		o.Byweekday = []rrule.Weekday{weekdays[o.Dtstart.Weekday()]}
+	}
+}
+
+var weekdays = []rrule.Weekday{rrule.SU, rrule.MO, rrule.TU, rrule.WE, rrule.TH, rrule.FR, rrule.SA}
+
+// wholeWeeks lets a weekly BYSETPOS count from the first day of the week in which the
+// rule begins, as those of months and years do. A COUNT grows by what comes before the start.
+func wholeWeeks(o *rrule.ROption) {
+	if o.Freq != rrule.WEEKLY || len(o.Bysetpos) == 0 {
+		return
+	}
+	start := o.Dtstart
+	if len(o.Byweekday) == 0 {
+		o.Byweekday = []rrule.Weekday{weekdays[start.Weekday()]}
+	}
+	monday := (int(start.Weekday()) + 6) % 7 // the library's days begin with Monday
+	o.Dtstart = start.AddDate(0, 0, -(monday-o.Wkst.Day()+7)%7)
+	if o.Count == 0 {
+		return
+	}
+	endless := *o
+	endless.Count = 0
+	rule := walk(endless)
+	for on, ok := rule(); ok && on.Before(start); on, ok = rule() {
+		o.Count++
+	}
 }
 
 // NamesTime reports whether an RRULE says itself at what time of day, or runs
@@ -77,12 +132,12 @@ func checkParts(text string) error {
 	for _, p := range strings.Split(text, ";") {
 		name, value, _ := strings.Cut(p, "=")
 		switch {
+		case p == "":
+			return errors.New("an empty part")
 		case seen[name]:
 			return fmt.Errorf("%s twice", name)
 		case name == "BYEASTER":
 			return errors.New("BYEASTER is not part of RFC 5545")
-		case name == "UNTIL" && strings.HasSuffix(value, "Z"):
-			return errors.New("UNTIL in UTC: it is local like the rest, so leave out the Z")
 		case name == "COUNT" && strings.Trim(value, "0") == "":
 			return errors.New("COUNT=0")
 		case name == "INTERVAL" && strings.Trim(value, "0") == "":

@@ -39,6 +39,7 @@ func TestRRules(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{
 		"FREQ=DAILY;COUNT=2":                              {"2026-03-02T09:00", "2026-03-03T09:00"},
+		"FREQ=DAILY;COUNT=2;":                             {"2026-03-02T09:00", "2026-03-03T09:00"},
 		"RRULE:FREQ=MONTHLY;BYMONTHDAY=-1":                {"2026-03-31T09:00", "2026-04-30T09:00", "2026-05-31T09:00"},
 		"freq=monthly;byday=-1fr":                         {"2026-03-27T09:00", "2026-04-24T09:00", "2026-05-29T09:00"},
 		"FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1":   {"2026-03-31T09:00", "2026-04-30T09:00", "2026-05-29T09:00"},
@@ -59,6 +60,44 @@ func TestRRules(t *testing.T) {
 	}
 }
 
+// Weeks by their number, and positions within a week that has begun at the start.
+func TestRRulesOfWeeks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text  string
+		start civil.Date
+		want  string
+	}{
+		{"FREQ=YEARLY;BYWEEKNO=20", day(2026, 5, 11), "2026-05-11 2027-05-17 2028-05-15"},
+		{"FREQ=YEARLY;BYWEEKNO=20", day(2026, 5, 15), "2026-05-15 2027-05-21 2028-05-19"},
+		{"FREQ=YEARLY;BYWEEKNO=53;BYDAY=MO", day(2026, 1, 1), "2026-12-28 2032-12-27 2037-12-28"},
+		{"FREQ=YEARLY;BYWEEKNO=1;BYDAY=MO", day(2026, 1, 1), "2027-01-04 2028-01-03 2029-01-01"},
+		{"FREQ=YEARLY;BYWEEKNO=1;BYDAY=MO", day(2018, 1, 8), "2018-12-31 2019-12-30 2021-01-04"},
+		{"FREQ=YEARLY;BYWEEKNO=-1;BYDAY=FR", day(2026, 1, 2), "2027-01-01 2027-12-31 2028-12-29"},
+		{"FREQ=YEARLY;BYWEEKNO=20;BYMONTHDAY=15", day(2026, 1, 1), "2026-05-15 2028-05-15 2029-05-15"},
+		{"FREQ=WEEKLY;BYDAY=MO,TU,WE;BYSETPOS=1", day(2026, 1, 6), "2026-01-12 2026-01-19 2026-01-26"},
+		{"FREQ=WEEKLY;BYDAY=MO,TU,WE;BYSETPOS=-1", day(2026, 1, 6), "2026-01-07 2026-01-14 2026-01-21"},
+		{"FREQ=WEEKLY;BYDAY=MO,TU,WE;BYSETPOS=1,2;COUNT=2", day(2026, 1, 6), "2026-01-06 2026-01-12"},
+		{"FREQ=WEEKLY;BYDAY=MO,SU;BYSETPOS=1;WKST=SU;INTERVAL=2", day(2026, 1, 6), "2026-01-18 2026-02-01 2026-02-15"},
+		{"FREQ=WEEKLY;BYSETPOS=1", day(2026, 1, 8), "2026-01-08 2026-01-15 2026-01-22"},
+		{"FREQ=WEEKLY;BYDAY=TU;BYHOUR=8,10;BYSETPOS=2", day(2026, 1, 6), "2026-01-06 2026-01-13 2026-01-20"},
+		{"FREQ=WEEKLY;BYDAY=TU;BYHOUR=8,10;BYSETPOS=1", day(2026, 1, 6), "2026-01-13 2026-01-20 2026-01-27"},
+	} {
+		cadence, err := Parse(Spec{RRule: c.text, Start: c.start, At: civil.TimeOfDay{Hour: 9}})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		var got []string
+		for local, ok := cadence.After(time.Time{}); ok && len(got) < 3; local, ok = cadence.After(local) {
+			got = append(got, local.Format(time.DateOnly))
+		}
+		if diff := cmp.Diff(c.want, strings.Join(got, " ")); diff != "" {
+			t.Errorf("%s from %s: %s", c.text, c.start, diff)
+		}
+	}
+}
+
 // Each of these the library takes, and most of them it answers with a panic, an
 // endless loop, or a rule that is not the one written.
 func TestRRulesThatAreRefused(t *testing.T) {
@@ -69,13 +108,13 @@ func TestRRulesThatAreRefused(t *testing.T) {
 		"FREQ=MINUTELY;BYSECOND=0,30":       `RRULE "FREQ=MINUTELY;BYSECOND=0,30": several BYSECOND: every minute is the most`,
 		"FREQ=DAILY;FREQ=WEEKLY":            `RRULE "FREQ=DAILY;FREQ=WEEKLY": FREQ twice`,
 		"BYDAY=MO":                          `RRULE "BYDAY=MO": RRULE property FREQ is required`,
-		"FREQ=DAILY;":                       `RRULE "FREQ=DAILY;": wrong format`,
+		"FREQ=DAILY;;":                      `RRULE "FREQ=DAILY;;": an empty part`,
 		"FREQ=DAILY;COUNT=0":                `RRULE "FREQ=DAILY;COUNT=0": COUNT=0`,
 		"FREQ=DAILY;COUNT=10001":            `RRULE "FREQ=DAILY;COUNT=10001": COUNT is not from 1 to 10000`,
 		"FREQ=DAILY;COUNT=2;UNTIL=20270101": `RRULE "FREQ=DAILY;COUNT=2;UNTIL=20270101": COUNT and UNTIL exclude each other`,
 		"FREQ=DAILY;INTERVAL=0":             `RRULE "FREQ=DAILY;INTERVAL=0": INTERVAL=0`,
 		"FREQ=DAILY;INTERVAL=9223372036854775807":                                `RRULE "FREQ=DAILY;INTERVAL=9223372036854775807": INTERVAL is not from 1 to 10000`,
-		"FREQ=DAILY;UNTIL=20270101T000000Z":                                      `RRULE "FREQ=DAILY;UNTIL=20270101T000000Z": UNTIL in UTC: it is local like the rest, so leave out the Z`,
+		"FREQ=DAILY;UNTIL=20260228T000000Z":                                      `RRULE "FREQ=DAILY;UNTIL=20260228T000000Z": UNTIL is before Start`,
 		"FREQ=DAILY;UNTIL=20260101":                                              `RRULE "FREQ=DAILY;UNTIL=20260101": UNTIL is before Start`,
 		"DTSTART:20260301T090000Z\nRRULE:FREQ=DAILY":                             `RRULE "DTSTART:20260301T090000Z\nRRULE:FREQ=DAILY": one rule is wanted, without DTSTART and TZID: Start and the zone are given beside it`,
 		"DTSTART=20260301T090000Z;FREQ=DAILY":                                    `RRULE "DTSTART=20260301T090000Z;FREQ=DAILY": one rule is wanted, without DTSTART and TZID: Start and the zone are given beside it`,

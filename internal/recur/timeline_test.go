@@ -56,6 +56,43 @@ func TestDaysOnWhichClocksChange(t *testing.T) {
 	}
 }
 
+// Calendars write UNTIL in UTC beside a zone (RFC 5545, 3.3.10): it is an instant, and the
+// last one belongs to the rule.
+func TestUntilInUTC(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		rule, zone, at string
+		overlap        civil.OverlapPolicy
+		start          civil.Date
+		want           string
+	}{
+		{"FREQ=WEEKLY;UNTIL=20230819T093000Z", "Asia/Jerusalem", "12:30", "", day(2023, 8, 5), "08-05T12:30 08-12T12:30 08-19T12:30"},
+		{"FREQ=WEEKLY;UNTIL=20230819T092959Z", "Asia/Jerusalem", "12:30", "", day(2023, 8, 5), "08-05T12:30 08-12T12:30"},
+		{"FREQ=DAILY;UNTIL=20260304T045959Z", "America/Toronto", "20:00", "", day(2026, 3, 1), "03-01T20:00 03-02T20:00 03-03T20:00"},
+		{"FREQ=WEEKLY;UNTIL=20260330T080000Z;BYDAY=MO", "Europe/Dublin", "09:00", "", day(2026, 3, 16), "03-16T09:00 03-23T09:00 03-30T09:00"},
+		{"FREQ=DAILY;UNTIL=20260301T190000Z", "Pacific/Kiritimati", "09:00", "", day(2026, 3, 1), "03-01T09:00 03-02T09:00"},
+		{"FREQ=DAILY;UNTIL=20261101T053000Z", "America/New_York", "01:30", civil.First, day(2026, 10, 31), "10-31T01:30 11-01T01:30"},
+		{"FREQ=DAILY;UNTIL=20261101T053000Z", "America/New_York", "01:30", civil.Second, day(2026, 10, 31), "10-31T01:30"},
+	} {
+		at, err := civil.ParseTimeOfDay(c.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cadence, err := Parse(Spec{RRule: c.rule, Start: c.start, At: at})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		var got []string
+		for _, o := range (Timeline{cadence, zone(t, c.zone), civil.Policy{Overlap: c.overlap}}).Preview(floating(c.start, civil.TimeOfDay{}).Add(-48*time.Hour), 5) {
+			got = append(got, o.Local.Format("01-02T15:04"))
+		}
+		if diff := cmp.Diff(c.want, strings.Join(got, " ")); diff != "" {
+			t.Errorf("%s in %s: %s", c.rule, c.zone, diff)
+		}
+	}
+}
+
 // A rule whose local times never exist under the policy ends, in bounded time.
 func TestALocalTimeThatNeverExistsEnds(t *testing.T) {
 	t.Parallel()

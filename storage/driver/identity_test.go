@@ -2,6 +2,7 @@ package driver_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -51,7 +52,7 @@ func TestACopyThatIsAdoptedIsTheOriginal(t *testing.T) {
 	adopt := func(given, present string, want driver.Identity) {
 		t.Helper()
 		err := store.InTx(ctx, func(tx driver.Tx) error {
-			row, err := driver.Adopt(ctx, tx, driver.Identity{Given: given, Present: present})
+			row, err := driver.Adopt(ctx, tx, driver.Identity{Given: given, Present: present}, time.Time{})
 			if row.Version < 2 {
 				t.Errorf("row is %+v", row)
 			}

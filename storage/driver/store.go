@@ -37,6 +37,9 @@ type Store interface {
 	Identity(ctx context.Context) (Identity, error)
 	// Waker tells pollers in this process about rows that became due.
 	Waker() *Waker
+	// Losses are what the database was found to have forgotten. An adapter that does not
+	// look for them notes none.
+	Losses() *Losses
 }
 
 // Clock tells the time, and when some of it has passed. The clocks of
@@ -101,7 +104,15 @@ type Identity struct {
 	// System is the stored identifier of the database system, Present that of
 	// the one it runs on now (PostgreSQL only).
 	System, Present string
+	// Loss is what the database is known to have forgotten. StopOnLoss is what the host
+	// wants then.
+	Loss       Loss
+	StopOnLoss bool
 }
+
+// Quarantined reports whether nothing is sent from here until a person releases it: the
+// database is a copy, or has forgotten commits and the host wants it to stop then.
+func (i Identity) Quarantined() bool { return i.Copied() || i.StopOnLoss && i.Loss.Open() }
 
 // Copied reports whether the database was opened under another environment's
 // name than its own, or found on another database system.

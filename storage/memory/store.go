@@ -41,6 +41,7 @@ type Store struct {
 	calls  uint64 // of verbs, ever; see entry.call
 	blobs  driver.Blobs
 	waker  driver.Waker
+	losses driver.Losses
 }
 
 var _ driver.Store = (*Store)(nil)
@@ -73,6 +74,9 @@ func (s *Store) Rand() io.Reader { return s.opts.Rand }
 
 // Waker tells pollers of this process about rows that became due.
 func (s *Store) Waker() *driver.Waker { return &s.waker }
+
+// Losses has none: what is gone with the process is not looked for.
+func (s *Store) Losses() *driver.Losses { return &s.losses }
 
 // Identity has the environment's name and no system identifier.
 func (s *Store) Identity(ctx context.Context) (driver.Identity, error) {

@@ -29,6 +29,10 @@ type Options struct {
 	// "production". A database that was first opened under another name is taken
 	// for a copy.
 	Environment string
+	// StopOnLoss keeps everything from being sent once the database has forgotten
+	// commits that it had acknowledged, until somebody releases it as a copied
+	// database. The same in every process.
+	StopOnLoss bool
 	// BlobDir is a folder for large payloads that all processes share; empty keeps
 	// them in the database.
 	BlobDir string

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,30 @@ func TestConnectionStringsGetSafeDefaults(t *testing.T) {
 			continue
 		}
 		got := settings{cfg.Host, cfg.BinaryParameters, cfg.TargetSessionAttrs, cfg.ConnectTimeout, cfg.ApplicationName}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q: %s", dsn, diff)
+		}
+	}
+}
+
+// The URL of several hosts is that of PostgreSQL's own clients, each with its port.
+func TestAURLNamesSeveralHosts(t *testing.T) {
+	t.Parallel()
+	for dsn, want := range map[string][]string{
+		"postgres://app@one:5433,two:5434/db": {"one 5433", "two 5434"},
+		"postgres://app@one,two:5434/db":      {"one 5432", "two 5434"},
+		"postgres://app@one,two/db":           {"one 5432", "two 5432"},
+		"postgres://app@one:5433/db":          {"one 5433"},
+	} {
+		cfg, _, err := parse(dsn)
+		if err != nil {
+			t.Errorf("%q: %v", dsn, err)
+			continue
+		}
+		got := []string{fmt.Sprint(cfg.Host, " ", cfg.Port)}
+		for _, m := range cfg.Multi {
+			got = append(got, fmt.Sprint(m.Host, " ", m.Port))
+		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%q: %s", dsn, diff)
 		}

@@ -68,7 +68,7 @@ func (s *Store) open(ctx context.Context, opts *Options) (err error) {
 		Classify:    classify,
 		Clock:       opts.Clock,
 		Rand:        opts.Rand,
-		Environment: opts.Environment,
+		Environment: opts.Environment, StopOnLoss: opts.StopOnLoss,
 		BlobDir:     opts.BlobDir,
 		Prefix:      opts.TablePrefix,
 		Migrations:  migrations(),

@@ -31,7 +31,7 @@ type report struct {
 	// Addresses of exports, those of responses empty for a caller who may not have them. The
 	// second of a CSV has semicolons.
 	ResultsCSV, ResponsesCSV [2]string
-	JSON, Lines              string
+	JSON, Lines, Comments    string
 	Style                    template.CSS
 }
 
@@ -153,7 +153,7 @@ func (q questionReport) Figures() string {
 }
 
 var resultTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
-	"rate": rate, "wait": wait,
+	"rate": rate, "wait": wait, "moment": instantText,
 }).ParseFS(assets, "page/results/*.html"))
 
 var shippedResultStyle = template.CSS(asset("page/results/page.css"))
@@ -239,7 +239,7 @@ func (h *results) blankReport(a *asked, step survey.Step) *report {
 	}
 	if a.caller.Responses {
 		p.ResponsesCSV = [2]string{a.with("responses.csv", url.Values{"labels": {""}}), a.with("responses.csv", url.Values{"labels": {""}, "separator": {"semicolon"}})}
-		p.Lines = a.with("responses.jsonl", nil)
+		p.Lines, p.Comments = a.with("responses.jsonl", nil), a.with("comments", nil)
 	}
 	p.Dimensions = append(p.Dimensions, choice{"", "nothing", a.query.By == ""})
 	for _, by := range append([]string{survey.ByUnit, survey.ByTrigger, survey.ByLocale}, a.definition.Dimensions...) {

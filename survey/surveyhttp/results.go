@@ -36,6 +36,9 @@ type ResultOptions struct {
 //
 //	GET /                           the surveys, by their numbers
 //	GET /{survey}                   a page
+//	GET /{survey}/comments          what customers wrote, the newest first, for
+//	                                [Caller].Responses; POST, too, so that what is
+//	                                looked for stands in no URL
 //	GET /{survey}/results.csv       the same counts; also results.json
 //	GET /{survey}/responses.csv     the responses, for [Caller].Responses; also
 //	                                responses.jsonl
@@ -68,6 +71,8 @@ func Results(s *survey.Service, who Authorise, opts *ResultOptions) http.Handler
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", httpapi.Known(who, sees, h.list))
 	mux.HandleFunc("GET /{survey}", httpapi.Known(who, sees, h.about(h.page)))
+	mux.HandleFunc("GET /{survey}/comments", httpapi.Known(who, reads, h.about(h.comments)))
+	mux.HandleFunc("POST /{survey}/comments", httpapi.Known(who, reads, h.about(h.comments)))
 	mux.HandleFunc("GET /{survey}/results.csv", httpapi.Known(who, sees, h.about(h.csv)))
 	mux.HandleFunc("GET /{survey}/results.json", httpapi.Known(who, sees, h.about(h.json)))
 	mux.HandleFunc("GET /{survey}/responses.csv", httpapi.Known(who, reads, h.about(h.responses)))
@@ -137,6 +142,7 @@ type asked struct {
 // about reads what is asked for.
 func (h *results) about(serve func(http.ResponseWriter, *http.Request, *asked) error) httpapi.Handler[Caller] {
 	return func(w http.ResponseWriter, r *http.Request, c Caller) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		a, err := readAsked(r, c)
 		if err != nil {
 			httpapi.Fail(w, http.StatusBadRequest, err.Error())
@@ -148,6 +154,8 @@ func (h *results) about(serve func(http.ResponseWriter, *http.Request, *asked) e
 		switch {
 		case errors.Is(err, storage.ErrNotFound):
 			httpapi.Fail(w, http.StatusNotFound, "there is no such survey")
+		case errors.Is(err, storage.ErrPage):
+			httpapi.Fail(w, http.StatusBadRequest, "after is no place in this list")
 		case err != nil:
 			httpapi.LogFailure(r, h.logger, "results could not be shown", err)
 			httpapi.Fail(w, http.StatusServiceUnavailable, "try again")
@@ -160,7 +168,10 @@ func readAsked(r *http.Request, c Caller) (*asked, error) {
 	if err != nil || id < 1 {
 		return nil, errors.New("the survey is not a number above zero")
 	}
-	p := r.URL.Query()
+	if err := r.ParseForm(); err != nil {
+		return nil, errors.New("the parameters cannot be read")
+	}
+	p := r.Form
 	a := &asked{caller: c, since: p.Get("since"), until: p.Get("until"), query: survey.ResultQuery{
 		SurveyID: id, BusinessUnits: c.BusinessUnits, By: p.Get("by"), Step: survey.Step(p.Get("step")),
 	}}

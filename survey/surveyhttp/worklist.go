@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/belfry-go/belfry/internal/httpapi"
 	"github.com/belfry-go/belfry/internal/loglimit"
@@ -64,9 +63,7 @@ func pagePolicy(style template.CSS) string {
 type worklist struct{ results }
 
 var (
-	workTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
-		"moment": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
-	}).ParseFS(assets, "page/worklist/page.html"))
+	workTemplate     = template.Must(template.New("page.html").Funcs(template.FuncMap{"moment": instantText}).ParseFS(assets, "page/worklist/page.html"))
 	shippedWorkStyle = template.CSS(asset("page/worklist/page.css"))
 )
 
@@ -154,15 +151,15 @@ func factsOf(object []byte, of string) (out []fact) {
 	return out
 }
 
-// maxNote bounds a note in bytes as a form spells it.
-const maxNote = 16 << 10
+// maxForm bounds what a desk fills in, in bytes as a form spells it.
+const maxForm = 16 << 10
 
 func (h *worklist) handle(w http.ResponseWriter, r *http.Request, c Caller, id int64) error {
 	item, err := h.item(r, c, id)
 	if err != nil {
 		return err
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxNote)
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	by := survey.By{Actor: c.Actor, Reason: strings.TrimSpace(r.PostFormValue("note"))}
 	if err := by.Check(); err != nil {
 		return h.showOne(w, http.StatusUnprocessableEntity, c, item, "Say in a few words what was done.")

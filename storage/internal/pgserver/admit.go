@@ -3,6 +3,7 @@ package pgserver
 import (
 	"fmt"
 	"strconv"
+	"time"
 )
 
 // WhoSQL asks a server who it is, for [Following.Admit]: the digits of its timeline, or
@@ -12,7 +13,8 @@ const WhoSQL = `SELECT CASE WHEN pg_is_in_recovery() THEN 'replica' WHEN current
 // Admit takes in what the server of a new connection answered to [WhoSQL], or that it
 // could not. It refuses a replica, a session that only reads, and a primary with a lower timeline than was seen:
 // one that was stopped while another was promoted, and does not know it yet. What is
-// written there is lost when it is demoted.
+// written there is lost when it is demoted. If no other one is found it is admitted after
+// a minute.
 func (f *Following) Admit(who string, err error) (timeline int64, _ error) {
 	if err != nil {
 		if state, _ := sqlState(err); notAllowed(state) {
@@ -29,17 +31,28 @@ func (f *Following) Admit(who string, err error) (timeline int64, _ error) {
 	if timeline, err = strconv.ParseInt(who, 16, 64); err != nil {
 		return 0, fmt.Errorf("postgres: the server's timeline is %q", who)
 	}
-	for {
-		seen := f.timeline.Load()
-		if timeline < seen {
-			return 0, &ServerError{fmt.Sprintf("the server is on timeline %d, and %d was seen: another primary has replaced it; "+
-				"demote it (after a restore of the database, start this process again)", timeline, seen)}
-		}
-		if timeline == seen || f.timeline.CompareAndSwap(seen, timeline) {
-			return timeline, nil
-		}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now, seen := f.now(), f.timeline.Load()
+	switch {
+	case timeline >= seen:
+	case f.refused.IsZero():
+		f.refused = now
+		fallthrough
+	case now.Sub(f.refused) < believed:
+		return 0, &ServerError{fmt.Sprintf("the server is on timeline %d, and %d was seen: another primary has replaced it; "+
+			"it is believed if no other one is found for %s", timeline, seen, believed)}
 	}
+	f.refused = time.Time{}
+	f.timeline.Store(timeline)
+	return timeline, nil
 }
+
+// believed is for how long a primary is refused that seems to have been replaced. One that
+// has been is demoted by then. One that still is the primary is so since the promotion of
+// the other came to nothing, or since the database was restored: then what is forgotten is
+// found by the store.
+const believed = time.Minute
 
 // Outdated says that a connection with that timeline, or none, is to a primary that was
 // replaced since.

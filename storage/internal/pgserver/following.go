@@ -2,8 +2,11 @@ package pgserver
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
@@ -20,7 +23,11 @@ type Following struct {
 	time atomic.Pointer[Clock]
 	news atomic.Pointer[Herald]
 
-	timeline atomic.Int64 // the highest that was seen
+	timeline atomic.Int64 // the highest that was seen, unless a lower one had to be believed
+	mu       sync.Mutex   // of those who change it
+	refused  time.Time    // since when only lower ones have been there; zero: they are not
+	mono     clock.Clock  // nil: the machine's
+	store    atomic.Pointer[sqlstore.Store]
 }
 
 // Store makes the store outer of an adapter on a pool. Without a clock it follows the
@@ -34,7 +41,7 @@ func (f *Following) Store(ctx context.Context, o Options, outer driver.Store, po
 		f.time.Store(follow)
 		o.Clock = follow
 	}
-	return sqlstore.New(ctx, sqlstore.Config{
+	s, err := sqlstore.New(ctx, sqlstore.Config{
 		Dialect: sqlstore.PostgreSQL, Outer: outer, Writer: pool,
 		Classify: func(err error) sqlstore.Class {
 			class := classify(err)
@@ -43,15 +50,28 @@ func (f *Following) Store(ctx context.Context, o Options, outer driver.Store, po
 			}
 			return class
 		},
-		Clock: o.Clock, Rand: o.Rand, Environment: o.Environment, BlobDir: o.BlobDir,
+		Clock: o.Clock, Rand: o.Rand, Environment: o.Environment, StopOnLoss: o.StopOnLoss, BlobDir: o.BlobDir,
 		Schema: o.Schema, Prefix: o.TablePrefix, Migrations: migrations.Files, Migrate: o.Migrate,
 		SystemIdentifier: func(ctx context.Context) (string, error) { return SystemIdentifier(ctx, pool) },
 		Committed:        f.committed, Grace: CommitGrace,
 	})
+	f.store.Store(s)
+	return s, err
 }
 
-// Reconnected reads the clock again soon.
+func (f *Following) now() time.Time {
+	if f.mono == nil {
+		f.mono = clock.New()
+	}
+	return f.mono.Now()
+}
+
+// Reconnected reads the clock again soon, and has the store compare the server with what
+// another one acknowledged.
 func (f *Following) Reconnected() {
+	if s := f.store.Load(); s != nil {
+		s.Suspect()
+	}
 	if c := f.time.Load(); c != nil {
 		c.Reconnected()
 	}

@@ -14,6 +14,7 @@ type Options struct {
 	Clock               driver.Clock
 	Rand                io.Reader
 	Environment         string
+	StopOnLoss          bool
 	BlobDir             string
 	Schema, TablePrefix string
 	Migrate             sqlstore.Migrate

@@ -3,6 +3,9 @@ package pgserver
 import (
 	"errors"
 	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
 )
 
 func TestServersThatCannotHoldTheContractAreRefused(t *testing.T) {
@@ -59,6 +62,34 @@ func TestAPrimaryThatAnotherHasReplacedIsRefused(t *testing.T) {
 	for timeline, want := range map[int64]bool{0: false, 10: true, 11: false} {
 		if got := f.Outdated(timeline); got != want {
 			t.Errorf("timeline %d is outdated: %t", timeline, got)
+		}
+	}
+}
+
+// A promotion that came to nothing leaves a timeline that no server has. The primary that is
+// there after a minute is the one.
+func TestAPrimaryThatStaysIsBelievedAfterAMinute(t *testing.T) {
+	t.Parallel()
+	clk := clock.NewMock()
+	f := Following{mono: clk}
+	for i, c := range []struct {
+		after   time.Duration
+		who     string
+		refused bool
+	}{
+		{who: "0000000B"},
+		{who: "0000000A", refused: true},
+		{after: 40 * time.Second, who: "0000000B"}, // it is there
+		{after: 40 * time.Second, who: "0000000A", refused: true},
+		{after: 59 * time.Second, who: "0000000A", refused: true},
+		{after: time.Second, who: "0000000A"},
+		{after: time.Hour, who: "0000000A"},
+		{who: "0000000B"},
+		{who: "0000000A", refused: true},
+	} {
+		clk.Add(c.after)
+		if _, err := f.Admit(c.who, nil); errors.As(err, new(*ServerError)) != c.refused || err != nil != c.refused {
+			t.Errorf("%d: %v", i, err)
 		}
 	}
 }

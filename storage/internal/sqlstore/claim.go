@@ -29,6 +29,7 @@ func (x *tx) Claim(ctx context.Context, s *driver.Schema, c driver.Claim) (rows 
 	for _, r := range rows { // what the claim has just written
 		due := driver.DueOf(r)
 		due.LeaseExpiresOn, due.ClaimToken = driver.Time(c.LeaseUntil), c.Token
+		x.wrote(s, &due.Record)
 	}
 	slices.SortFunc(rows, inClaimOrder(c.Lanes))
 	return rows, nil

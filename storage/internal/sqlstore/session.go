@@ -52,6 +52,9 @@ func (s *Store) unconnected(ctx context.Context, err error) error {
 func (s *Store) begin(ctx context.Context, pool Pool, text string) (*session, error) {
 	return s.begun(ctx, pool, func(c Conn) error {
 		_, err := c.Exec(s.inside(ctx), text)
+		if err == nil && text == s.cfg.Dialect.begin { // a replica, which may be behind, refuses that one
+			err = s.recall(ctx, c)
+		}
 		return err
 	})
 }
@@ -307,8 +310,9 @@ func (x *session) sayCommit(ctx context.Context) error {
 	return err
 }
 
-// committed tells who waits for it what a transaction made due.
+// committed remembers that a transaction was, and tells who waits for it what it made due.
 func (s *Store) committed(x *tx) {
+	s.remember(x)
 	x.hints.Send(&s.waker)
 	if s.cfg.Committed != nil && len(x.hints) > 0 {
 		s.cfg.Committed(x.hints)
@@ -358,6 +362,7 @@ func (s *Store) failed(ctx context.Context, op string, err error) *failure {
 		return f
 	}
 	f := &failure{op: op, class: s.cfg.Classify(err), cause: err}
+	s.suspected(f.class)
 	switch f.class {
 	case Busy, LockTimeout, Serialization:
 		f.means = driver.ErrBusy

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/benbjohnson/clock"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -39,6 +40,7 @@ type Config struct {
 	Clock       driver.Clock // nil: the machine's clock
 	Rand        io.Reader    // nil: crypto/rand; reads of another one are serialized
 	Environment string       // name of the environment the host says it is in
+	StopOnLoss  bool         // see driver.Identity
 	BlobDir     string       // empty: blobs are kept in the database
 
 	// Schema (PostgreSQL only; empty: the search path) and Prefix qualify table
@@ -75,6 +77,8 @@ type Store struct {
 	tables sync.Map // *driver.Schema to table
 	blobs  driver.Blobs
 	waker  driver.Waker
+	losses driver.Losses
+	memory memory
 }
 
 var _ driver.Store = (*Store)(nil)
@@ -86,7 +90,7 @@ func New(ctx context.Context, cfg Config) (*Store, error) {
 	if err := names.check(); err != nil {
 		return nil, err
 	}
-	s := &Store{cfg: cfg, names: names}
+	s := &Store{cfg: cfg, names: names, memory: memory{turn: semaphore.NewWeighted(1)}}
 	s.defaults()
 	if err := s.migrate(ctx); err != nil {
 		return nil, err
@@ -150,8 +154,14 @@ func (s *Store) Rand() io.Reader { return s.cfg.Rand }
 // Waker tells pollers of this process about rows that became due.
 func (s *Store) Waker() *driver.Waker { return &s.waker }
 
-// Identity reads the stored identity and the present one; see [driver.Identity].
+// Losses are what the database has forgotten of what this process saw committed.
+func (s *Store) Losses() *driver.Losses { return &s.losses }
+
+// Identity reads the stored identity and the present one; see [driver.Identity]. It
+// compares the database with what this process saw committed: a pool of the host's does
+// not tell of its new connections, and a file is replaced without a word.
 func (s *Store) Identity(ctx context.Context) (driver.Identity, error) {
+	s.Suspect()
 	present := ""
 	if s.cfg.SystemIdentifier != nil {
 		var err error
@@ -159,5 +169,7 @@ func (s *Store) Identity(ctx context.Context) (driver.Identity, error) {
 			return driver.Identity{}, s.failed(ctx, "system identifier", err)
 		}
 	}
-	return driver.LoadIdentity(ctx, s.cfg.Outer, s.cfg.Environment, present)
+	id, err := driver.LoadIdentity(ctx, s.cfg.Outer, s.cfg.Environment, present)
+	id.StopOnLoss = s.cfg.StopOnLoss
+	return id, err
 }

@@ -25,6 +25,9 @@ type tx struct {
 	life   context.Context // of a view; nil: a transaction's is that of its calls
 	hints  driver.Hints
 	before []mark
+	// last is a row that it wrote, deleted are ids of rows of any tables: see memory.
+	last    witness
+	deleted []int64
 }
 
 // mark is what a struct said before a verb changed it.

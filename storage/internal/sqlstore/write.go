@@ -27,6 +27,7 @@ func (x *tx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([
 				if !added[i] && rec.Key == key && rec.Scope == scope {
 					x.changed(rec)
 					added[i], rec.ID, rec.Version = true, id, 1
+					x.wrote(s, rec)
 					x.hints.Add(s, rows[i:i+1])
 					return nil
 				}
@@ -91,6 +92,7 @@ func (x *tx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([
 			rec := driver.RecordOf(r)
 			x.changed(rec)
 			rec.Version++
+			x.wrote(s, rec)
 			x.hints.Add(s, rows[i:i+1])
 		}
 	}
@@ -99,7 +101,13 @@ func (x *tx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([
 
 // Delete removes rows, ordered by id.
 func (x *tx) Delete(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
-	return x.change(ctx, "delete from ", s, changeDelete, nil, rows)
+	stale, err := x.change(ctx, "delete from ", s, changeDelete, nil, rows)
+	for i, r := range rows {
+		if err == nil && !stale[i] {
+			x.deleted = append(x.deleted, driver.RecordOf(r).ID)
+		}
+	}
+	return stale, err
 }
 
 // Extend moves leases and nothing else, neither the version nor the structs.

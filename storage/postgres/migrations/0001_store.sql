@@ -88,6 +88,10 @@ CREATE TABLE {store_identity} (
 	version          bigint NOT NULL,
 	environment      text NOT NULL, -- the first name that a host gave it
 	system           text NOT NULL, -- identifier of the server that it was created on
+	loss_from        timestamptz, -- the first acknowledged commit that is known to be gone
+	loss_until       timestamptz, -- the last one
+	loss_noticed_on  timestamptz,
+	loss_released_on timestamptz, -- a person lets the work go on
 	UNIQUE (scope, key)
 );
 

@@ -82,6 +82,10 @@ CREATE TABLE {store_identity} (
 	version          INTEGER NOT NULL,
 	environment      TEXT NOT NULL, -- the first name that a host gave it
 	system           TEXT NOT NULL, -- empty: a file is not tied to a server
+	loss_from        INTEGER, -- the first acknowledged commit that is known to be gone
+	loss_until       INTEGER, -- the last one
+	loss_noticed_on  INTEGER,
+	loss_released_on INTEGER, -- a person lets the work go on
 	UNIQUE (scope, key)
 ) STRICT;
 

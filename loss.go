@@ -1,0 +1,56 @@
+package belfry
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/belfry-go/belfry/health"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// watchLosses raises the alarm as often as the store finds that its database has forgotten
+// what it had acknowledged, until ctx ends.
+func (p *Poller) watchLosses(ctx context.Context) {
+	for {
+		news := p.store.Losses().News()
+		p.alarm(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-news:
+		}
+	}
+}
+
+// alarm logs what the store has found since the last alarm, and lets the other processes
+// know.
+func (p *Poller) alarm(ctx context.Context) {
+	last := p.store.Losses().Last()
+	if was, _ := p.alarmed.Swap(last).(driver.Loss); last == was {
+		return
+	}
+	id, err := p.store.Identity(ctx)
+	text := "belfry: the database has forgotten commits from " + last.From.Format(time.RFC3339) + " on"
+	p.options.Logger.LogAttrs(ctx, slog.LevelError, text,
+		slog.Time("from", last.From), slog.Time("until", last.Until), slog.Time("noticed", last.NoticedOn), slog.Bool("quarantine", id.StopOnLoss))
+	if err != nil {
+		p.options.Logger.WarnContext(ctx, "belfry: other processes do not know of it yet", "error", err)
+	}
+}
+
+// forgotten is what the database is known to have forgotten, by any process.
+func (p *Poller) forgotten(ctx context.Context) (out health.Forgotten, err error) {
+	err = p.store.View(ctx, func(from driver.Reader) error {
+		id, err := driver.StoredIdentity(ctx, from)
+		if id.Loss.Open() {
+			out = health.Forgotten{From: id.Loss.From, Until: id.Loss.Until, NoticedOn: id.Loss.NoticedOn}
+		}
+		if errors.Is(err, driver.ErrNotFound) { // nobody has sent anything yet
+			return nil
+		}
+		return err
+	})
+	return out, err
+}
