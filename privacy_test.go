@@ -345,8 +345,7 @@ func TestAnErasedPersonIsFoundInAnOldAudience(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 		o := newOffice(t, store, clk)
-		o.fill(canary)
-		o.drain()
+		o.fillBoth()
 		erase := func() {
 			_, err := o.poller.Privacy().Erase(t.Context(), "", canary.person(), dpo)
 			o.need(err)

@@ -244,6 +244,7 @@ func TestADoubtIsResolvedByTheChannelOfItsScope(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
 		h.dieCalling()
+		edit(h, notify.Messages, func(m *notify.MessageRow) { m.OwnAccount = true })
 		h.clk.Add(lease)
 		k := &knowing{provider: h.provider, knows: channel.LookupResult{Status: channel.LookupAccepted, Receipt: channel.Receipt{ID: "theirs"}}}
 		source := &senders{keys: []string{channelKey}, channel: map[notify.Scope]channel.Channel{"tenant": k}, broken: map[notify.Scope]error{"tenant": errors.New("away")}}

@@ -111,6 +111,9 @@ func (n tracker) reports(m *messageRow, e *deliveryEvent) bool {
 	if e.MessageID != "" && m.ProviderMessageID != "" && m.ProviderMessageID == e.ProviderMessageID {
 		return true
 	}
+	if e.MessageID == "" { // of the channel in use, whose id it is
+		return n.reporter(m.inUse()) == e.Kind
+	}
 	keys := []string{m.Kind, m.Via}
 	for _, w := range n.registry.channels[m.Kind] {
 		keys = append(keys, w.name)

@@ -92,15 +92,14 @@ func Folded(method, address string) string {
 }
 
 // phone wants the international form, since a national one means
-// different people in different countries. An extension cannot be written to, and of two
-// numbers nobody can tell which is meant.
+// different people in different countries. An extension cannot be written to.
 func phone(address string) (string, error) {
 	number, err := phonenumbers.Parse(address, "")
 	if err == nil {
 		withoutOldPrefix(number)
 	}
 	switch {
-	case err != nil || number.GetExtension() != "" || strings.ContainsAny(address, "/;,"):
+	case err != nil || number.GetExtension() != "":
 		return "", ErrUnusable
 	case phonenumbers.IsPossibleNumberWithReason(number) != phonenumbers.IS_POSSIBLE:
 		return "", ErrUnusable // too long, too short, or of one area only

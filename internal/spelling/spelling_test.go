@@ -25,6 +25,7 @@ func TestAddressesHaveOneSpelling(t *testing.T) {
 		{"email", "\u202asam@example.com\u202c\u00a0", "sam@example.com"},
 		{"email", "\u2066sam\u2060@example.com\u2069", "sam@example.com"},
 		{"sms", "\u202a+353 87 123 4567\u202c", "+353871234567"},
+		{"sms", "+49 151/1234-5678", "+4915112345678"},
 		{"sms", "+353\u00a087\u200b\u00a0123\u00a04567", "+353871234567"},
 		{"sms", "+353\u201187\u2011123\u20114567", "+353871234567"},
 		{"sms", "\uff0b\uff13\uff15\uff13 87 123 4567", "+353871234567"},
