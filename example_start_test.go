@@ -95,7 +95,7 @@ func Example_start() {
 	fmt.Println(err)
 
 	poller := belfry.NewPoller(store, &belfry.Options{Logger: slog.New(slog.DiscardHandler)}, reminders, out)
-	mock.Add(30 * 24 * time.Hour)
+	mock.Add(14 * 24 * time.Hour)
 	fmt.Println(poller.Drain(ctx), len(mails.Messages()), "mail")
 
 	key, err := keys.Reminder{
@@ -128,7 +128,7 @@ func TestTheProgramOfTheFirstPage(t *testing.T) {
 	if _, err := reminders.Set(ctx, about, automation.Candidate{TargetDate: automation.DateOf(mock.Now()).AddDays(10), DaysBefore: 1}); err != nil {
 		t.Fatal(err)
 	}
-	mock.Add(30 * 24 * time.Hour)
+	mock.Add(9*24*time.Hour + 12*time.Hour)
 	if err := poller.Drain(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func remind(reminders *automation.Scheduler, typ string, on automation.Date) {
 func ExamplePoller_PollOnce() {
 	reminders, poller, mails, clk := app("visit")
 	remind(reminders, "visit", automation.Date{Year: 2026, Month: 3, Day: 2})
-	clk.Add(48 * time.Hour)
+	clk.Add(36 * time.Hour)
 	rep, err := poller.PollOnce(context.Background(), 100)
 	fmt.Println(rep.Claimed, "rows claimed,", rep.Settled, "settled,", len(mails.Messages()), "mail,", err)
 	rep, err = poller.PollOnce(context.Background(), 100)
@@ -65,9 +65,9 @@ func ExamplePoller_PollOnce() {
 // A test lets time pass and drains.
 func ExamplePoller_Drain() {
 	reminders, poller, mails, clk := app("visit")
-	remind(reminders, "visit", automation.Date{Year: 2026, Month: 3, Day: 10})
+	remind(reminders, "visit", automation.Date{Year: 2026, Month: 3, Day: 13})
 	for range 3 {
-		clk.Add(4 * 24 * time.Hour)
+		clk.Add(4*24*time.Hour + time.Hour)
 		fmt.Println(clk.Now().Format(time.DateOnly), poller.Drain(context.Background()), len(mails.Messages()))
 	}
 	// Output:

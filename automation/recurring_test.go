@@ -134,7 +134,7 @@ func TestNothingThatBecomesOfAnOccurrenceEndsTheSeries(t *testing.T) {
 			}
 		}, want: "Pending held InputConflict"},
 		"unreadable":           {act: func(w *world) { w.change(on(nine), func(r *automation.ScheduleRow) { r.LocalDate = "soon" }) }, want: "Failed Undecodable held Undecodable"},
-		"delivery in conflict": {act: func(w *world) { w.occupy(on(nine)) }, want: "Completed held DeliveryConflict"},
+		"delivery in conflict": {act: func(w *world) { w.occupy(on(nine)) }, want: "Failed DeliveryConflict held DeliveryConflict"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(w *world) {

@@ -36,6 +36,9 @@ var (
 // do not stop the others. A panic of w is an error, which holds nothing of the
 // callback, as no error of Receive does.
 func (n *Notifier) Receive(ctx context.Context, account Scope, w channel.Webhook, r channel.WebhookRequest) (TrackReport, error) {
+	if err := deliveryEvents.CheckScope(account); err != nil {
+		return TrackReport{}, fmt.Errorf("notify: webhook of %s: account: %w", w.Provider(), err)
+	}
 	r.Now = driver.Now(n.store)
 	var events []channel.StatusEvent
 	err := work.Guard(func() (err error) {

@@ -526,7 +526,7 @@ var withoutCase = map[string][]string{
 	"of the move from an old scheduler": {"automation Shadow", "automation OwnershipConflict", "automation DeliveryConflict"},
 	"of a process, a store or a deployment that fails": {
 		"automation LeaseExpired", "automation Undecodable", "automation Unserved", "notify LeaseLost", "notify PassFailed", "notify GateFailed", "notify NoChannel",
-		"notify AttachmentMissing", "notify Quarantine", "notify Unserved", "notify ChannelIncapable",
+		"notify AttachmentMissing", "notify Quarantine", "notify Forgotten", "notify Unserved", "notify ChannelIncapable",
 		"survey LinkFailed", "survey VersionUnreadable", "survey GateFailed", "survey PassFailed", "survey LeaseLost", "survey NoChannel",
 		"survey RenderFailed", "survey ContentRefused",
 	},

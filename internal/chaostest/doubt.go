@@ -328,6 +328,6 @@ func person(name string) notify.Recipient {
 func (p *posting) visit(i int) automation.Candidate {
 	return automation.Candidate{
 		Type: "visit", Source: automation.Source{Type: "car", ID: fmt.Sprintf("p%05d", i)},
-		TargetDate: p.today, SendAt: "00:00", Zone: "UTC",
+		TargetDate: p.today.AddDays(-1), DaysBefore: -1, SendAt: "00:00", Zone: "UTC", // the day after: it may be late
 	}
 }

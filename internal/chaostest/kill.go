@@ -126,7 +126,7 @@ func (a *arena) ensure(n int) {
 			i += a.made
 			all = append(all, automation.Candidate{
 				Type: "visit", Source: automation.Source{Type: "car", ID: fmt.Sprintf("car%04d", i)},
-				TargetDate: today, SendAt: "00:00", Zone: "UTC",
+				TargetDate: today.AddDays(-1), DaysBefore: -1, SendAt: "00:00", Zone: "UTC", // the day after: it may be late
 			})
 		}
 		done, err := reminders.Ensure(ctx, all...)

@@ -390,7 +390,10 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 			"Notify":   func() error { return second(n.Notify(ctx, j)) },
 			"NotifyAt": func() error { return second(n.NotifyAt(ctx, j, time.Time{})) },
 			"Preview":  func() error { return second(n.Preview(ctx, j, j.Recipients[0])) },
-			"Trace":    func() error { return second(n.Trace(ctx, scope, j.Coordinates())) },
+			"Receive": func() error {
+				return second(n.Receive(ctx, scope, silent{}, channel.WebhookRequest{}))
+			},
+			"Trace": func() error { return second(n.Trace(ctx, scope, j.Coordinates())) },
 		}},
 		{support, map[string]func() error{
 			"Coming":         func() error { return third(support.Coming(ctx, scope, time.Time{}, time.Time{})) },
@@ -403,6 +406,7 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 			"HeldCampaigns":  func() error { return third(support.HeldCampaigns(ctx, scope, "", storage.Page{})) },
 			"HeldJobs":       func() error { return third(support.HeldJobs(ctx, scope, "", storage.Page{})) },
 			"HeldSchedules":  func() error { return third(support.HeldSchedules(ctx, scope, "", storage.Page{})) },
+			"JobsOf":         func() error { return third(support.JobsOf(ctx, scope, notify.Recipient{Ref: "17"}, storage.Page{})) },
 			"Messages":       func() error { return third(support.Messages(ctx, scope, j.RowKey, storage.Page{})) },
 			"MessagesByID":   func() error { return second(support.MessagesByID(ctx, scope, "m-1")) },
 			"MessagesOfJobs": func() error { return second(support.MessagesOfJobs(ctx, scope, []string{j.RowKey}, 1)) },
@@ -495,6 +499,7 @@ func (w *world) survey(ctx context.Context, scope storage.Scope) []room {
 			"Cancel":            func() error { return support.Cancel(ctx, scope, w.instance, by) },
 		}},
 		{responses, map[string]func() error{
+			"Comments":        func() error { return third(responses.Comments(ctx, scope, survey.CommentQuery{ResponseQuery: of})) },
 			"ExportCSV":       func() error { return second(responses.ExportCSV(ctx, scope, io.Discard, of, nil)) },
 			"ExportJSONLines": func() error { return second(responses.ExportJSONLines(ctx, scope, io.Discard, of)) },
 			"Get":             func() error { return second(responses.Get(ctx, scope, w.instance)) },
@@ -519,3 +524,10 @@ func each(errs ...error) error {
 	}
 	return errs[0]
 }
+
+// silent is a provider that says nothing.
+type silent struct{}
+
+func (silent) Provider() string { return "silent" }
+
+func (silent) Events(channel.WebhookRequest) ([]channel.StatusEvent, error) { return nil, nil }
