@@ -208,18 +208,17 @@ func (s worker) dispatchOwn(ctx context.Context, tx storage.Tx, done []work.Done
 	if err != nil {
 		return err
 	}
-	outdated, err := s.outdatedScopes(ctx, tx, done)
-	if err != nil {
-		return err
-	}
 	var plans []plan
 	for _, d := range done {
-		if !older[d.Result.origin] && (d.Result.epochs == nil || !outdated[d.Row.Scope]) {
+		if !older[d.Result.origin] {
 			plans = append(plans, d.Result.plans...)
 		}
 	}
 	if len(plans) == 0 {
 		return nil
+	}
+	if err := s.planOutdatedAgain(ctx, tx, done); err != nil {
+		return err
 	}
 	if plans, err = s.planner().current(within(ctx, tx), plans); err != nil {
 		return err
@@ -234,8 +233,25 @@ func (s worker) dispatchOwn(ctx context.Context, tx storage.Tx, done []work.Done
 	return err
 }
 
-// outdatedScopes are those in which something has changed since plans of due rows were made:
-// the re-plan of it has planned their sources, or will.
+// planOutdatedAgain has the re-plan of a type begin again, if due rows of it are planned in a
+// scope in which something has changed meanwhile: it may have passed their sources already.
+func (s worker) planOutdatedAgain(ctx context.Context, tx storage.Tx, done []work.Done[scheduleRow, *decision]) error {
+	outdated, err := s.outdatedScopes(ctx, tx, done)
+	if err != nil {
+		return err
+	}
+	var again []Replan
+	for _, d := range done {
+		what := Replan{Scope: d.Row.Scope, Type: d.Row.Kind}
+		if d.Result.epochs != nil && len(d.Result.plans) > 0 && outdated[d.Row.Scope] && !slices.Contains(again, what) {
+			again = append(again, what)
+		}
+	}
+	_, err = walkAgain(ctx, tx, again)
+	return err
+}
+
+// outdatedScopes are those in which something has changed since plans of due rows were made.
 func (s worker) outdatedScopes(ctx context.Context, tx storage.Tx, done []work.Done[scheduleRow, *decision]) (map[Scope]bool, error) {
 	planned := epochs{}
 	for _, d := range done {

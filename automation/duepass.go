@@ -123,7 +123,7 @@ func (b *batch) decode(context.Context) {
 func (b *batch) loadSettings(ctx context.Context) {
 	all := b.bySetting()
 	var err error
-	if b.epochs, err = b.s.epochsNow(ctx, slices.Collect(maps.Keys(all))...); err != nil {
+	if b.epochs, err = b.s.epochsAhead(ctx, slices.Collect(maps.Keys(all))...); err != nil {
 		for _, t := range b.open() {
 			t.err = err
 		}

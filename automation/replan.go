@@ -53,6 +53,11 @@ func MarkReplan(ctx context.Context, tx storage.Tx, what ...Replan) error {
 }
 
 func markReplan(ctx context.Context, tx storage.Tx, what []Replan) ([]driver.Ensured[reconciliation], error) {
+	return walkAgain(ctx, tx, what, nextEpochs(what)...)
+}
+
+// walkAgain has re-plans begin again, and writes the epochs that they begin, if they do.
+func walkAgain(ctx context.Context, tx storage.Tx, what []Replan, epochs ...*reconciliation) ([]driver.Ensured[reconciliation], error) {
 	wants := make([]*reconciliation, len(what))
 	for i, w := range what {
 		row, err := w.row(driver.Now(tx.Store()))
@@ -61,7 +66,7 @@ func markReplan(ctx context.Context, tx storage.Tx, what []Replan) ([]driver.Ens
 		}
 		wants[i] = row
 	}
-	return reconciliations.Ensure(ctx, tx, markAgain, append(wants, nextEpochs(what)...)...)
+	return reconciliations.Ensure(ctx, tx, markAgain, append(wants, epochs...)...)
 }
 
 // markAgain lets a re-plan begin again, also under a worker, whose page is not
