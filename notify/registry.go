@@ -187,17 +187,6 @@ func (r *registry) addMember(c channel.Channel) {
 	r.members[key] = c
 }
 
-// member is the process's own channel that a message was called by last.
-func (r *registry) member(m *messageRow) channel.Channel {
-	if m.Via != "" {
-		return r.members[m.Via]
-	}
-	if ways := r.channels[m.Kind]; ways != nil {
-		return ways[0].channel
-	}
-	return nil
-}
-
 // waysOf are the ways by a channel that a source has given a scope. One that the process
 // shares has the same line as there.
 func (r *registry) waysOf(scope Scope, key string, c channel.Channel) (ways chain) {

@@ -331,7 +331,7 @@ func (c *cluster) healthy(ctx context.Context, synchronous bool) bool {
 	if err != nil {
 		return false
 	}
-	defer db.Close()
+	defer func() { _ = db.Close() }()
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	var streaming, sync int

@@ -63,7 +63,7 @@ func newProbe(ctx context.Context, c *cluster) *probe {
 			if err != nil {
 				return
 			}
-			defer db.Close()
+			defer func() { _ = db.Close() }()
 			for ctx.Err() == nil {
 				asking, end := context.WithTimeout(ctx, 500*time.Millisecond)
 				_, err := db.ExecContext(asking, "CREATE TABLE IF NOT EXISTS public.probe (n int); INSERT INTO public.probe SELECT 1")
