@@ -70,7 +70,7 @@ func (s *school) pages() map[string]http.Handler {
 	sam := notify.Recipient{Ref: "sam", Name: "Sam"}
 	return map[string]http.Handler{
 		"previews": notifyhttp.Previews(s.out, notifyhttp.PreviewsOptions{
-			Authorise: func(*http.Request) (notifyhttp.Caller, error) { return notifyhttp.Caller{}, nil },
+			Authorise: func(*http.Request) (notifyhttp.Caller, error) { return notifyhttp.Caller{Inbox: "user:desk"}, nil },
 			Samples:   []notifyhttp.Sample{{Job: notify.Job{Type: "timetable"}, Recipient: sam}, {Job: notify.Job{Type: "holidays"}, Recipient: sam}},
 			Locales:   []string{"en", "ar"},
 		}),

@@ -95,7 +95,7 @@ func newOffice(t *testing.T) *office {
 			return supporthttp.Caller{Actor: "kim", Read: true, Act: support.Actions(), Personal: true}, nil
 		},
 		Pages: map[string]http.Handler{"previews": notifyhttp.Previews(o.out, notifyhttp.PreviewsOptions{
-			Authorise: func(*http.Request) (notifyhttp.Caller, error) { return notifyhttp.Caller{}, nil },
+			Authorise: func(*http.Request) (notifyhttp.Caller, error) { return notifyhttp.Caller{Inbox: "user:kim"}, nil },
 			Samples:   []notifyhttp.Sample{{Job: notify.Job{Type: "news"}, Recipient: notify.Recipient{Name: "Sam"}}}, Locales: []string{"en", "ar"},
 		})},
 	}))
