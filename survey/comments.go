@@ -46,41 +46,58 @@ func (s Responses) Comments(ctx context.Context, scope Scope, q CommentQuery) (o
 	return out, next, nil
 }
 
-func (s Responses) comments(ctx context.Context, from driver.Reader, scope Scope, q CommentQuery) (out []WorkItem, next string, err error) {
+func (s Responses) comments(ctx context.Context, from driver.Reader, scope Scope, q CommentQuery) ([]WorkItem, string, error) {
+	found, next, err := s.commented(ctx, from, scope, q)
+	if err != nil {
+		return nil, "", err
+	}
+	out, err := s.support().workItems(ctx, from, scope, found)
+	return out, next, err
+}
+
+// commented are the responses that the query selects.
+func (s Responses) commented(ctx context.Context, from driver.Reader, scope Scope, q CommentQuery) (found []*responseRow, next string, err error) {
 	query, err := q.newest()
 	if err != nil {
 		return nil, "", err
 	}
+	known := versionsRead{}
 	for looked := 0; looked < commentScan; looked += query.Limit {
 		rows, err := responses.Find(ctx, from, scope, query)
 		if err != nil {
 			return nil, "", err
 		}
-		items, err := s.support().workItems(ctx, from, scope, rows)
-		if err != nil {
-			return nil, "", err
-		}
-		for i := range items {
-			if len(out) == q.Size() {
-				return out, next, nil
+		for _, r := range rows {
+			if len(found) == q.Size() {
+				return found, query.After.String(), nil
 			}
-			next = driver.Position{Value: rows[i].SubmittedOn, ID: rows[i].ID}.String()
-			if q.wants(rows[i], &items[i]) {
-				out = append(out, items[i])
+			query.After = &driver.Position{Value: r.SubmittedOn, ID: r.ID}
+			v, err := known.of(ctx, from, s.core, r)
+			if err != nil {
+				return nil, "", err
+			}
+			if q.wants(r, v) {
+				found = append(found, r)
 			}
 		}
 		if len(rows) < query.Limit {
-			return out, "", nil
+			return found, "", nil
 		}
-		query.After = &driver.Position{Value: rows[len(rows)-1].SubmittedOn, ID: rows[len(rows)-1].ID}
 	}
-	return out, next, nil
+	return found, query.After.String(), nil
 }
 
-// newest reads responses backwards.
+// newest reads responses backwards, from After or Until on.
 func (q *CommentQuery) newest() (out driver.Query, err error) {
 	if q.SurveyID == 0 {
 		return out, errors.New("no survey is named")
+	}
+	after, err := driver.ParsePosition(q.After)
+	switch {
+	case after == nil && !q.Until.IsZero():
+		after = &driver.Position{Value: q.Until}
+	case after != nil && after.Value == nil:
+		err = fmt.Errorf("%w: it is of another list", storage.ErrPage)
 	}
 	where := []driver.Cond{driver.Eq("survey_id", q.SurveyID), driver.AtLeast("submitted_on", q.Since)}
 	if q.Since.IsZero() {
@@ -89,28 +106,21 @@ func (q *CommentQuery) newest() (out driver.Query, err error) {
 	if q.BusinessUnits != nil {
 		where = append(where, driver.In("business_unit", q.BusinessUnits))
 	}
-	after, err := driver.ParsePosition(q.After)
-	if after != nil && after.Value == nil {
-		err = fmt.Errorf("%w: it is of another list", storage.ErrPage)
-	}
-	if after == nil && !q.Until.IsZero() { // else After is earlier
-		where = append(where, driver.Less("submitted_on", q.Until))
-	}
 	return driver.Query{Where: where, OrderBy: "submitted_on", Desc: true, After: after, Limit: 500}, err
 }
 
-// wants says whether the query selects a response.
-func (q *CommentQuery) wants(row *responseRow, item *WorkItem) bool {
+// wants says whether the query selects a response, of which v is the version; nil: it cannot
+// be read.
+func (q *CommentQuery) wants(r *responseRow, v *version) bool {
 	switch {
-	case len(item.Comments) == 0,
-		q.MaxScore > 0 && (!item.Rated || item.Score > q.MaxScore),
-		q.By == ByUnit && row.BusinessUnit != q.Value,
-		q.By != "" && q.By != ByUnit && (row.Fact == nil || row.Fact.Under[q.By] != q.Value):
+	case q.MaxScore > 0 && r.Score > q.MaxScore, // one without a rating is above all
+		q.By == ByUnit && r.BusinessUnit != q.Value,
+		q.By != "" && q.By != ByUnit && (r.Fact == nil || r.Fact.Under[q.By] != q.Value):
 		return false
 	}
 	fold := cases.Fold().String
-	for _, c := range item.Comments {
-		if strings.Contains(fold(c.Text), fold(q.Text)) {
+	for _, text := range r.texts(v) {
+		if strings.Contains(fold(text), fold(q.Text)) {
 			return true
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-
+	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -133,7 +133,23 @@ func parseWorkPlace(text string) (*driver.Position, error) {
 	return &driver.Position{Value: int64(n), ID: row}, nil
 }
 
-// workItems adds what the links and the versions of responses say.
+// versionsRead are the versions of one survey that were read, each once; nil is one that
+// cannot be read.
+type versionsRead map[int64]*version
+
+func (k versionsRead) of(ctx context.Context, from driver.Reader, s *core, r *responseRow) (*version, error) {
+	if v, ok := k[r.SurveyVersion]; ok {
+		return v, nil
+	}
+	v, err := s.versionOf(ctx, from, r.Scope, r.SurveyID, r.SurveyVersion)
+	if err != nil && !unreadable(err) {
+		return nil, err
+	}
+	k[r.SurveyVersion] = v
+	return v, nil
+}
+
+// workItems adds what the links and the versions of responses to one survey say.
 func (s Support) workItems(ctx context.Context, from driver.Reader, scope Scope, rows []*responseRow) ([]WorkItem, error) {
 	ids := make([]string, len(rows))
 	for i, r := range rows {
@@ -149,14 +165,11 @@ func (s Support) workItems(ctx context.Context, from driver.Reader, scope Scope,
 	for _, l := range links {
 		of[l.PublicID] = l
 	}
-	out, known := make([]WorkItem, len(rows)), map[int64]*version{}
+	out, known := make([]WorkItem, len(rows)), versionsRead{}
 	for i, r := range rows {
-		v, ok := known[r.SurveyVersion] // they are of one survey
-		if !ok {
-			if v, err = s.versionOf(ctx, from, scope, r.SurveyID, r.SurveyVersion); err != nil && !unreadable(err) {
-				return nil, err
-			}
-			known[r.SurveyVersion] = v
+		v, err := known.of(ctx, from, s.core, r)
+		if err != nil {
+			return nil, err
 		}
 		out[i] = r.workItem(v, of[r.Key])
 	}
@@ -180,15 +193,7 @@ func (r *responseRow) workItem(v *version, link *instanceRow) WorkItem {
 		out.Survey, out.judged = v.Name, v.Unhappy != nil
 		out.Unhappy = out.judged && r.Listed
 	}
-	var answers map[string]json.RawMessage
-	if v == nil || json.Unmarshal(r.Answers, &answers) != nil {
-		return out
-	}
-	for _, q := range v.Questions {
-		var text string
-		if q.Type != form.TextQuestion && q.Type != form.LongTextQuestion || json.Unmarshal(answers[q.ID], &text) != nil {
-			continue // no text, or none given
-		}
+	for q, text := range r.texts(v) {
 		label := v.label(q.ID, exportLocale)
 		if link != nil && len(q.Label) > 0 {
 			label = form.Fill(q.Label.For(exportLocale), form.LinkData{Metadata: link.Metadata})
@@ -196,6 +201,25 @@ func (r *responseRow) workItem(v *version, link *instanceRow) WorkItem {
 		out.Comments = append(out.Comments, Comment{q.ID, label, text})
 	}
 	return out
+}
+
+// texts are the answers that are texts, in the order of the questions; none if v is nil.
+func (r *responseRow) texts(v *version) iter.Seq2[*form.Question, string] {
+	return func(yield func(*form.Question, string) bool) {
+		var answers map[string]json.RawMessage
+		if v == nil || json.Unmarshal(r.Answers, &answers) != nil {
+			return
+		}
+		for i := range v.Questions {
+			q, text := &v.Questions[i], ""
+			if q.Type != form.TextQuestion && q.Type != form.LongTextQuestion || json.Unmarshal(answers[q.ID], &text) != nil {
+				continue // no text, or none given
+			}
+			if !yield(q, text) {
+				return
+			}
+		}
+	}
 }
 
 // Work is the response to an instance as [Support.Worklist] has it, whether or not it was
