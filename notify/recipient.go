@@ -280,19 +280,31 @@ func (n Support) JobsOf(ctx context.Context, scope Scope, r Recipient, p storage
 		who.Inboxes = []string{r.Inbox}
 	}
 	is := IsPerson(who)
-	err = n.read(ctx, nil, func(from driver.Reader) (err error) {
-		out, next, err = jobsWithoutMessages(ctx, from, scope, is, p)
+	err = n.read(ctx, nil, func(from driver.Reader) error {
+		places, after, err := jobsWithoutMessages(ctx, from, scope, is, p)
+		if err != nil {
+			return err
+		}
+		rows, err := jobs.GetMany(ctx, from, places)
+		for _, at := range places {
+			if j := rows[at]; j != nil {
+				out = append(out, j.view())
+			}
+		}
+		next = after
 		return err
 	})
 	return out, next, err
 }
 
-// jobsWithoutMessages reads on until the page is full.
-func jobsWithoutMessages(ctx context.Context, from driver.Reader, scope Scope, is func(Recipient) bool, p storage.Page) (out []Job, next string, err error) {
+// jobsWithoutMessages reads on until the page is full: of each job little, since most are
+// of others.
+func jobsWithoutMessages(ctx context.Context, from driver.Reader, scope Scope, is func(Recipient) bool, p storage.Page) (out []driver.Place, next string, err error) {
 	at := storage.Page{After: p.After, Limit: driver.MaxPage}
 	for read := 0; read < maxJobsRead; read += driver.MaxPage {
 		rows, after, err := jobs.Page(ctx, from, scope, at, driver.Query{
-			Where: []driver.Cond{driver.Null("traced_on"), driver.Null("forgotten_on")}, OrderBy: "id", Desc: true,
+			Columns: []string{"status", "recipients"},
+			Where:   []driver.Cond{driver.Null("traced_on"), driver.Null("forgotten_on")}, OrderBy: "id", Desc: true,
 		})
 		if err != nil {
 			return nil, "", err
@@ -300,7 +312,7 @@ func jobsWithoutMessages(ctx context.Context, from driver.Reader, scope Scope, i
 		for i, j := range rows {
 			made := j.Status == StatusGenerated || j.Status == StatusDigested
 			if !made && slices.ContainsFunc(j.Recipients, is) {
-				out = append(out, j.view())
+				out = append(out, jobs.PlaceOf(j))
 			}
 			if last := i == len(rows)-1 && after == ""; len(out) == p.Size() && !last {
 				return out, driver.Position{ID: j.ID}.String(), nil

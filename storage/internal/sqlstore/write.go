@@ -17,6 +17,7 @@ func (x *tx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([
 		return added, x.usable(ctx)
 	}
 	order := sorted(rows, byKey)
+	var last *driver.Record
 	at := 0 // rows come back in the order they were sent, or nearly so
 	err := x.store.table(s).insert(ctx, x, pick(rows, order),
 		func(id int64, scope driver.Scope, key string) error {
@@ -26,8 +27,7 @@ func (x *tx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([
 				rec := driver.RecordOf(rows[i])
 				if !added[i] && rec.Key == key && rec.Scope == scope {
 					x.changed(rec)
-					added[i], rec.ID, rec.Version = true, id, 1
-					x.wrote(s, rec)
+					added[i], rec.ID, rec.Version, last = true, id, 1, rec
 					x.hints.Add(s, rows[i:i+1])
 					return nil
 				}
@@ -36,6 +36,9 @@ func (x *tx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([
 		})
 	if err != nil {
 		return nil, x.fail(ctx, "insert into "+s.Name, err)
+	}
+	if last != nil {
+		x.wrote(s, last)
 	}
 	return added, nil
 }

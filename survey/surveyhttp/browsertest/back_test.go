@@ -59,13 +59,13 @@ func (c customer) back() {
 	}
 }
 
-// comes waits until the page is as it should be.
+// comes waits until a page is there, its script has run, and it is as it should be.
 func (c customer) comes(expression string) {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(c.ctx, 5*time.Minute)
 	defer cancel()
 	for ctx.Err() == nil {
-		if is, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`!!(`+expression+`)`)); err == nil && is {
+		if is, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`document.readyState === "complete" && !!(`+expression+`)`)); err == nil && is {
 			return
 		}
 	}
