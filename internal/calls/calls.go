@@ -263,7 +263,7 @@ func Answers[Q, A any](questions []Q, ask func([]Q) ([]A, error), known func(A) 
 func Gate[Q, A any](ctx context.Context, log *slog.Logger, gate any, attempts []Q, ask func(context.Context, []Q) ([]A, error), known func(A) bool) ([]A, error) {
 	answers, err := AskGate(ctx, log, gate, attempts, ask, known)
 	if err != nil && ctx.Err() == nil {
-		log.ErrorContext(ctx, "belfry: a gate failed, and lets nothing through", slog.String("gate", Name(gate)), slog.Int("messages", len(attempts)))
+		log.ErrorContext(ctx, "belfry: a gate failed, and lets nothing through", slog.String("gate", Name(gate)), slog.Int("messages", len(attempts)), slog.Any("error", err))
 	}
 	return answers, err
 }

@@ -61,6 +61,10 @@ type StatusLookup interface {
 	// Lookup is given the message of the interrupted call. An error means that
 	// the question could not be answered now.
 	Lookup(ctx context.Context, m Message) (LookupResult, error)
+	// LookupWindow is for how long after a call the provider can tell: it forgets messages,
+	// and from then on that it does not find one says nothing. Zero: for ever. It never
+	// changes.
+	LookupWindow() time.Duration
 }
 
 // LookupResult is the answer of a [StatusLookup]. The zero value says that the
