@@ -3,6 +3,7 @@ package notify_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/storage"
 )
 
 // A misspelt channel is named at Ensure, with those that are registered.
@@ -76,23 +78,35 @@ func TestAnotherHashKeyIsSaidOnce(t *testing.T) {
 	})
 }
 
-// failingGate says why it fails.
-type failingGate struct{}
+// failingGate fails for a reason.
+type failingGate struct{ err error }
 
-func (failingGate) Ask(context.Context, []notify.Attempt) ([]notify.Verdict, error) {
-	return nil, errors.New("the table of quotas is missing")
+func (g failingGate) Ask(context.Context, []notify.Attempt) ([]notify.Verdict, error) {
+	return nil, g.err
 }
 
+// quotaError is a host's, whose text may be personal.
+type quotaError struct{}
+
+func (quotaError) Error() string { return "canary@example.com is over its quota" }
+
 func TestAGateThatFailsIsLoggedWithItsCause(t *testing.T) {
-	visitsInMemory(t, func(h *host) {
+	t.Parallel()
+	for want, err := range map[string]error{
+		"notify_test.quotaError":         fmt.Errorf("canary: %w", quotaError{}),
+		storage.ErrUnavailable.Error():   fmt.Errorf("canary: %w", storage.ErrUnavailable),
+		"0 answers to 1 questions":       nil,
+		context.DeadlineExceeded.Error(): context.DeadlineExceeded,
+	} {
+		h := hostInMemory(t)
 		var log strings.Builder
-		h.Notifier = notify.New(h.store, &notify.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Gates: []notify.Gate{failingGate{}}}, h.provider)
+		h.Notifier = notify.New(h.store, &notify.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Gates: []notify.Gate{failingGate{err}}}, h.provider)
 		h.ensure(letter("a", "sam"))
-		h.drain()
-		if text := log.String(); !strings.Contains(text, "the table of quotas is missing") || !strings.Contains(text, "failingGate") {
-			h.t.Errorf("the log is:\n%s", text)
+		h.run("notify.distributor")
+		if text := log.String(); !strings.Contains(text, want) || !strings.Contains(text, "failingGate") || strings.Contains(text, "canary") {
+			t.Errorf("the log is:\n%s", text)
 		}
-	})
+	}
 }
 
 // The same key with other data says what differs, and that nothing was changed.
