@@ -7,10 +7,10 @@ import (
 	"github.com/benbjohnson/clock"
 )
 
-// Pulse says how one loop of Run is doing.
-type Pulse struct {
+// Liveness says how one loop of Run is doing.
+type Liveness struct {
 	Pass string
-	// Begun says that the loop runs. A Runner that rests has no Pulse.
+	// Begun says that the loop runs. A Runner that rests has no Liveness.
 	Begun bool
 	// Turned is how long ago it came round, Polled how long ago the store answered a
 	// poll of it, or it began.
@@ -22,8 +22,8 @@ type Pulse struct {
 	Stuck []Stuck
 }
 
-// pulse is what a loop tells of itself, by a clock that no test stops.
-type pulse struct {
+// liveness is what a loop tells of itself, by a clock that no test stops.
+type liveness struct {
 	name  string
 	clock clock.Clock
 
@@ -34,10 +34,10 @@ type pulse struct {
 	err            error
 }
 
-func newPulse(name string) *pulse { return &pulse{name: name, clock: realClock} }
+func newLiveness(name string) *liveness { return &liveness{name: name, clock: realClock} }
 
 // turn notes that the loop comes round.
-func (p *pulse) turn() {
+func (p *liveness) turn() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.turned = p.clock.Now()
@@ -48,7 +48,7 @@ func (p *pulse) turn() {
 }
 
 // poll notes what a poll met.
-func (p *pulse) poll(err error) {
+func (p *liveness) poll(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.err = err; err == nil {
@@ -56,27 +56,27 @@ func (p *pulse) poll(err error) {
 	}
 }
 
-func (p *pulse) now() Pulse {
+func (p *liveness) now() Liveness {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	out := Pulse{Pass: p.name, Begun: p.begun, Answered: p.answered, Err: p.err}
+	out := Liveness{Pass: p.name, Begun: p.begun, Answered: p.answered, Err: p.err}
 	if p.begun {
 		out.Turned, out.Polled = p.clock.Since(p.turned), p.clock.Since(p.polled)
 	}
 	return out
 }
 
-// Pulse is that of the loop of Run.
-func (r *runner[R, A]) Pulse() []Pulse {
-	out := r.pulse.now()
+// Liveness is that of the loop of Run.
+func (r *runner[R, A]) Liveness() []Liveness {
+	out := r.liveness.now()
 	out.Stuck = r.overdue.list(out.Pass)
-	return []Pulse{out}
+	return []Liveness{out}
 }
 
-// Pulse is that of the preparation until it is done.
-func (r *preparedRunner) Pulse() []Pulse {
+// Liveness is that of the preparation until it is done.
+func (r *preparedRunner) Liveness() []Liveness {
 	if r.ready.Load() {
-		return r.inner.Pulse()
+		return r.inner.Liveness()
 	}
-	return []Pulse{r.pulse.now()}
+	return []Liveness{r.liveness.now()}
 }
