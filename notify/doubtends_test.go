@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -108,8 +109,11 @@ func TestADayOf500LeavesNothingToAPerson(t *testing.T) {
 func TestOneDecisionSettlesTheDoubtsOfAnOutage(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.answer = failing(channel.Unknown("lost", nil))
-		h.letters(5)
+		h.letters(6)
 		h.drain()
+		own := h.row("letter 5") // it went out through another account
+		own.OwnAccount = true
+		h.inOne(func(tx storage.Tx) error { return notify.Messages.Save(t.Context(), tx, own) })
 		began := h.clk.Now()
 		h.track(about(h.row("letter 0"), channel.KindDelivered), about(h.row("letter 1"), channel.KindDelivered))
 		h.clk.Add(3 * time.Hour)
@@ -137,9 +141,15 @@ func TestOneDecisionSettlesTheDoubtsOfAnOutage(t *testing.T) {
 			}
 		}
 		slices.Sort(still)
-		h.same("still in doubt", []string{"another day", "elsewhere"}, still)
+		h.same("still in doubt", []string{"another day", "elsewhere", "letter 5"}, still)
 		h.same("audit", []string{"ResolveSent by kim: OutcomeUnknown to SentToProvider"}, h.actions("outgoing_message", h.row("letter 3").Key))
 
+		doubts.OwnAccount = true
+		ofOwn, err := h.Support().ResolveHeld(t.Context(), "tenant", doubts, notify.DecideSent, support, nil)
+		if err != nil || ofOwn.Resolved != 1 {
+			t.Errorf("of its own account: %+v, %v", ofOwn, err)
+		}
+		doubts.OwnAccount = false
 		doubts.Everywhere, doubts.Until = true, h.clk.Now().Add(time.Hour)
 		h.clk.Add(8 * 24 * time.Hour)
 		again, err := h.Support().ResolveHeld(t.Context(), "", doubts, notify.DecideSendAgain, support, nil)
