@@ -97,8 +97,6 @@ func TestSQLiteReadsListsByTheirIndexes(t *testing.T) {
 		"what has failed": {"outgoing_message", "outgoing_message_failed (kind=? AND", "failed_on", before, where(driver.NotNull("failed_on"), mails)},
 		"how doubts ended": {"outgoing_message", "outgoing_message_resolved (kind=?", "resolved_on", nil,
 			where(driver.NotNull("resolved_on"), mails, driver.Eq("is_on_support_hold", false))},
-		"who came back": {"suppression", "suppression_address (address_hash=?", "", nil,
-			where(driver.In("address_hash", []string{"a"}), driver.Eq("reason", "Unsubscribe"))},
 		"what is on hold": {"outgoing_message", "outgoing_message_holds (hold_reason=?", "", &driver.Position{ID: 7},
 			where(driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", notify.HoldRetries), mails)},
 		"failed runs":         {"automation_scheduler", "automation_scheduler_failed (scope=?", "scheduled_on", before, append(where(driver.Eq("is_on_support_hold", true)), runs...)},
@@ -118,7 +116,7 @@ func TestSQLiteReadsListsByTheirIndexes(t *testing.T) {
 	check := func(when string) {
 		for name, list := range lists {
 			reach := driver.Within("tenant")
-			if list.table == "outgoing_message" || list.table == "suppression" {
+			if list.table == "outgoing_message" {
 				reach = driver.Everywhere()
 			}
 			s, _, err := tableOf(t, list.table).selectText(reach, driver.Query{
