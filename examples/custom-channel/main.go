@@ -59,7 +59,7 @@ func (p pigeons) Send(ctx context.Context, m channel.Message) (channel.Receipt, 
 	case http.StatusTooManyRequests:
 		return channel.Receipt{}, channel.Transient("429", 0, nil) // definitely not taken
 	case http.StatusNotFound:
-		return channel.Receipt{}, channel.Permanent("404", nil) // nobody lives there
+		return channel.Receipt{}, channel.Permanent("404", nil) // no such address
 	}
 	return channel.Receipt{}, channel.Unknown(fmt.Sprint(resp.StatusCode), nil)
 }

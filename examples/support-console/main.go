@@ -4,7 +4,6 @@
 //
 //	go run ./examples/support-console          # says what to open in a browser
 //	go run ./examples/support-console -blind   # the same, without the right to see personal data
-//	go run ./examples/support-console -play    # answers three questions over HTTP, and exits
 package main
 
 import (
@@ -39,17 +38,10 @@ func main() {
 	addr := flag.String("addr", "localhost:8080", "`host:port` to serve on")
 	dir := flag.String("dir", "demo/support", "`folder` for the database")
 	blind := flag.Bool("blind", false, "hide personal data")
-	story := flag.Bool("play", false, "answer three questions in a temporary folder")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	var err error
-	if *story {
-		err = play(ctx, os.Stdout)
-	} else {
-		err = serve(ctx, *addr, *dir, *blind, os.Stdout)
-	}
-	if err != nil {
+	if err := serve(ctx, *addr, *dir, *blind, os.Stdout); err != nil {
 		log.Fatal("support-console: ", err)
 	}
 }
@@ -58,7 +50,7 @@ func main() {
 // calling: see [supporthttp.Options].
 func (s *school) demonstration(blind bool) supporthttp.Options {
 	return supporthttp.Options{
-		Note: "a demonstration: everybody may everything", Pages: s.pages(),
+		Note: "demo: full access for everyone", Pages: s.pages(),
 		Authorise: func(*http.Request) (supporthttp.Caller, error) {
 			return supporthttp.Caller{Actor: "demonstration", Read: true, Act: support.Actions(), Personal: !blind}, nil
 		},
@@ -71,14 +63,13 @@ func (s *school) pages() map[string]http.Handler {
 	return map[string]http.Handler{
 		"previews": notifyhttp.Previews(s.out, notifyhttp.PreviewsOptions{
 			Authorise: func(*http.Request) (notifyhttp.Caller, error) { return notifyhttp.Caller{Inbox: "user:desk"}, nil },
-			Samples:   []notifyhttp.Sample{{Job: notify.Job{Type: "timetable"}, Recipient: sam}, {Job: notify.Job{Type: "holidays"}, Recipient: sam}},
-			Locales:   []string{"en", "ar"},
+			Samples:   []notifyhttp.Sample{{Job: notify.Job{Type: "timetable"}, Recipient: sam}},
 		}),
 		"results": surveyhttp.Results(s.surveys, func(*http.Request) (surveyhttp.Caller, error) { return surveyhttp.Caller{Results: true}, nil }, nil),
 	}
 }
 
-// open is the school on a database in a folder, with the machine's clock or that of a play.
+// open is the school on a database in a folder, with the machine's clock or that of its history.
 func open(ctx context.Context, dir string, clk driver.Clock) (*school, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

@@ -1,24 +1,55 @@
 package main
 
 import (
+	"bufio"
 	"context"
-	"fmt"
-	"os"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
 )
 
-func Example_play() {
-	fmt.Println(play(context.Background(), os.Stdout))
-	// Output:
-	// ada got "certificate, 7 days before 2026-04-22" by email:school on 15 April 2026, 09:00 UTC
-	// ben did not get "certificate, 7 days before 2026-04-22": no recipient or address was on file on 15 April 2026, 09:00 UTC (NoRecipients)
-	// cem did not get "certificate, 7 days before 2026-04-22" on 15 April 2026, 09:00 UTC: with the code 550; it is in the inbox
-	// dia may have got "certificate, 7 days before 2026-04-22" on 15 April 2026, 09:00 UTC: nobody can tell whether it was sent (OutcomeUnknown); it is in the inbox
-	// eve did not get "certificate, 7 days before 2026-04-22" on 15 April 2026, 09:00 UTC: it came back; it is in the inbox
-	// fay was sent "certificate, 7 days before 2026-04-22" by email:school on 15 April 2026, 09:00 UTC; nobody has said that it arrived; it is in the inbox
-	// Doubt: 3 messages on hold: nobody can tell whether it was sent
-	//   settled as sent (dry run: true): 3
-	//   settled as sent (dry run: false): 3
-	// 21 Apr 09:00 certificate, 1 day before 2026-04-22: not sent, since a person cancelled it (CancelledBySupport)
-	//   Cancel: Pending to Cancelled by kim: has renewed it on paper
-	// <nil>
+// The console says of each person whether the last reminder came, and of nobody else.
+func TestTheConsoleTellsWhatBecameOfEachReminder(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	screen, program := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- serve(ctx, "127.0.0.1:0", t.TempDir(), false, program) }()
+	line, err := bufio.NewReader(screen).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	site, _, _ := strings.Cut(strings.TrimPrefix(line, "Open "), " ")
+	for who, says := range map[string]string{
+		"ada": "ada got", "ben": "NoRecipients", "cem": "550", "dia": "OutcomeUnknown", "eve": "it came back", "fay": "fay was sent", "kim": "404",
+	} {
+		status, text := get(t, site+"api/v1/verdict?"+url.Values{"person": {who}, "type": {"certificate"}}.Encode())
+		if !strings.Contains(who+" "+strings.TrimPrefix(text, `{"text":"`)+" "+status, says) {
+			t.Errorf("%s: %s %s", who, status, text)
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func get(t *testing.T, address string) (status, text string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	all, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.Status, string(all)
 }

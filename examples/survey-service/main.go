@@ -4,8 +4,7 @@
 // as .eml files, customers answer in a browser, complaints become tickets, and every
 // response goes to a data warehouse (service.go).
 //
-//	go run ./examples/survey-service        # serves on localhost and says what to open
-//	go run ./examples/survey-service -play  # plays the whole story over HTTP, months in seconds
+//	go run ./examples/survey-service   # serves on localhost and says what to open
 package main
 
 import (
@@ -36,13 +35,10 @@ import (
 func main() {
 	addr := flag.String("addr", "localhost:8080", "`host:port` to serve on")
 	dir := flag.String("dir", "demo/survey", "`folder` for the database and all files")
-	story := flag.Bool("play", false, "play the whole story in a temporary folder")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if *story {
-		play(ctx)
-	} else if err := serve(ctx, *addr, *dir, os.Stdout); err != nil {
+	if err := serve(ctx, *addr, *dir, os.Stdout); err != nil {
 		log.Fatal("survey-service: ", err)
 	}
 }
@@ -61,7 +57,7 @@ func serve(ctx context.Context, addr, dir string, w io.Writer) error {
 		fmt.Fprintf(w, format+"\n", args...)
 	}
 	site := "http://" + listener.Addr().String()
-	g, err := openGarage(ctx, dir, nil, site, tell, func(m channel.Message, file string) {
+	g, err := openGarage(ctx, dir, site, tell, func(m channel.Message, file string) {
 		tell("mail to %s: %s\n  %s", m.To, m.Subject, file)
 	})
 	if err != nil {

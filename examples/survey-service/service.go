@@ -15,8 +15,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/benbjohnson/clock"
-
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/file"
 	"github.com/belfry-go/belfry/storage"
@@ -50,9 +48,9 @@ type garage struct {
 	tell    func(format string, args ...any)
 }
 
-// openGarage opens the database and starts nothing. site is where the form will be, a
-// nil clk is the real clock, and sent hears of each mail. The caller closes the store.
-func openGarage(ctx context.Context, dir string, clk clock.Clock, site string, tell func(string, ...any), sent func(m channel.Message, file string)) (*garage, error) {
+// openGarage opens the database and starts nothing. site is where the form will be, and
+// sent is called with each mail. The caller closes the store.
+func openGarage(ctx context.Context, dir, site string, tell func(string, ...any), sent func(m channel.Message, file string)) (*garage, error) {
 	g := &garage{dir: dir, token: rand.Text(), log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})), tell: tell}
 	if err := os.MkdirAll(g.path("tickets"), 0o700); err != nil {
 		return nil, err
@@ -63,7 +61,7 @@ func openGarage(ctx context.Context, dir string, clk clock.Clock, site string, t
 		}
 	}
 	var err error
-	if g.store, err = sqlite.Open(ctx, g.path("survey.db"), &sqlite.Options{Clock: clk}); err != nil {
+	if g.store, err = sqlite.Open(ctx, g.path("survey.db"), nil); err != nil {
 		return nil, err
 	}
 	mails := mailer{file.New(g.path("mail"), &file.Options{From: "Workshop <service@workshop.example>"}), g.path("mail"), sent}

@@ -1,5 +1,5 @@
 // A module of its own, so that the library does not depend on pgx, sqlx and GORM.
-module github.com/belfry-go/belfry/examples/transactions
+module github.com/belfry-go/belfry/docs/code/transactions
 
 go 1.26.0
 
@@ -48,6 +48,6 @@ require (
 	modernc.org/sqlite v1.62.0 // indirect
 )
 
-replace github.com/belfry-go/belfry => ../../
+replace github.com/belfry-go/belfry => ../../../
 
-replace github.com/belfry-go/belfry/storage/pgx => ../../storage/pgx
+replace github.com/belfry-go/belfry/storage/pgx => ../../../storage/pgx

@@ -1,16 +1,12 @@
-// Command coming-from shows what programs have before Belfry, and the same on it: a cron
-// job with a table (cron.go), jobs on a queue (queue.go), and a handler that calls
-// SendGrid (handler.go). docs/coming-from.md has both sides. The test runs them, with a
-// server that stands in for SendGrid.
-//
-//	go run ./examples/coming-from -key SG.… -from office@school.example -to you@example.com
-package main
+// Package movingover has what programs do before Belfry, and the same on it: a cron job
+// with a table (cron.go), jobs on a queue (queue.go), and a handler that calls SendGrid
+// (handler.go). docs/migrating.md shows both sides. The tests run them, with a server that
+// stands in for SendGrid.
+package movingover
 
 import (
 	"context"
 	"database/sql"
-	"flag"
-	"log"
 
 	"github.com/benbjohnson/clock"
 
@@ -20,26 +16,6 @@ import (
 	"github.com/belfry-go/belfry/notify/channel/sendgrid"
 	"github.com/belfry-go/belfry/storage/sqlite"
 )
-
-func main() {
-	file := flag.String("db", "coming-from.db", "SQLite `file`")
-	key := flag.String("key", "", "SendGrid's API `key`")
-	from := flag.String("from", "", "`address` of a verified sender")
-	to := flag.String("to", "", "`address` that gets a mail")
-	flag.Parse()
-	ctx := context.Background()
-	a, err := newApp(ctx, *file, *key, &sendgrid.Options{From: *from}, nil)
-	if err != nil {
-		log.Fatal("coming-from: ", err)
-	}
-	defer a.store.Close()
-	if err := a.takeOrder(ctx, "1001", *to); err != nil {
-		log.Fatal("coming-from: ", err)
-	}
-	if err := a.poller().Drain(ctx); err != nil {
-		log.Fatal("coming-from: ", err)
-	}
-}
 
 // app is a school's shop.
 type app struct {

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"bufio"
+	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -33,7 +33,7 @@ func TestTheDemonstrationPrintsItsStory(t *testing.T) {
 			t.Errorf("no %q in the second run:\n%s", line, second)
 		}
 	}
-	_, shown, _ := strings.Cut(read(t, "../../README.md"), "The demo prints, among more:\n\n")
+	_, shown, _ := strings.Cut(read(t, "../../README.md"), "Among other lines the demo prints:\n\n")
 	shown, _, _ = strings.Cut(shown, "\n\n")
 	lines := strings.Split(shown, "\n")
 	for _, line := range lines {
@@ -46,17 +46,37 @@ func TestTheDemonstrationPrintsItsStory(t *testing.T) {
 	}
 }
 
-// The console answers from the database that the demonstration has left.
+// The console answers from the database of the demonstration, which it plays where there
+// is none.
 func TestTheConsoleKnowsWhyAReminderDidNotGoOut(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	run(t, dir)
-	sch := open(t.Context(), settings{db: filepath.Join(dir, "demo/school.db"), out: filepath.Join(dir, "demo/mail")}, lastDay)
-	defer sch.store.Close()
-	answer := httptest.NewRecorder()
-	sch.site().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/story?person=teacher-017", nil))
-	if page := answer.Body.String(); answer.Code != http.StatusOK || !strings.Contains(page, "Superseded") || !strings.Contains(page, "2026-04-24") {
-		t.Errorf("%d: %s", answer.Code, page)
+	program := command(t, t.TempDir(), "-console", "127.0.0.1:0")
+	out, err := program.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = program.Process.Kill(), program.Wait() }()
+	site := ""
+	for lines := bufio.NewScanner(out); site == "" && lines.Scan(); {
+		if address, ok := strings.CutPrefix(lines.Text(), "Open "); ok {
+			site, _, _ = strings.Cut(address, " ")
+		}
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, site+"story?person=teacher-017", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	page, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK || !strings.Contains(string(page), "Superseded") || !strings.Contains(string(page), "2026-04-24") {
+		t.Errorf("%s %v: %s", answer.Status, err, page)
 	}
 }
 
@@ -71,15 +91,21 @@ func read(t *testing.T, name string) string {
 
 func run(t *testing.T, dir string) string {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), self)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "BELFRY_EXAMPLE=1")
-	out, err := cmd.CombinedOutput()
+	out, err := command(t, dir).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return string(out)
+}
+
+// command is the program in a folder.
+func command(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "BELFRY_EXAMPLE=1")
+	return cmd
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/examples/transactions/queries"
+	"github.com/belfry-go/belfry/docs/code/transactions/queries"
 	"github.com/belfry-go/belfry/storage"
 )
 

@@ -1,18 +1,20 @@
-// Command certificate-expiry shows Belfry at work in a school that reminds its
+// Command demo shows Belfry at work in a school that reminds its
 // people before their certificates expire (school.go). Months pass in seconds, a
 // worker is killed in the middle of sending, a certificate is renewed, and in the
 // end nothing was lost and nothing sent twice. Run it again on the same files: it
 // sends nothing.
 //
-//	go run ./examples/certificate-expiry
-//	go run ./examples/certificate-expiry -console localhost:8080   # looks at its database in a browser
+//	go run ./internal/demo
+//	go run ./internal/demo -console localhost:8080   # looks at its database in a browser
 package main
 
 import (
 	"bufio"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"log"
 	"os"
 	"os/exec"
@@ -70,6 +72,9 @@ func main() {
 	defer stop()
 	switch {
 	case s.console != "":
+		if _, err := os.Stat(s.db); errors.Is(err, fs.ErrNotExist) {
+			show(ctx, s) // there is nothing to look at yet
+		}
 		check(console(ctx, s, os.Stdout))
 	case s.worker != "":
 		work(ctx, s)
@@ -239,6 +244,6 @@ func must[T any](got T, err error) T {
 
 func check(err error) {
 	if err != nil {
-		log.Fatal("certificate-expiry: ", err)
+		log.Fatal("demo: ", err)
 	}
 }
