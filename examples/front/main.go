@@ -60,6 +60,7 @@ func setUp(ctx context.Context, file string, opts *sqlite.Options, mail channel.
 		Name:       "certificate",
 		Recipients: automation.RecipientFunc(holder),
 		Template:   notify.Template{Subject: "Your certificate {{.Source.ID}} expires on {{.TargetDate}}"},
+		Zone:       "Europe/Dublin", SendAt: "09:00",
 	})
 	out.Register(notify.Type{Name: "receipt", Renderer: notify.Template{Subject: "We have your order"}})
 	return &app{store: store, out: out, reminders: reminders}, nil

@@ -30,7 +30,7 @@ func TestTheReminderComesAndTheProgramEnds(t *testing.T) {
 		defer cancel()
 		s := &screen{end: cancel}
 		err := run(ctx, file, s)
-		const want = "A reminder is due in five seconds. Press Ctrl-C to end.\nsam@example.com - Your lesson begins at 01:00\n"
+		const want = "A reminder is due in five seconds. Press Ctrl-C to end.\nsam@example.com - Your lesson begins at 01:00:05\n"
 		if got := s.text.String(); !errors.Is(err, context.Canceled) || got != want {
 			t.Errorf("%v: %q", err, got)
 		}

@@ -24,9 +24,8 @@ import (
 )
 
 const (
-	surveyID        = 4523
-	visitFile       = "closed-visits.csv"
-	warehouseFolder = "warehouse"
+	surveyID  = 4523
+	visitFile = "closed-visits.csv"
 )
 
 //go:embed csi-gr.json
@@ -66,7 +65,7 @@ func openGarage(ctx context.Context, dir, site string, tell func(string, ...any)
 	}
 	mails := mailer{file.New(g.path("mail"), &file.Options{From: "Workshop <service@workshop.example>"}), g.path("mail"), sent}
 	g.surveys = survey.New(g.store, &survey.Options{SurveyURL: site + "/s/{token}", Logger: g.log}, mails)
-	g.surveys.Subscribe(survey.SubscriberFunc("tickets", g.openTicket), survey.SubscriberFunc("warehouse", g.keep))
+	g.surveys.Subscribe(survey.SubscriberFunc("tickets", g.openTicket))
 	return g, nil
 }
 
@@ -115,20 +114,6 @@ func (g *garage) openTicket(_ context.Context, e survey.ResponseCompleted) error
 	return nil
 }
 
-// keep has every response for the analysts, in a file of its own, so that a
-// repetition changes nothing. Without its folder each call fails.
-func (g *garage) keep(_ context.Context, e survey.ResponseCompleted) error {
-	row, err := json.Marshal(e)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(g.path(warehouseFolder+"/"+e.InstancePublicID+".json"), row, 0o600); err != nil {
-		return err
-	}
-	g.tell("the response of %s is in the warehouse", e.CustomerRef)
-	return nil
-}
-
 // handler serves the programs, the customers and the administrator.
 func (g *garage) handler() http.Handler {
 	forms := surveyhttp.Forms(g.surveys, &surveyhttp.FormOptions{Logger: g.log})
@@ -141,7 +126,6 @@ func (g *garage) handler() http.Handler {
 	mux.HandleFunc("GET /admin/enter", g.enter)
 	mux.HandleFunc("GET /admin/links/{publicId}", g.admin(g.explain))
 	mux.HandleFunc("GET /admin/responses.csv", g.admin(g.export))
-	mux.HandleFunc("POST /admin/dead-letters/{subscriber}/replay", g.admin(g.replay))
 	return mux
 }
 
@@ -180,22 +164,15 @@ func (g *garage) admin(f func(w http.ResponseWriter, r *http.Request) error) htt
 	}
 }
 
-// explain tells what is known of a link, and which subscribers have its response.
+// explain tells what is known of a link.
 func (g *garage) explain(w http.ResponseWriter, r *http.Request) error {
 	e, err := g.surveys.Support().Explain(r.Context(), "", r.PathValue("publicId"))
 	if err != nil {
 		return err
 	}
-	event, err := g.surveys.Support().Event(r.Context(), "", e.Instance.PublicID)
-	if err != nil && !errors.Is(err, storage.ErrNotFound) {
-		return err
-	}
 	fmt.Fprintf(w, "%s; now: %s\n", e.Instance.Status, e.Now)
 	for _, d := range e.Deliveries {
 		fmt.Fprintln(w, d)
-	}
-	for _, d := range event.Deliveries {
-		fmt.Fprintf(w, "%s: %s\n", d.Subscriber, d.Status)
 	}
 	return nil
 }
@@ -203,15 +180,5 @@ func (g *garage) explain(w http.ResponseWriter, r *http.Request) error {
 func (g *garage) export(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	_, err := g.surveys.Responses().ExportCSV(r.Context(), "", w, survey.ResponseQuery{SurveyID: surveyID}, nil)
-	return err
-}
-
-// replay has a subscriber called again for what it was not able to take.
-func (g *garage) replay(w http.ResponseWriter, r *http.Request) error {
-	by := survey.By{Actor: "the administrator", Reason: r.FormValue("reason")}
-	n, err := g.surveys.Support().ReplayDeadLetters(r.Context(), "", r.PathValue("subscriber"), by, &survey.ActionOptions{DryRun: r.FormValue("dryRun") != ""})
-	if err == nil {
-		fmt.Fprintf(w, "%d replayed\n", n)
-	}
 	return err
 }

@@ -3,6 +3,8 @@ package repotest
 import (
 	"fmt"
 	"go/ast"
+	"go/parser"
+	"go/token"
 	"go/types"
 	"maps"
 	"path"
@@ -23,21 +25,43 @@ var whenToChange = map[string]string{
 	"belfry.Options.Grace":       "lower: your orchestrator kills sooner; higher: calls take longer",
 	"belfry.Options.Lanes":       "a process should serve some lanes only",
 
+	"belfry.Retention.Reminders": "your law, or your support, needs them for a shorter or longer time",
+	"belfry.Retention.Messages":  "as Reminders",
+	"belfry.Retention.Inbox":     "as Reminders",
+	"belfry.Retention.Events":    "subscribers are replayed from further back",
+	"belfry.Retention.Surveys":   "as Reminders; a contact rule looks back further",
+	"belfry.Retention.Responses": "your law says when answers have to go",
+	"belfry.Retention.Audit":     "your law says when it has to go",
+
 	"notify.Options.Concurrency":     "higher: many messages of one channel wait, and the provider bears more calls",
 	"notify.Options.CallTimeout":     "higher: unknown outcomes without crashes; lower: a channel that hangs",
 	"notify.Options.AttachmentBytes": "lower: memory is short",
 	"notify.Options.UnclaimedAfter":  "higher: deployments with two versions take longer",
 
+	"automation.Options.UnclaimedAfter": "as notify's",
+	"report.Options.Keep":               "linked files should live shorter, or longer",
+
+	"notifyhttp.WebhookOptions.MaxBody":     "a provider sends larger batches",
+	"notifyhttp.WebhookOptions.Concurrency": "higher: callbacks are answered with 503 under load",
+	"notifyhttp.WebhookOptions.Timeout":     "higher: a slow database; lower: the provider waits less",
+
+	"pgx.Options.IOTimeout":         "as postgres's",
+	"postgres.Options.MaxOpenConns": "higher: several pollers, or your own code, share the pool",
+	"postgres.Options.IOTimeout":    "lower: fail-overs should be noticed sooner; higher: statements of yours take longer",
+	"sqlite.Options.BusyTimeout":    "lower: a call should rather fail than wait for another process",
+
 	"survey.Options.ExpiryGrace":    "customers should have less, or more, time to answer",
 	"survey.Options.Concurrency":    "as notify's",
 	"survey.Options.CallTimeout":    "as notify's",
 	"survey.Options.UnclaimedAfter": "as notify's",
+
+	"surveyhttp.APIOptions.BatchSize": "an outside timer calls rarely",
 }
 
 // ofACall are options of one call, which its comment explains.
 var ofACall = regexp.MustCompile(`^(Rotate|Payload|Reconcile|Delete|CSV|Action)Options$`)
 
-// settable are the types whose fields are options, in the order of their packages.
+// settable are the types whose fields are options.
 var settable = regexp.MustCompile(`^(\w*Options|Retention)$`)
 
 // The page of options is printed from their comments.
@@ -54,11 +78,15 @@ func optionsPage(t *testing.T) string {
 		if f.test || notPublic.MatchString(f.dir) || strings.HasSuffix(f.dir, "test") {
 			continue
 		}
-		ast.Inspect(f.tree, func(n ast.Node) bool {
+		tree, err := parser.ParseFile(token.NewFileSet(), root+"/"+f.name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
 			if s, ok := n.(*ast.TypeSpec); ok && settable.MatchString(s.Name.Name) && !ofACall.MatchString(s.Name.Name) {
 				if fields, ok := s.Type.(*ast.StructType); ok && (s.Name.Name != "Retention" || f.dir == ".") {
 					name := f.tree.Name.Name + "." + s.Name.Name
-					tables[place(f.dir)+name] = fmt.Sprintf("\n## %s\n\n%s", title(f.dir, name), optionTable(t, name, fields, changed))
+					tables[place(f.dir)+name] = fmt.Sprintf("\n## %s\n\n%s", title(f.dir, name), optionTable(t, name, strings.HasPrefix(f.dir, "notify/channel/"), fields, changed))
 				}
 			}
 			return true
@@ -96,38 +124,47 @@ func title(dir, name string) string {
 	return path.Join(path.Dir(dir), name)
 }
 
-func optionTable(t *testing.T, name string, fields *ast.StructType, changed map[string]string) string {
+func optionTable(t *testing.T, name string, isChannel bool, fields *ast.StructType, changed map[string]string) string {
 	var b strings.Builder
-	b.WriteString("| option | type | default | what it is, and when to change it |\n| --- | --- | --- | --- |\n")
+	b.WriteString("| option | type | default | what it is | change it when |\n| --- | --- | --- | --- | --- |\n")
+	text := ""
 	for _, f := range fields.Fields.List {
-		text := plain(f.Doc.Text() + f.Comment.Text())
+		if own := plain(f.Doc.Text() + f.Comment.Text()); own != "" || !strings.Contains(text, f.Names[0].Name) {
+			text = own // else it is that of the field before
+		}
 		for _, id := range f.Names {
 			if !id.IsExported() {
 				continue
 			}
 			fallback := defaultIn(text)
-			about := firstSentence(text)
+			about := firstSentence(lead.ReplaceAllString(text, ""))
 			when, ok := changed[name+"."+id.Name]
-			if delete(changed, name+"."+id.Name); ok {
-				about += ". Change it if: " + when
-			} else if numeric.MatchString(fallback) && strings.Contains(name, ".Options") && strings.HasPrefix(name, "belfry.") {
+			if delete(changed, name+"."+id.Name); !ok && numeric.MatchString(fallback) && !isChannel {
 				t.Errorf("%s.%s has the default %s: say in whenToChange when another value is better", name, id.Name, fallback)
 			}
-			fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", id.Name, types.ExprString(f.Type), cell(fallback), cell(about))
+			fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s |\n", id.Name, types.ExprString(f.Type), cell(fallback), cell(about), cell(when))
 		}
 	}
 	return b.String()
 }
 
 var (
-	byDefault = regexp.MustCompile(`(?i)(?:\bdefaults? (?:to )?|\b(?:zero|nil|empty)(?: is|:) |By default )([^;.()]+(?:\.[A-Z]\w*\(\)[^;.()]*)?)`)
+	byDefault = regexp.MustCompile(`(?i)(?:\bdefaults?:? (?:to )?|\bin a new database |\b(?:zero|nil|empty)(?: is|:) )([^;.()]+(?:\.[A-Z]\w*\(\)[^;.()]*)?)`)
+	inDays    = regexp.MustCompile(`; (\d+ days)\.`)
+	lead      = regexp.MustCompile(`^[A-Z]\w+ (?:is |are )?`)
 	sentence  = regexp.MustCompile(`[.;:] |\.$`)
-	numeric   = regexp.MustCompile(`^(\d|one |urgent )`)
+	numeric   = regexp.MustCompile(`^(\d|one (second|minute)|urgent )`)
 )
 
 func defaultIn(text string) string {
 	if m := byDefault.FindStringSubmatch(text); m != nil {
 		return strings.TrimSpace(m[1])
+	}
+	if m := inDays.FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
+	if strings.Contains(text, "by default") {
+		return "for ever"
 	}
 	return ""
 }
