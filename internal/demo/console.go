@@ -33,11 +33,11 @@ func console(ctx context.Context, s settings, w io.Writer) error {
 	return nil
 }
 
-// site lets everybody look and nobody act. A real program asks who is calling.
+// site lets every caller look and none act. A real program asks who is calling.
 func (s *school) site() http.Handler {
 	desk := support.New(support.Options{Store: s.store, Automation: s.reminders, Notify: s.out, Directory: s.people})
 	return supporthttp.New(desk, supporthttp.Options{
-		Note: "a demonstration: everybody may look",
+		Note: "demo: everyone can look, actions are off",
 		Authorise: func(*http.Request) (supporthttp.Caller, error) {
 			return supporthttp.Caller{Actor: "demonstration", Read: true, Personal: true}, nil
 		},
