@@ -29,7 +29,7 @@ func (r *recorder) inserts(t *testing.T, f func()) []string {
 // one is taken after all, the transaction runs again and asks.
 func TestALargeInsertExpectsWhatTheLastOnesMet(t *testing.T) {
 	t.Parallel()
-	w := newOptimist(t)
+	w := newInsertFast(t)
 	w.is("asks asks asks asks expects expects", w.call(0), w.call(1), w.call(2), w.call(3), w.call(4), w.call(5))
 	runs := 0
 	taken := w.recorder.inserts(t, func() {
@@ -52,7 +52,7 @@ func TestALargeInsertExpectsWhatTheLastOnesMet(t *testing.T) {
 // would wait for itself.
 func TestARunAfterATakenKeyAsks(t *testing.T) {
 	t.Parallel()
-	w := newOptimist(t)
+	w := newInsertFast(t)
 	for call := range 5 {
 		w.call(call)
 	}
@@ -80,7 +80,7 @@ func TestARunAfterATakenKeyAsks(t *testing.T) {
 // A statement that fails would end a host's transaction.
 func TestAHostsTransactionAsksAboutEachKey(t *testing.T) {
 	t.Parallel()
-	w := newOptimist(t)
+	w := newInsertFast(t)
 	var last []string
 	for call := range 6 {
 		last = w.call(call)
@@ -101,18 +101,18 @@ func TestAHostsTransactionAsksAboutEachKey(t *testing.T) {
 	w.is("expects asks", last, joined)
 }
 
-type optimist struct {
+type insertFast struct {
 	t        *testing.T
 	store    *Store
 	recorder *recorder
 }
 
-func newOptimist(t *testing.T) *optimist {
+func newInsertFast(t *testing.T) *insertFast {
 	s, r := recorded(t, emptyDSN(t), 2, &Options{Migrate: MigrateAuto})
 	if err := sqlstore.CreateTable(t.Context(), s.Store, &tasks.Schema); err != nil {
 		t.Fatal(err)
 	}
-	return &optimist{t, s, r}
+	return &insertFast{t, s, r}
 }
 
 // numbered are rows from to to of a call.
@@ -124,7 +124,7 @@ func numbered(call, from, to int) []*task {
 	return rows
 }
 
-func (w *optimist) inTx(f func(driver.Tx) error) {
+func (w *insertFast) inTx(f func(driver.Tx) error) {
 	w.t.Helper()
 	if err := w.store.InTx(w.t.Context(), f); err != nil {
 		w.t.Fatal(err)
@@ -132,7 +132,7 @@ func (w *optimist) inTx(f func(driver.Tx) error) {
 }
 
 // call inserts seventy new rows.
-func (w *optimist) call(call int) []string {
+func (w *insertFast) call(call int) []string {
 	w.t.Helper()
 	return w.recorder.inserts(w.t, func() {
 		w.inTx(func(tx driver.Tx) error {
@@ -142,7 +142,7 @@ func (w *optimist) call(call int) []string {
 	})
 }
 
-func (w *optimist) is(want string, got ...[]string) {
+func (w *insertFast) is(want string, got ...[]string) {
 	w.t.Helper()
 	if all := strings.Join(slices.Concat(got...), " "); all != want {
 		w.t.Errorf("it %s; want: %s", all, want)
