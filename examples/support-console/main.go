@@ -105,6 +105,7 @@ func serve(ctx context.Context, addr, dir string, blind bool, w io.Writer) error
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 20 * time.Second}
 	fmt.Fprintf(w, "Open http://%s/support/ and look for ada, ben, cem, dia, eve or fay. Press Ctrl-C to end.\n", listener.Addr())
 	group, ctx := errgroup.WithContext(ctx)
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 	group.Go(func() error {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			return err
@@ -113,12 +114,6 @@ func serve(ctx context.Context, addr, dir string, blind bool, w io.Writer) error
 	})
 	group.Go(func() error {
 		return belfry.NewPoller(s.store, &belfry.Options{Interval: time.Second}, s.reminders, s.out, s.surveys).Run(ctx)
-	})
-	group.Go(func() error {
-		<-ctx.Done()
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		return server.Shutdown(last)
 	})
 	if err := group.Wait(); !errors.Is(err, context.Canceled) {
 		return err

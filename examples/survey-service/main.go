@@ -66,6 +66,7 @@ func serve(ctx context.Context, addr, dir string, w io.Writer) error {
 	defer g.store.Close()
 	server := &http.Server{Handler: g.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 20 * time.Second}
 	group, ctx := errgroup.WithContext(ctx)
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 	group.Go(func() error {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			return err
@@ -77,12 +78,6 @@ func serve(ctx context.Context, addr, dir string, w io.Writer) error {
 			return err
 		}
 		return belfry.NewPoller(g.store, &belfry.Options{Interval: time.Second}, g.surveys).Run(ctx)
-	})
-	group.Go(func() error {
-		<-ctx.Done()
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		return server.Shutdown(last)
 	})
 	if err := group.Wait(); !errors.Is(err, context.Canceled) {
 		return err
