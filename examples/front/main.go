@@ -90,7 +90,7 @@ func newApp(ctx context.Context, file string, clk clock.Clock, w io.Writer) (a *
 	return a, err
 }
 
-// run tells the story of a spring.
+// run plays a spring.
 func run(ctx context.Context, file string, w io.Writer) error {
 	clk := clock.NewMock() // a real program leaves the clock out
 	clk.Set(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC))
@@ -99,7 +99,7 @@ func run(ctx context.Context, file string, w io.Writer) error {
 		return err
 	}
 	defer a.store.Close()
-	poller := belfry.NewPoller(a.store, nil, a.reminders, a.out, a.surveys) // poller.Run(ctx) in earnest
+	poller := belfry.NewPoller(a.store, nil, a.reminders, a.out, a.surveys) // in production: poller.Run(ctx)
 	first, second := automation.Date{Year: 2026, Month: 5, Day: 1}, automation.Date{Year: 2026, Month: 6, Day: 1}
 	for _, step := range []func() error{
 		func() error { return a.renew(ctx, "first-aid", first) },

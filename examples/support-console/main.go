@@ -1,6 +1,6 @@
 // Command support-console opens the console of a school's support desk, on SQLite, with
 // three weeks of sample data: reminders of certificates, mails that arrived, bounced, were
-// refused and are in doubt, and surveys. It goes on working while you look.
+// refused or have an unknown outcome, and surveys. It goes on working while you look.
 //
 //	go run ./examples/support-console          # says what to open in a browser
 //	go run ./examples/support-console -blind   # the same, without the right to see personal data

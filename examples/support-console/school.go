@@ -84,7 +84,7 @@ func recipient(who string) notify.Recipient {
 	return notify.Recipient{Ref: who, Name: people[who], Channel: "email:school", Address: who + "@example.com", Inbox: "user:" + who}
 }
 
-// weeks is how long the school has worked when somebody opens the console.
+// weeks is how long the school has worked when the console opens.
 const weeks = 21 * 24 * time.Hour
 
 const visit = `{

@@ -77,7 +77,7 @@ func (g *garage) publish(ctx context.Context) error {
 	return err
 }
 
-// mailer writes each link as an .eml file, and tells of it, since nobody will get
+// mailer writes each link as an .eml file and prints it, since no mail server takes
 // that mail. It can be asked about its mails, as the channel in it can.
 type mailer struct {
 	*file.Channel
@@ -85,7 +85,7 @@ type mailer struct {
 	sent func(m channel.Message, file string)
 }
 
-// Send writes and tells.
+// Send writes and prints.
 func (m mailer) Send(ctx context.Context, message channel.Message) (channel.Receipt, error) {
 	receipt, err := m.Channel.Send(ctx, message)
 	if err == nil {
@@ -129,7 +129,7 @@ func (g *garage) handler() http.Handler {
 	return mux
 }
 
-// known lets in whoever has the token: a program in a header, a browser in a cookie.
+// known lets in a caller with the token: a program in a header, a browser in a cookie.
 func (g *garage) known(r *http.Request) (surveyhttp.Caller, error) {
 	given := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if cookie, err := r.Cookie("token"); err == nil && given == "" {
@@ -159,12 +159,12 @@ func (g *garage) admin(f func(w http.ResponseWriter, r *http.Request) error) htt
 			http.Error(w, "there is no such link", http.StatusNotFound)
 		case err != nil:
 			g.log.Error("the administrator was not served", "error", err)
-			panic(http.ErrAbortHandler) // so that nobody takes half of an answer for the whole
+			panic(http.ErrAbortHandler) // so that half of an answer is not taken for the whole
 		}
 	}
 }
 
-// explain tells what is known of a link.
+// explain shows what is known of a link.
 func (g *garage) explain(w http.ResponseWriter, r *http.Request) error {
 	e, err := g.surveys.Support().Explain(r.Context(), "", r.PathValue("publicId"))
 	if err != nil {

@@ -48,11 +48,11 @@ var (
 )
 
 const (
-	calling = "calling" // what a worker prints when mails are out and nobody has written that down
+	calling = "calling" // what a worker prints when mails are out and their results are not recorded
 	sent    = "outgoing_message WHERE status = 'SentToProvider'"
 )
 
-// settings are the flags, and what the parent tells its worker.
+// settings are the flags, and what the parent passes to its worker.
 type settings struct {
 	db, out string
 	console string // looks instead, at this address
@@ -83,7 +83,7 @@ func main() {
 	}
 }
 
-// show is the parent. It tells Belfry of the certificates, lets a worker process
+// show is the parent. It asks for the reminders, lets a worker process
 // do the rest, kills it once, and reports.
 func show(ctx context.Context, s settings) {
 	school := open(ctx, s, firstDay)
@@ -94,7 +94,7 @@ func show(ctx context.Context, s settings) {
 	if s.stall = before == 0; s.stall {
 		runWorker(ctx, s, now)
 		fmt.Printf("\nThe worker was killed (SIGKILL) in the middle of sending, on %s.\n", killedOn.Format(time.DateOnly))
-		fmt.Printf("In doubt: %d mails. Their calls had begun, and nobody wrote down how they ended.\n",
+		fmt.Printf("In doubt: %d mails. Their calls had begun, and how they ended was not recorded.\n",
 			school.number(ctx, "outgoing_message WHERE status = 'Sending' AND call_started_on IS NOT NULL"))
 		s.stall, now = false, killedOn.Add(2*time.Minute) // its lease has run out
 		settle(ctx, s, now)
@@ -104,14 +104,14 @@ func show(ctx context.Context, s settings) {
 		must(school.reminders.Explain(ctx, "", "reminder:certificate:certificate:"+renewedID+":default:2026-04-24:7")))
 	report(ctx, s, school, passed)
 	if before > 0 && school.number(ctx, sent) == before {
-		fmt.Println("\nThis run sent nothing: all of it had been said before.")
+		fmt.Println("\nThis run sent nothing: everything had been asked for before.")
 	} else {
 		fmt.Printf("\nThe mails are in %s. Run it again: it sends nothing more.\n", s.out)
 	}
-	fmt.Println("Why did somebody get a mail, or none? In a browser: make console")
+	fmt.Println("Who got a mail, who did not, and why? In a browser: make console")
 }
 
-// tellAll tells of every certificate and returns how many reminders lay too far in
+// tellAll sends the event of every certificate and returns how many reminders lay too far in
 // the past to be made.
 func tellAll(ctx context.Context, school *school) (passed int) {
 	outcomes, moments := map[storage.Outcome]int{}, ""
@@ -125,7 +125,7 @@ func tellAll(ctx context.Context, school *school) (passed int) {
 	}
 	fmt.Printf("%d certificates on %s: %d reminders are new, %d were known.\n",
 		len(school.certificates), firstDay.Format(time.DateOnly), outcomes[storage.Created], outcomes[storage.Unchanged])
-	fmt.Printf("Always at 09:00 where people are: teacher-002 in America/New_York hears of it%s.\n\n", moments)
+	fmt.Printf("Always at 09:00 where people are: teacher-002 in America/New_York is reminded on%s.\n\n", strings.TrimPrefix(moments, ","))
 	return outcomes[automation.OffsetPassed]
 }
 
@@ -149,7 +149,7 @@ func runWorker(ctx context.Context, s settings, now time.Time) {
 	}
 }
 
-// settle polls once, and says what became of the mails in doubt.
+// settle polls once, and prints what became of the mails in doubt.
 func settle(ctx context.Context, s settings, now time.Time) {
 	school := open(ctx, s, now)
 	defer school.store.Close()

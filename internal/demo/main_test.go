@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 }
 
 // The program is run twice, as a person would: first it prints the whole story, of which
-// the README shows the end, then that all of it had been said before.
+// the README shows the end, then that everything had been asked for before.
 func TestTheDemonstrationPrintsItsStory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

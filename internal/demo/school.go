@@ -28,7 +28,7 @@ type certificate struct {
 	Left                            bool // the person does not work here any more
 }
 
-// school is the host: its own data, and what it tells Belfry about it.
+// school is the host: its own data, and the events that it sends to Belfry.
 type school struct {
 	store        *sqlite.Store
 	clk          *clock.Mock

@@ -69,7 +69,7 @@ func (a *app) drain(t *testing.T) {
 var expires = automation.Date{Year: 2026, Month: time.May, Day: 1}
 
 // What the cron job does wrong is what the reminder does right: a mail whose note is lost
-// goes out again, and a day without a run is a mail that nobody gets.
+// goes out again, and a day without a run is a mail that is never sent.
 func TestTheCronJobDoublesAndForgetsAndTheReminderDoesNot(t *testing.T) {
 	t.Parallel()
 	a, provider, clk := start(t)
@@ -79,7 +79,7 @@ func TestTheCronJobDoublesAndForgetsAndTheReminderDoesNot(t *testing.T) {
 		}
 	}
 	lost, mails := errors.New("killed"), 0
-	dies := func(string, string) error { mails++; return lost } // it was sent, and nobody noted it
+	dies := func(string, string) error { mails++; return lost } // it was sent, and that was not recorded
 	works := func(string, string) error { mails++; return nil }
 	if err := everyMorning(t.Context(), a.db, "2026-04-01", dies); !errors.Is(err, lost) {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestTheCronJobDoublesAndForgetsAndTheReminderDoesNot(t *testing.T) {
 	}
 	mails = 0
 	if err := everyMorning(t.Context(), a.db, "2026-04-02", works); err != nil || mails != 0 {
-		t.Errorf("before: whoever was not reached on their day got %d mails, %v", mails, err)
+		t.Errorf("before: a person who was not reached on the day got %d mails, %v", mails, err)
 	}
 
 	clk.Add(32 * 24 * time.Hour) // no poller ran on the day itself
