@@ -100,7 +100,7 @@ func TestProbesWithoutAnAnswerAreRare(t *testing.T) {
 		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet}, pooled{h.provider, 10})
 		h.answer = failing(lost)
 		h.letters(200)
-		for until := h.clk.Now().Add(24 * time.Hour); h.clk.Now().Before(until); h.clk.Add(time.Minute) {
+		for until := h.clk.Now().Add(24 * time.Hour); h.clk.Now().Before(until); h.clk.Add(5 * time.Minute) {
 			h.drain()
 		}
 		if n := len(h.sent()); n > 10+20+110 {

@@ -83,11 +83,11 @@ func TestADayOf500LeavesNothingToAPerson(t *testing.T) {
 	h.answer = failing(channel.Unknown("500", nil))
 	h.letters(30)
 	for i, until := 0, clk.Now().Add(24*time.Hour); clk.Now().Before(until); i++ {
-		if i%15 == 0 {
+		if i%6 == 0 {
 			h.ensure(letter(fmt.Sprint("later ", i), fmt.Sprint("later", i)))
 		}
 		h.drain()
-		clk.Add(2 * time.Minute)
+		clk.Add(5 * time.Minute)
 	}
 	if n := len(h.sent()); n > 20+64+24*5 {
 		t.Errorf("%d calls of a provider that answers none", n)
