@@ -189,6 +189,7 @@ CREATE TABLE {outgoing_message} (
 	is_on_support_hold  boolean NOT NULL,
 	due_on              timestamptz,
 	failed_on           timestamptz, -- for good
+	resolved_on         timestamptz, -- when the last doubt was settled
 	scope               text COLLATE "C" NOT NULL,
 	key                 text COLLATE "C" NOT NULL,
 	message_id          text COLLATE "C" NOT NULL, -- random; what providers see
@@ -234,7 +235,6 @@ CREATE TABLE {outgoing_message} (
 	doubts              bigint NOT NULL,
 	lookups             bigint NOT NULL,
 	resolution          text NOT NULL, -- how the last doubt was settled
-	resolved_on         timestamptz,
 	idempotent_until    timestamptz,
 	retry_count         bigint NOT NULL, -- failures in a row
 	lease_loss_count    bigint NOT NULL,
