@@ -103,6 +103,16 @@ func (m mutant) run(t *testing.T, overlay string) (string, error) {
 	return string(out), err
 }
 
+// A mutant can be made of the code as it is.
+func TestEachMutantCanBeMade(t *testing.T) {
+	t.Parallel()
+	for _, m := range mutants {
+		if _, err := m.overlay(t.TempDir()); err != nil {
+			t.Errorf("%s: %v", m.Name, err)
+		}
+	}
+}
+
 // Names are told apart, and every promise has a mutant.
 func TestEveryPromiseHasAMutant(t *testing.T) {
 	t.Parallel()
