@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/sweep"
@@ -76,7 +77,7 @@ func (d *Desk) Search(ctx context.Context, scope Scope, text string, names bool)
 		return nil, fmt.Errorf("support: Search: %w", err)
 	}
 	f := finder{d.core}
-	for _, look := range []func(context.Context, Scope, string) ([]Hit, error){f.byID, f.byRef, f.byAddress} {
+	for _, look := range []func(context.Context, Scope, string) ([]Hit, error){f.byID, f.byRef, f.byAddress, f.byOrder} {
 		found, err := look(ctx, scope, text)
 		if err != nil {
 			return nil, fmt.Errorf("support: Search: %w", err)
@@ -238,8 +239,40 @@ func (f finder) byAddress(ctx context.Context, scope Scope, text string) (hits [
 		if len(rows) > 0 {
 			hits = append(hits, Hit{About: About{Address: at}, What: "an address: " + method})
 		}
+		people, err := f.peopleAt(ctx, scope, at)
+		if err != nil {
+			return nil, err
+		}
+		hits = append(hits, people...)
 	}
 	return hits, nil
+}
+
+// peopleAt are whom the newest messages to an address were for.
+func (f finder) peopleAt(ctx context.Context, scope Scope, at notify.Destination) (hits []Hit, err error) {
+	normal, err := channel.NormaliseAddress(at.Method, at.Address)
+	if err != nil {
+		return nil, nil
+	}
+	rows, _, err := f.o.Notify.Support().MessagesMade(ctx, scope, notify.Made{From: time.Unix(1, 0), Until: f.now().AddDate(1, 0, 0), Address: normal}, storage.Page{Limit: DefaultPage})
+	for _, m := range rows {
+		if m.RecipientRef != "" {
+			hits = append(hits, Hit{About: About{Person: m.RecipientRef}, Name: m.RecipientName, What: "messages by " + m.Method + " went there, the last on " + moment(m.CreatedOn)})
+		}
+	}
+	return unique(hits), err
+}
+
+// byOrder finds messages by the row key of their job, such as the number of an order.
+func (f finder) byOrder(ctx context.Context, scope Scope, text string) (hits []Hit, err error) {
+	if f.o.Notify == nil || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' }) {
+		return nil, nil
+	}
+	rows, _, err := f.o.Notify.Support().Messages(ctx, scope, text, storage.Page{Limit: DefaultPage})
+	for _, m := range rows {
+		hits = append(hits, Hit{About: About{MessageID: m.MessageID}, Name: m.RecipientName, What: "a message: " + m.NotificationType + " by " + m.Channel + " of " + moment(m.CreatedOn)})
+	}
+	return hits, err
 }
 
 // spelled has the sign that people write as two zeros.

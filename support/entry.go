@@ -6,6 +6,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -22,8 +23,9 @@ const (
 	KindInbox    Kind = "Inbox"    // a message in an inbox of the host's
 	KindLink     Kind = "Link"     // of a survey
 	KindDead     Kind = "DeadLetter"
-	KindReport   Kind = "Report" // a subscription of a report
-	KindPerson   Kind = "Person" // whom [Erase] is about
+	KindReport   Kind = "Report"  // a subscription of a report
+	KindPerson   Kind = "Person"  // whom [Erase], [Stop] and [Allow] are about
+	KindAddress  Kind = "Address" // "email:sam@example.com", which [Unblock] is about
 	KindConflict Kind = "Conflict"
 	KindPause    Kind = "Pause"
 	KindOutage   Kind = "Outage"
@@ -82,6 +84,7 @@ type Entry struct {
 	Subject    string            // personal: of a message
 	Text, HTML string            // personal: what a message says, of one that was asked for alone
 	Detail     string            // personal: the last error, or what a person wrote
+	Letter     *Letter           // personal: what else it had, of a message that was asked for alone
 	// Messages are those that a reminder led to, at most MaxMessages, and More says that
 	// there are others.
 	Messages []MessageState
@@ -98,6 +101,13 @@ type Entry struct {
 	bounced  bool                 // its provider says that it came back
 }
 
+// Letter is what a message had beside its subject and its texts.
+type Letter struct {
+	Locale string
+	Mail   channel.Mail
+	Files  []notify.AttachmentRef
+}
+
 // MaxMessages bounds the messages of one reminder that are told.
 const MaxMessages = 20
 
@@ -112,6 +122,11 @@ type MessageState struct {
 	Person    string    // personal: to whom
 }
 
+// State is how far it has come; see [Entry.State].
+func (m MessageState) State() State {
+	return Entry{Kind: KindMessage, Outcome: m.Outcome, Status: m.Status, Reason: m.Reason}.State()
+}
+
 // Step is something that happened to a row.
 type Step struct {
 	On     time.Time
@@ -119,6 +134,7 @@ type Step struct {
 	Reason string // a code
 	Actor  string // personal: who did it, where it was a person or a program beside the usual way
 	Detail string // personal: why, in the words of a person
+	person bool   // a person gave the Detail
 }
 
 // title is what an entry is about, for people.
@@ -142,6 +158,9 @@ func (e *Entry) settle() {
 	}
 }
 
+// sentText is what is said of what a provider has.
+const sentText = "sent; nobody has said that it arrived"
+
 // verb is what became of it, in words.
 func (e *Entry) verb() string {
 	because := ""
@@ -157,7 +176,7 @@ func (e *Entry) verb() string {
 		}
 		return "under way" + because
 	case Sent:
-		return "sent; nobody has said that it arrived"
+		return sentText
 	case Reached:
 		return "arrived"
 	case Withheld:

@@ -9,7 +9,6 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/notify"
-	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey"
@@ -136,7 +135,7 @@ func (f filler) audited(ctx context.Context, scope Scope, page []Entry) error {
 	})
 	for i := range page {
 		for _, a := range told[page[i].row()] {
-			step := Step{On: a.On, What: a.Action, Actor: a.Actor, Detail: a.Reason}
+			step := Step{On: a.On, What: a.Action, Actor: a.Actor, Detail: a.Reason, person: !a.ByProgram}
 			if a.From != a.To && a.From != "" {
 				step.What += ": " + a.From + " to " + a.To
 			}
@@ -333,9 +332,6 @@ func (e *Entry) reported(facts []notify.DeliveryFact) {
 			what += ", for good"
 		}
 		e.Steps = append(e.Steps, Step{On: f.On, What: what, Reason: f.Code})
-		if e.Outcome == Sent && f.Kind == channel.KindBounced {
-			e.Outcome, e.Reason, e.bounced, e.What = Failed, f.Code, true, e.title()+": it came back"
-		}
 	}
 }
 

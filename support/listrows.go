@@ -97,6 +97,6 @@ func auditEntry(a *audit.Entry) Entry {
 	if a.From != a.To && a.From != "" {
 		e.What += ": " + a.From + " to " + a.To
 	}
-	e.Steps = []Step{{On: a.On, What: a.Action, Actor: a.Actor, Detail: a.Reason}}
+	e.Steps = []Step{{On: a.On, What: a.Action, Actor: a.Actor, Detail: a.Reason, person: !a.ByProgram}}
 	return e
 }

@@ -65,6 +65,29 @@ func (n Need) Part() Part {
 	return Part{Domain: n.Domain, Subscriber: n.Name}
 }
 
+// Otherwise is what happens if nobody does anything about it.
+func (n Need) Otherwise() string {
+	switch n.Kind {
+	case NeedDoubt:
+		return "They are not sent again. Their recipients may not have them."
+	case NeedConflict:
+		return "The first stands, and the other is never sent."
+	case NeedHold:
+		return "They stay as they are, and nothing more is sent."
+	case NeedDead:
+		return "The subscriber never gets these events."
+	case NeedLost:
+		return "The series sends nothing more."
+	case NeedSkipped:
+		return "Nothing is planned for these sources."
+	case NeedOut:
+		return "Messages wait. It is tried again by itself, and they go out once the provider accepts."
+	case NeedUnserved:
+		return "They wait, and are too late after their date."
+	}
+	return "What it covers waits, and is too late after its date."
+}
+
 // DomainHealth is what one domain says of its work.
 type DomainHealth struct {
 	Domain string

@@ -65,6 +65,7 @@ func messageEntry(m *notify.OutgoingMessage) Entry {
 		job: m.PartitionKey, Person: m.RecipientRef, Address: m.Address, Name: m.RecipientName, Subject: m.Content.Subject, Version: m.Content.Version,
 	}
 	e.Outcome = outcomeOf(m)
+	e.bounced = e.Outcome == Failed && m.Status == notify.StatusSentToProvider
 	switch e.Outcome {
 	case NeedsYou:
 		e.Can = []Action{Release, Cancel}
@@ -84,7 +85,13 @@ func messageEntry(m *notify.OutgoingMessage) Entry {
 			e.Can = []Action{Retry}
 		}
 	}
+	if stage := m.Stage(); m.ForgottenOn.IsZero() && slices.Contains([]notify.Stage{notify.StageSent, notify.StageArrived, notify.StageFailed, notify.StageBlocked, notify.StageExpired}, stage) {
+		e.Can = append(e.Can, SendTo)
+	}
 	e.settle()
+	if e.bounced {
+		e.What = e.title() + ": it came back"
+	}
 	if e.Outcome == Sent && m.Resolution == notify.ResolvedByAssumption {
 		e.What = e.title() + ": taken for sent; nobody knows whether the provider has it"
 	}
@@ -99,6 +106,8 @@ func outcomeOf(m *notify.OutgoingMessage) Outcome {
 		return NeedsYou
 	case m.Status == notify.StatusDelivered || m.Status == notify.StatusOpened:
 		return Reached
+	case m.Status == notify.StatusSentToProvider && m.ReasonCode != "": // it came back
+		return Failed
 	case m.Status == notify.StatusSentToProvider:
 		return Sent
 	case m.Status == notify.StatusFailedFinal:

@@ -94,7 +94,7 @@ var causes = map[string]cause{
 			s.must(s.out.Contacts().Suppress(s.Context(), tenant, channel.HardBounce, by, notify.Destination{Method: "email", Address: address(p)}))
 			s.write(p, address(p))
 		}},
-	"the provider refused": {typ: "news", outcome: support.Failed, reason: "550", says: "with the code 550",
+	"the provider refused": {typ: "news", outcome: support.Failed, reason: "550", says: "the mailbox does not exist (550)",
 		before: func(s *school, p string) {
 			s.answers[address(p)] = channel.Permanent("550", nil)
 			s.write(p, address(p))
@@ -126,7 +126,7 @@ var causes = map[string]cause{
 		before: func(s *school, p string) { s.ask(p) }},
 	"a link is on hold": {typ: "survey 7", outcome: support.NeedsYou, reason: "HeldBySupport", says: "a person put it on hold",
 		before: func(s *school, p string) { s.must(s.surveys.Support().Hold(s.Context(), tenant, s.ask(p), by)) }},
-	"a link was refused": {typ: "survey 7", outcome: support.Failed, reason: "550", says: "with the code 550",
+	"a link was refused": {typ: "survey 7", outcome: support.Failed, reason: "550", says: "the mailbox does not exist (550)",
 		before: func(s *school, p string) {
 			s.answers[address(p)] = channel.Permanent("550", nil)
 			s.ask(p)

@@ -213,7 +213,7 @@ func (c *call) order(want order) (o support.Order, ok bool) {
 	}
 	o = support.Order{
 		Action: want.Action, Decision: notify.Decision(want.Decision), Evidence: want.Evidence, Until: want.Until,
-		Confirm: want.Confirm, By: c.by(want.Reason), DryRun: want.DryRun,
+		Confirm: want.Confirm, To: want.To, Group: want.Group, By: c.by(want.Reason), DryRun: want.DryRun,
 	}
 	for _, a := range want.Addresses {
 		o.Addresses = append(o.Addresses, notify.Destination{Method: a.Method, Address: a.Address})

@@ -78,6 +78,7 @@ func parameter(in, name string) object {
 // words of a type, which the document lists.
 var enums = map[reflect.Type][]string{
 	reflect.TypeFor[support.Action]():  texts(support.Actions()),
+	reflect.TypeFor[support.State]():   texts(support.States()),
 	reflect.TypeFor[support.Outcome](): texts([]support.Outcome{support.Planned, support.UnderWay, support.Sent, support.Reached, support.Withheld, support.Failed, support.NeedsYou}),
 }
 
