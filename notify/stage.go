@@ -291,3 +291,23 @@ func madeBefore(ctx context.Context, from driver.Reader, on time.Time, top int64
 	}
 	return min(low, top), nil
 }
+
+// SourceKeys says for jobs of a scope which due work asked for them; those that nothing asked
+// for are left out.
+func (n Support) SourceKeys(ctx context.Context, scope Scope, of ...Coordinates) (out map[Coordinates]string, err error) {
+	places := make([]driver.Place, len(of))
+	for i, at := range of {
+		places[i] = driver.Place{Scope: scope, Key: at.PartitionKey + "\x1f" + at.RowKey}
+	}
+	err = n.read(ctx, nil, func(from driver.Reader) error {
+		found, err := jobs.GetMany(ctx, from, places, "source_key")
+		out = map[Coordinates]string{}
+		for i, at := range places {
+			if j := found[at]; j != nil && j.SourceKey != "" {
+				out[of[i]] = j.SourceKey
+			}
+		}
+		return err
+	})
+	return out, err
+}

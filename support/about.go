@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,12 +78,17 @@ func (d *Desk) Search(ctx context.Context, scope Scope, text string, names bool)
 		return nil, fmt.Errorf("support: Search: %w", err)
 	}
 	f := finder{d.core}
-	for _, look := range []func(context.Context, Scope, string) ([]Hit, error){f.byID, f.byRef, f.byAddress, f.byOrder} {
+	for _, look := range []func(context.Context, Scope, string) ([]Hit, error){f.byID, f.byRef, f.byAddress} {
 		found, err := look(ctx, scope, text)
 		if err != nil {
 			return nil, fmt.Errorf("support: Search: %w", err)
 		}
 		hits = append(hits, found...)
+	}
+	if len(hits) == 0 { // a campaign is found by itself, and not by its messages
+		if hits, err = f.byOrder(ctx, scope, text); err != nil {
+			return nil, fmt.Errorf("support: Search: %w", err)
+		}
 	}
 	if names && d.o.Directory != nil {
 		people, err := d.o.Directory(ctx, scope, text)
@@ -254,13 +260,19 @@ func (f finder) peopleAt(ctx context.Context, scope Scope, at notify.Destination
 	if err != nil {
 		return nil, nil
 	}
-	rows, _, err := f.o.Notify.Support().MessagesMade(ctx, scope, notify.Made{From: time.Unix(1, 0), Until: f.now().AddDate(1, 0, 0), Address: normal}, storage.Page{Limit: DefaultPage})
-	for _, m := range rows {
-		if m.RecipientRef != "" {
-			hits = append(hits, Hit{About: About{Person: m.RecipientRef}, Name: m.RecipientName, What: "messages by " + m.Method + " went there, the last on " + moment(m.CreatedOn)})
+	for _, spelling := range slices.Compact([]string{normal, strings.ToLower(normal)}) {
+		of := notify.Made{From: time.Unix(1, 0), Until: f.now().AddDate(1, 0, 0), Address: spelling}
+		rows, _, err := f.o.Notify.Support().MessagesMade(ctx, scope, of, storage.Page{Limit: DefaultPage})
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range rows {
+			if m.RecipientRef != "" {
+				hits = append(hits, Hit{About: About{Person: m.RecipientRef}, Name: m.RecipientName, What: "messages by " + m.Method + " went there, the last on " + moment(m.CreatedOn)})
+			}
 		}
 	}
-	return unique(hits), err
+	return unique(hits), nil
 }
 
 // byOrder finds messages by the row key of their job, such as the number of an order.

@@ -85,6 +85,8 @@ type Entry struct {
 	Text, HTML string            // personal: what a message says, of one that was asked for alone
 	Detail     string            // personal: the last error, or what a person wrote
 	Letter     *Letter           // personal: what else it had, of a message that was asked for alone
+	// Parts are the messages and inbox entries that belong to it, of one that [Occasions] made.
+	Parts []Entry
 	// Messages are those that a reminder led to, at most MaxMessages, and More says that
 	// there are others.
 	Messages []MessageState
@@ -97,8 +99,9 @@ type Entry struct {
 	schedule *automation.Schedule // of a reminder
 	link     *survey.Instance     // of a link
 	twin     bool                 // another list has it too
-	job      string               // whose message it is
-	bounced  bool                 // its provider says that it came back
+	job      string               // whose message it is: the row key, and jobOf the partition key
+	jobOf    string
+	bounced  bool // its provider says that it came back
 }
 
 // Letter is what a message had beside its subject and its texts.

@@ -9,6 +9,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey"
@@ -56,6 +57,9 @@ func (f filler) fill(ctx context.Context, scope Scope, person string, page []Ent
 	}
 	log, err := f.deliveries(ctx, scope, page)
 	if err != nil {
+		return err
+	}
+	if err := f.occasions(ctx, scope, page); err != nil {
 		return err
 	}
 	for i := range page {
@@ -327,12 +331,17 @@ func (e *Entry) digested(person string, all []notify.InDigest) {
 // reported adds what a provider said of a message beside its status.
 func (e *Entry) reported(facts []notify.DeliveryFact) {
 	for _, f := range facts {
-		what := fmt.Sprintf("%s says: %s", f.Provider, f.Kind)
+		what := fmt.Sprintf("%s says: %s", f.Provider, said[f.Kind])
 		if f.Lasting {
 			what += ", for good"
 		}
 		e.Steps = append(e.Steps, Step{On: f.On, What: what, Reason: f.Code})
 	}
+}
+
+// said are the facts of providers in words.
+var said = map[channel.StatusKind]string{
+	channel.KindBounced: "it came back", channel.KindComplained: "its recipient reported it as spam", channel.KindUnsubscribed: "its recipient unsubscribed",
 }
 
 // sends adds the log of a link.

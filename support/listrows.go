@@ -93,10 +93,34 @@ func erasureEntry(r *sweep.Wish) Entry {
 
 // auditEntry is an entry of the audit.
 func auditEntry(a *audit.Entry) Entry {
-	e := Entry{On: a.On, Kind: KindAudit, Outcome: Reached, Type: a.Subject, Status: a.To, Key: a.SubjectKey, What: fmt.Sprintf("%s, of %s", a.Action, rowsOf(a.Subject))}
-	if a.From != a.To && a.From != "" {
-		e.What += ": " + a.From + " to " + a.To
-	}
+	e := Entry{On: a.On, Kind: KindAudit, Outcome: Reached, Type: a.Subject, Status: a.To, Key: a.SubjectKey, What: deedOf(a)}
 	e.Steps = []Step{{On: a.On, What: a.Action, Actor: a.Actor, Detail: a.Reason, person: !a.ByProgram}}
 	return e
+}
+
+// deedOf is what somebody did, in words.
+func deedOf(a *audit.Entry) string {
+	word := map[string]string{
+		"Cancel": "cancelled", "Release": "released", "Retry": "sent again", "Rerun": "done once more", "Hold": "put on hold", "Resolve": "settled", "SendTo": "sent to another address",
+		"Stop": "stopped", "Allow": "allowed again", "Suppress": "blocked", "Unsuppress": "unblocked", "Pause": "paused", "Resume": "resumed", "Replan": "planned again",
+	}[a.Action]
+	if word == "" {
+		text := fmt.Sprintf("%s, of %s", a.Action, rowsOf(a.Subject))
+		if a.From != a.To && a.From != "" {
+			text += ": " + a.From + " to " + a.To
+		}
+		return text
+	}
+	return rowOf(a.Subject) + " " + word
+}
+
+// rowOf is one row of a table, for people.
+func rowOf(table string) string {
+	if name := map[string]string{
+		"automation_scheduler": "reminder", "outgoing_message": "message", "notification_job": "job", "notification_scheduler": "job's schedule", "messaging_job": "campaign",
+		"survey_instance": "survey link", "recipient_preference": "messages to a person", "suppression": "address",
+	}[table]; name != "" {
+		return name
+	}
+	return rowsOf(table)
 }

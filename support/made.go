@@ -26,6 +26,9 @@ func (d *Desk) Messages(ctx context.Context, scope Scope, of notify.Made, p stor
 	if err == nil {
 		err = filler{d.core}.paused(ctx, scope, out)
 	}
+	if err == nil {
+		err = filler{d.core}.occasions(ctx, scope, out)
+	}
 	if err != nil {
 		return nil, "", fmt.Errorf("support: Messages: %w", err)
 	}
@@ -177,21 +180,33 @@ func (t teller) person(ctx context.Context, scope Scope, ref string) (Person, er
 	return Person{Ref: ref}, nil
 }
 
-// maxReasons is how many reasons [Desk.LastReasons] gives, of how many entries of the audit.
+// lastDeeds is how many actions [Desk.LastDeeds] gives, and maxReasons how many reasons
+// [Desk.LastReasons], of how many entries of the audit.
 const (
-	maxReasons   = 5
-	reasonsAmong = 50
+	lastDeeds  = 3
+	maxReasons = 5
+	deedsAmong = 50
 )
 
 // LastReasons are those that people gave for their last actions, each once: personal.
 func (d *Desk) LastReasons(ctx context.Context, scope Scope) (out []string, err error) {
-	last, _, err := d.List(ctx, scope, Audit, storage.Page{Limit: reasonsAmong})
+	last, err := d.deeds(ctx, scope)
 	for _, e := range last {
-		for _, s := range e.Steps {
-			if s.person && s.Detail != "" && len(out) < maxReasons && !slices.Contains(out, s.Detail) {
-				out = append(out, s.Detail)
-			}
+		if text := e.Steps[0].Detail; text != "" && len(out) < maxReasons && !slices.Contains(out, text) {
+			out = append(out, text)
 		}
 	}
 	return out, err
+}
+
+// LastDeeds are the last actions of people, the newest first.
+func (d *Desk) LastDeeds(ctx context.Context, scope Scope) ([]Entry, error) {
+	last, err := d.deeds(ctx, scope)
+	return last[:min(len(last), lastDeeds)], err
+}
+
+// deeds are those of people among the last entries of the audit.
+func (d *Desk) deeds(ctx context.Context, scope Scope) ([]Entry, error) {
+	last, _, err := d.List(ctx, scope, Audit, storage.Page{Limit: deedsAmong})
+	return slices.DeleteFunc(last, func(e Entry) bool { return !e.Steps[0].person }), err
 }

@@ -57,7 +57,7 @@ func Meaning(of, code string) string {
 		return text
 	}
 	if codesOfProviders[code] != "" {
-		return capital(plain(code)) + "."
+		return advice(code)
 	}
 	return "A code of the host, of a channel or of a provider, whose documentation says what it means."
 }

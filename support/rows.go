@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
@@ -62,7 +63,7 @@ func messageEntry(m *notify.OutgoingMessage) Entry {
 	e := Entry{
 		On: m.CreatedOn, Kind: KindMessage, Type: m.NotificationType, Channel: cmp.Or(m.Via, m.Channel), Status: m.Status, Package: "notify",
 		Reason: m.ReasonCode, Key: m.Key, MessageID: m.MessageID, ProviderID: m.ProviderMessageID,
-		job: m.PartitionKey, Person: m.RecipientRef, Address: m.Address, Name: m.RecipientName, Subject: m.Content.Subject, Version: m.Content.Version,
+		job: m.PartitionKey, jobOf: m.JobPartitionKey, Person: m.RecipientRef, Address: m.Address, Name: m.RecipientName, Subject: m.Content.Subject, Version: m.Content.Version,
 	}
 	e.Outcome = outcomeOf(m)
 	e.bounced = e.Outcome == Failed && m.Status == notify.StatusSentToProvider
@@ -126,15 +127,16 @@ func messageSteps(m *notify.OutgoingMessage) []Step {
 			out = append(out, Step{On: on, What: fmt.Sprintf(format, args...), Reason: reason})
 		}
 	}
-	add(m.CreatedOn, "", "made, for %s", m.Channel)
+	by := cmp.Or(m.Via, m.Channel)
+	add(m.CreatedOn, "", "made for %s", m.Channel)
 	if m.SentOn.IsZero() && m.FailedOn.IsZero() {
-		add(m.CallStartedOn, "", "call %d of %s began", m.Calls, cmp.Or(m.Via, m.Channel))
+		add(m.CallStartedOn, "", "attempt %d by %s began", m.Calls, by)
 	}
-	add(m.SentOn, "", "accepted by %s, at call %d", cmp.Or(m.Via, m.Channel), m.Calls)
-	add(m.ResolvedOn, "", "a doubt was settled: %s", m.Resolution)
-	add(m.FailedOn, m.ReasonCode, "failed for good, after %d calls", m.Calls)
-	if m.FailedOn.IsZero() {
-		add(m.EndedOn, m.ReasonCode, "%s", m.Status)
+	add(m.SentOn, "", "attempt %d: %s took it", m.Calls, by)
+	add(m.ResolvedOn, "", "the unknown outcome was settled: %s", m.Resolution)
+	add(m.FailedOn, m.ReasonCode, "attempt %d failed for good: %s", m.Calls, bare(m.ReasonCode))
+	if m.FailedOn.IsZero() && m.ReasonCode != "" {
+		add(m.EndedOn, m.ReasonCode, "%s: %s", strings.ToLower(m.Status), bare(m.ReasonCode))
 	}
 	return out
 }

@@ -122,12 +122,33 @@ func capital(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
+// bare are the words of a message's code, without the code.
+func bare(code string) string {
+	if text := codesOfProviders[code]; text != "" {
+		return text
+	}
+	return reasonText("notify", code)
+}
+
 // plain is the code of a provider or a channel in words, with the code behind it.
 func plain(code string) string {
 	if text := codesOfProviders[code]; text != "" {
 		return text + " (" + code + ")"
 	}
 	return "the provider answered with the code " + code
+}
+
+// advice is what to do about a provider's code; empty: nothing that support can do.
+func advice(code string) string {
+	switch code {
+	case "550", "551", "553", "5.1.1", "410":
+		return "Ask the recipient for another address."
+	case "552", "5.2.2":
+		return "Ask the recipient to make room, then send it again."
+	case "401", "402", "403", "530", "535", "credentials":
+		return "Give the process another key, or have the provider's account mended."
+	}
+	return ""
 }
 
 // codesOfProviders are those of mail servers (RFC 5321, RFC 3463), of HTTP, and of

@@ -132,8 +132,8 @@ func (v *Verdict) judge(e *Entry) {
 	}
 	if e.bounced {
 		because = "it came back"
-		if e.Reason != "" {
-			because += " (" + e.Reason + ")"
+		if e.Reason != notify.ReasonBounced {
+			because += ": " + plain(e.Reason)
 		}
 	}
 	if e.Kind == KindReminder && toOthers(e, v.Person) {
@@ -173,7 +173,7 @@ func (v *Verdict) judge(e *Entry) {
 		v.Text += reasonEnd(because)
 	default:
 		v.Text = fmt.Sprintf("did not get %s on %s%s", what, moment(e.On), reasonEnd(because))
-		if words, code, ok := strings.Cut(because, " ("); ok && e.Reason != "" {
+		if words, code, ok := strings.Cut(because, " ("); ok && codesOfProviders[e.Reason] == "" && !e.bounced {
 			v.Text = fmt.Sprintf("did not get %s: %s on %s (%s", what, words, moment(e.On), code)
 		}
 	}

@@ -41,7 +41,7 @@ var causes = map[string]cause{
 	"it arrived": {typ: "certificate", outcome: support.Reached, says: `got "certificate, 7 days before 2026-04-24" by email:school on 17 April 2026`,
 		before: func(s *school, p string) { s.remind(p, nil) },
 		after:  func(s *school, p string) { s.report(p, channel.KindDelivered) }},
-	"it came back": {typ: "certificate", outcome: support.Failed, reason: "550", says: "did not get \"certificate, 7 days before 2026-04-24\": it came back" + onTheDay + " (550)",
+	"it came back": {typ: "certificate", outcome: support.Failed, reason: "550", says: "did not get \"certificate, 7 days before 2026-04-24\" on 17 April 2026, 09:00 UTC: it came back: the mailbox does not exist (550)",
 		before: func(s *school, p string) { s.remind(p, nil) },
 		after:  func(s *school, p string) { s.report(p, channel.KindBounced) }},
 	"no address": {typ: "certificate", outcome: support.Withheld, reason: "NoRecipients",
@@ -113,7 +113,7 @@ var causes = map[string]cause{
 		before: func(s *school, p string) {
 			s.writing(notify.OutgoingMessage{RecipientRef: p, Address: address(p), PartitionKey: "stale-" + p, ScheduledOn: s.clk.Now().Add(time.Hour), ValidUntil: s.clk.Now().Add(2 * time.Hour)})
 		}},
-	"it is tried again": {typ: "news", outcome: support.UnderWay, reason: "429", says: "it is under way, and waits: with the code 429",
+	"it is tried again": {typ: "news", outcome: support.UnderWay, reason: "429", says: "it is under way, and waits: the provider asked us to slow down (429)",
 		before: func(*school, string) {},
 		after: func(s *school, p string) {
 			s.answers[address(p)] = channel.Transient("429", 0, nil)

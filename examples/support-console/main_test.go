@@ -11,7 +11,7 @@ func Example_play() {
 	// Output:
 	// ada got "certificate, 7 days before 2026-04-22" by email:school on 15 April 2026, 09:00 UTC
 	// ben did not get "certificate, 7 days before 2026-04-22": no recipient or address was on file on 15 April 2026, 09:00 UTC (NoRecipients)
-	// cem did not get "certificate, 7 days before 2026-04-22" on 15 April 2026, 09:00 UTC: with the code 550; it is in the inbox
+	// cem did not get "certificate, 7 days before 2026-04-22" on 15 April 2026, 09:00 UTC: the mailbox does not exist (550); it is in the inbox
 	// dia may have got "certificate, 7 days before 2026-04-22" on 15 April 2026, 09:00 UTC: nobody can tell whether it was sent (OutcomeUnknown); it is in the inbox
 	// eve did not get "certificate, 7 days before 2026-04-22" on 15 April 2026, 09:00 UTC: it came back; it is in the inbox
 	// fay was sent "certificate, 7 days before 2026-04-22" by email:school on 15 April 2026, 09:00 UTC; nobody has said that it arrived; it is in the inbox

@@ -43,6 +43,9 @@ func (s *site) story(c *call) {
 		c.refuse("the timeline could not be read", err)
 		return
 	}
+	if about.Person != "" {
+		got.Past = support.Occasions(got.Past)
+	}
 	told := c.storyOf(got)
 	v := c.view("story", told.heading())
 	v.Story = &told

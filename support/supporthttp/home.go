@@ -52,7 +52,7 @@ func (s *site) home(c *call) {
 		return
 	}
 	v.Coming = calendarOf(days, false).Days
-	last, _, err := s.desk.List(ctx, c.scope, support.Audit, storage.Page{Limit: 3})
+	last, err := s.desk.LastDeeds(ctx, c.scope)
 	if err != nil {
 		c.refuse("the audit could not be read", err)
 		return

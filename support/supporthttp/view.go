@@ -20,7 +20,7 @@ var files embed.FS
 
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"when": when, "stamp": stamp, "shown": shown, "listed": listed, "weekday": weekday, "clock": clock, "effects": effects, "title": title, "span": span, "bar": bar,
-	"word": word, "state": func(s string) support.State { return support.State(s) }, "sign": sign, "role": role, "label": label, "age": age, "bytes": bytesOf, "list": func(all ...any) []any { return all },
+	"word": word, "state": func(s string) support.State { return support.State(s) }, "sign": sign, "role": role, "label": label, "via": via, "age": age, "bytes": bytesOf, "list": func(all ...any) []any { return all },
 }).ParseFS(files, "page/*.html"))
 
 var styleSheet, _ = files.ReadFile("page/style.css") // it is embedded
@@ -184,6 +184,26 @@ func when(t time.Time) string {
 func weekday(t time.Time) string { return t.Format("Monday, 2 January") }
 
 func clock(t time.Time) string { return t.Format("15:04") }
+
+// Brief is a time beside others, for people: without what it shares with now.
+func (v view) Brief(t time.Time) string {
+	switch {
+	case t.Format(dateOnly) == v.Now.Format(dateOnly):
+		return t.Format("Today, 15:04")
+	case t.Year() == v.Now.Year():
+		return t.Format("Mon 2 Jan, 15:04")
+	}
+	return t.Format("2 Jan 2006, 15:04")
+}
+
+// via is a channel by its method, for people.
+func via(key string) string {
+	method, _, _ := strings.Cut(key, ":")
+	if name := map[string]string{"email": "Mail", "sms": "SMS", "whatsapp": "WhatsApp", "push": "Push", "inbox": "Inbox"}[method]; name != "" {
+		return name
+	}
+	return key
+}
 
 // age is how long ago something was, for people.
 func age(now, then time.Time) string {

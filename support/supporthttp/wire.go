@@ -62,6 +62,7 @@ type entry struct {
 	HTML       string           `json:"html,omitempty"`
 	Detail     string           `json:"detail,omitempty"`
 	Letter     *letter          `json:"letter,omitempty"` // what else a message had, likewise
+	Parts      []entry          `json:"parts,omitempty"`  // of a page: what belongs to it
 	Messages   []message        `json:"messages,omitempty"`
 	More       bool             `json:"moreMessages,omitempty"`
 	Steps      []step           `json:"steps,omitempty"`
@@ -160,6 +161,9 @@ func (c *call) entryOf(e support.Entry) entry {
 		Address: c.hide(e.Address), Name: c.hide(e.Name), Subject: c.hide(e.Subject), Text: c.hide(e.Text), HTML: c.hide(e.HTML), Detail: c.hide(e.Detail), More: e.More,
 	}
 	out.Campaign, out.Letter = campaignOf(e.Campaign), c.letterOf(e.Letter)
+	for _, p := range e.Parts {
+		out.Parts = append(out.Parts, c.entryOf(p))
+	}
 	for _, m := range e.Messages {
 		out.Messages = append(out.Messages, message{m.MessageID, m.Channel, m.Outcome, m.State(), m.Status, m.Reason, c.at(m.On), c.handle(m.Person)})
 	}
