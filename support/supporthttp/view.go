@@ -293,6 +293,25 @@ func (view) Nav() (out []navPage) {
 	return out
 }
 
+// Whole are the rows of a page that stand for one cause, or one state, and may be acted on
+// at once.
+func (v view) Whole() (out []entry) {
+	if v.Page != "needs" && v.Filter.State == "" {
+		return nil
+	}
+	for _, d := range v.Days {
+		for _, e := range d.Rows {
+			if len(e.Can) > 0 && e.Part == nil && e.Key != "" {
+				out = append(out, e)
+			}
+		}
+	}
+	if len(v.Actions()) == 0 {
+		return nil
+	}
+	return out
+}
+
 // Actions are those that the rows of a table know.
 func (v view) Actions() (out []support.Action) {
 	for _, d := range v.Days {
