@@ -85,7 +85,7 @@ func (n Need) Otherwise() string {
 	case NeedUnserved:
 		return "They wait, and are too late after their date."
 	}
-	return "What it covers waits, and is too late after its date."
+	return "What is paused waits, and is too late after its date."
 }
 
 // DomainHealth is what one domain says of its work.
@@ -171,6 +171,9 @@ func needsOf(h DomainHealth) (out []Need) {
 		}
 		n.What = fmt.Sprintf("%s on hold: %s", rowsOf(c.Table), cmp.Or(words[home(h.Domain, c.Reason)+" "+c.Reason], c.Reason))
 		n.ToDo = Meaning(h.Domain, c.Reason)
+		if n.Kind == NeedDoubt {
+			n.ToDo = "Ask the provider or the recipients, then say whether they arrived or are sent again."
+		}
 		out = append(out, n)
 	}
 	for _, c := range h.DeadLetters {

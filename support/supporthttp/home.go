@@ -39,6 +39,10 @@ func (s *site) home(c *call) {
 		}
 	}
 	v.Needs = c.needsOf(needs)
+	if err := s.resumable(c, v.Needs); err != nil {
+		c.refuse("the pauses could not be read", err)
+		return
+	}
 	day := notify.Made{From: s.desk.Now().Add(-24 * time.Hour), Until: s.desk.Now().Add(time.Minute)}
 	made, more, err := s.desk.CountMessages(ctx, c.scope, day)
 	if err != nil {
@@ -61,6 +65,23 @@ func (s *site) home(c *call) {
 	c.show(http.StatusOK, v)
 }
 
+// resumable says of pauses what a Resume of each takes.
+func (s *site) resumable(c *call, needs []need) error {
+	if !slices.ContainsFunc(needs, func(n need) bool { return n.Kind == support.NeedPaused }) {
+		return nil
+	}
+	all, _, err := s.desk.List(c.r.Context(), c.scope, support.Pauses, storage.Page{})
+	for _, e := range c.entriesOf(all) {
+		for i := range needs {
+			n := &needs[i]
+			if p := e.Part; p != nil && n.Kind == support.NeedPaused && n.Domain == p.Domain && n.Name == or(p.Channel, p.Type) && n.Everywhere == p.Everywhere && (!p.Everywhere || c.caller.Everywhere) {
+				n.Part, n.Can, n.What = p, e.Can, e.What
+			}
+		}
+	}
+	return err
+}
+
 // oldest is when the first of the rows of a cause became so; zero: it is not known. It looks
 // at a hundred of them.
 func (s *site) oldest(c *call, n support.Need) (on time.Time) {
@@ -75,6 +96,9 @@ func (s *site) oldest(c *call, n support.Need) (on time.Time) {
 		if on.IsZero() || e.On.Before(on) {
 			on = e.On
 		}
+	}
+	if on.After(s.desk.Now()) { // it is held before its time
+		return time.Time{}
 	}
 	return on
 }
@@ -94,7 +118,7 @@ func (v view) channels(made []notify.StageCount, more bool, all []need, from tim
 	of := map[string]sums{}
 	states := map[string]need{}
 	for _, n := range all {
-		if n.Name != "" && (n.Kind == support.NeedOut || n.Kind == support.NeedPaused && n.Table == "outgoing_message") {
+		if n.Name != "" && (n.Kind == support.NeedOut || n.Kind == support.NeedPaused && n.Part != nil && n.Part.Channel != "") {
 			states[n.Name] = n
 			of[n.Name] = sums{}
 		}

@@ -185,11 +185,14 @@ func weekday(t time.Time) string { return t.Format("Monday, 2 January") }
 
 func clock(t time.Time) string { return t.Format("15:04") }
 
-// Brief is a time beside others, for people: without what it shares with now.
-func (v view) Brief(t time.Time) string {
+// Brief is a time at the beginning of a line, and Since one within it.
+func (v view) Brief(t time.Time) string { return capital(v.Since(t)) }
+
+// Since is a time beside others, for people: without what it shares with now.
+func (v view) Since(t time.Time) string {
 	switch {
 	case t.Format(dateOnly) == v.Now.Format(dateOnly):
-		return t.Format("Today, 15:04")
+		return t.Format("today, 15:04")
 	case t.Year() == v.Now.Year():
 		return t.Format("Mon 2 Jan, 15:04")
 	}
