@@ -126,6 +126,6 @@ func ExampleDesk_Needs() {
 	fmt.Println(err)
 	// Output:
 	// <nil>
-	// Paused certificate is paused in automation until somebody resumes it
+	// Paused certificate is paused in automation until a person resumes it
 	// <nil>
 }

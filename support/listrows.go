@@ -30,7 +30,7 @@ func paused(p Part, since, until time.Time, by By) Entry {
 		e.What += ", for all tenants"
 	}
 	if until.IsZero() {
-		e.What += ", until somebody resumes it"
+		e.What += ", until a person resumes it"
 	} else {
 		e.What += ", until " + moment(until)
 	}
@@ -47,7 +47,7 @@ func reportEntry(s *report.Subscription) Entry {
 	case report.StatusActive:
 		e.Can = []Action{RunNow, Pause}
 	case report.StatusPaused:
-		e.Outcome, e.Can, e.What = Withheld, []Action{RunNow, Resume}, s.Type+": paused, until somebody resumes it"
+		e.Outcome, e.Can, e.What = Withheld, []Action{RunNow, Resume}, s.Type+": paused, until a person resumes it"
 	default:
 		e.Outcome, e.What = Withheld, s.Type+": it has ended"
 	}

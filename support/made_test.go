@@ -223,7 +223,7 @@ func TestPeopleAreFoundByTheirAddress(t *testing.T) {
 func TestMessagesAreFoundByTheirDay(t *testing.T) {
 	schools(t, func(s *school) {
 		const days, each = 9, 7
-		first := s.clk.Now().UTC().Truncate(24 * time.Hour).AddDate(0, 0, 1)
+		first := s.clk.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
 		for d := range days {
 			s.clk.Set(first.AddDate(0, 0, d))
 			for i := range each {

@@ -198,8 +198,8 @@ func needsOf(h DomainHealth) (out []Need) {
 	for _, o := range h.Outages {
 		out = append(out, Need{
 			Kind: NeedOut, Domain: h.Domain, Name: o.Channel, Since: o.Since, Scope: o.Scope, Everywhere: o.Everywhere,
-			What: fmt.Sprintf("channel %s takes nothing: %s", o.Channel, strings.TrimSpace(o.Class+" "+o.Code)),
-			ToDo: "What goes through it waits, and it comes back by itself. If its key was revoked, give the process another.",
+			What: stopped(o.Channel, o.Code),
+			ToDo: stoppedToDo,
 		})
 	}
 	for _, u := range h.Unserved() {
@@ -217,7 +217,7 @@ func needsOf(h DomainHealth) (out []Need) {
 		if p.Kind != "" {
 			what = p.Kind
 		}
-		until := "until somebody resumes it"
+		until := "until a person resumes it"
 		if !p.Until.IsZero() {
 			until = "until " + moment(p.Until)
 		}
@@ -228,6 +228,16 @@ func needsOf(h DomainHealth) (out []Need) {
 	}
 	return out
 }
+
+// stopped says that a channel is out, and stoppedToDo what to do about it.
+func stopped(channel, code string) string {
+	if code == "" {
+		return "channel " + channel + " has stopped"
+	}
+	return "channel " + channel + " has stopped: " + plain(code)
+}
+
+const stoppedToDo = "It is tried again by itself. If its key was revoked, give the process another."
 
 // rowsOf names the rows of a table to people.
 func rowsOf(table string) string {

@@ -44,6 +44,9 @@ var causes = map[string]cause{
 	"it came back": {typ: "certificate", outcome: support.Failed, reason: "550", says: "did not get \"certificate, 7 days before 2026-04-24\" on 17 April 2026, 09:00 UTC: it came back: the mailbox does not exist (550)",
 		before: func(s *school, p string) { s.remind(p, nil) },
 		after:  func(s *school, p string) { s.report(p, channel.KindBounced) }},
+	"it came back without a code": {typ: "certificate", outcome: support.Failed, reason: "Bounced", says: "on 17 April 2026, 09:00 UTC: it came back",
+		before: func(s *school, p string) { s.remind(p, nil) },
+		after:  func(s *school, p string) { s.reporting(p, channel.KindBounced, "") }},
 	"no address": {typ: "certificate", outcome: support.Withheld, reason: "NoRecipients",
 		says:   `did not get "certificate, 7 days before 2026-04-24": no recipient or address was on file` + onTheDay + " (NoRecipients)",
 		before: func(s *school, p string) { s.noAddress[p] = true; s.remind(p, nil) }},
@@ -415,14 +418,19 @@ func (s *school) job(typ, person string) {
 // report is what a provider says of the last message.
 func (s *school) report(person string, kind channel.StatusKind) {
 	s.Helper()
+	code := ""
+	if kind == channel.KindBounced {
+		code = "550"
+	}
+	s.reporting(person, kind, code)
+}
+
+func (s *school) reporting(person string, kind channel.StatusKind, code string) {
+	s.Helper()
 	rows, _, err := s.out.Support().MessagesOf(s.Context(), tenant, notify.Recipient{Ref: person}, first)
 	s.must(err)
 	if len(rows) != 1 {
 		s.Fatal(person, rows)
-	}
-	code := ""
-	if kind == channel.KindBounced {
-		code = "550"
 	}
 	_, err = s.out.Track(s.Context(), channel.StatusEvent{Provider: "school", EventID: string(kind) + person, Kind: kind, Code: code, MessageID: rows[0].MessageID})
 	s.must(err)

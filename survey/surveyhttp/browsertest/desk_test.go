@@ -121,8 +121,8 @@ func (d *desk17) must(err error) {
 	}
 }
 
-// find looks for what is typed.
-func find(text string) []step { return []step{{"#q", text}, {"form.find button", ""}} }
+// looked looks for what is typed.
+func looked(text string) []step { return []step{{"#q", text}, {"form.find button", ""}} }
 
 // questions are the ten of a support desk, from the start, and what the page that answers
 // says in its first screenful.
@@ -131,13 +131,13 @@ var questions = map[string]struct {
 	says  []string
 	done  func(*desk17) error
 }{
-	"why did teacher-017 get none": {steps: find("teacher-017"), says: []string{"Ada Winter did not get", "what it was about is no longer valid"}},
+	"why did teacher-017 get none": {steps: looked("teacher-017"), says: []string{"Ada Winter did not get", "what it was about is no longer valid"}},
 	"who has not got mail today": {
 		steps: []step{{`nav a[href="messages"]`, ""}, {`.counts a[href*="Missing"]`, ""}}, says: []string{"Gil Novak", "The mailbox does not exist", "Mia Costa", "Nobody can tell whether it was sent", "Sam Becker"},
 	},
-	"a customer says that he got two": {steps: find("kaya"), says: []string{"certificate, 7 days before 2026-04-24", "certificate, 20 days before 2026-04-24"}},
+	"a customer says that he got two": {steps: looked("kaya"), says: []string{"certificate, 7 days before 2026-04-24", "certificate, 20 days before 2026-04-24"}},
 	"send again to a corrected address": {
-		steps: append(find("novak"), step{`.say button[value=SendTo]`, ""}, step{"#to", "gil@new.example"}, reason, step{".primary", ""}),
+		steps: append(looked("novak"), step{`.say button[value=SendTo]`, ""}, step{"#to", "gil@new.example"}, reason, step{".primary", ""}),
 		says:  []string{"Done for 1 of 1", "to another address", "have it corrected there, too"},
 		done: func(d *desk17) error {
 			rows, _, err := d.out.Support().MessagesOf(d.Context(), "", notify.Recipient{Ref: "teacher-003"}, storage.Page{})
@@ -148,7 +148,7 @@ var questions = map[string]struct {
 		},
 	},
 	"stop all mail to a person": {
-		steps: append(find("becker"), step{`button[value=Stop]`, ""}, reason, step{".primary", ""}), says: []string{"Done for 1 of 1", "all messages to Sam Becker"},
+		steps: append(looked("becker"), step{`button[value=Stop]`, ""}, reason, step{".primary", ""}), says: []string{"Done for 1 of 1", "all messages to Sam Becker"},
 		done: func(d *desk17) error {
 			all, err := d.out.Contacts().Preferences(d.Context(), "", "teacher-009")
 			if err == nil && (len(all) != 1 || !all[0].OptedOut) {
@@ -158,10 +158,10 @@ var questions = map[string]struct {
 		},
 	},
 	"which channel is broken since when": {says: []string{"sms:gateway", "Stopped", "since today, 08:00", "the provider did not accept our key (401)"}},
-	"what goes out tomorrow":              {says: []string{"Tomorrow, Saturday, 18 April: 1", "reminders of certificate"}},
-	"what waits for me, in what order":    {says: []string{"Nobody can tell whether these messages were sent", "1 h 12 min", "They are not sent again"}},
+	"what goes out tomorrow":             {says: []string{"Tomorrow, Saturday, 18 April: 1", "reminders of certificate"}},
+	"what waits for me, in what order":   {says: []string{"Nobody can tell whether these messages were sent", "1 h 12 min", "They are not sent again"}},
 	"erase a person": {
-		steps: append(find("mia"), step{`button[value=Erase]`, ""}, step{"#typed", "mia costa"}, reason, step{".primary", ""}), says: []string{"Done for 1 of 1", "Erase Mia Costa"},
+		steps: append(looked("mia"), step{`button[value=Erase]`, ""}, step{"#typed", "mia costa"}, reason, step{".primary", ""}), says: []string{"Done for 1 of 1", "Erase Mia Costa"},
 		done: func(d *desk17) error {
 			return nobody(d.out.Support().MessagesOf(d.Context(), "", notify.Recipient{Ref: "teacher-004"}, storage.Page{}))
 		},
@@ -199,8 +199,12 @@ func TestADeskHasItsTenAnswers(t *testing.T) {
 				if clicks > 3 {
 					t.Errorf("%d clicks", clicks)
 				}
+				c.says(q.says[0])
+				page := eval[string](c.ctx, t, `document.querySelector("main").textContent`)
 				for _, text := range q.says {
-					c.says(text)
+					if !strings.Contains(page, text) {
+						t.Errorf("%q is not on the page: %s", text, page)
+					}
 				}
 				if q.done != nil {
 					d.must(q.done(d))
