@@ -90,7 +90,15 @@ func (s *site) apiList(c *call, of support.List) {
 		}
 		p.Limit = n
 	}
-	all, next, err := s.desk.List(c.r.Context(), c.scope, of, p)
+	list := func() ([]support.Entry, string, error) { return s.desk.List(c.r.Context(), c.scope, of, p) }
+	if of == support.Messages && (c.query.Has("from") || c.query.Has("to")) {
+		_, made, ok := c.filter()
+		if !ok {
+			return
+		}
+		list = func() ([]support.Entry, string, error) { return s.desk.Messages(c.r.Context(), c.scope, made, p) }
+	}
+	all, next, err := list()
 	if err != nil {
 		c.refuse("a list could not be read", err)
 		return

@@ -44,6 +44,14 @@ func TestMessagesAreListedByDayAndState(t *testing.T) {
 	if _, body := o.ask(o.site(irish), "GET", "/messages", ""); !strings.Contains(body, `title="2026-03-01T08:00:00Z">08:00</time>`) {
 		t.Error(body)
 	}
+	for query, want := range map[string]int{"?from=2026-03-01": 2, "?from=2026-02-28&to=2026-02-28": 0, "?from=2026-03-01&state=Missing": 1} {
+		if _, body := o.ask(h, "GET", "/api/v1/messages"+query, ""); strings.Count(body, `"messageId"`) != want {
+			t.Errorf("%q: not %d: %s", query, want, body)
+		}
+	}
+	if answer, body := o.ask(h, "GET", "/api/v1/messages?from=x", ""); answer.StatusCode != http.StatusUnprocessableEntity {
+		t.Error(answer.StatusCode, body)
+	}
 	for _, query := range []string{"?from=x", "?from=2026-03-02&to=2026-03-01", "?state=Nothing", "?from=0001-01-01"} {
 		if answer, _ := o.ask(h, "GET", "/messages"+query, ""); answer.StatusCode != http.StatusUnprocessableEntity {
 			t.Errorf("%s: %d", query, answer.StatusCode)

@@ -80,8 +80,12 @@ func (s *site) routes() []route {
 		},
 	}
 	for _, l := range support.Lists() {
+		takes := []string{"after", "limit"}
+		if l == support.Messages {
+			takes = append(takes, "from", "to", "state", "type", "channel")
+		}
 		out = append(out, route{
-			method: "GET", path: api + string(l), gives: rows{}, takes: []string{"after", "limit"},
+			method: "GET", path: api + string(l), gives: rows{}, takes: takes,
 			says:  "A page of the " + strings.ReplaceAll(string(l), "-", " ") + " of the tenant.",
 			serve: func(c *call) { s.apiList(c, l) },
 		})
