@@ -2,6 +2,7 @@ package support
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
@@ -41,7 +42,7 @@ type Outcome string
 const (
 	Planned  Outcome = "Planned"  // its moment is to come
 	UnderWay Outcome = "UnderWay" // it is being worked on, or waits for its next try
-	Sent     Outcome = "Sent"     // a provider has it; nobody has said that it arrived
+	Sent     Outcome = "Sent"     // a provider has it; no word yet that it arrived
 	Reached  Outcome = "Reached"  // it arrived, was opened, read or answered
 	Withheld Outcome = "Withheld" // it was not sent, or will not be, by a rule or a word of somebody
 	Failed   Outcome = "Failed"   // it was tried, and failed for good
@@ -159,10 +160,13 @@ func (e *Entry) settle() {
 		e.Package = home(e.Package, e.Reason)
 		e.ToDo = Meaning(e.Package, e.Reason)
 	}
+	if e.Outcome == NeedsYou && slices.Contains(e.Can, Resolve) {
+		e.ToDo = "Ask the provider or the recipient, then say whether it arrived or is sent again."
+	}
 }
 
 // sentText is what is said of what a provider has.
-const sentText = "sent; nobody has said that it arrived"
+const sentText = "sent; no word yet that it arrived"
 
 // verb is what became of it, in words.
 func (e *Entry) verb() string {

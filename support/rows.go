@@ -133,12 +133,20 @@ func messageSteps(m *notify.OutgoingMessage) []Step {
 		add(m.CallStartedOn, "", "attempt %d by %s began", m.Calls, by)
 	}
 	add(m.SentOn, "", "attempt %d: %s took it", m.Calls, by)
-	add(m.ResolvedOn, "", "the unknown outcome was settled: %s", m.Resolution)
+	add(m.ResolvedOn, "", "%s", resolved[m.Resolution])
 	add(m.FailedOn, m.ReasonCode, "attempt %d failed for good: %s", m.Calls, bare(m.ReasonCode))
 	if m.FailedOn.IsZero() && m.ReasonCode != "" {
 		add(m.EndedOn, m.ReasonCode, "%s: %s", strings.ToLower(m.Status), bare(m.ReasonCode))
 	}
 	return out
+}
+
+// resolved says how an unknown outcome was settled.
+var resolved = map[notify.Resolution]string{
+	notify.ResolvedByLookup: "the provider was asked whether it has it", notify.ResolvedByIdempotency: "the call was repeated, which the provider filters",
+	notify.ResolvedByHold: "its outcome is not known, and a person has to decide", notify.ResolvedByAssumption: "its outcome is not known, and it was taken for sent",
+	notify.ResolvedByResend: "its outcome was not known, and it was sent again", notify.ResolvedBySupport: "a person decided what became of it",
+	notify.ResolvedByCall: "the call's own answer came late", notify.ResolvedByCallback: "the provider's callback settled it",
 }
 
 // stateOf is a message as its reminder tells of it.

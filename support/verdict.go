@@ -153,7 +153,7 @@ func (v *Verdict) judge(e *Entry) {
 	case Reached:
 		v.Text = fmt.Sprintf("got %s%s on %s", what, by, moment(e.On))
 	case Sent:
-		v.Text = fmt.Sprintf("was sent %s%s on %s; nobody has said that it arrived", what, by, moment(e.On))
+		v.Text = fmt.Sprintf("was sent %s%s on %s; no word yet that it arrived", what, by, moment(e.On))
 	case Planned:
 		v.Text = fmt.Sprintf("has not got %s yet: it comes on %s", what, moment(e.On))
 	case UnderWay:

@@ -36,7 +36,7 @@ const onTheDay = " on 17 April 2026, 09:00 UTC"
 
 // causes are ways to get something, and not to.
 var causes = map[string]cause{
-	"it was sent": {typ: "certificate", outcome: support.Sent, says: `was sent "certificate, 7 days before 2026-04-24" by email:school on 17 April 2026, 09:00 UTC; nobody has said that it arrived`,
+	"it was sent": {typ: "certificate", outcome: support.Sent, says: `was sent "certificate, 7 days before 2026-04-24" by email:school on 17 April 2026, 09:00 UTC; no word yet that it arrived`,
 		before: func(s *school, p string) { s.remind(p, nil) }},
 	"it arrived": {typ: "certificate", outcome: support.Reached, says: `got "certificate, 7 days before 2026-04-24" by email:school on 17 April 2026`,
 		before: func(s *school, p string) { s.remind(p, nil) },

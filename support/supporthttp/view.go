@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/support"
 )
 
@@ -20,7 +21,7 @@ var files embed.FS
 
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"when": when, "stamp": stamp, "shown": shown, "listed": listed, "weekday": weekday, "clock": clock, "effects": effects, "title": title, "span": span, "bar": bar,
-	"word": word, "state": func(s string) support.State { return support.State(s) }, "sign": sign, "role": role, "label": label, "via": via, "age": age, "bytes": bytesOf, "list": func(all ...any) []any { return all },
+	"word": word, "state": func(s string) support.State { return support.State(s) }, "sign": sign, "role": role, "label": label, "capital": capital, "via": via, "age": age, "bytes": bytesOf, "list": func(all ...any) []any { return all },
 }).ParseFS(files, "page/*.html"))
 
 var styleSheet, _ = files.ReadFile("page/style.css") // it is embedded
@@ -299,7 +300,7 @@ func (view) Nav() (out []navPage) {
 // Whole are the rows of a page that stand for one cause, or one state, and may be acted on
 // at once.
 func (v view) Whole() (out []entry) {
-	if v.Page != "needs" && v.Filter.State == "" {
+	if v.Page != "needs" && (v.Filter.State == "" || v.Filter.State == string(notify.StageMissing)) {
 		return nil
 	}
 	for _, d := range v.Days {
