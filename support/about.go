@@ -34,7 +34,7 @@ type About struct {
 
 // ErrAbout says what is wrong with an [About] or a text to search for, and holds nothing
 // of it.
-var ErrAbout = errors.New("support: not to be looked for")
+var ErrAbout = errors.New("support: invalid lookup")
 
 func (a About) check() error {
 	said := 0

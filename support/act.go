@@ -194,11 +194,11 @@ func (d doer) act(ctx context.Context, as once.Place, o Order, do deed) (a Acted
 func (o Order) check() error {
 	switch {
 	case !slices.Contains(Actions(), o.Action):
-		return fmt.Errorf("%.40q is no action", string(o.Action))
+		return fmt.Errorf("unknown action %.40q", string(o.Action))
 	case len(o.Targets) == 0 || len(o.Targets) > MaxTargets:
 		return fmt.Errorf("%d targets, not 1 to %d", len(o.Targets), MaxTargets)
 	case o.Action == Resolve && o.Decision != notify.DecideSent && o.Decision != notify.DecideSendAgain:
-		return fmt.Errorf("%.40q is no decision", string(o.Decision))
+		return fmt.Errorf("unknown decision %.40q", string(o.Decision))
 	case o.To != "" && o.Action != SendTo || o.To == "" && o.Action == SendTo:
 		return errors.New("SendTo needs To, and no other action takes it")
 	case o.Action == SendTo && len(o.Targets) > 1:
@@ -234,7 +234,7 @@ func refusal(err error, a Action, t Target) string {
 	return text[strings.LastIndex(text, ": ")+len(": "):]
 }
 
-// ErrOrder says that an order makes no sense; nothing was done.
-var ErrOrder = errors.New("no order")
+// ErrOrder says that an order is invalid; nothing was done.
+var ErrOrder = errors.New("invalid order")
 
 var errTarget = errors.New("the action is not one for this kind of target")

@@ -85,7 +85,7 @@ func (s *site) apiList(c *call, of support.List) {
 	if c.query.Has("limit") {
 		n, err := strconv.Atoi(c.query.Get("limit"))
 		if err != nil || n < 1 || n > support.MaxTargets {
-			c.fail(http.StatusUnprocessableEntity, "limit is no number from 1 to 100")
+			c.fail(http.StatusUnprocessableEntity, "limit must be a number from 1 to 100")
 			return
 		}
 		p.Limit = n
@@ -252,7 +252,7 @@ func (c *call) request() (id string, ok bool) {
 		return "", true
 	}
 	if len(given) > 1 || !token(given[0]) {
-		c.fail(http.StatusUnprocessableEntity, "Idempotency-Key is not one text of 1 to 200 visible ASCII characters")
+		c.fail(http.StatusUnprocessableEntity, "Idempotency-Key must be one text of 1 to 200 visible ASCII characters")
 		return "", false
 	}
 	return given[0], true
