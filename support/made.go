@@ -82,6 +82,9 @@ func (t teller) target(ctx context.Context, scope Scope, of Target) (e Entry, er
 		p, err := t.person(ctx, scope, of.Key)
 		return Entry{Person: of.Key, Name: p.Name}, err
 	}
+	if err == nil {
+		err = filler(t).occasions(ctx, scope, rows)
+	}
 	if err != nil || len(rows) == 0 {
 		return Entry{}, err
 	}

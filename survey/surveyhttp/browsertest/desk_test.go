@@ -138,7 +138,7 @@ var questions = map[string]struct {
 	"a customer says that he got two": {steps: looked("kaya"), says: []string{"certificate, 7 days before 2026-04-24", "certificate, 20 days before 2026-04-24"}},
 	"send again to a corrected address": {
 		steps: append(looked("novak"), step{`.say button[value=SendTo]`, ""}, step{"#to", "gil@new.example"}, reason, step{".primary", ""}),
-		says:  []string{"Done for 1 of 1", "to another address", "have it corrected there, too"},
+		says:  []string{"Done for 1 of 1", "7 days before 2026-04-24” for Gil Novak to another address", "have it corrected there, too"},
 		done: func(d *desk17) error {
 			rows, _, err := d.out.Support().MessagesOf(d.Context(), "", notify.Recipient{Ref: "teacher-003"}, storage.Page{})
 			if err == nil && (len(rows) != 2 || rows[0].Address != "gil@new.example") {
