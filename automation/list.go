@@ -89,6 +89,23 @@ func (s Support) AllSchedules(ctx context.Context, scope Scope, p storage.Page) 
 	return s.page(ctx, "AllSchedules", scope, p, driver.Query{OrderBy: "key"})
 }
 
+// SchedulesByKey reads rows of a scope by their keys; those that there are not are left out.
+func (s Support) SchedulesByKey(ctx context.Context, scope Scope, keys ...string) (map[string]*Schedule, error) {
+	places := make([]driver.Place, len(keys))
+	for i, key := range keys {
+		places[i] = driver.Place{Scope: scope, Key: key}
+	}
+	out := map[string]*Schedule{}
+	_, _, err := s.list(ctx, "SchedulesByKey", func(from driver.Reader) ([]*scheduleRow, string, error) {
+		found, err := schedules.GetMany(ctx, from, places)
+		for at, row := range found {
+			out[at.Key] = &views([]*scheduleRow{row})[0]
+		}
+		return nil, "", err
+	})
+	return out, err
+}
+
 // Held lists the rows that are on hold for a reason, those that were made first first.
 // See Release, Retry, Cancel and Bulk.
 func (s Support) Held(ctx context.Context, scope Scope, reason Reason, p storage.Page) (rows []Schedule, next string, err error) {

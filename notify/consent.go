@@ -20,6 +20,9 @@ type Group struct {
 	OptIn bool
 }
 
+// Groups are Options.Groups.
+func (n Contacts) Groups() []Group { return slices.Clone(n.options.Groups) }
+
 // checkGroups panics on groups that no program can mean.
 func checkGroups(groups []Group) {
 	seen := map[string]bool{}

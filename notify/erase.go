@@ -138,7 +138,8 @@ func (n erasure) erasures() []sweep.Rule {
 		}.Rule(),
 		sweep.Erasure[preferenceRow]{
 			Table: preferences, Keeps: map[string]string{"key": "who opted out without a Ref is known by a hash of the address: without it they would be written to"},
-			Ways: func(s sweep.Subject) []sweep.Way[preferenceRow] { return n.somebody(s).preferences() },
+			Audited: true,
+			Ways:    func(s sweep.Subject) []sweep.Way[preferenceRow] { return n.somebody(s).preferences() },
 		}.Rule(),
 		sweep.Erasure[frequency.Row]{
 			Table: frequency.Table,

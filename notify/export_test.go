@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -163,3 +164,19 @@ func (n *Notifier) ContentOf(p Payload) *CampaignContent {
 
 // Sign signs the link of a message, which with another key is a forgery.
 func (o *UnsubscribeOptions) Sign(m *messageRow) string { return o.sign(m) }
+
+// PutMessages stores messages in any state, one after the other.
+func PutMessages(ctx context.Context, store storage.Store, all []OutgoingMessage) error {
+	return store.InTx(ctx, func(tx storage.Tx) error {
+		for i, m := range all {
+			row := m.row()
+			row.Key, row.Status, row.CreatedOn = m.PartitionKey, m.Status, m.CreatedOn
+			row.MessageID = fmt.Sprint("m", i)
+			row.Progress, row.Tries, row.SupportHold = m.Progress, m.Tries, m.SupportHold
+			if _, err := outgoingMessages.Insert(ctx, tx, &row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -99,14 +99,17 @@ func (p Preference) rowOf(recipient string, now time.Time) preferenceRow {
 
 // savePreferences makes rows what the wanted ones say.
 func savePreferences(ctx context.Context, tx storage.Tx, want ...*preferenceRow) error {
-	_, err := preferences.Ensure(ctx, tx, func(stored, want *preferenceRow) (storage.Outcome, bool) {
-		if stored.OptedOut == want.OptedOut {
-			return storage.Unchanged, false
-		}
-		stored.OptedOut, stored.ChangedOn, stored.MessageID = want.OptedOut, want.ChangedOn, want.MessageID
-		return storage.Updated, true
-	}, want...)
+	_, err := preferences.Ensure(ctx, tx, decided, want...)
 	return err
+}
+
+// decided makes a row what the wanted one says.
+func decided(stored, want *preferenceRow) (storage.Outcome, bool) {
+	if stored.OptedOut == want.OptedOut {
+		return storage.Unchanged, false
+	}
+	stored.OptedOut, stored.ChangedOn, stored.MessageID = want.OptedOut, want.ChangedOn, want.MessageID
+	return storage.Updated, true
 }
 
 // OptOut notes, in tx, that the recipient of an attempt wants no more of its Group, or of

@@ -59,6 +59,9 @@ const (
 	// ReasonRevalidation: the revalidator failed. It is asked again; mend what it
 	// reads from.
 	ReasonRevalidation = "RevalidationFailed"
+	// ReasonBounced: the provider took the message, and it came back without a code. Ask
+	// the recipient for another address.
+	ReasonBounced = "Bounced"
 	// ReasonRefused: the provider refused the message and gave no code. Its own log
 	// may say why.
 	ReasonRefused = "Refused"

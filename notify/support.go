@@ -278,6 +278,26 @@ func (n Support) MessagesByID(ctx context.Context, scope Scope, id string) (out 
 	return out, err
 }
 
+// MessagesByKey reads outgoing messages of a scope by the keys of their rows, in their order;
+// those that there are not are left out.
+func (n Support) MessagesByKey(ctx context.Context, scope Scope, keys ...string) (out []OutgoingMessage, err error) {
+	places := make([]driver.Place, len(keys))
+	for i, key := range keys {
+		places[i] = driver.Place{Scope: scope, Key: key}
+	}
+	err = n.read(ctx, nil, func(from driver.Reader) error {
+		found, err := outgoingMessages.GetMany(ctx, from, places)
+		out = nil
+		for _, at := range places {
+			if m := found[at]; m != nil {
+				out = append(out, m.view())
+			}
+		}
+		return err
+	})
+	return out, err
+}
+
 // AllMessages lists the outgoing messages of a scope in the order of their keys.
 func (n Support) AllMessages(ctx context.Context, scope Scope, p storage.Page) ([]OutgoingMessage, string, error) {
 	return list(ctx, n.core, outgoingMessages, scope, p, nil, (*messageRow).view)

@@ -282,7 +282,12 @@ func (m *messageRow) reported(now time.Time, e *deliveryEvent) bool {
 		m.ProviderMessageID = e.ProviderMessageID
 	}
 	to := raised(m.Status, e.StatusKind)
+	back := e.StatusKind == channel.KindBounced && to == StatusSentToProvider
 	if to == m.Status {
+		if back && m.ReasonCode == "" {
+			m.ReasonCode = cmp.Or(e.Code, ReasonBounced)
+			return true
+		}
 		return named
 	}
 	m.confirmed(now)
@@ -296,6 +301,9 @@ func (m *messageRow) reported(now time.Time, e *deliveryEvent) bool {
 	if to == StatusFailedFinal {
 		m.FailedOn = now
 		m.ReasonCode = cmp.Or(e.Code, ReasonRefused)
+	}
+	if back {
+		m.ReasonCode = cmp.Or(e.Code, ReasonBounced)
 	}
 	if m.HoldReason != HoldConflict { // that is about the job, not about this call
 		m.unhold()

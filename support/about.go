@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/sweep"
@@ -32,7 +34,7 @@ type About struct {
 
 // ErrAbout says what is wrong with an [About] or a text to search for, and holds nothing
 // of it.
-var ErrAbout = errors.New("support: not to be looked for")
+var ErrAbout = errors.New("support: invalid lookup")
 
 func (a About) check() error {
 	said := 0
@@ -82,6 +84,11 @@ func (d *Desk) Search(ctx context.Context, scope Scope, text string, names bool)
 			return nil, fmt.Errorf("support: Search: %w", err)
 		}
 		hits = append(hits, found...)
+	}
+	if len(hits) == 0 { // a campaign is found by itself, and not by its messages
+		if hits, err = f.byOrder(ctx, scope, text); err != nil {
+			return nil, fmt.Errorf("support: Search: %w", err)
+		}
 	}
 	if names && d.o.Directory != nil {
 		people, err := d.o.Directory(ctx, scope, text)
@@ -238,8 +245,46 @@ func (f finder) byAddress(ctx context.Context, scope Scope, text string) (hits [
 		if len(rows) > 0 {
 			hits = append(hits, Hit{About: About{Address: at}, What: "an address: " + method})
 		}
+		people, err := f.peopleAt(ctx, scope, at)
+		if err != nil {
+			return nil, err
+		}
+		hits = append(hits, people...)
 	}
 	return hits, nil
+}
+
+// peopleAt are whom the newest messages to an address were for.
+func (f finder) peopleAt(ctx context.Context, scope Scope, at notify.Destination) (hits []Hit, err error) {
+	normal, err := channel.NormaliseAddress(at.Method, at.Address)
+	if err != nil {
+		return nil, nil
+	}
+	for _, spelling := range slices.Compact([]string{normal, strings.ToLower(normal)}) {
+		of := notify.Made{From: time.Unix(1, 0), Until: f.now().AddDate(1, 0, 0), Address: spelling}
+		rows, _, err := f.o.Notify.Support().MessagesMade(ctx, scope, of, storage.Page{Limit: DefaultPage})
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range rows {
+			if m.RecipientRef != "" {
+				hits = append(hits, Hit{About: About{Person: m.RecipientRef}, Name: m.RecipientName, What: "messages by " + m.Method + " went there, the last on " + moment(m.CreatedOn)})
+			}
+		}
+	}
+	return unique(hits), nil
+}
+
+// byOrder finds messages by the row key of their job, such as the number of an order.
+func (f finder) byOrder(ctx context.Context, scope Scope, text string) (hits []Hit, err error) {
+	if f.o.Notify == nil || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' }) {
+		return nil, nil
+	}
+	rows, _, err := f.o.Notify.Support().Messages(ctx, scope, text, storage.Page{Limit: DefaultPage})
+	for _, m := range rows {
+		hits = append(hits, Hit{About: About{MessageID: m.MessageID}, Name: m.RecipientName, What: "a message: " + m.NotificationType + " by " + m.Channel + " of " + moment(m.CreatedOn)})
+	}
+	return hits, err
 }
 
 // spelled has the sign that people write as two zeros.

@@ -30,12 +30,16 @@ const (
 	Pause   Action = "Pause"   // keeps work from being begun
 	Resume  Action = "Resume"  // ends a pause
 	Replan  Action = "Replan"  // plans open reminders again
+	SendTo  Action = "SendTo"  // sends a message once more, to another address; see Order.To
+	Stop    Action = "Stop"    // stops messages to a person; see Order.Group
+	Allow   Action = "Allow"   // ends a Stop
+	Unblock Action = "Unblock" // lets messages to an address through again
 	Erase   Action = "Erase"   // removes what is known of a person; see Order.Confirm
 )
 
 // Actions are all of them.
 func Actions() []Action {
-	return []Action{Release, Retry, Rerun, RunNow, Cancel, Resolve, Replay, Pause, Resume, Replan, Erase}
+	return []Action{Release, Retry, Rerun, RunNow, Cancel, Resolve, Replay, Pause, Resume, Replan, SendTo, Stop, Allow, Unblock, Erase}
 }
 
 // Target is what an action is about: a row by Kind and Key, as an [Entry] has them, a
@@ -69,6 +73,9 @@ type Order struct {
 	// line of its log. The audit has it behind the reason.
 	Evidence string
 	Until    time.Time // the end of a Pause; zero: somebody resumes it
+	// To is the address that SendTo sends to. Group is what Stop and Allow are about: one of
+	// [notify.Options].Groups; empty: all messages.
+	To, Group string
 	// Addresses are those of the one person whom Erase is about, and Confirm is their Key
 	// once more, typed by whoever acts; a dry run needs no Confirm.
 	Addresses []notify.Destination
@@ -187,11 +194,17 @@ func (d doer) act(ctx context.Context, as once.Place, o Order, do deed) (a Acted
 func (o Order) check() error {
 	switch {
 	case !slices.Contains(Actions(), o.Action):
-		return fmt.Errorf("%.40q is no action", string(o.Action))
+		return fmt.Errorf("unknown action %.40q", string(o.Action))
 	case len(o.Targets) == 0 || len(o.Targets) > MaxTargets:
 		return fmt.Errorf("%d targets, not 1 to %d", len(o.Targets), MaxTargets)
 	case o.Action == Resolve && o.Decision != notify.DecideSent && o.Decision != notify.DecideSendAgain:
-		return fmt.Errorf("%.40q is no decision", string(o.Decision))
+		return fmt.Errorf("unknown decision %.40q", string(o.Decision))
+	case o.To != "" && o.Action != SendTo || o.To == "" && o.Action == SendTo:
+		return errors.New("SendTo needs To, and no other action takes it")
+	case o.Action == SendTo && len(o.Targets) > 1:
+		return errors.New("one message is sent to another address at a time")
+	case o.Group != "" && o.Action != Stop && o.Action != Allow:
+		return errors.New("the Group is for Stop and Allow")
 	case o.Evidence != "" && o.Action != Resolve:
 		return errors.New("the Evidence is for Resolve")
 	case o.Action == Erase && len(o.Targets) > 1:
@@ -221,7 +234,7 @@ func refusal(err error, a Action, t Target) string {
 	return text[strings.LastIndex(text, ": ")+len(": "):]
 }
 
-// ErrOrder says that an order makes no sense; nothing was done.
-var ErrOrder = errors.New("no order")
+// ErrOrder says that an order is invalid; nothing was done.
+var ErrOrder = errors.New("invalid order")
 
 var errTarget = errors.New("the action is not one for this kind of target")

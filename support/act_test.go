@@ -134,7 +134,7 @@ func TestTheAuditNamesRowsAndWhoActed(t *testing.T) {
 			rows, _, err := s.desk.List(s.Context(), tenant, support.Audit, storage.Page{})
 			s.must(err)
 			for _, e := range rows {
-				if strings.HasPrefix(e.What, "Hold, of ") {
+				if strings.HasPrefix(e.What, "reminder put on hold") {
 					return e
 				}
 			}

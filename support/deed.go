@@ -52,7 +52,7 @@ var takes = map[Kind]map[Action]take{
 	KindMessage: {
 		Release: releasing(notify.ArtifactOutgoingMessage, sends("sends 1 message, if its gates let it through")),
 		Cancel:  cancelling(notify.ArtifactOutgoingMessage, says("sends nothing")),
-		Retry:   again, Resolve: resolve,
+		Retry:   again, Resolve: resolve, SendTo: sendTo,
 	},
 	KindJob: {
 		Release: releasing(notify.ArtifactNotificationJob, says("makes its messages, and sends them")),
@@ -73,7 +73,8 @@ var takes = map[Kind]map[Action]take{
 		Pause:  subscription((*report.Service).Pause, says("is not sent until it is resumed")),
 		Resume: subscription((*report.Service).Resume, says("is sent from its next moment on")),
 	},
-	KindPerson: {Erase: nil}, // it is done in transactions of its own
+	KindPerson:  {Stop: stopping, Allow: allowing, Erase: nil}, // Erase is done in transactions of its own
+	KindAddress: {Unblock: unblocking},
 }
 
 // serves reports whether the desk has the domain of a kind.
@@ -85,8 +86,6 @@ func (d planner) serves(k Kind) bool {
 		return d.o.Survey != nil
 	case KindReport:
 		return d.o.Reports != nil
-	case KindPerson:
-		return d.o.Privacy != nil
 	}
 	return d.o.Notify != nil
 }
@@ -98,13 +97,13 @@ func (d planner) deed(scope Scope, o Order, t Target) (deed, error) {
 	}
 	do, known := takes[t.Kind][o.Action]
 	switch {
-	case !known || !d.serves(t.Kind):
+	case !known || o.Action == Erase && d.o.Privacy == nil || o.Action != Erase && !d.serves(t.Kind):
 		return nil, errTarget
 	case t.Key == "":
 		return nil, errors.New("no Key")
 	case t.Part != Part{}:
 		return nil, errors.New("a row and a Part")
-	case t.Kind == KindPerson:
+	case o.Action == Erase:
 		return d.erasing(scope, o, t.Key)
 	}
 	o.By = o.by()

@@ -2,10 +2,12 @@ package support
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -22,8 +24,9 @@ const (
 	KindInbox    Kind = "Inbox"    // a message in an inbox of the host's
 	KindLink     Kind = "Link"     // of a survey
 	KindDead     Kind = "DeadLetter"
-	KindReport   Kind = "Report" // a subscription of a report
-	KindPerson   Kind = "Person" // whom [Erase] is about
+	KindReport   Kind = "Report"  // a subscription of a report
+	KindPerson   Kind = "Person"  // whom [Erase], [Stop] and [Allow] are about
+	KindAddress  Kind = "Address" // "email:sam@example.com", which [Unblock] is about
 	KindConflict Kind = "Conflict"
 	KindPause    Kind = "Pause"
 	KindOutage   Kind = "Outage"
@@ -39,7 +42,7 @@ type Outcome string
 const (
 	Planned  Outcome = "Planned"  // its moment is to come
 	UnderWay Outcome = "UnderWay" // it is being worked on, or waits for its next try
-	Sent     Outcome = "Sent"     // a provider has it; nobody has said that it arrived
+	Sent     Outcome = "Sent"     // a provider has it; no word yet that it arrived
 	Reached  Outcome = "Reached"  // it arrived, was opened, read or answered
 	Withheld Outcome = "Withheld" // it was not sent, or will not be, by a rule or a word of somebody
 	Failed   Outcome = "Failed"   // it was tried, and failed for good
@@ -82,6 +85,9 @@ type Entry struct {
 	Subject    string            // personal: of a message
 	Text, HTML string            // personal: what a message says, of one that was asked for alone
 	Detail     string            // personal: the last error, or what a person wrote
+	Letter     *Letter           // personal: what else it had, of a message that was asked for alone
+	// Parts are the messages and inbox entries that belong to it, of one that [Occasions] made.
+	Parts []Entry
 	// Messages are those that a reminder led to, at most MaxMessages, and More says that
 	// there are others.
 	Messages []MessageState
@@ -94,8 +100,16 @@ type Entry struct {
 	schedule *automation.Schedule // of a reminder
 	link     *survey.Instance     // of a link
 	twin     bool                 // another list has it too
-	job      string               // whose message it is
-	bounced  bool                 // its provider says that it came back
+	job      string               // whose message it is: the row key, and jobOf the partition key
+	jobOf    string
+	bounced  bool // its provider says that it came back
+}
+
+// Letter is what a message had beside its subject and its texts.
+type Letter struct {
+	Locale string
+	Mail   channel.Mail
+	Files  []notify.AttachmentRef
 }
 
 // MaxMessages bounds the messages of one reminder that are told.
@@ -112,6 +126,11 @@ type MessageState struct {
 	Person    string    // personal: to whom
 }
 
+// State is how far it has come; see [Entry.State].
+func (m MessageState) State() State {
+	return Entry{Kind: KindMessage, Outcome: m.Outcome, Status: m.Status, Reason: m.Reason}.State()
+}
+
 // Step is something that happened to a row.
 type Step struct {
 	On     time.Time
@@ -119,6 +138,7 @@ type Step struct {
 	Reason string // a code
 	Actor  string // personal: who did it, where it was a person or a program beside the usual way
 	Detail string // personal: why, in the words of a person
+	person bool   // a person gave the Detail
 }
 
 // title is what an entry is about, for people.
@@ -140,7 +160,13 @@ func (e *Entry) settle() {
 		e.Package = home(e.Package, e.Reason)
 		e.ToDo = Meaning(e.Package, e.Reason)
 	}
+	if e.Outcome == NeedsYou && slices.Contains(e.Can, Resolve) {
+		e.ToDo = "Ask the provider or the recipient, then say whether it arrived or is sent again."
+	}
 }
+
+// sentText is what is said of what a provider has.
+const sentText = "sent; no word yet that it arrived"
 
 // verb is what became of it, in words.
 func (e *Entry) verb() string {
@@ -157,7 +183,7 @@ func (e *Entry) verb() string {
 		}
 		return "under way" + because
 	case Sent:
-		return "sent; nobody has said that it arrived"
+		return sentText
 	case Reached:
 		return "arrived"
 	case Withheld:

@@ -64,7 +64,7 @@ func ExampleDesk_Verdict() {
 	// kim has not got "certificate, 7 days before 2026-04-24" yet: it comes on 17 April 2026, 09:00 UTC <nil>
 	// <nil> <nil>
 	// sam did not get "certificate, 7 days before 2026-04-24": no recipient or address was on file on 17 April 2026, 09:00 UTC (NoRecipients) <nil>
-	// kim did not get "certificate, 7 days before 2026-04-24" on 17 April 2026, 09:00 UTC: with the code 550 <nil>
+	// kim did not get "certificate, 7 days before 2026-04-24" on 17 April 2026, 09:00 UTC: the mailbox does not exist (550) <nil>
 }
 
 func ExampleDesk_Story() {
@@ -82,10 +82,10 @@ func ExampleDesk_Story() {
 	fmt.Println(err)
 	// Output:
 	// <nil> <nil>
-	// certificate: failed, with the code 550
-	//   09:00 made, for email:print
-	//   09:00 failed for good, after 1 calls
-	// certificate, 7 days before 2026-04-24: failed, with the code 550
+	// certificate, 7 days before 2026-04-24: failed, since the mailbox does not exist (550)
+	//   09:00 made for email:print
+	//   09:00 attempt 1 failed for good: the mailbox does not exist
+	// certificate, 7 days before 2026-04-24: failed, since the mailbox does not exist (550)
 	//   09:00 its moment came, and delivery was queued
 	// <nil>
 }
@@ -126,6 +126,6 @@ func ExampleDesk_Needs() {
 	fmt.Println(err)
 	// Output:
 	// <nil>
-	// Paused certificate is paused in automation until somebody resumes it
+	// Paused certificate is paused in automation until a person resumes it
 	// <nil>
 }

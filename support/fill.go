@@ -59,6 +59,9 @@ func (f filler) fill(ctx context.Context, scope Scope, person string, page []Ent
 	if err != nil {
 		return err
 	}
+	if err := f.occasions(ctx, scope, page); err != nil {
+		return err
+	}
 	for i := range page {
 		e := &page[i]
 		switch e.Kind {
@@ -136,7 +139,7 @@ func (f filler) audited(ctx context.Context, scope Scope, page []Entry) error {
 	})
 	for i := range page {
 		for _, a := range told[page[i].row()] {
-			step := Step{On: a.On, What: a.Action, Actor: a.Actor, Detail: a.Reason}
+			step := Step{On: a.On, What: a.Action, Actor: a.Actor, Detail: a.Reason, person: !a.ByProgram}
 			if a.From != a.To && a.From != "" {
 				step.What += ": " + a.From + " to " + a.To
 			}
@@ -328,15 +331,17 @@ func (e *Entry) digested(person string, all []notify.InDigest) {
 // reported adds what a provider said of a message beside its status.
 func (e *Entry) reported(facts []notify.DeliveryFact) {
 	for _, f := range facts {
-		what := fmt.Sprintf("%s says: %s", f.Provider, f.Kind)
+		what := fmt.Sprintf("%s says: %s", f.Provider, said[f.Kind])
 		if f.Lasting {
 			what += ", for good"
 		}
 		e.Steps = append(e.Steps, Step{On: f.On, What: what, Reason: f.Code})
-		if e.Outcome == Sent && f.Kind == channel.KindBounced {
-			e.Outcome, e.Reason, e.bounced, e.What = Failed, f.Code, true, e.title()+": it came back"
-		}
 	}
+}
+
+// said are the facts of providers in words.
+var said = map[channel.StatusKind]string{
+	channel.KindBounced: "it came back", channel.KindComplained: "its recipient reported it as spam", channel.KindUnsubscribed: "its recipient unsubscribed",
 }
 
 // sends adds the log of a link.

@@ -248,8 +248,7 @@ func (l lister) pauses(scope Scope) reader {
 		for _, o := range outages {
 			out = append(out, Entry{
 				On: o.Since, Kind: KindOutage, Outcome: NeedsYou, Type: o.Channel, Channel: o.Channel, Status: "Out", Package: "notify", NextOn: o.ProbeOn, Reason: o.Code,
-				What: fmt.Sprintf("channel %s takes nothing: %s", o.Channel, strings.TrimSpace(string(o.Class)+" "+o.Code)),
-				ToDo: "What goes through it waits, and it comes back by itself. If its key was revoked, give the process another.",
+				What: stopped(o.Channel, o.Code), ToDo: stoppedToDo,
 			})
 		}
 		return out, "", err

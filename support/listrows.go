@@ -30,7 +30,7 @@ func paused(p Part, since, until time.Time, by By) Entry {
 		e.What += ", for all tenants"
 	}
 	if until.IsZero() {
-		e.What += ", until somebody resumes it"
+		e.What += ", until a person resumes it"
 	} else {
 		e.What += ", until " + moment(until)
 	}
@@ -47,7 +47,7 @@ func reportEntry(s *report.Subscription) Entry {
 	case report.StatusActive:
 		e.Can = []Action{RunNow, Pause}
 	case report.StatusPaused:
-		e.Outcome, e.Can, e.What = Withheld, []Action{RunNow, Resume}, s.Type+": paused, until somebody resumes it"
+		e.Outcome, e.Can, e.What = Withheld, []Action{RunNow, Resume}, s.Type+": paused, until a person resumes it"
 	default:
 		e.Outcome, e.What = Withheld, s.Type+": it has ended"
 	}
@@ -93,10 +93,34 @@ func erasureEntry(r *sweep.Wish) Entry {
 
 // auditEntry is an entry of the audit.
 func auditEntry(a *audit.Entry) Entry {
-	e := Entry{On: a.On, Kind: KindAudit, Outcome: Reached, Type: a.Subject, Status: a.To, Key: a.SubjectKey, What: fmt.Sprintf("%s, of %s", a.Action, rowsOf(a.Subject))}
-	if a.From != a.To && a.From != "" {
-		e.What += ": " + a.From + " to " + a.To
-	}
-	e.Steps = []Step{{On: a.On, What: a.Action, Actor: a.Actor, Detail: a.Reason}}
+	e := Entry{On: a.On, Kind: KindAudit, Outcome: Reached, Type: a.Subject, Status: a.To, Key: a.SubjectKey, What: deedOf(a)}
+	e.Steps = []Step{{On: a.On, What: a.Action, Actor: a.Actor, Detail: a.Reason, person: !a.ByProgram}}
 	return e
+}
+
+// deedOf is what somebody did, in words.
+func deedOf(a *audit.Entry) string {
+	word := map[string]string{
+		"Cancel": "cancelled", "Release": "released", "Retry": "sent again", "Rerun": "done once more", "Hold": "put on hold", "Resolve": "settled", "SendTo": "sent to another address",
+		"Stop": "stopped", "Allow": "allowed again", "Suppress": "blocked", "Unsuppress": "unblocked", "Pause": "paused", "Resume": "resumed", "Replan": "planned again",
+	}[a.Action]
+	if word == "" {
+		text := fmt.Sprintf("%s, of %s", a.Action, rowsOf(a.Subject))
+		if a.From != a.To && a.From != "" {
+			text += ": " + a.From + " to " + a.To
+		}
+		return text
+	}
+	return rowOf(a.Subject) + " " + word
+}
+
+// rowOf is one row of a table, for people.
+func rowOf(table string) string {
+	if name := map[string]string{
+		"automation_scheduler": "reminder", "outgoing_message": "message", "notification_job": "job", "notification_scheduler": "job's schedule", "messaging_job": "campaign",
+		"survey_instance": "survey link", "recipient_preference": "messages to a person", "suppression": "address", "notification_pause": "messages", "automation_pause": "reminders",
+	}[table]; name != "" {
+		return name
+	}
+	return rowsOf(table)
 }

@@ -65,6 +65,29 @@ func (n Need) Part() Part {
 	return Part{Domain: n.Domain, Subscriber: n.Name}
 }
 
+// Otherwise is what happens if nobody does anything about it.
+func (n Need) Otherwise() string {
+	switch n.Kind {
+	case NeedDoubt:
+		return "They are not sent again. Their recipients may not have them."
+	case NeedConflict:
+		return "The first stands, and the other is never sent."
+	case NeedHold:
+		return "They stay as they are, and nothing more is sent."
+	case NeedDead:
+		return "The subscriber never gets these events."
+	case NeedLost:
+		return "The series sends nothing more."
+	case NeedSkipped:
+		return "Nothing is planned for these sources."
+	case NeedOut:
+		return "Messages wait. It is tried again by itself, and they go out once the provider accepts."
+	case NeedUnserved:
+		return "They wait, and are too late after their date."
+	}
+	return "What is paused waits, and is too late after its date."
+}
+
 // DomainHealth is what one domain says of its work.
 type DomainHealth struct {
 	Domain string
@@ -148,6 +171,9 @@ func needsOf(h DomainHealth) (out []Need) {
 		}
 		n.What = fmt.Sprintf("%s on hold: %s", rowsOf(c.Table), cmp.Or(words[home(h.Domain, c.Reason)+" "+c.Reason], c.Reason))
 		n.ToDo = Meaning(h.Domain, c.Reason)
+		if n.Kind == NeedDoubt {
+			n.ToDo = "Ask the provider or the recipients, then say whether they arrived or are sent again."
+		}
 		out = append(out, n)
 	}
 	for _, c := range h.DeadLetters {
@@ -172,8 +198,8 @@ func needsOf(h DomainHealth) (out []Need) {
 	for _, o := range h.Outages {
 		out = append(out, Need{
 			Kind: NeedOut, Domain: h.Domain, Name: o.Channel, Since: o.Since, Scope: o.Scope, Everywhere: o.Everywhere,
-			What: fmt.Sprintf("channel %s takes nothing: %s", o.Channel, strings.TrimSpace(o.Class+" "+o.Code)),
-			ToDo: "What goes through it waits, and it comes back by itself. If its key was revoked, give the process another.",
+			What: stopped(o.Channel, o.Code),
+			ToDo: stoppedToDo,
 		})
 	}
 	for _, u := range h.Unserved() {
@@ -191,7 +217,7 @@ func needsOf(h DomainHealth) (out []Need) {
 		if p.Kind != "" {
 			what = p.Kind
 		}
-		until := "until somebody resumes it"
+		until := "until a person resumes it"
 		if !p.Until.IsZero() {
 			until = "until " + moment(p.Until)
 		}
@@ -202,6 +228,16 @@ func needsOf(h DomainHealth) (out []Need) {
 	}
 	return out
 }
+
+// stopped says that a channel is out, and stoppedToDo what to do about it.
+func stopped(channel, code string) string {
+	if code == "" {
+		return "channel " + channel + " has stopped"
+	}
+	return "channel " + channel + " has stopped: " + plain(code)
+}
+
+const stoppedToDo = "It is tried again by itself. If its key was revoked, give the process another."
 
 // rowsOf names the rows of a table to people.
 func rowsOf(table string) string {

@@ -56,7 +56,10 @@ func Meaning(of, code string) string {
 	if text := meanings()[Code{Package: of, Code: code}]; text != "" {
 		return text
 	}
-	return "A code of the host, of a channel or of a provider. Its own documentation says what it means."
+	if codesOfProviders[code] != "" {
+		return advice(code)
+	}
+	return "A code of the host, of a channel or of a provider, whose documentation says what it means."
 }
 
 // home is the package that a code of a message is explained in: its gates have codes of
@@ -74,7 +77,7 @@ func why(of, code string) string {
 	if text := words[of+" "+code]; text != "" {
 		return "since " + text + " (" + code + ")"
 	}
-	return "with the code " + code
+	return "since " + plain(code)
 }
 
 // words say each code to people, after "since".
@@ -118,6 +121,7 @@ var words = map[string]string{
 	"notify Read":                  "the recipient had read it in the inbox",
 	"notify Snoozed":               "the recipient has put it off in the inbox",
 	"notify Refused":               "the provider refused it",
+	"notify Bounced":               "it came back",
 	"notify NoRecipients":          "no recipient was on file",
 	"notify NoDestination":         "the recipient had neither a channel nor an inbox",
 	"notify BadAddress":            "the address is not one that can be delivered to",
@@ -173,3 +177,6 @@ var words = map[string]string{
 	"survey HeldBySupport":     "a person put it on hold",
 	"survey StoppedBySupport":  "a person stopped its sends",
 }
+
+// ReasonWords is what a code of a package means, as a short sentence without its end.
+func ReasonWords(of, code string) string { return capital(reasonText(of, code)) }

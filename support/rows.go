@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
@@ -62,9 +63,10 @@ func messageEntry(m *notify.OutgoingMessage) Entry {
 	e := Entry{
 		On: m.CreatedOn, Kind: KindMessage, Type: m.NotificationType, Channel: cmp.Or(m.Via, m.Channel), Status: m.Status, Package: "notify",
 		Reason: m.ReasonCode, Key: m.Key, MessageID: m.MessageID, ProviderID: m.ProviderMessageID,
-		job: m.PartitionKey, Person: m.RecipientRef, Address: m.Address, Name: m.RecipientName, Subject: m.Content.Subject, Version: m.Content.Version,
+		job: m.PartitionKey, jobOf: m.JobPartitionKey, Person: m.RecipientRef, Address: m.Address, Name: m.RecipientName, Subject: m.Content.Subject, Version: m.Content.Version,
 	}
 	e.Outcome = outcomeOf(m)
+	e.bounced = e.Outcome == Failed && m.Status == notify.StatusSentToProvider
 	switch e.Outcome {
 	case NeedsYou:
 		e.Can = []Action{Release, Cancel}
@@ -84,7 +86,13 @@ func messageEntry(m *notify.OutgoingMessage) Entry {
 			e.Can = []Action{Retry}
 		}
 	}
+	if stage := m.Stage(); m.ForgottenOn.IsZero() && slices.Contains([]notify.Stage{notify.StageSent, notify.StageArrived, notify.StageFailed, notify.StageBlocked, notify.StageExpired}, stage) {
+		e.Can = append(e.Can, SendTo)
+	}
 	e.settle()
+	if e.bounced {
+		e.What = e.title() + ": it came back"
+	}
 	if e.Outcome == Sent && m.Resolution == notify.ResolvedByAssumption {
 		e.What = e.title() + ": taken for sent; nobody knows whether the provider has it"
 	}
@@ -99,6 +107,8 @@ func outcomeOf(m *notify.OutgoingMessage) Outcome {
 		return NeedsYou
 	case m.Status == notify.StatusDelivered || m.Status == notify.StatusOpened:
 		return Reached
+	case m.Status == notify.StatusSentToProvider && m.ReasonCode != "": // it came back
+		return Failed
 	case m.Status == notify.StatusSentToProvider:
 		return Sent
 	case m.Status == notify.StatusFailedFinal:
@@ -117,17 +127,26 @@ func messageSteps(m *notify.OutgoingMessage) []Step {
 			out = append(out, Step{On: on, What: fmt.Sprintf(format, args...), Reason: reason})
 		}
 	}
-	add(m.CreatedOn, "", "made, for %s", m.Channel)
+	by := cmp.Or(m.Via, m.Channel)
+	add(m.CreatedOn, "", "made for %s", m.Channel)
 	if m.SentOn.IsZero() && m.FailedOn.IsZero() {
-		add(m.CallStartedOn, "", "call %d of %s began", m.Calls, cmp.Or(m.Via, m.Channel))
+		add(m.CallStartedOn, "", "attempt %d by %s began", m.Calls, by)
 	}
-	add(m.SentOn, "", "accepted by %s, at call %d", cmp.Or(m.Via, m.Channel), m.Calls)
-	add(m.ResolvedOn, "", "a doubt was settled: %s", m.Resolution)
-	add(m.FailedOn, m.ReasonCode, "failed for good, after %d calls", m.Calls)
-	if m.FailedOn.IsZero() {
-		add(m.EndedOn, m.ReasonCode, "%s", m.Status)
+	add(m.SentOn, "", "attempt %d: %s took it", m.Calls, by)
+	add(m.ResolvedOn, "", "%s", resolved[m.Resolution])
+	add(m.FailedOn, m.ReasonCode, "attempt %d failed for good: %s", m.Calls, bare(m.ReasonCode))
+	if m.FailedOn.IsZero() && m.ReasonCode != "" {
+		add(m.EndedOn, m.ReasonCode, "%s: %s", strings.ToLower(m.Status), bare(m.ReasonCode))
 	}
 	return out
+}
+
+// resolved says how an unknown outcome was settled.
+var resolved = map[notify.Resolution]string{
+	notify.ResolvedByLookup: "the provider was asked whether it has it", notify.ResolvedByIdempotency: "the call was repeated, which the provider filters",
+	notify.ResolvedByHold: "its outcome is not known, and a person has to decide", notify.ResolvedByAssumption: "its outcome is not known, and it was taken for sent",
+	notify.ResolvedByResend: "its outcome was not known, and it was sent again", notify.ResolvedBySupport: "a person decided what became of it",
+	notify.ResolvedByCall: "the call's own answer came late", notify.ResolvedByCallback: "the provider's callback settled it",
 }
 
 // stateOf is a message as its reminder tells of it.

@@ -30,8 +30,11 @@ type Story struct {
 	// page begins, empty after the last.
 	Past  []Entry
 	After string
-	// Consent is what the person wants of messages, on the first page only.
-	Consent []notify.Preference
+	// Consent is what the person wants of messages, Choices what they get of everything and of
+	// each group, and Addresses where their last messages went: on the first page only.
+	Consent   []notify.Preference
+	Choices   []Choice
+	Addresses []Address
 }
 
 // MaxNext bounds what is told of the time to come.
@@ -92,7 +95,13 @@ func (t teller) story(ctx context.Context, scope Scope, about About, p storage.P
 		return out, err
 	}
 	out.After = at.String()
-	return out, filler(t).fill(ctx, scope, about.Person, out.Past)
+	if err := filler(t).fill(ctx, scope, about.Person, out.Past); err != nil {
+		return out, err
+	}
+	if about.Person != "" && p.After == "" && t.o.Notify != nil {
+		out.Addresses, err = t.addresses(ctx, scope, about.Person, out.Past)
+	}
+	return out, err
 }
 
 // first adds what only the first page has.
@@ -125,20 +134,15 @@ func (t teller) first(ctx context.Context, scope Scope, out *Story, subjects []a
 		if out.Consent, err = t.o.Notify.Contacts().Preferences(ctx, scope, person); err != nil {
 			return err
 		}
+		out.Choices = t.choices(out.Consent)
 	}
-	if t.o.Directory != nil {
-		people, err := t.o.Directory(ctx, scope, person)
-		if err != nil {
-			return &sweep.HookError{Hook: "Directory", Err: err}
-		}
-		for _, p := range people {
-			if p.Ref == person {
-				out.Name = p.Name
-			}
-		}
-	}
-	return nil
+	p, err := t.person(ctx, scope, person)
+	out.Name = p.Name
+	return err
 }
+
+// hooked is the failure of a hook of the host's, whose text may be personal.
+func hooked(hook string, err error) error { return &sweep.HookError{Hook: hook, Err: err} }
 
 // feed is one list of a story, the newest first.
 type feed struct {
@@ -346,7 +350,9 @@ func (t teller) row(ctx context.Context, scope Scope, about About) ([]Entry, err
 		for i := range messages {
 			if id := messages[i].MessageID; about.MessageID == "" || id == about.MessageID {
 				e := messageEntry(&messages[i])
-				e.Text, e.HTML = messages[i].Content.Text, messages[i].Content.HTML
+				said := messages[i].Content
+				e.Text, e.HTML = said.Text, said.HTML
+				e.Letter = &Letter{Locale: said.Locale, Mail: said.Mail, Files: said.Attachments}
 				out = append(out, e)
 			}
 		}

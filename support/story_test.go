@@ -104,7 +104,7 @@ func TestAStoryTellsAllOfAPerson(t *testing.T) {
 			"Link Sent survey 7, event:visit-closed",
 			"Message Sent news",
 			"Inbox Reached news",
-			"Message Sent certificate",
+			"Message Sent certificate, 40 days before 2026-04-24",
 			"Reminder Sent certificate, 40 days before 2026-04-24",
 		}
 		if diff := cmp.Diff(want, lines(got.Past)); diff != "" {
@@ -179,10 +179,10 @@ func TestARowIsFoundByWhateverIsKnownOfIt(t *testing.T) {
 			about support.About
 			want  []string
 		}{
-			"by its key":             {support.About{Key: key}, []string{"Reminder Sent certificate, 7 days before 2026-04-24", "Message Sent certificate"}},
+			"by its key":             {support.About{Key: key}, []string{"Reminder Sent certificate, 7 days before 2026-04-24", "Message Sent certificate, 7 days before 2026-04-24"}},
 			"by what it is about":    {support.About{Entity: employee("sam")}, []string{"Reminder Sent certificate, 7 days before 2026-04-24"}},
-			"by a message's id":      {support.About{MessageID: message.MessageID}, []string{"Message Sent certificate"}},
-			"by the provider's id":   {support.About{ProviderID: message.ProviderID}, []string{"Message Sent certificate"}},
+			"by a message's id":      {support.About{MessageID: message.MessageID}, []string{"Message Sent certificate, 7 days before 2026-04-24"}},
+			"by the provider's id":   {support.About{ProviderID: message.ProviderID}, []string{"Message Sent certificate, 7 days before 2026-04-24"}},
 			"by a link's public id":  {support.About{Key: link}, []string{"Link Sent survey 7, event:visit-closed"}},
 			"by an unknown person":   {support.About{Person: "nobody"}, nil},
 			"by nobody's address":    {support.About{Address: notify.Destination{Method: "email", Address: "sam@example.com"}}, nil},

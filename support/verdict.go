@@ -132,8 +132,8 @@ func (v *Verdict) judge(e *Entry) {
 	}
 	if e.bounced {
 		because = "it came back"
-		if e.Reason != "" {
-			because += " (" + e.Reason + ")"
+		if e.Reason != notify.ReasonBounced {
+			because += ": " + plain(e.Reason)
 		}
 	}
 	if e.Kind == KindReminder && toOthers(e, v.Person) {
@@ -153,7 +153,7 @@ func (v *Verdict) judge(e *Entry) {
 	case Reached:
 		v.Text = fmt.Sprintf("got %s%s on %s", what, by, moment(e.On))
 	case Sent:
-		v.Text = fmt.Sprintf("was sent %s%s on %s; nobody has said that it arrived", what, by, moment(e.On))
+		v.Text = fmt.Sprintf("was sent %s%s on %s; no word yet that it arrived", what, by, moment(e.On))
 	case Planned:
 		v.Text = fmt.Sprintf("has not got %s yet: it comes on %s", what, moment(e.On))
 	case UnderWay:
@@ -173,7 +173,7 @@ func (v *Verdict) judge(e *Entry) {
 		v.Text += reasonEnd(because)
 	default:
 		v.Text = fmt.Sprintf("did not get %s on %s%s", what, moment(e.On), reasonEnd(because))
-		if words, code, ok := strings.Cut(because, " ("); ok && e.Reason != "" {
+		if words, code, ok := strings.Cut(because, " ("); ok && codesOfProviders[e.Reason] == "" && !e.bounced {
 			v.Text = fmt.Sprintf("did not get %s: %s on %s (%s", what, words, moment(e.On), code)
 		}
 	}

@@ -36,14 +36,17 @@ const onTheDay = " on 17 April 2026, 09:00 UTC"
 
 // causes are ways to get something, and not to.
 var causes = map[string]cause{
-	"it was sent": {typ: "certificate", outcome: support.Sent, says: `was sent "certificate, 7 days before 2026-04-24" by email:school on 17 April 2026, 09:00 UTC; nobody has said that it arrived`,
+	"it was sent": {typ: "certificate", outcome: support.Sent, says: `was sent "certificate, 7 days before 2026-04-24" by email:school on 17 April 2026, 09:00 UTC; no word yet that it arrived`,
 		before: func(s *school, p string) { s.remind(p, nil) }},
 	"it arrived": {typ: "certificate", outcome: support.Reached, says: `got "certificate, 7 days before 2026-04-24" by email:school on 17 April 2026`,
 		before: func(s *school, p string) { s.remind(p, nil) },
 		after:  func(s *school, p string) { s.report(p, channel.KindDelivered) }},
-	"it came back": {typ: "certificate", outcome: support.Failed, reason: "550", says: "did not get \"certificate, 7 days before 2026-04-24\": it came back" + onTheDay + " (550)",
+	"it came back": {typ: "certificate", outcome: support.Failed, reason: "550", says: "did not get \"certificate, 7 days before 2026-04-24\" on 17 April 2026, 09:00 UTC: it came back: the mailbox does not exist (550)",
 		before: func(s *school, p string) { s.remind(p, nil) },
 		after:  func(s *school, p string) { s.report(p, channel.KindBounced) }},
+	"it came back without a code": {typ: "certificate", outcome: support.Failed, reason: "Bounced", says: "on 17 April 2026, 09:00 UTC: it came back",
+		before: func(s *school, p string) { s.remind(p, nil) },
+		after:  func(s *school, p string) { s.reporting(p, channel.KindBounced, "") }},
 	"no address": {typ: "certificate", outcome: support.Withheld, reason: "NoRecipients",
 		says:   `did not get "certificate, 7 days before 2026-04-24": no recipient or address was on file` + onTheDay + " (NoRecipients)",
 		before: func(s *school, p string) { s.noAddress[p] = true; s.remind(p, nil) }},
@@ -94,7 +97,7 @@ var causes = map[string]cause{
 			s.must(s.out.Contacts().Suppress(s.Context(), tenant, channel.HardBounce, by, notify.Destination{Method: "email", Address: address(p)}))
 			s.write(p, address(p))
 		}},
-	"the provider refused": {typ: "news", outcome: support.Failed, reason: "550", says: "with the code 550",
+	"the provider refused": {typ: "news", outcome: support.Failed, reason: "550", says: "the mailbox does not exist (550)",
 		before: func(s *school, p string) {
 			s.answers[address(p)] = channel.Permanent("550", nil)
 			s.write(p, address(p))
@@ -113,7 +116,7 @@ var causes = map[string]cause{
 		before: func(s *school, p string) {
 			s.writing(notify.OutgoingMessage{RecipientRef: p, Address: address(p), PartitionKey: "stale-" + p, ScheduledOn: s.clk.Now().Add(time.Hour), ValidUntil: s.clk.Now().Add(2 * time.Hour)})
 		}},
-	"it is tried again": {typ: "news", outcome: support.UnderWay, reason: "429", says: "it is under way, and waits: with the code 429",
+	"it is tried again": {typ: "news", outcome: support.UnderWay, reason: "429", says: "it is under way, and waits: the provider asked us to slow down (429)",
 		before: func(*school, string) {},
 		after: func(s *school, p string) {
 			s.answers[address(p)] = channel.Transient("429", 0, nil)
@@ -126,7 +129,7 @@ var causes = map[string]cause{
 		before: func(s *school, p string) { s.ask(p) }},
 	"a link is on hold": {typ: "survey 7", outcome: support.NeedsYou, reason: "HeldBySupport", says: "a person put it on hold",
 		before: func(s *school, p string) { s.must(s.surveys.Support().Hold(s.Context(), tenant, s.ask(p), by)) }},
-	"a link was refused": {typ: "survey 7", outcome: support.Failed, reason: "550", says: "with the code 550",
+	"a link was refused": {typ: "survey 7", outcome: support.Failed, reason: "550", says: "the mailbox does not exist (550)",
 		before: func(s *school, p string) {
 			s.answers[address(p)] = channel.Permanent("550", nil)
 			s.ask(p)
@@ -415,14 +418,19 @@ func (s *school) job(typ, person string) {
 // report is what a provider says of the last message.
 func (s *school) report(person string, kind channel.StatusKind) {
 	s.Helper()
+	code := ""
+	if kind == channel.KindBounced {
+		code = "550"
+	}
+	s.reporting(person, kind, code)
+}
+
+func (s *school) reporting(person string, kind channel.StatusKind, code string) {
+	s.Helper()
 	rows, _, err := s.out.Support().MessagesOf(s.Context(), tenant, notify.Recipient{Ref: person}, first)
 	s.must(err)
 	if len(rows) != 1 {
 		s.Fatal(person, rows)
-	}
-	code := ""
-	if kind == channel.KindBounced {
-		code = "550"
 	}
 	_, err = s.out.Track(s.Context(), channel.StatusEvent{Provider: "school", EventID: string(kind) + person, Kind: kind, Code: code, MessageID: rows[0].MessageID})
 	s.must(err)

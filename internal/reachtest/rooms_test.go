@@ -50,6 +50,7 @@ var (
 	by       = automation.By{Actor: "ann", Reason: "a call"}
 	employee = automation.Source{Type: "employee", ID: "7"}
 	sam      = notify.Destination{Method: "email", Address: "sam@example.com"}
+	lately   = notify.Made{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)}
 )
 
 func newWorld(t *testing.T) *world {
@@ -205,14 +206,21 @@ func (w *world) desk(ctx context.Context, scope storage.Scope) room {
 		"Act": func() error {
 			return second(d.Act(ctx, scope, support.Order{Action: support.Cancel, Targets: []support.Target{{Kind: support.KindReminder, Key: w.reminder}}, By: by}))
 		},
-		"Health":   func() error { return second(d.Health(ctx, storage.Within(scope))) },
-		"Calendar": func() error { return third(d.Calendar(ctx, scope, 14)) },
-		"List":     func() error { return third(d.List(ctx, scope, support.Messages, storage.Page{})) },
-		"Needs":    func() error { return second(d.Needs(ctx, storage.Within(scope))) },
-		"Search":   func() error { return second(d.Search(ctx, scope, "17", false)) },
-		"Story":    func() error { return second(d.Story(ctx, scope, support.About{Person: "17"}, storage.Page{})) },
-		"Verdict":  func() error { return second(d.Verdict(ctx, scope, "17", "visit")) },
-		"Waiting":  func() error { return third(d.Waiting(ctx, scope, held, storage.Page{})) },
+		"Health":        func() error { return second(d.Health(ctx, storage.Within(scope))) },
+		"Calendar":      func() error { return third(d.Calendar(ctx, scope, 14)) },
+		"List":          func() error { return third(d.List(ctx, scope, support.Messages, storage.Page{})) },
+		"Needs":         func() error { return second(d.Needs(ctx, storage.Within(scope))) },
+		"Search":        func() error { return second(d.Search(ctx, scope, "17", false)) },
+		"Story":         func() error { return second(d.Story(ctx, scope, support.About{Person: "17"}, storage.Page{})) },
+		"Verdict":       func() error { return second(d.Verdict(ctx, scope, "17", "visit")) },
+		"Messages":      func() error { return third(d.Messages(ctx, scope, lately, storage.Page{})) },
+		"CountMessages": func() error { return third(d.CountMessages(ctx, scope, lately)) },
+		"Rows": func() error {
+			return second(d.Rows(ctx, scope, support.Target{Kind: support.KindReminder, Key: w.reminder}))
+		},
+		"LastDeeds":   func() error { return second(d.LastDeeds(ctx, scope)) },
+		"LastReasons": func() error { return second(d.LastReasons(ctx, scope)) },
+		"Waiting":     func() error { return third(d.Waiting(ctx, scope, held, storage.Page{})) },
 	}}
 }
 
@@ -247,21 +255,22 @@ func (w *world) automation(ctx context.Context, scope storage.Scope) []room {
 			"Bulk": func() error {
 				return second(support.Bulk(ctx, scope, automation.ActionCancel, automation.Selection{Setting: "certificate"}, by, nil))
 			},
-			"Cancel":       func() error { return support.Cancel(ctx, scope, w.reminder, by) },
-			"History":      func() error { return third(support.History(ctx, scope, employee, storage.Page{})) },
-			"Coming":       func() error { return third(support.Coming(ctx, scope, time.Time{}, time.Time{})) },
-			"Held":         func() error { return third(support.Held(ctx, scope, automation.HeldBySupport, storage.Page{})) },
-			"Hold":         func() error { return support.Hold(ctx, scope, w.reminder, by) },
-			"Pause":        func() error { return support.Pause(ctx, automation.Extent{Scope: scope}, time.Time{}, by) },
-			"Pauses":       func() error { return second(support.Pauses(ctx, scope)) },
-			"Planned":      func() error { return third(support.Planned(ctx, scope, "ada", storage.Page{})) },
-			"Release":      func() error { return support.Release(ctx, scope, w.reminder, by) },
-			"AllSchedules": func() error { return third(support.AllSchedules(ctx, scope, storage.Page{})) },
-			"ReportRuns":   func() error { return third(support.ReportRuns(ctx, scope, automation.ReportRuns{})) },
-			"Replan":       func() error { return support.Replan(ctx, automation.Replan{Scope: scope, Type: "certificate"}, by) },
-			"Rerun":        func() error { return second(support.Rerun(ctx, scope, w.reminder, by)) },
-			"Resume":       func() error { return support.Resume(ctx, automation.Extent{Scope: scope}, by) },
-			"Retry":        func() error { return support.Retry(ctx, scope, w.reminder, by) },
+			"Cancel":         func() error { return support.Cancel(ctx, scope, w.reminder, by) },
+			"History":        func() error { return third(support.History(ctx, scope, employee, storage.Page{})) },
+			"Coming":         func() error { return third(support.Coming(ctx, scope, time.Time{}, time.Time{})) },
+			"Held":           func() error { return third(support.Held(ctx, scope, automation.HeldBySupport, storage.Page{})) },
+			"Hold":           func() error { return support.Hold(ctx, scope, w.reminder, by) },
+			"Pause":          func() error { return support.Pause(ctx, automation.Extent{Scope: scope}, time.Time{}, by) },
+			"Pauses":         func() error { return second(support.Pauses(ctx, scope)) },
+			"Planned":        func() error { return third(support.Planned(ctx, scope, "ada", storage.Page{})) },
+			"Release":        func() error { return support.Release(ctx, scope, w.reminder, by) },
+			"AllSchedules":   func() error { return third(support.AllSchedules(ctx, scope, storage.Page{})) },
+			"SchedulesByKey": func() error { return second(support.SchedulesByKey(ctx, scope, w.reminder)) },
+			"ReportRuns":     func() error { return third(support.ReportRuns(ctx, scope, automation.ReportRuns{})) },
+			"Replan":         func() error { return support.Replan(ctx, automation.Replan{Scope: scope, Type: "certificate"}, by) },
+			"Rerun":          func() error { return second(support.Rerun(ctx, scope, w.reminder, by)) },
+			"Resume":         func() error { return support.Resume(ctx, automation.Extent{Scope: scope}, by) },
+			"Retry":          func() error { return support.Retry(ctx, scope, w.reminder, by) },
 			"RunReport": func() error {
 				return second(support.RunReport(ctx, automation.Candidate{
 					Scope: scope, AutomationType: automation.TypeReportSubscription, Type: "sales", Run: "r-1",
@@ -398,16 +407,23 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 			"Trace": func() error { return second(n.Trace(ctx, scope, j.Coordinates())) },
 		}},
 		{support, map[string]func() error{
-			"Coming":         func() error { return third(support.Coming(ctx, scope, time.Time{}, time.Time{})) },
-			"AllMessages":    func() error { return third(support.AllMessages(ctx, scope, storage.Page{})) },
-			"Cancel":         func() error { return support.Cancel(ctx, scope, notify.ArtifactOutgoingMessage, key, by) },
-			"Conflicts":      func() error { return third(support.Conflicts(ctx, scope, storage.Page{})) },
-			"DeadLetters":    func() error { return third(support.DeadLetters(ctx, scope, "crm", storage.Page{})) },
-			"DeliveryFacts":  func() error { return second(support.DeliveryFacts(ctx, scope, "m-1")) },
-			"Held":           func() error { return third(support.Held(ctx, scope, "", storage.Page{})) },
-			"HeldCampaigns":  func() error { return third(support.HeldCampaigns(ctx, scope, "", storage.Page{})) },
-			"HeldJobs":       func() error { return third(support.HeldJobs(ctx, scope, "", storage.Page{})) },
-			"HeldSchedules":  func() error { return third(support.HeldSchedules(ctx, scope, "", storage.Page{})) },
+			"Coming":        func() error { return third(support.Coming(ctx, scope, time.Time{}, time.Time{})) },
+			"AllMessages":   func() error { return third(support.AllMessages(ctx, scope, storage.Page{})) },
+			"Cancel":        func() error { return support.Cancel(ctx, scope, notify.ArtifactOutgoingMessage, key, by) },
+			"Conflicts":     func() error { return third(support.Conflicts(ctx, scope, storage.Page{})) },
+			"DeadLetters":   func() error { return third(support.DeadLetters(ctx, scope, "crm", storage.Page{})) },
+			"DeliveryFacts": func() error { return second(support.DeliveryFacts(ctx, scope, "m-1")) },
+			"Held":          func() error { return third(support.Held(ctx, scope, "", storage.Page{})) },
+			"HeldCampaigns": func() error { return third(support.HeldCampaigns(ctx, scope, "", storage.Page{})) },
+			"HeldJobs":      func() error { return third(support.HeldJobs(ctx, scope, "", storage.Page{})) },
+			"HeldSchedules": func() error { return third(support.HeldSchedules(ctx, scope, "", storage.Page{})) },
+			"CountMade":     func() error { return third(support.CountMade(ctx, scope, lately)) },
+			"MessagesMade":  func() error { return third(support.MessagesMade(ctx, scope, lately, storage.Page{})) },
+			"MessagesByKey": func() error { return second(support.MessagesByKey(ctx, scope, "m")) },
+			"SendTo":        func() error { return second(support.SendTo(ctx, scope, "m", "kim@example.com", by)) },
+			"SourceKeys": func() error {
+				return second(support.SourceKeys(ctx, scope, notify.Coordinates{PartitionKey: "p", RowKey: "r"}))
+			},
 			"JobsOf":         func() error { return third(support.JobsOf(ctx, scope, notify.Recipient{Ref: "17"}, storage.Page{})) },
 			"Messages":       func() error { return third(support.Messages(ctx, scope, j.RowKey, storage.Page{})) },
 			"MessagesByID":   func() error { return second(support.MessagesByID(ctx, scope, "m-1")) },
@@ -448,6 +464,10 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 		}},
 		{contacts, map[string]func() error{
 			"Preferences": func() error { return second(contacts.Preferences(ctx, scope, "17")) },
+			"Decide": func() error {
+				return contacts.Decide(ctx, "Stop", by, notify.Preference{Scope: scope, RecipientRef: "17", OptedOut: true})
+			},
+			"SuppressionsOf": func() error { return second(contacts.SuppressionsOf(ctx, scope, sam)) },
 			"SetPreferences": func() error {
 				return contacts.SetPreferences(ctx, notify.Preference{Scope: scope, RecipientRef: "17", OptedOut: true})
 			},

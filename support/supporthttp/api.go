@@ -85,12 +85,20 @@ func (s *site) apiList(c *call, of support.List) {
 	if c.query.Has("limit") {
 		n, err := strconv.Atoi(c.query.Get("limit"))
 		if err != nil || n < 1 || n > support.MaxTargets {
-			c.fail(http.StatusUnprocessableEntity, "limit is no number from 1 to 100")
+			c.fail(http.StatusUnprocessableEntity, "limit must be a number from 1 to 100")
 			return
 		}
 		p.Limit = n
 	}
-	all, next, err := s.desk.List(c.r.Context(), c.scope, of, p)
+	list := func() ([]support.Entry, string, error) { return s.desk.List(c.r.Context(), c.scope, of, p) }
+	if of == support.Messages && (c.query.Has("from") || c.query.Has("to")) {
+		_, made, ok := c.filter()
+		if !ok {
+			return
+		}
+		list = func() ([]support.Entry, string, error) { return s.desk.Messages(c.r.Context(), c.scope, made, p) }
+	}
+	all, next, err := list()
 	if err != nil {
 		c.refuse("a list could not be read", err)
 		return
@@ -213,7 +221,7 @@ func (c *call) order(want order) (o support.Order, ok bool) {
 	}
 	o = support.Order{
 		Action: want.Action, Decision: notify.Decision(want.Decision), Evidence: want.Evidence, Until: want.Until,
-		Confirm: want.Confirm, By: c.by(want.Reason), DryRun: want.DryRun,
+		Confirm: want.Confirm, To: want.To, Group: want.Group, By: c.by(want.Reason), DryRun: want.DryRun,
 	}
 	for _, a := range want.Addresses {
 		o.Addresses = append(o.Addresses, notify.Destination{Method: a.Method, Address: a.Address})
@@ -244,7 +252,7 @@ func (c *call) request() (id string, ok bool) {
 		return "", true
 	}
 	if len(given) > 1 || !token(given[0]) {
-		c.fail(http.StatusUnprocessableEntity, "Idempotency-Key is not one text of 1 to 200 visible ASCII characters")
+		c.fail(http.StatusUnprocessableEntity, "Idempotency-Key must be one text of 1 to 200 visible ASCII characters")
 		return "", false
 	}
 	return given[0], true

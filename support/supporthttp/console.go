@@ -9,25 +9,6 @@ import (
 	"github.com/belfry-go/belfry/support"
 )
 
-func (s *site) home(c *call) {
-	reach, ok := c.reach()
-	if !ok {
-		return
-	}
-	needs, err := s.desk.Needs(c.r.Context(), reach)
-	if err != nil {
-		c.refuse("what waits for a person could not be listed", err)
-		return
-	}
-	health, err := s.desk.Health(c.r.Context(), reach)
-	if err != nil {
-		c.refuse("the health could not be read", err)
-		return
-	}
-	_, one := reach.Scope()
-	c.show(http.StatusOK, view{Page: "home", Title: "Support", Needs: c.needsOf(needs), Due: worksOf(health), All: !one})
-}
-
 func (s *site) search(c *call) {
 	hits, err := c.find()
 	if err != nil {
@@ -35,21 +16,14 @@ func (s *site) search(c *call) {
 		return
 	}
 	found := c.hitsOf(hits)
-	v := view{Page: "search", Title: "Search", Query: c.hide(c.query.Get("q")), Hits: found}
+	v := c.view("search", "Search")
+	v.Query, v.Hits = c.hide(c.query.Get("q")), found
 	if len(found) == 1 { // straight there: relative, so that a mount is kept
-		v.show303(c, found[0])
+		c.w.Header().Set("Location", v.Of(found[0].About))
+		c.w.WriteHeader(http.StatusSeeOther)
 		return
 	}
 	c.show(http.StatusOK, v)
-}
-
-// show303 goes to the one thing that was found.
-func (v view) show303(c *call, h hit) {
-	if c.scope != c.caller.Scope {
-		v.Tenant = string(c.scope)
-	}
-	c.w.Header().Set("Location", v.Of(h.About))
-	c.w.WriteHeader(http.StatusSeeOther)
 }
 
 // maxVerdicts is how many types a person's page says a verdict of.
@@ -60,16 +34,21 @@ func (s *site) story(c *call) {
 	if !ok {
 		return
 	}
-	got, err := s.desk.Story(c.r.Context(), c.scope, about, p)
-	if err != nil {
-		c.refuse("a story could not be told", err)
+	if about.MessageID != "" && about == (support.About{MessageID: about.MessageID}) {
+		s.message(c)
 		return
 	}
-	told := c.storyOf(got)
-	v := view{Page: "story", Title: "Story", Story: &told}
-	if c.scope != c.caller.Scope {
-		v.Tenant = string(c.scope)
+	got, err := s.desk.Story(c.r.Context(), c.scope, about, p)
+	if err != nil {
+		c.refuse("the timeline could not be read", err)
+		return
 	}
+	if about.Person != "" {
+		got.Past = support.Occasions(got.Past)
+	}
+	told := c.storyOf(got)
+	v := c.view("story", told.heading())
+	v.Story = &told
 	_, v.Back, _ = strings.Cut(v.Of(told.About), "?") // not as it was asked for, which may be personal
 	if about.Person != "" && p.After == "" {
 		for _, typ := range typesOf(got) {
@@ -87,6 +66,18 @@ func (s *site) story(c *call) {
 	}
 	c.show(http.StatusOK, v)
 }
+
+// heading is whom or what a story is about, for people.
+func (s story) heading() string {
+	a := s.About
+	if a.Key != "" && len(s.Past) > 0 {
+		return s.Past[0].Title()
+	}
+	return or(s.Name, shown(a.Person), shown(a.Address), shown(a.ID), a.Message, a.Provider, shown(a.Key))
+}
+
+// Heading is for templates.
+func (s story) Heading() string { return s.heading() }
 
 // typesOf are the types of the last entries, and of those to come.
 func typesOf(s support.Story) (out []string) {
@@ -107,16 +98,15 @@ func (s *site) needs(c *call) {
 	if !ok {
 		return
 	}
+	p.Limit = pageRows
 	rows, next, err := s.desk.Waiting(c.r.Context(), c.scope, of, p)
 	if err != nil {
 		c.refuse("the rows of a cause could not be listed", err)
 		return
 	}
 	n := c.needsOf([]support.Need{of})[0]
-	v := view{Page: "needs", Title: "Waits for a person", Need: n, Rows: c.entriesOf(rows), Back: c.r.URL.RawQuery}
-	if c.scope != c.caller.Scope {
-		v.Tenant = string(c.scope)
-	}
+	v := c.view("needs", or(n.Reason, n.Name, string(n.Kind)))
+	v.Need, v.Days, v.Back = n, c.byDay(c.entriesOf(rows)), c.r.URL.RawQuery
 	if next != "" {
 		v.Next = v.Link("needs", "kind", string(n.Kind), "domain", n.Domain, "table", n.Table, "reason", n.Reason, "name", n.Name, "after", s.seal.close(c.scope, next))
 	}
@@ -130,7 +120,9 @@ func (s *site) calendar(c *call) {
 		c.refuse("the calendar could not be read", err)
 		return
 	}
-	c.show(http.StatusOK, view{Page: "calendar", Title: "What goes out", Days: calendarOf(days, more)})
+	v := c.view("calendar", "What goes out")
+	v.Plan = calendarOf(days, more)
+	c.show(http.StatusOK, v)
 }
 
 // list shows a page of a list.
@@ -140,7 +132,7 @@ func (s *site) list(c *call) {
 		return
 	}
 	of := support.List(c.query.Get("of"))
-	all, next, err := s.desk.List(c.r.Context(), c.scope, of, storage.Page{After: in[0]})
+	all, next, err := s.desk.List(c.r.Context(), c.scope, of, storage.Page{After: in[0], Limit: pageRows})
 	if errors.Is(err, support.ErrAbout) {
 		c.fail(http.StatusNotFound, nothing)
 		return
@@ -149,10 +141,8 @@ func (s *site) list(c *call) {
 		c.refuse("a list could not be read", err)
 		return
 	}
-	v := view{Page: "list", Title: listed(of), List: of, Rows: c.entriesOf(all), Back: c.r.URL.RawQuery}
-	if c.scope != c.caller.Scope {
-		v.Tenant = string(c.scope)
-	}
+	v := c.view("list", listed(of))
+	v.List, v.Days, v.Back = of, c.byDay(c.entriesOf(all)), c.r.URL.RawQuery
 	if next != "" {
 		v.Next = v.Link("list", "of", string(of), "after", s.seal.close(c.scope, next))
 	}
@@ -160,16 +150,21 @@ func (s *site) list(c *call) {
 }
 
 // listed is the name of a list, for people.
-func listed(l support.List) string { return title(string(l)) }
-
-// title is a name of ours or of a host's page, for people.
-func title(name string) string {
-	text := strings.ReplaceAll(name, "-", " ")
-	return strings.ToUpper(text[:1]) + text[1:]
+func listed(l support.List) string {
+	switch l {
+	case support.Links:
+		return "Surveys"
+	case support.Runs:
+		return "Report runs"
+	}
+	return title(string(l))
 }
 
+// title is a name of ours or of a host's page, for people.
+func title(name string) string { return capital(strings.ReplaceAll(name, "-", " ")) }
+
 func (s *site) reasons(c *call) {
-	v := view{Page: "reasons", Title: "Reason codes"}
+	v := c.view("reasons", "Reason codes")
 	for _, r := range support.Codes() {
 		v.Codes = append(v.Codes, code(r))
 	}

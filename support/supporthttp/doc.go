@@ -4,7 +4,7 @@
 //
 //	mux.Handle("/support/", supporthttp.New(desk, supporthttp.Options{Authorise: who}))
 //
-// The console has /, /search, /story, /needs, /list, /calendar, /act and /reasons, and under /pages/ what [Options].Pages has. The API is under
+// The console has /, /search, /messages, /message, /mail, /story, /needs, /list, /calendar, /act and /reasons, and under /pages/ what [Options].Pages has. The API is under
 // /api/v1/, and /openapi.json says what it takes and gives. Nothing changes by GET. A refusal of the API is a problem as in RFC 9457. Without the
 // right to see personal data all of it is left out in the server, and keys are sealed:
 // they lead to their rows, and say nothing.
@@ -16,13 +16,14 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"time"
 
 	"github.com/belfry-go/belfry/internal/loglimit"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
 )
 
-// Caller is who is calling, and what they may. The zero value may nothing.
+// Caller is who is calling, and what they may. The zero value has no permissions.
 type Caller struct {
 	// Actor is who acts, for the audit: a person or program that can be found again. It is
 	// required of whoever acts.
@@ -37,6 +38,9 @@ type Caller struct {
 	Personal bool
 	// Everywhere lets them name another tenant (?tenant=), and act for all.
 	Everywhere bool
+	// Zone is where they read the clock, for the times and days of pages; nil: UTC. The API
+	// answers in UTC.
+	Zone *time.Location
 }
 
 func (c Caller) may(a support.Action) bool { return slices.Contains(c.Act, a) }

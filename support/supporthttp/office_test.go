@@ -84,6 +84,7 @@ func newOffice(t *testing.T) *office {
 	o.surveys = survey.New(o.store, &survey.Options{SurveyURL: "https://school.example/s/{token}", Logger: log}, mail)
 	o.desk = support.New(support.Options{
 		Store: o.store, Automation: o.reminders, Notify: o.out, Survey: o.surveys,
+		Privacy: belfry.NewPoller(o.store, &belfry.Options{Logger: log}, o.reminders, o.out, o.surveys).Privacy(),
 		Directory: func(_ context.Context, _ support.Scope, text string) ([]support.Person, error) {
 			if text != person {
 				return nil, nil
@@ -121,7 +122,7 @@ func (o *office) fill(scope storage.Scope) {
 	for _, subject := range []string{"doubt", hostile} {
 		_, err := o.out.EnsureOutgoingMessage(ctx, nil, notify.OutgoingMessage{
 			Scope: scope, Channel: "email:test", PartitionKey: canary + subject[:5], NotificationType: "news", RecipientRef: person, RecipientName: hostile,
-			Address: address, Content: notify.Content{Subject: strings.ReplaceAll(subject, "\u202e", ""), Text: hostile},
+			Address: address, Content: notify.Content{Subject: strings.ReplaceAll(subject, "\u202e", ""), Text: hostile, HTML: hostile},
 		})
 		o.must(err)
 	}
@@ -189,6 +190,7 @@ func (o *office) requests() map[string]string {
 	all := map[string]string{
 		"GET openapi.json": "", "GET calendar": "", "GET api/v1/calendar": "", "GET list": "?of=messages",
 		"GET ": "", "GET search": q("q", person), "GET story": q("person", person), "GET needs": waiting, "GET reasons": "", "GET style.css": "",
+		"GET messages": "?from=2026-03-01&to=2026-03-02", "GET message": q("id", o.messageID), "GET mail": q("id", o.messageID),
 		"GET api/v1/story": q("key", o.reminder), "GET api/v1/verdict": q("person", person, "type", "news"), "GET api/v1/search": q("q", person),
 		"GET api/v1/needs": "", "GET api/v1/waiting": waiting, "GET api/v1/health": "", "GET api/v1/reasons": "",
 		"POST act":        url.Values{"action": {"Release"}, "target": {"Reminder " + o.reminder}}.Encode(),

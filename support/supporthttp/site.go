@@ -44,6 +44,9 @@ func (s *site) routes() []route {
 		{method: "GET", path: "", serve: s.home},
 		{method: "GET", path: "search", serve: s.search},
 		{method: "GET", path: "story", serve: s.story},
+		{method: "GET", path: "messages", serve: s.messages},
+		{method: "GET", path: "message", serve: s.message},
+		{method: "GET", path: "mail", serve: s.mail},
 		{method: "GET", path: "needs", serve: s.needs},
 		{method: "GET", path: "list", serve: s.list},
 		{method: "GET", path: "calendar", serve: s.calendar},
@@ -77,8 +80,12 @@ func (s *site) routes() []route {
 		},
 	}
 	for _, l := range support.Lists() {
+		takes := []string{"after", "limit"}
+		if l == support.Messages {
+			takes = append(takes, "from", "to", "state", "type", "channel")
+		}
 		out = append(out, route{
-			method: "GET", path: api + string(l), gives: rows{}, takes: []string{"after", "limit"},
+			method: "GET", path: api + string(l), gives: rows{}, takes: takes,
 			says:  "A page of the " + strings.ReplaceAll(string(l), "-", " ") + " of the tenant.",
 			serve: func(c *call) { s.apiList(c, l) },
 		})
@@ -202,7 +209,7 @@ func (c *call) tenant() bool {
 // headers keep a page from running or loading anything but its own style.
 func (c *call) headers() {
 	h := c.w.Header()
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Frame-Options", "DENY")
 }
@@ -213,7 +220,9 @@ func (c *call) fail(status int, title string) {
 		httpapi.Fail(c.w, status, title)
 		return
 	}
-	c.show(status, view{Title: title, Problem: title})
+	v := c.view("problem", capital(title))
+	v.Problem = capital(title) + "."
+	c.show(status, v)
 }
 
 // refuse answers a call that returned an error. Only what is our own failure is logged, by
@@ -224,11 +233,11 @@ func (c *call) refuse(what string, err error) {
 	case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrPage), errors.As(err, &value):
 		c.fail(http.StatusNotFound, nothing)
 	case errors.Is(err, support.ErrAbout):
-		c.fail(http.StatusUnprocessableEntity, "that is not to be looked for: one thing is asked for at a time, by all that it needs")
+		c.fail(http.StatusUnprocessableEntity, "invalid request: ask for one thing at a time, with all that names it")
 	case errors.Is(err, support.ErrRequest):
 		c.fail(http.StatusUnprocessableEntity, "another request has this Idempotency-Key")
 	case errors.Is(err, support.ErrOrder):
-		c.fail(http.StatusUnprocessableEntity, "that makes no sense: the action, its targets, its decision or its reason is missing or wrong")
+		c.fail(http.StatusUnprocessableEntity, invalid)
 	default:
 		if c.r.Context().Err() == nil {
 			c.s.o.Logger.ErrorContext(c.r.Context(), "belfry: support: "+what, slog.String("cause", cause(err)))
@@ -236,6 +245,9 @@ func (c *call) refuse(what string, err error) {
 		c.fail(http.StatusServiceUnavailable, "try again")
 	}
 }
+
+// invalid is what is said of an order that makes no sense.
+const invalid = "invalid request: check action, targets, decision and reason"
 
 // passing are failures of a database that say nothing of a row.
 var passing = []error{

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/support"
 )
 
@@ -19,7 +20,8 @@ import (
 var files embed.FS
 
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"when": when, "stamp": stamp, "words": words, "badge": badge, "shown": shown, "listed": listed, "weekday": weekday, "clock": clock, "effects": effects, "title": title, "span": span, "bar": bar, "list": func(all ...any) []any { return all },
+	"when": when, "stamp": stamp, "shown": shown, "listed": listed, "weekday": weekday, "clock": clock, "effects": effects, "title": title, "span": span, "bar": bar,
+	"word": word, "state": func(s string) support.State { return support.State(s) }, "sign": sign, "role": role, "label": label, "capital": capital, "via": via, "age": age, "bytes": bytesOf, "list": func(all ...any) []any { return all },
 }).ParseFS(files, "page/*.html"))
 
 var styleSheet, _ = files.ReadFile("page/style.css") // it is embedded
@@ -48,28 +50,64 @@ type view struct {
 	Next     string // link to the next page
 	Codes    []code
 
-	Order order
-	Acted acted
-	Done  bool
+	Filter   filter
+	Counts   []count
+	Spans    []count
+	Channels []string
+	Days     []dayRows
+	Message  *entry
+	BackTo   string // the page that Back are the parameters of
+	Work     []channelWork
+	Coming   []day
+	Log      []entry
+	Now      time.Time
+
+	Order   order
+	Named   []entry // the first targets
+	Wrong   string  // the field of a form that is wrong
+	Fault   string  // what to do about it
+	Reasons []string
+	Acted   acted
+	Done    bool
 	// Request names the order that is about to be confirmed, so that it is done once.
 	Request string
 	Lists   []support.List
 	Pages   []string // of others
-	Days    calendar
+	Plan    calendar
 	List    support.List
 	Picked  []string // targets as a form hands them back
 }
 
-// show answers with a page.
-func (c *call) show(status int, v view) {
-	v.Lists, v.Pages = support.Lists(), slices.Sorted(maps.Keys(c.s.o.Pages))
-	v.Note, v.Caller, v.Scope = c.s.o.Note, c.caller, string(c.scope)
+// view begins a page.
+func (c *call) view(page, title string) view {
+	v := view{
+		Page: page, Title: title, Lists: support.Lists(), Pages: slices.Sorted(maps.Keys(c.s.o.Pages)),
+		Note: c.s.o.Note, Caller: c.caller, Scope: string(c.scope), Now: c.s.desk.Now().In(c.zone()), BackTo: page,
+	}
 	if c.scope != c.caller.Scope {
 		v.Tenant = string(c.scope)
 	}
-	if v.Page == "" {
-		v.Page = "problem"
+	return v
+}
+
+// zone is where the caller reads the clock.
+func (c *call) zone() *time.Location {
+	if c.caller.Zone == nil {
+		return time.UTC
 	}
+	return c.caller.Zone
+}
+
+// at is a time as an answer has it: in UTC for programs, in their zone for people.
+func (c *call) at(t time.Time) time.Time {
+	if c.json || t.IsZero() {
+		return t.UTC()
+	}
+	return t.In(c.zone())
+}
+
+// show answers with a page.
+func (c *call) show(status int, v view) {
 	var out bytes.Buffer
 	if err := pages.ExecuteTemplate(&out, "layout.html", v); err != nil {
 		c.w.WriteHeader(http.StatusInternalServerError)
@@ -116,7 +154,7 @@ func (v view) Row(e entry) string {
 		e.Kind == support.KindAudit && e.Key != "" && e.Type == "automation_scheduler":
 		return v.Link("story", "key", e.Key)
 	case e.Kind == support.KindMessage:
-		return v.Link("story", "message", e.MessageID)
+		return v.Link("message", "id", e.MessageID)
 	}
 	return ""
 }
@@ -141,12 +179,64 @@ func when(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.UTC().Format("Mon 2 Jan 2006, 15:04 UTC")
+	return t.Format("Mon 2 Jan 2006, 15:04")
 }
 
-func weekday(t time.Time) string { return t.UTC().Format("Monday, 2 January") }
+func weekday(t time.Time) string { return t.Format("Monday, 2 January") }
 
-func clock(t time.Time) string { return t.UTC().Format("15:04") }
+func clock(t time.Time) string { return t.Format("15:04") }
+
+// Brief is a time at the beginning of a line, and Since one within it.
+func (v view) Brief(t time.Time) string { return capital(v.Since(t)) }
+
+// Since is a time beside others, for people: without what it shares with now.
+func (v view) Since(t time.Time) string {
+	switch {
+	case t.Format(dateOnly) == v.Now.Format(dateOnly):
+		return t.Format("today, 15:04")
+	case t.Year() == v.Now.Year():
+		return t.Format("Mon 2 Jan, 15:04")
+	}
+	return t.Format("2 Jan 2006, 15:04")
+}
+
+// via is a channel by its method, for people.
+func via(key string) string {
+	method, _, _ := strings.Cut(key, ":")
+	if name := map[string]string{"email": "Mail", "sms": "SMS", "whatsapp": "WhatsApp", "push": "Push", "inbox": "Inbox"}[method]; name != "" {
+		return name
+	}
+	return key
+}
+
+// age is how long ago something was, for people.
+func age(now, then time.Time) string {
+	d := now.Sub(then)
+	switch {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d days", int(d.Hours())/24)
+}
+
+// bytesOf is a size, for people.
+func bytesOf(n int) string {
+	if n < 1000 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return fmt.Sprintf("%d KB", (n+500)/1000)
+}
+
+func capital(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
@@ -167,37 +257,10 @@ func (v view) Most() (most int) {
 	for _, w := range v.Due {
 		most = max(most, w.Rows)
 	}
-	for _, d := range v.Days.Days {
+	for _, d := range v.Plan.Days {
 		most = max(most, d.Total())
 	}
 	return most
-}
-
-// words are an outcome for people.
-func words(o support.Outcome) string {
-	switch o {
-	case support.Planned:
-		return "to come"
-	case support.UnderWay:
-		return "under way"
-	case support.Sent:
-		return "sent"
-	case support.Reached:
-		return "arrived"
-	case support.Withheld:
-		return "not sent"
-	case support.Failed:
-		return "failed"
-	}
-	return "needs you"
-}
-
-// badge is the outcome of a row, for people: what goes to nobody does not arrive.
-func badge(k support.Kind, o support.Outcome) string {
-	if o == support.Reached && (k == support.KindAudit || k == support.KindReplan || k == support.KindErasure) {
-		return "done"
-	}
-	return words(o)
 }
 
 // effects are what an action does, for people: one line for each thing that would happen,
@@ -218,4 +281,113 @@ func effects(a acted) (out []string) {
 		}
 	}
 	return out
+}
+
+// navPage is a list in the navigation. The others are reached from their causes.
+type navPage struct {
+	Of   support.List
+	Name string
+}
+
+// Nav are the lists in the navigation.
+func (view) Nav() (out []navPage) {
+	for _, l := range []support.List{support.Reminders, support.Links, support.Reports, support.Audit} {
+		out = append(out, navPage{l, listed(l)})
+	}
+	return out
+}
+
+// Whole are the rows of a page that stand for one cause, or one state, and may be acted on
+// at once.
+func (v view) Whole() (out []entry) {
+	if v.Page != "needs" && (v.Filter.State == "" || v.Filter.State == string(notify.StageMissing)) {
+		return nil
+	}
+	for _, d := range v.Days {
+		for _, e := range d.Rows {
+			if len(e.Can) > 0 && e.Part == nil && e.Key != "" {
+				out = append(out, e)
+			}
+		}
+	}
+	if len(v.Actions()) == 0 {
+		return nil
+	}
+	return out
+}
+
+// Actions are those that the rows of a table know.
+func (v view) Actions() (out []support.Action) {
+	for _, d := range v.Days {
+		for _, e := range d.Rows {
+			for _, a := range e.Can {
+				if e.Part == nil && a != support.SendTo && !slices.Contains(out, a) { // that is for one alone
+					out = append(out, a)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Heading is what a cause is, for people.
+func (n need) Heading() string {
+	if n.Kind == support.NeedDoubt {
+		return "Nobody can tell whether these " + rowWord(n.Table) + " were sent"
+	}
+	return capital(n.What)
+}
+
+func rowWord(table string) string {
+	if table == "survey_instance" {
+		return "survey links"
+	}
+	return "messages"
+}
+
+// Sign is the state whose symbol and colour a cause has.
+func (n need) Sign() support.State {
+	switch n.Kind {
+	case support.NeedDoubt:
+		return support.StateUnknown
+	case support.NeedHold, support.NeedPaused, support.NeedUnserved:
+		return support.StateOnHold
+	}
+	return support.StateFailed
+}
+
+// Heading is what the cause of a page of rows is.
+func (v view) Heading() string {
+	n := v.Need
+	if n.What == "" && n.Reason != "" {
+		return support.ReasonWords(n.Domain, n.Reason)
+	}
+	return or(n.Name, string(n.Kind))
+}
+
+// Phrase says what an order does, and to whom.
+func (v view) Phrase() string { return v.phrase() }
+
+// ToType is what confirms an erasure.
+func (v view) ToType() string { return v.toType() }
+
+// FirstField reports whether a field is before the reason.
+func (v view) FirstField() bool {
+	return v.Order.Action == support.SendTo || v.Order.Action == support.Erase
+}
+
+// Refusals reports whether any target was refused.
+func (v view) Refusals() bool {
+	return slices.ContainsFunc(v.Acted.Targets, func(d deed) bool { return !d.Done })
+}
+
+// Naming is what a target of an order is, for people.
+func (v view) Naming(i int) string {
+	one := v
+	one.Order.Targets = v.Order.Targets[i : i+1]
+	if i >= len(v.Named) {
+		return string(v.Order.Targets[i].Kind) + " " + shown(v.Acted.Targets[i].Key)
+	}
+	one.Named = v.Named[i : i+1]
+	return one.subject()
 }

@@ -35,6 +35,8 @@ type entry struct {
 	On         time.Time        `json:"on"`
 	Kind       support.Kind     `json:"kind"`
 	Outcome    support.Outcome  `json:"outcome"`
+	State      support.State    `json:"state"`
+	Because    string           `json:"because,omitempty"` // why it is in its state, in a line
 	Type       string           `json:"type"`
 	Occasion   string           `json:"occasion,omitempty"`
 	Channel    string           `json:"channel,omitempty"`
@@ -59,10 +61,47 @@ type entry struct {
 	Text       string           `json:"text,omitempty"` // as it was sent, of a message that is asked for alone
 	HTML       string           `json:"html,omitempty"`
 	Detail     string           `json:"detail,omitempty"`
+	Letter     *letter          `json:"letter,omitempty"` // what else a message had, likewise
+	Parts      []entry          `json:"parts,omitempty"`  // of a page: what belongs to it
 	Messages   []message        `json:"messages,omitempty"`
 	More       bool             `json:"moreMessages,omitempty"`
 	Steps      []step           `json:"steps,omitempty"`
 	Campaign   *campaign        `json:"campaign,omitempty"` // of one that is asked for alone
+}
+
+// letter is what a message had beside its texts: personal, but for the locale.
+type letter struct {
+	Locale  string   `json:"locale,omitempty"`
+	ReplyTo string   `json:"replyTo,omitempty"`
+	CC      []string `json:"cc,omitempty"`
+	BCC     []string `json:"bcc,omitempty"`
+	Headers []header `json:"headers,omitempty"`
+	Files   []file   `json:"files,omitempty"`
+}
+
+type header struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+type file struct {
+	Name      string `json:"name"`
+	MediaType string `json:"mediaType"`
+	Bytes     int    `json:"bytes"`
+}
+
+func (c *call) letterOf(l *support.Letter) *letter {
+	if l == nil || !c.caller.Personal {
+		return nil
+	}
+	out := &letter{Locale: l.Locale, ReplyTo: l.Mail.ReplyTo, CC: l.Mail.CC, BCC: l.Mail.BCC}
+	for _, name := range slices.Sorted(maps.Keys(l.Mail.Headers)) {
+		out.Headers = append(out.Headers, header{name, l.Mail.Headers[name]})
+	}
+	for _, f := range l.Files {
+		out.Files = append(out.Files, file{f.Name, f.MediaType, int(f.Blob.Size)})
+	}
+	return out
 }
 
 // campaign is how far one has come: of so many recipients, with messages by their status.
@@ -97,6 +136,7 @@ type message struct {
 	MessageID string          `json:"messageId"`
 	Channel   string          `json:"channel"`
 	Outcome   support.Outcome `json:"outcome"`
+	State     support.State   `json:"state"`
 	Status    string          `json:"status"`
 	Reason    string          `json:"reason,omitempty"`
 	On        time.Time       `json:"on"`
@@ -114,18 +154,21 @@ type step struct {
 
 func (c *call) entryOf(e support.Entry) entry {
 	out := entry{
-		On: e.On.UTC(), Kind: e.Kind, Outcome: e.Outcome, Type: e.Type, Occasion: e.Occasion, Channel: e.Channel, Status: e.Status,
-		Reason: e.Reason, Package: e.Package, What: e.What, ToDo: e.ToDo, NextOn: e.NextOn.UTC(), Can: c.can(e.Can), Part: partOf(e.Part), Version: e.Version,
+		On: c.at(e.On), Kind: e.Kind, Outcome: e.Outcome, State: e.State(), Because: e.Because(), Type: e.Type, Occasion: e.Occasion, Channel: e.Channel, Status: e.Status,
+		Reason: e.Reason, Package: e.Package, What: e.What, ToDo: e.ToDo, NextOn: c.at(e.NextOn), Can: c.can(e.Can), Part: partOf(e.Part), Version: e.Version,
 		Key: c.handle(e.Key), MessageID: e.MessageID, ProviderID: e.ProviderID, Person: c.handle(e.Person),
 		EntityType: e.Entity.Type, Entity: c.handle(e.Entity.ID),
 		Address: c.hide(e.Address), Name: c.hide(e.Name), Subject: c.hide(e.Subject), Text: c.hide(e.Text), HTML: c.hide(e.HTML), Detail: c.hide(e.Detail), More: e.More,
 	}
-	out.Campaign = campaignOf(e.Campaign)
+	out.Campaign, out.Letter = campaignOf(e.Campaign), c.letterOf(e.Letter)
+	for _, p := range e.Parts {
+		out.Parts = append(out.Parts, c.entryOf(p))
+	}
 	for _, m := range e.Messages {
-		out.Messages = append(out.Messages, message{m.MessageID, m.Channel, m.Outcome, m.Status, m.Reason, m.On.UTC(), c.handle(m.Person)})
+		out.Messages = append(out.Messages, message{m.MessageID, m.Channel, m.Outcome, m.State(), m.Status, m.Reason, c.at(m.On), c.handle(m.Person)})
 	}
 	for _, s := range e.Steps {
-		out.Steps = append(out.Steps, step{s.On.UTC(), s.What, s.Reason, c.hide(s.Actor), c.hide(s.Detail)})
+		out.Steps = append(out.Steps, step{c.at(s.On), s.What, s.Reason, c.hide(s.Actor), c.hide(s.Detail)})
 	}
 	return out
 }
@@ -147,6 +190,30 @@ type story struct {
 	Past     []entry   `json:"past"`
 	After    string    `json:"after,omitempty"`
 	Consent  []consent `json:"consent,omitempty"`
+	// Choices are what a person gets of everything and of each group, Addresses where their
+	// last messages went.
+	Choices   []choice      `json:"choices,omitempty"`
+	Addresses []destination `json:"addresses,omitempty"`
+}
+
+type choice struct {
+	Group   string    `json:"group,omitempty"`
+	Title   string    `json:"title,omitempty"`
+	Stopped bool      `json:"stopped"`
+	OptIn   bool      `json:"optIn,omitempty"`
+	Since   time.Time `json:"since,omitzero"`
+}
+
+// destination is an address of a person. Key is what an Unblock takes.
+type destination struct {
+	Method  string        `json:"method"`
+	Address string        `json:"address,omitempty"`
+	Key     string        `json:"key"`
+	Last    support.State `json:"last"`
+	On      time.Time     `json:"on"`
+	Blocked string        `json:"blocked,omitempty"` // why, in words
+	By      string        `json:"by,omitempty"`
+	Since   time.Time     `json:"since,omitzero"`
 }
 
 // consent is what a person wants.
@@ -164,7 +231,15 @@ func (c *call) storyOf(s support.Story) story {
 		After: c.s.seal.close(c.scope, s.After),
 	}
 	for _, p := range s.Consent {
-		out.Consent = append(out.Consent, consent{p.Type, p.Group, p.Method, p.OptedOut, p.Since.UTC()})
+		out.Consent = append(out.Consent, consent{p.Type, p.Group, p.Method, p.OptedOut, c.at(p.Since)})
+	}
+	for _, o := range s.Choices {
+		out.Choices = append(out.Choices, choice{o.Group, o.Title, o.Stopped, o.OptIn, c.at(o.Since)})
+	}
+	for _, a := range s.Addresses {
+		out.Addresses = append(out.Addresses, destination{
+			Method: a.Method, Address: c.hide(a.Address), Key: c.handle(a.Method + ":" + a.Address), Last: a.Last, On: c.at(a.On), Blocked: a.Why(), By: a.By, Since: c.at(a.Since),
+		})
 	}
 	return out
 }
@@ -182,7 +257,7 @@ type verdict struct {
 }
 
 func (c *call) verdictOf(v support.Verdict) verdict {
-	out := verdict{Person: c.handle(v.Person), Type: v.Type, Outcome: v.Outcome, Reason: v.Reason, On: v.On.UTC(), Text: v.Text, ToDo: v.ToDo}
+	out := verdict{Person: c.handle(v.Person), Type: v.Type, Outcome: v.Outcome, Reason: v.Reason, On: c.at(v.On), Text: v.Text, ToDo: v.ToDo}
 	if v.Entry != nil {
 		e := c.entryOf(*v.Entry)
 		out.Entry = &e
@@ -204,6 +279,7 @@ type need struct {
 	Everywhere bool             `json:"everywhere,omitempty"`
 	What       string           `json:"what"`
 	ToDo       string           `json:"toDo,omitempty"`
+	Otherwise  string           `json:"otherwise,omitempty"` // what happens if nobody does anything
 	Can        []support.Action `json:"can,omitempty"`
 	Part       *part            `json:"part,omitempty"`
 }
@@ -212,7 +288,7 @@ func (c *call) needsOf(all []support.Need) []need {
 	out := make([]need, len(all))
 	for i, n := range all {
 		out[i] = need{
-			n.Kind, n.Domain, n.Table, n.Reason, n.Name, n.Rows, n.Capped, n.Since.UTC(), string(n.Scope), n.Everywhere, n.What, n.ToDo, c.can(n.Can), partOf(n.Part()),
+			n.Kind, n.Domain, n.Table, n.Reason, n.Name, n.Rows, n.Capped, c.at(n.Since), string(n.Scope), n.Everywhere, n.What, n.ToDo, n.Otherwise(), c.can(n.Can), partOf(n.Part()),
 		}
 	}
 	return out
@@ -300,6 +376,8 @@ type order struct {
 	Until     time.Time `json:"until,omitzero"`
 	Addresses []address `json:"addresses,omitempty"` // of Erase
 	Confirm   string    `json:"confirm,omitempty"`   // of Erase: the key of the person once more
+	To        string    `json:"to,omitempty"`        // of SendTo: the other address
+	Group     string    `json:"group,omitempty"`     // of Stop and Allow; empty: all messages
 	Reason    string    `json:"reason"`
 	DryRun    bool      `json:"dryRun,omitempty"`
 }

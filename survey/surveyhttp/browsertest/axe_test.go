@@ -3,6 +3,7 @@ package browsertest_test
 import (
 	"context"
 	_ "embed" // axe-core
+	"fmt"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -50,11 +51,12 @@ func over(ctx context.Context, t *testing.T) int {
 	return eval[int](ctx, t, `document.documentElement.scrollWidth - document.documentElement.clientWidth`)
 }
 
-// small is what is to be touched and is too small for a thumb.
-func small(ctx context.Context, t *testing.T) []string {
+// small is what is to be touched and is too small: for a thumb with 44 pixels, for a mouse
+// with 24.
+func small(ctx context.Context, t *testing.T, least int) []string {
 	t.Helper()
-	return eval[[]string](ctx, t, `[...document.querySelectorAll("button, select, textarea, input[type=text], input[type=date], label:has(input)")]
-		.filter(e => { const r = e.getBoundingClientRect(); return r.height > 0 && (r.height < 44 || r.width < 44) }).map(e => e.outerHTML)`)
+	return eval[[]string](ctx, t, fmt.Sprintf(`[...document.querySelectorAll("button, select, textarea, input[type=text], input[type=date], label:has(input)")]
+		.filter(e => { const r = e.getBoundingClientRect(); return r.height > 0 && (r.height < %[1]d || r.width < %[1]d) }).map(e => e.outerHTML)`, least))
 }
 
 // fits says that nothing has to be scrolled sideways, and that everything is large
@@ -64,7 +66,22 @@ func fits(ctx context.Context, t *testing.T, page string) {
 	if n := over(ctx, t); n > 0 {
 		t.Errorf("%s: %d pixels wider than the window", page, n)
 	}
-	for _, e := range small(ctx, t) {
+	for _, e := range small(ctx, t, 44) {
+		t.Errorf("%s: too small to touch: %s", page, e)
+	}
+}
+
+// fitsDesk is fits of a page that is dense where there is a mouse.
+func fitsDesk(ctx context.Context, t *testing.T, page string, width int64) {
+	t.Helper()
+	if n := over(ctx, t); n > 0 {
+		t.Errorf("%s: %d pixels wider than the window", page, n)
+	}
+	least := 24
+	if width < 900 {
+		least = 44
+	}
+	for _, e := range small(ctx, t, least) {
 		t.Errorf("%s: too small to touch: %s", page, e)
 	}
 }

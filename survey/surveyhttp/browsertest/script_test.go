@@ -143,7 +143,7 @@ func TestTheChecksFindFaults(t *testing.T) {
 			t.Errorf("axe-core does not find %s, only %v", want, ids)
 		}
 	}
-	if over(ctx, t) == 0 || len(small(ctx, t)) != 1 {
-		t.Error("what does not fit is not found:", over(ctx, t), small(ctx, t))
+	if over(ctx, t) == 0 || len(small(ctx, t, 44)) != 1 {
+		t.Error("what does not fit is not found:", over(ctx, t), small(ctx, t, 44))
 	}
 }

@@ -124,22 +124,22 @@ var tasks = map[string]struct {
 	done  func(*office) error // what has become of it
 }{
 	"why did Sam get nothing": {
-		steps: []step{{"#q", "sam"}, {"form.search button", ""}}, says: "no recipient or address was on file on 17 April 2026",
+		steps: []step{{"#q", "sam"}, {"form.find button", ""}}, says: "no recipient or address was on file on 17 April 2026",
 	},
 	"release a hold": {
-		steps: []step{{`.need.Hold a[href^="needs"]`, ""}, {`button[value=Release]`, ""}, reason, {".primary", ""}}, says: "done for 2 of 2",
+		steps: []step{{`tr.Hold a[href^="needs"]`, ""}, {`form.bulk button[value=Release]`, ""}, reason, {".primary", ""}}, says: "Done for 2 of 2",
 		done: func(o *office) error {
 			return nobody(o.reminders.Support().Held(o.Context(), "", automation.HeldBySupport, storage.Page{}))
 		},
 	},
 	"settle a doubt by evidence": {
-		steps: []step{{`.need.Doubt a[href^="needs"]`, ""}, {`button[value="Resolve Sent"]`, ""}, {"#evidence", "250 2.0.0 queued as 4711"}, reason, {".primary", ""}}, says: "done for 1 of 1",
+		steps: []step{{`tr.Doubt a[href^="needs"]`, ""}, {`form.bulk button[value="Resolve Sent"]`, ""}, {"#evidence", "250 2.0.0 queued as 4711"}, reason, {".primary", ""}}, says: "Done for 1 of 1",
 		done: func(o *office) error {
 			return nobody(o.out.Support().Held(o.Context(), "", notify.HoldInDoubt, storage.Page{}))
 		},
 	},
 	"stop tomorrow's mail to Sam": {
-		steps: []step{{"#q", "sam"}, {"form.search button", ""}, {`.entry.Planned button[value=Cancel]`, ""}, reason, {".primary", ""}}, says: "done for 1 of 1",
+		steps: []step{{"#q", "sam"}, {"form.find button", ""}, {`.entry.Planned details[open] button[value=Cancel]`, ""}, reason, {".primary", ""}}, says: "Done for 1 of 1",
 		done: func(o *office) error {
 			e, err := o.reminders.Explain(o.Context(), "", o.sam)
 			if err == nil && e.Schedule.ReasonCode != automation.CancelledBySupport {
@@ -149,7 +149,7 @@ var tasks = map[string]struct {
 		},
 	},
 	"pause a type": {
-		steps: []step{{"details summary", ""}, {"#name", "news"}, {`button[value=Pause]`, ""}, reason, {".primary", ""}}, says: "done for 1 of 1",
+		steps: []step{{"details.pausing summary", ""}, {"#name", "news"}, {`button[value=Pause]`, ""}, reason, {".primary", ""}}, says: "Done for 1 of 1",
 		done: func(o *office) error {
 			all, err := o.out.Support().Pauses(o.Context(), "")
 			if err == nil && (len(all) != 1 || all[0].Type != "news") {
@@ -159,14 +159,14 @@ var tasks = map[string]struct {
 		},
 	},
 	"send again what failed yesterday": {
-		steps: []step{{`a[href="list?of=messages"]`, ""}, {`.entry.Failed button[value=Retry]`, ""}, reason, {".primary", ""}}, says: "done for 1 of 1",
+		steps: []step{{`.chan a.bad`, ""}, {`form.bulk button[value=Retry]`, ""}, reason, {".primary", ""}}, says: "Done for 1 of 1",
 	},
 	"what goes out tomorrow": {steps: []step{{`header a[href="calendar"]`, ""}}, says: "1 reminders of certificate"},
 	"who changed the setting": {
 		steps: []step{{`a[href="list?of=audit"]`, ""}}, says: "parents asked for the evening",
 	},
 	"preview Arabic":        {steps: []step{{`a[href="pages/previews/"]`, ""}, {"ol a", ""}, {`a[lang=ar]`, ""}}, says: "أخبار لـ Sam"},
-	"who else was affected": {steps: []step{{`.need.Hold a[href^="needs"]`, ""}}, says: "for eve"},
+	"who else was affected": {steps: []step{{`tr.Hold a[href^="needs"]`, ""}}, says: "eve"},
 }
 
 // nobody is an error if there are rows.

@@ -1,0 +1,215 @@
+package support
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// Messages lists the messages of a scope that were made in a span of time, the newest first,
+// without what happened to them. A page may be short, or empty, and have a next one: see
+// [notify.Support.MessagesMade].
+func (d *Desk) Messages(ctx context.Context, scope Scope, of notify.Made, p storage.Page) ([]Entry, string, error) {
+	if d.o.Notify == nil {
+		return nil, "", nil
+	}
+	p.Limit = cmp.Or(max(p.Limit, 0), DefaultPage)
+	out, next, err := paged(func(ctx context.Context, p storage.Page) ([]notify.OutgoingMessage, string, error) {
+		return d.o.Notify.Support().MessagesMade(ctx, scope, of, p)
+	}, messageEntry)(ctx, p)
+	if err == nil {
+		err = filler{d.core}.paused(ctx, scope, out)
+	}
+	if err == nil {
+		err = filler{d.core}.occasions(ctx, scope, out)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("support: Messages: %w", err)
+	}
+	return out, next, nil
+}
+
+// CountMessages counts the messages of a scope that were made in a span of time; more says
+// that there are others than the 10,000 newest that were looked at.
+func (d *Desk) CountMessages(ctx context.Context, scope Scope, of notify.Made) (out []notify.StageCount, more bool, err error) {
+	if d.o.Notify == nil {
+		return nil, false, nil
+	}
+	if out, more, err = d.o.Notify.Support().CountMade(ctx, scope, of); err != nil {
+		err = fmt.Errorf("support: CountMessages: %w", err)
+	}
+	return out, more, err
+}
+
+// Now is the time by the store's clock.
+func (d *Desk) Now() time.Time { return d.now() }
+
+// Rows are the entries of targets, in their order, as a form names them before and after an
+// action. One that there is not has its Kind and Key alone.
+func (d *Desk) Rows(ctx context.Context, scope Scope, targets ...Target) ([]Entry, error) {
+	out := make([]Entry, len(targets))
+	for i, t := range targets {
+		e, err := teller{d.core}.target(ctx, scope, t)
+		if err != nil {
+			return nil, fmt.Errorf("support: Rows: %w", err)
+		}
+		e.Kind, e.Key = t.Kind, t.Key
+		out[i] = e
+	}
+	return out, nil
+}
+
+func (t teller) target(ctx context.Context, scope Scope, of Target) (e Entry, err error) {
+	var rows []Entry
+	switch of.Kind {
+	case KindMessage:
+		if t.o.Notify != nil {
+			var found []notify.OutgoingMessage
+			found, err = t.o.Notify.Support().MessagesByKey(ctx, scope, of.Key)
+			for i := range found {
+				rows = append(rows, messageEntry(&found[i]))
+			}
+		}
+	case KindReminder, KindLink, KindCampaign:
+		rows, err = t.byKey(ctx, scope, of.Key)
+	case KindPerson:
+		p, err := t.person(ctx, scope, of.Key)
+		return Entry{Person: of.Key, Name: p.Name}, err
+	}
+	if err == nil {
+		err = filler(t).occasions(ctx, scope, rows)
+	}
+	if err != nil || len(rows) == 0 {
+		return Entry{}, err
+	}
+	return rows[0], nil
+}
+
+// Address is one of a person, and whether messages may go there.
+type Address struct {
+	Method, Address string // personal
+	// Last is the newest message that went there, and On when it was made.
+	Last State
+	On   time.Time
+	// Blocked is why no more goes there; empty: it may. Since says since when, and By who
+	// said so: a provider, or "Support".
+	Blocked channel.SuppressionReason
+	Since   time.Time
+	By      string
+}
+
+// Why is the reason in words; empty: it is not blocked.
+func (a Address) Why() string {
+	switch a.Blocked {
+	case "":
+		return ""
+	case channel.HardBounce:
+		return "the address does not exist"
+	case channel.Complaint:
+		return "its owner reported a mail as spam"
+	case channel.Unsubscribe:
+		return "its owner unsubscribed"
+	}
+	return "its owner was erased"
+}
+
+// addresses are those that a person's messages went to, the last used first.
+func (t teller) addresses(ctx context.Context, scope Scope, person string, page []Entry) (out []Address, err error) {
+	var ask []notify.Destination
+	for _, e := range page {
+		at := notify.Destination{Method: channel.Method(e.Channel), Address: e.Address}
+		if e.Kind != KindMessage || e.Person != person || e.Address == "" || slices.Contains(ask, at) {
+			continue
+		}
+		ask = append(ask, at)
+		out = append(out, Address{Method: at.Method, Address: at.Address, Last: e.State(), On: e.On})
+	}
+	if len(ask) == 0 {
+		return nil, nil
+	}
+	found, err := t.o.Notify.Contacts().SuppressionsOf(ctx, scope, ask...)
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range found {
+		out[i].Blocked, out[i].Since, out[i].By = s.Reason, s.Since, s.Source
+	}
+	return out, nil
+}
+
+// Choice is whether a person gets messages of a group.
+type Choice struct {
+	Group, Title string // empty: all messages
+	Stopped      bool
+	Since        time.Time // of the choice; zero: none was made
+	OptIn        bool      // who has made no choice gets none
+}
+
+// choices are what a person has chosen of everything and of each group, by any method.
+func (t teller) choices(known []notify.Preference) []Choice {
+	groups := append([]notify.Group{{}}, t.o.Notify.Contacts().Groups()...)
+	out := make([]Choice, len(groups))
+	for i, g := range groups {
+		out[i] = Choice{Group: g.Name, Title: cmp.Or(g.Title, g.Name), Stopped: g.OptIn, OptIn: g.OptIn}
+		for _, p := range known {
+			if p.Type == "" && p.Method == "" && p.Group == g.Name {
+				out[i].Stopped, out[i].Since = p.OptedOut, p.Since
+			}
+		}
+	}
+	return out
+}
+
+// person is who the Directory says that somebody is.
+func (t teller) person(ctx context.Context, scope Scope, ref string) (Person, error) {
+	if t.o.Directory == nil {
+		return Person{Ref: ref}, nil
+	}
+	people, err := t.o.Directory(ctx, scope, ref)
+	if err != nil {
+		return Person{}, hooked("Directory", err)
+	}
+	for _, p := range people {
+		if p.Ref == ref {
+			return p, nil
+		}
+	}
+	return Person{Ref: ref}, nil
+}
+
+// lastDeeds is how many actions [Desk.LastDeeds] gives, and maxReasons how many reasons
+// [Desk.LastReasons], of how many entries of the audit.
+const (
+	lastDeeds  = 3
+	maxReasons = 5
+	deedsAmong = 50
+)
+
+// LastReasons are those that people gave for their last actions, each once: personal.
+func (d *Desk) LastReasons(ctx context.Context, scope Scope) (out []string, err error) {
+	last, err := d.deeds(ctx, scope)
+	for _, e := range last {
+		if text := e.Steps[0].Detail; text != "" && len(out) < maxReasons && !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out, err
+}
+
+// LastDeeds are the last actions of people, the newest first.
+func (d *Desk) LastDeeds(ctx context.Context, scope Scope) ([]Entry, error) {
+	last, err := d.deeds(ctx, scope)
+	return last[:min(len(last), lastDeeds)], err
+}
+
+// deeds are those of people among the last entries of the audit.
+func (d *Desk) deeds(ctx context.Context, scope Scope) ([]Entry, error) {
+	last, _, err := d.List(ctx, scope, Audit, storage.Page{Limit: deedsAmong})
+	return slices.DeleteFunc(last, func(e Entry) bool { return !e.Steps[0].person }), err
+}

@@ -1,0 +1,256 @@
+package support_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/support"
+)
+
+// day is the span of the day on which the messages of these tests are made.
+func day(s *school) notify.Made {
+	today := s.clk.Now().UTC().Truncate(24 * time.Hour)
+	return notify.Made{From: today, Until: today.AddDate(0, 0, 1)}
+}
+
+// A message has the same state on the list of its day, on its own page, on the entry of its
+// reminder and in the counts, however its provider answered.
+func TestAMessageHasOneStateEverywhere(t *testing.T) {
+	schools(t, func(s *school) {
+		people := map[string]support.State{"ann": support.StateArrived, "ben": support.StateFailed, "cem": support.StateFailed, "dia": support.StateSent, "eve": support.StateBlocked}
+		s.must(s.out.Contacts().Suppress(s.Context(), tenant, channel.HardBounce, by, notify.Destination{Method: "email", Address: address("eve")}))
+		s.answers[address("cem")] = channel.Permanent("550", nil)
+		for who := range people {
+			s.remind(who, nil)
+		}
+		s.at(due)
+		s.report("ann", channel.KindDelivered)
+		s.report("ben", channel.KindBounced)
+		got, next, err := s.desk.Messages(s.Context(), tenant, day(s), storage.Page{})
+		s.must(err)
+		if len(got) != len(people) || next != "" {
+			s.Fatalf("%d rows, next %q", len(got), next)
+		}
+		want := map[support.State]int{}
+		for _, e := range got {
+			state := people[e.Person]
+			want[state]++
+			one := s.story(support.About{MessageID: e.MessageID}, storage.Page{}).Past[0]
+			if e.State() != state || one.State() != state || e.Occasion != "7 days before 2026-04-24" {
+				s.Errorf("%s: %s on the list, %s on its page, not %s: %+v", e.Person, e.State(), one.State(), state, e)
+			}
+			for _, r := range s.story(support.About{Person: e.Person}, storage.Page{}).Past {
+				if r.State() != state {
+					s.Errorf("%s: its %s says %s, not %s", e.Person, r.Kind, r.State(), state)
+				}
+			}
+			all := support.Occasions(s.story(support.About{Person: e.Person}, storage.Page{}).Past)
+			if len(all) != 1 || len(all[0].Parts) != 1 || all[0].Kind != support.KindReminder {
+				s.Errorf("%s: not one occasion: %+v", e.Person, all)
+			}
+		}
+		counts, more, err := s.desk.CountMessages(s.Context(), tenant, day(s))
+		s.must(err)
+		found := map[support.State]int{}
+		for _, c := range counts {
+			found[support.State(c.Stage)] += c.N
+		}
+		if diff := cmp.Diff(want, found); diff != "" || more {
+			s.Error(more, diff)
+		}
+		for state, n := range want {
+			of := day(s)
+			of.Stage = notify.Stage(state)
+			if rows, _, err := s.desk.Messages(s.Context(), tenant, of, storage.Page{}); err != nil || len(rows) != n {
+				s.Errorf("%s: %d rows, not %d: %v", state, len(rows), n, err)
+			}
+		}
+		of := day(s)
+		of.Stage = notify.StageMissing
+		if rows, _, err := s.desk.Messages(s.Context(), tenant, of, storage.Page{}); err != nil || len(rows) != 3 {
+			s.Errorf("%d did not get it: %v", len(rows), err)
+		}
+		if rows, _, err := s.desk.Messages(s.Context(), "south", day(s), storage.Page{}); err != nil || len(rows) != 0 {
+			s.Errorf("another tenant: %v %v", rows, err)
+		}
+	})
+}
+
+// A message goes once more to another address, by a person who is named; the first stays as
+// it is. It is refused where it would come twice, or to an address that is stopped.
+func TestAMessageIsSentToAnotherAddress(t *testing.T) {
+	schools(t, func(s *school) {
+		s.answers[address("ann")] = channel.Permanent("550", nil)
+		key := s.write("ann", address("ann"))
+		s.drain()
+		s.must(s.out.Contacts().Suppress(s.Context(), tenant, channel.HardBounce, by, notify.Destination{Method: "email", Address: "stopped@example.com"}))
+		act := func(scope support.Scope, to string, dry bool) support.Acted {
+			s.Helper()
+			got, err := s.desk.Act(s.Context(), scope, support.Order{Action: support.SendTo, Targets: []support.Target{{Kind: support.KindMessage, Key: key}}, To: to, By: by, DryRun: dry})
+			s.must(err)
+			return got[0]
+		}
+		for to, why := range map[string]string{"nowhere": "that is not an address for email", address("ann"): "it went to that address already", "stopped@example.com": "messages to that address are stopped"} {
+			if got := act(tenant, to, false); got.Done || got.Refused != why {
+				s.Errorf("%s: %+v", to, got)
+			}
+		}
+		if got := act("south", "new@example.com", false); !got.NotFound {
+			s.Errorf("another tenant: %+v", got)
+		}
+		sends := s.sends
+		if got := act(tenant, "new@example.com", true); !got.Done || got.Sends != 1 {
+			s.Errorf("%+v", got)
+		}
+		s.drain()
+		if s.sends != sends {
+			s.Error("the dry run sent it")
+		}
+		if got := act(tenant, " new@Example.com", false); !got.Done {
+			s.Errorf("%+v", got)
+		}
+		if got := act(tenant, "new@example.com", false); got.Done {
+			s.Errorf("a second click: %+v", got)
+		}
+		s.drain()
+		rows := s.story(support.About{Person: "ann"}, storage.Page{}).Past
+		if diff := cmp.Diff([]string{"Message Sent news", "Message Failed 550 news"}, lines(rows)); diff != "" {
+			s.Error(diff)
+		}
+		if s.sends != sends+1 || rows[0].Address != "new@example.com" || !has(whats(rows[1].Steps), "SendTo") {
+			s.Errorf("%d %+v", s.sends-sends, rows)
+		}
+		_, err := s.desk.Act(s.Context(), tenant, support.Order{Action: support.SendTo, Targets: []support.Target{{Kind: support.KindMessage, Key: key}}, By: by})
+		if !errors.Is(err, support.ErrOrder) {
+			s.Error("without an address: ", err)
+		}
+	})
+}
+
+// All messages to a person are stopped and allowed again, or those of a group; each by
+// somebody and for a reason. An address that was blocked is unblocked.
+func TestMessagesToAPersonAreStopped(t *testing.T) {
+	schools(t, func(s *school) {
+		s.must(s.out.Contacts().SetPreferences(s.Context(), notify.Preference{Scope: tenant, RecipientRef: "sam", Group: "offers"}))
+		sent := func(typ string) int {
+			before := s.sends
+			s.telling(typ, "sam", address("sam"))
+			s.drain()
+			s.clk.Add(time.Second)
+			return s.sends - before
+		}
+		act := func(o support.Order, target support.Target) support.Acted {
+			o.By, o.Targets = by, []support.Target{target}
+			got, err := s.desk.Act(s.Context(), tenant, o)
+			s.must(err)
+			return got[0]
+		}
+		sam := support.Target{Kind: support.KindPerson, Key: "sam"}
+		stop, allow := support.Order{Action: support.Stop}, support.Order{Action: support.Allow}
+		dry := stop
+		dry.DryRun = true
+		if got := act(dry, sam); !got.Done || got.Effect == "" || sent("news") != 1 || sent("offer") != 1 {
+			s.Errorf("%+v", got)
+		}
+		if got := act(stop, sam); !got.Done || sent("news") != 0 || sent("offer") != 0 {
+			s.Errorf("%+v", got)
+		}
+		if got := act(stop, sam); got.Done {
+			s.Errorf("twice: %+v", got)
+		}
+		if got := act(allow, sam); !got.Done || sent("news") != 1 || sent("offer") != 0 {
+			s.Errorf("%+v", got)
+		}
+		allow.Group = "offers"
+		if got := act(allow, sam); !got.Done || sent("offer") != 1 {
+			s.Errorf("%+v", got)
+		}
+		stop.Group = "offers"
+		if got := act(stop, sam); !got.Done || sent("news") != 1 || sent("offer") != 0 {
+			s.Errorf("%+v", got)
+		}
+		s.must(s.out.Contacts().Suppress(s.Context(), tenant, channel.Complaint, by, notify.Destination{Method: "email", Address: address("sam")}))
+		story := s.story(support.About{Person: "sam"}, storage.Page{})
+		if len(story.Addresses) != 1 || story.Addresses[0].Blocked != channel.Complaint || story.Addresses[0].By != "Support" || len(story.Choices) != 2 || story.Choices[0].Stopped || !story.Choices[1].Stopped {
+			s.Errorf("%+v %+v", story.Addresses, story.Choices)
+		}
+		at := support.Target{Kind: support.KindAddress, Key: "email:" + address("sam")}
+		if got := act(support.Order{Action: support.Unblock}, at); !got.Done || sent("news") != 1 {
+			s.Errorf("%+v", got)
+		}
+		if got := act(support.Order{Action: support.Unblock}, at); got.Done {
+			s.Errorf("it was not blocked: %+v", got)
+		}
+		deeds, err := s.desk.LastDeeds(s.Context(), tenant)
+		if err != nil || len(deeds) != 3 || deeds[0].What != "address unblocked" {
+			s.Errorf("%v %+v", err, deeds)
+		}
+		if reasons, err := s.desk.LastReasons(s.Context(), tenant); err != nil || len(reasons) != 1 || reasons[0] != by.Reason {
+			s.Errorf("%v %q", err, reasons)
+		}
+	})
+}
+
+// Who a message went to is found by the address in any spelling, though the message names
+// its recipient; and by the number of the order that it is about.
+func TestPeopleAreFoundByTheirAddress(t *testing.T) {
+	schools(t, func(s *school) {
+		s.tell("ann", "ann.lee@example.com")
+		s.write("ben", "+353851234567")
+		s.drain()
+		order := "news-ann-" + s.clk.Now().Format("20060102150405")
+		for text, who := range map[string]string{" Ann.Lee@EXAMPLE.com": "ann", order: ""} {
+			hits, err := s.desk.Search(s.Context(), tenant, text, false)
+			s.must(err)
+			if len(hits) != 1 || hits[0].About.Person != who || who == "" && hits[0].About.MessageID == "" {
+				s.Errorf("%s: %+v", text, hits)
+			}
+			if hits, err := s.desk.Search(s.Context(), "south", text, false); err != nil || len(hits) != 0 {
+				s.Errorf("another tenant finds %+v %v", hits, err)
+			}
+		}
+	})
+}
+
+// Messages of a day are found among many days, in pages, whatever the order of days.
+func TestMessagesAreFoundByTheirDay(t *testing.T) {
+	schools(t, func(s *school) {
+		const days, each = 9, 7
+		first := s.clk.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
+		for d := range days {
+			s.clk.Set(first.AddDate(0, 0, d))
+			for i := range each {
+				s.writing(notify.OutgoingMessage{RecipientRef: "sam", Address: address("sam"), PartitionKey: fmt.Sprint("news-", d, "-", i)})
+				s.clk.Add(3 * time.Hour)
+			}
+		}
+		for d := range days {
+			of := notify.Made{From: first.AddDate(0, 0, d), Until: first.AddDate(0, 0, d+1)}
+			var got []time.Time
+			for after, pages := "", 0; pages == 0 || after != ""; pages++ {
+				rows, next, err := s.desk.Messages(s.Context(), tenant, of, storage.Page{After: after, Limit: 3})
+				s.must(err)
+				for _, e := range rows {
+					got = append(got, e.On)
+				}
+				if after = next; pages > each {
+					s.Fatal("the pages do not end")
+				}
+			}
+			var want []time.Time
+			for i := each - 1; i >= 0; i-- {
+				want = append(want, of.From.Add(time.Duration(i)*3*time.Hour))
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				s.Errorf("day %d: %s", d, diff)
+			}
+		}
+	})
+}

@@ -1,0 +1,85 @@
+package support
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/notify"
+)
+
+// occasions says of messages which reminder led to them: all of a page at once.
+func (f filler) occasions(ctx context.Context, scope Scope, page []Entry) error {
+	if f.o.Automation == nil || f.o.Notify == nil {
+		return nil
+	}
+	var of []notify.Coordinates
+	for _, e := range page {
+		if at := e.jobAt(); at.PartitionKey != "" && !slices.Contains(of, at) {
+			of = append(of, at)
+		}
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	sources, err := f.o.Notify.Support().SourceKeys(ctx, scope, of...)
+	if err != nil {
+		return err
+	}
+	var keys []string
+	for _, key := range sources {
+		keys = append(keys, key)
+	}
+	rows, err := f.o.Automation.Support().SchedulesByKey(ctx, scope, keys...)
+	if err != nil {
+		return err
+	}
+	for i := range page {
+		e := &page[i]
+		row := rows[sources[e.jobAt()]]
+		if row == nil || row.Type != e.Type || !row.ForgottenOn.IsZero() {
+			continue
+		}
+		before := e.title()
+		e.Occasion = occasion(row)
+		e.What = e.title() + strings.TrimPrefix(e.What, before)
+	}
+	return nil
+}
+
+// jobAt is where the job of a message is; zero: it has none.
+func (e *Entry) jobAt() notify.Coordinates {
+	if e.Kind != KindMessage || e.jobOf == "" {
+		return notify.Coordinates{}
+	}
+	return notify.Coordinates{PartitionKey: e.jobOf, RowKey: e.job}
+}
+
+// Occasions are entries of a person as the person met them: the messages and inbox entries
+// that a reminder or a job led to are Parts of one. Their order is that of the first of each.
+func Occasions(all []Entry) (out []Entry) {
+	whole := map[string]int{} // by the row key of the job
+	for _, e := range all {
+		job := e.job
+		if e.Kind == KindReminder && e.Status == automation.StatusCompleted {
+			job, _ = e.ledTo()
+		}
+		at, known := whole[job]
+		switch {
+		case job == "" || !known:
+			if job != "" {
+				whole[job] = len(out)
+			}
+			out = append(out, e)
+		case e.Kind == KindReminder: // what came before is its part
+			parts := append([]Entry{out[at]}, out[at].Parts...)
+			parts[0].Parts = nil
+			e.Parts = parts
+			out[at] = e
+		default:
+			out[at].Parts = append(out[at].Parts, e)
+		}
+	}
+	return out
+}

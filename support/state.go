@@ -1,0 +1,168 @@
+package support
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/notify"
+)
+
+// State is how far an entry has come, in one word. All pages and lists say the same.
+type State string
+
+// The states. Those of messages are the stages of package notify.
+const (
+	StatePlanned = State("Planned")
+	StateWaiting = State(notify.StageWaiting)
+	StateSending = State(notify.StageSending)
+	StateSent    = State(notify.StageSent)
+	StateArrived = State(notify.StageArrived)
+	StateFailed  = State(notify.StageFailed)
+	StateUnknown = State(notify.StageUnknown)
+	StateOnHold  = State(notify.StageOnHold)
+	StateBlocked = State(notify.StageBlocked)
+	StateExpired = State(notify.StageExpired)
+	StateSkipped = State(notify.StageSkipped)
+	StateDone    = State("Done") // what goes to nobody, such as an action
+)
+
+// States are all of them.
+func States() []State {
+	return []State{StatePlanned, StateWaiting, StateSending, StateSent, StateArrived, StateFailed, StateUnknown, StateOnHold, StateBlocked, StateExpired, StateSkipped, StateDone}
+}
+
+// blocked are the reasons for which an address cannot be written to, late those for which
+// it was too late.
+var (
+	blocked = []string{notify.ReasonBadAddress, notify.ReasonSuppressed}
+	late    = []string{notify.ReasonTooLate, string(automation.TooLate), "ExpiresAfter"}
+)
+
+// State is how far it has come.
+func (e Entry) State() State {
+	switch e.Outcome {
+	case Planned:
+		return StatePlanned
+	case UnderWay, NeedsYou:
+		switch {
+		case e.Status == notify.StatusOutcomeUnknown || slices.Contains(e.Can, Resolve) || e.Reason == notify.HoldInDoubt:
+			return StateUnknown
+		case e.Outcome == NeedsYou:
+			return StateOnHold
+		case e.Status == notify.StatusSending || e.Status == automation.StatusProcessing:
+			return StateSending
+		}
+		return StateWaiting
+	case Sent:
+		return StateSent
+	case Failed:
+		return StateFailed
+	case Withheld:
+		switch {
+		case slices.Contains(blocked, e.Reason):
+			return StateBlocked
+		case e.Status == notify.StatusExpired || slices.Contains(late, e.Reason):
+			return StateExpired
+		}
+		return StateSkipped
+	}
+	if e.Kind == KindAudit || e.Kind == KindReplan || e.Kind == KindErasure {
+		return StateDone
+	}
+	return StateArrived
+}
+
+// Because is a line that says why it is in its state, without personal data; empty: there is
+// nothing to say.
+func (e Entry) Because() string {
+	switch {
+	case e.Kind == KindAudit || e.Kind == KindPause || e.Kind == KindOutage || e.Kind == KindReplan || e.Kind == KindErasure || e.Kind == KindConflict || e.Kind == KindDead:
+		return capital(e.What) + "."
+	case e.bounced && e.Reason == notify.ReasonBounced:
+		return "It came back."
+	case e.bounced:
+		return "It came back: " + plain(e.Reason) + "."
+	case e.Reason != "":
+		return capital(reasonText(e.Package, e.Reason)) + "."
+	}
+	switch e.State() {
+	case StatePlanned:
+		return "It is checked again before it goes out."
+	case StateWaiting:
+		return "It has not gone out yet."
+	case StateSending:
+		return "The provider is being called."
+	case StateSent:
+		if text, ok := strings.CutPrefix(e.What, e.title()+": "); ok && text != sentText {
+			return capital(text) + "."
+		}
+		return "The provider took it. No word yet that it arrived."
+	case StateArrived:
+		if text, ok := strings.CutPrefix(e.What, e.title()+": "); ok && text != "arrived" {
+			return capital(text) + "."
+		}
+		return "The provider says that it arrived."
+	}
+	return ""
+}
+
+// reasonText is what a code means, for people.
+func reasonText(of, code string) string {
+	if text := words[home(of, code)+" "+code]; text != "" {
+		return text
+	}
+	return plain(code)
+}
+
+func capital(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// bare are the words of a message's code, without the code.
+func bare(code string) string {
+	if text := codesOfProviders[code]; text != "" {
+		return text
+	}
+	return reasonText("notify", code)
+}
+
+// plain is the code of a provider or a channel in words, with the code behind it.
+func plain(code string) string {
+	if text := codesOfProviders[code]; text != "" {
+		return text + " (" + code + ")"
+	}
+	return "the provider answered with the code " + code
+}
+
+// advice is what to do about a provider's code; empty: nothing that support can do.
+func advice(code string) string {
+	switch code {
+	case "550", "551", "553", "5.1.1", "410":
+		return "Ask the recipient for another address."
+	case "552", "5.2.2":
+		return "Ask the recipient to make room, then send it again."
+	case "401", "402", "403", "530", "535", "credentials":
+		return "Give the process another key, or have the provider's account mended."
+	}
+	return ""
+}
+
+// codesOfProviders are those of mail servers (RFC 5321, RFC 3463), of HTTP, and of
+// the channels themselves.
+var codesOfProviders = map[string]string{
+	"421": "the mail server was not available", "450": "the mailbox was busy", "451": "the mail server had a fault of its own", "452": "the mail server was short of space",
+	"530": "the mail server wanted a password", "535": "the mail server did not accept our password", "550": "the mailbox does not exist", "551": "the recipient is not at that server",
+	"552": "the mailbox is full", "553": "the mail server does not know such an address", "554": "the mail server refused the mail",
+	"400": "the provider could not read the request", "401": "the provider did not accept our key", "402": "the provider's account has to be paid", "403": "the provider did not allow it",
+	"404": "the provider does not know what was asked for", "408": "the provider was too slow", "410": "the recipient's device is no longer registered", "413": "the message was too large",
+	"422": "the provider could not use the message", "429": "the provider asked us to slow down",
+	"500": "the provider had a fault of its own", "502": "the provider had a fault of its own", "503": "the provider was not available", "504": "the provider was too slow",
+	"dial": "the provider could not be reached", "connect": "the provider could not be reached", "timeout": "the provider did not answer in time", "interrupted": "the connection broke",
+	"closed": "the connection broke", "panic": "the channel's program broke down", "error": "the channel failed", "busy": "the provider was busy", "credentials": "the provider did not accept our credentials",
+	"encryption": "the mail server offers no encryption", "5.1.1": "the mailbox does not exist", "5.2.2": "the mailbox is full", "5.7.1": "the mail server refused the mail",
+	"Bounced": "it came back",
+}

@@ -1,0 +1,159 @@
+package supporthttp
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/support"
+)
+
+func (s *site) home(c *call) {
+	reach, ok := c.reach()
+	if !ok {
+		return
+	}
+	ctx := c.r.Context()
+	needs, err := s.desk.Needs(ctx, reach)
+	if err != nil {
+		c.refuse("what needs attention could not be listed", err)
+		return
+	}
+	health, err := s.desk.Health(ctx, reach)
+	if err != nil {
+		c.refuse("the health could not be read", err)
+		return
+	}
+	v := c.view("home", "Home")
+	v.Due = worksOf(health)
+	if _, one := reach.Scope(); !one {
+		v.All, v.Needs = true, c.needsOf(needs)
+		c.show(http.StatusOK, v)
+		return
+	}
+	for i := range needs {
+		if needs[i].Since.IsZero() {
+			needs[i].Since = s.oldest(c, needs[i])
+		}
+	}
+	v.Needs = c.needsOf(needs)
+	if err := s.resumable(c, v.Needs); err != nil {
+		c.refuse("the pauses could not be read", err)
+		return
+	}
+	day := notify.Made{From: s.desk.Now().Add(-24 * time.Hour), Until: s.desk.Now().Add(time.Minute)}
+	made, more, err := s.desk.CountMessages(ctx, c.scope, day)
+	if err != nil {
+		c.refuse("the messages could not be counted", err)
+		return
+	}
+	v.Work = v.channels(made, more, v.Needs, day.From.In(c.zone()))
+	days, _, err := s.desk.Calendar(ctx, c.scope, 2)
+	if err != nil {
+		c.refuse("the calendar could not be read", err)
+		return
+	}
+	v.Coming = calendarOf(days, false).Days
+	last, err := s.desk.LastDeeds(ctx, c.scope)
+	if err != nil {
+		c.refuse("the audit could not be read", err)
+		return
+	}
+	v.Log = c.entriesOf(last)
+	c.show(http.StatusOK, v)
+}
+
+// resumable says of pauses what a Resume of each takes.
+func (s *site) resumable(c *call, needs []need) error {
+	if !slices.ContainsFunc(needs, func(n need) bool { return n.Kind == support.NeedPaused }) {
+		return nil
+	}
+	all, _, err := s.desk.List(c.r.Context(), c.scope, support.Pauses, storage.Page{})
+	for _, e := range c.entriesOf(all) {
+		for i := range needs {
+			n := &needs[i]
+			if p := e.Part; p != nil && n.Kind == support.NeedPaused && n.Domain == p.Domain && n.Name == or(p.Channel, p.Type) && n.Everywhere == p.Everywhere && (!p.Everywhere || c.caller.Everywhere) {
+				n.Part, n.Can, n.What = p, e.Can, e.What
+			}
+		}
+	}
+	return err
+}
+
+// oldest is when the first of the rows of a cause became so; zero: it is not known. It looks
+// at a hundred of them.
+func (s *site) oldest(c *call, n support.Need) (on time.Time) {
+	if n.Reason == "" && n.Kind != support.NeedDead {
+		return on
+	}
+	rows, _, err := s.desk.Waiting(c.r.Context(), c.scope, n, storage.Page{Limit: 100})
+	if err != nil {
+		return on
+	}
+	for _, e := range rows {
+		if on.IsZero() || e.On.Before(on) {
+			on = e.On
+		}
+	}
+	if on.After(s.desk.Now()) { // it is held before its time
+		return time.Time{}
+	}
+	return on
+}
+
+// channelWork is what went through a channel in the last 24 hours, and its state.
+type channelWork struct {
+	Name                  string
+	State                 string // "Working", "Stopped" or "Paused"
+	Since                 time.Time
+	Sent, Failed, Unknown string
+	Fails, Doubts         string // links
+}
+
+// channels are those through which anything went, or cannot go.
+func (v view) channels(made []notify.StageCount, more bool, all []need, from time.Time) (out []channelWork) {
+	type sums struct{ sent, failed, unknown int }
+	of := map[string]sums{}
+	states := map[string]need{}
+	for _, n := range all {
+		if n.Name != "" && (n.Kind == support.NeedOut || n.Kind == support.NeedPaused && n.Part != nil && n.Part.Channel != "") {
+			states[n.Name] = n
+			of[n.Name] = sums{}
+		}
+	}
+	for _, c := range made {
+		n := of[c.Channel]
+		switch c.Stage {
+		case notify.StageSent, notify.StageArrived:
+			n.sent += c.N
+		case notify.StageFailed, notify.StageBlocked:
+			n.failed += c.N
+		case notify.StageUnknown:
+			n.unknown += c.N
+		}
+		of[c.Channel] = n
+	}
+	for name, n := range of {
+		w := channelWork{Name: name, State: "Working", Sent: number(n.sent, more), Failed: number(n.failed, more && n.failed > 0), Unknown: number(n.unknown, more && n.unknown > 0)}
+		switch is := states[name]; is.Kind {
+		case support.NeedOut:
+			w.State, w.Since = "Stopped", is.Since
+		case support.NeedPaused:
+			w.State, w.Since = "Paused", is.Since
+		}
+		link := func(stage notify.Stage) string {
+			return v.Link("messages", filter{From: from.Format(dateOnly), To: v.Now.Format(dateOnly), State: string(stage), Channel: name}.pairs()...)
+		}
+		if n.failed > 0 {
+			w.Fails = link(notify.StageFailed)
+		}
+		if n.unknown > 0 {
+			w.Doubts = link(notify.StageUnknown)
+		}
+		out = append(out, w)
+	}
+	slices.SortFunc(out, func(a, b channelWork) int { return slices.Compare([]string{a.Name}, []string{b.Name}) })
+	return out
+}

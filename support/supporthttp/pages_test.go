@@ -1,0 +1,137 @@
+package supporthttp_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+	_ "time/tzdata" // the tests run on machines without zone data
+
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// The list of messages shows days of the caller's zone, today without being asked; states,
+// types and channels narrow it down, and a filter that cannot be meant is said.
+func TestMessagesAreListedByDayAndState(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	dublin, err := time.LoadLocation("Europe/Dublin")
+	o.must(err)
+	south := everything
+	south.Zone = time.FixedZone("far", -11*3600)
+	h := o.site(everything)
+	_, today := o.ask(h, "GET", "/messages", "")
+	for _, want := range []string{"Today, Sunday, 1 March 2026", "Did not get it <b>1</b>", "All <b>2</b>", "</svg>Unknown</span> <b>1</b>", "</svg>Sent</span> <b>1</b>"} {
+		if !strings.Contains(today, want) {
+			t.Errorf("no %q: %s", want, today)
+		}
+	}
+	for query, want := range map[string]int{
+		"": 2, "?from=2026-03-01": 2, "?from=2026-02-28": 0, "?from=2026-02-28&to=2026-03-01": 2, "?state=Unknown": 1, "?state=Missing": 1, "?state=Sent": 1, "?state=Arrived": 0,
+		"?type=news": 2, "?type=other": 0, "?channel=email:test": 2, "?channel=sms:test": 0, "?state=Sent&channel=email:test&type=news": 1,
+	} {
+		if _, body := o.ask(h, "GET", "/messages"+query, ""); strings.Count(body, `<td class="at">`) != want {
+			t.Errorf("%q: %d rows, not %d", query, strings.Count(body, `<td class="at">`), want)
+		}
+	}
+	if _, body := o.ask(o.site(south), "GET", "/messages?from=2026-02-28", ""); strings.Count(body, `<td class="at">`) != 2 || !strings.Contains(body, `title="2026-03-01T08:00:00Z">21:00</time>`) {
+		t.Error("another zone's day: ", body)
+	}
+	irish := everything
+	irish.Zone = dublin
+	if _, body := o.ask(o.site(irish), "GET", "/messages", ""); !strings.Contains(body, `title="2026-03-01T08:00:00Z">08:00</time>`) {
+		t.Error(body)
+	}
+	for query, want := range map[string]int{"?from=2026-03-01": 2, "?from=2026-02-28&to=2026-02-28": 0, "?from=2026-03-01&state=Missing": 1} {
+		if _, body := o.ask(h, "GET", "/api/v1/messages"+query, ""); strings.Count(body, `"messageId"`) != want {
+			t.Errorf("%q: not %d: %s", query, want, body)
+		}
+	}
+	if answer, body := o.ask(h, "GET", "/api/v1/messages?from=x", ""); answer.StatusCode != http.StatusUnprocessableEntity {
+		t.Error(answer.StatusCode, body)
+	}
+	for _, query := range []string{"?from=x", "?from=2026-03-02&to=2026-03-01", "?state=Nothing", "?from=0001-01-01"} {
+		if answer, _ := o.ask(h, "GET", "/messages"+query, ""); answer.StatusCode != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %d", query, answer.StatusCode)
+		}
+	}
+}
+
+// Nothing is chosen in a table before somebody does, and an action without a row says so.
+func TestNothingIsTickedBeforehand(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	h := o.site(everything)
+	for _, page := range []string{"/messages", "/list?of=reminders", "/needs?kind=Hold&domain=automation&table=automation_scheduler&reason=HeldBySupport"} {
+		_, body := o.ask(h, "GET", page, "")
+		if !strings.Contains(body, `type="checkbox"`) || strings.Contains(body, "checked") {
+			t.Errorf("%s: %s", page, body)
+		}
+	}
+	answer, body := o.ask(h, "POST", "/act", "action=Release&back=list?of%3Dreminders")
+	if answer.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "tick at least one row") {
+		t.Error(answer.StatusCode, body)
+	}
+}
+
+// An erasure is confirmed by the name that the page heads, or by the host's id; another text
+// leaves the form as it was.
+func TestAnErasureIsConfirmedByTheName(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	h := o.site(everything)
+	form := url.Values{"action": {"Erase"}, "target": {"Person " + person}}
+	if _, body := o.ask(h, "POST", "/act", form.Encode()); !strings.Contains(body, "Type “&lt;script&gt;") || !strings.Contains(body, "or “"+person+"”") {
+		t.Error("the form does not say what to type: ", body)
+	}
+	form.Set("confirm", "yes")
+	form.Set("typed", "someone")
+	form.Set("reason", "they asked")
+	answer, body := o.ask(h, "POST", "/act", form.Encode())
+	if answer.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, `value="someone"`) || !strings.Contains(body, `value="they asked"`) || !strings.Contains(body, "Nothing was done yet") {
+		t.Error(answer.StatusCode, body)
+	}
+	form.Set("typed", strings.ToUpper(hostile[:8])+hostile[8:])
+	if answer, body := o.ask(h, "POST", "/act", form.Encode()); answer.StatusCode != http.StatusOK || !strings.Contains(body, "Done for 1 of 1") {
+		t.Error(answer.StatusCode, body)
+	}
+	if left, _, err := o.out.Support().MessagesOf(o.Context(), "north", notify.Recipient{Ref: person}, storage.Page{}); err != nil || len(left) != 0 {
+		t.Error(left, err)
+	}
+}
+
+// A message is sent to another address by a form, which keeps what was typed; the first
+// stays, and where it went too.
+func TestAMessageIsSentToAnotherAddressByTheForm(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	h := o.site(everything)
+	rows, _, err := o.out.Support().Messages(o.Context(), "north", canary+hostile[:5], storage.Page{})
+	o.must(err)
+	form := url.Values{"action": {"SendTo"}, "target": {"Message " + rows[0].Key}}
+	_, body := o.ask(h, "POST", "/act", form.Encode())
+	if !strings.Contains(body, `<input id="to" name="to" value="" required`) || !strings.Contains(body, address) {
+		t.Error(body)
+	}
+	form.Set("confirm", "yes")
+	form.Set("reason", "a call")
+	for _, wrong := range []string{"", "nowhere", address} {
+		form.Set("to", wrong)
+		answer, body := o.ask(h, "POST", "/act", form.Encode())
+		if answer.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, `value="a call"`) || !strings.Contains(body, `id="to-e"`) {
+			t.Errorf("%q: %d %s", wrong, answer.StatusCode, body)
+		}
+	}
+	form.Set("to", "zinnober@new.example")
+	answer, body := o.ask(h, "POST", "/act", form.Encode())
+	if answer.StatusCode != http.StatusOK || !strings.Contains(body, "Done for 1 of 1") {
+		t.Error(answer.StatusCode, body)
+	}
+	all, _, err := o.out.Support().Messages(o.Context(), "north", canary+hostile[:5], storage.Page{})
+	o.must(err)
+	if len(all) != 2 || all[0].Address == all[1].Address {
+		t.Errorf("%+v", all)
+	}
+}
