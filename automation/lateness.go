@@ -160,7 +160,7 @@ func (b *batch) checkOvertaken(ctx context.Context) {
 
 // overtaking is what the rows of a batch are compared with.
 type overtaking struct {
-	series map[occasion]*series
+	next   map[occasion]time.Time // of series: the occurrence behind the current one
 	latest map[occasion]time.Time // of the open rows of dates and conditions that are due
 }
 
@@ -187,21 +187,13 @@ func (o overtaking) overtaken(now time.Time, r *scheduleRow) bool {
 	if slices.Contains(oneByOne, r.TriggerType) {
 		return o.latest[r.occasion()].After(r.ScheduledOn)
 	}
-	d := o.series[r.occasion()]
-	if d == nil || !d.Active || !d.NextOn.Equal(r.ScheduledOn) {
-		return false // support has brought an old one back
-	}
-	line, err := d.timeline()
-	if err != nil {
-		return false
-	}
-	next, ok := d.afterCurrent(line, r.ScheduledOn)
-	return ok && !next.On.After(now)
+	next, ok := o.next[r.occasion()]
+	return ok && !next.After(now)
 }
 
 // loadOvertaking takes a statement for all series, and one for each scope with dates.
 func loadOvertaking(ctx context.Context, from driver.Reader, now time.Time, tries []*try) (overtaking, error) {
-	o := overtaking{series: map[occasion]*series{}, latest: map[occasion]time.Time{}}
+	o := overtaking{next: map[occasion]time.Time{}, latest: map[occasion]time.Time{}}
 	recurring, dated := map[driver.Place]*try{}, map[Scope][]*try{}
 	for _, t := range tries {
 		scope := t.row.Scope
@@ -216,7 +208,9 @@ func loadOvertaking(ctx context.Context, from driver.Reader, now time.Time, trie
 		return o, err
 	}
 	for place, d := range found {
-		o.series[recurring[place].row.occasion()] = d
+		if err := o.loadNext(ctx, from, now, d, recurring[place].row); err != nil {
+			return o, err
+		}
 	}
 	for scope, tries := range dated {
 		if err := o.loadDated(ctx, from, scope, now, tries); err != nil {
@@ -224,6 +218,24 @@ func loadOvertaking(ctx context.Context, from driver.Reader, now time.Time, trie
 		}
 	}
 	return o, nil
+}
+
+// loadNext looks behind the current occurrence of a series, unless the row is another one,
+// which support has brought back.
+func (o overtaking) loadNext(ctx context.Context, from driver.Reader, now time.Time, d *series, r *scheduleRow) error {
+	if !d.Active || !d.NextOn.Equal(r.ScheduledOn) {
+		return nil
+	}
+	line, err := d.timeline()
+	if err != nil {
+		return nil // it cannot go on here
+	}
+	f := following{from: from, now: now, d: d, line: line, gone: d.NextPeriod}
+	next, ok, err := f.after(ctx, r.ScheduledOn)
+	if ok {
+		o.next[r.occasion()] = next.On
+	}
+	return err
 }
 
 // loadDated reads the open rows of the sources, of which there are few.

@@ -27,7 +27,7 @@ CREATE TABLE {automation_scheduler} (
 	trigger_type         text NOT NULL, -- DateBased, ScheduledRun
 	business_unit        text NOT NULL,
 	trigger_key          text NOT NULL,
-	target_date          text NOT NULL, -- 2006-01-02; empty unless DateBased
+	target_date          text NOT NULL, -- 2006-01-02 if DateBased; what an occurrence stands for; else empty
 	days_before          integer NOT NULL,
 	input_hash           text NOT NULL, -- what the row stands for: SHA-256, hex
 	created_on           timestamptz,
