@@ -310,7 +310,10 @@ func decideAt(now time.Time, late map[*scheduleRow]bool) driver.Decide[scheduleR
 		case stopped:
 			return storage.Updated, true
 		case stored.Status == StatusPending:
-			stored.reactivate(now)
+			stored.DueOn = stored.dueOn() // a retry keeps its back-off,
+			if !stored.NextRetryOn.After(stored.ScheduledOn) {
+				stored.NextRetryOn = time.Time{} // unless its moment is behind it
+			}
 			return storage.Updated, true
 		}
 		stored.reactivate(now)
