@@ -46,12 +46,11 @@ type Lateness struct {
 // negative reports whether it makes no sense.
 func (l Lateness) negative() bool { return l.CatchUp < 0 || l.Window < 0 }
 
-// verdict says why a moment that is so late is worth nothing any more; empty: it is. A
-// row is open, or is yet to be made or to come back. It is overtaken where a later one of
-// its occasion has come.
-func (l Lateness) verdict(late time.Duration, open, overtaken bool) Reason {
+// verdict says why the moment of an open row is worth nothing any more; empty: it is. It is
+// overtaken where a later one of its occasion has come.
+func (l Lateness) verdict(late time.Duration, overtaken bool) Reason {
 	switch {
-	case l.Window > 0 && late > l.Window, !open && l.CatchUp > 0 && late > l.CatchUp:
+	case l.Window > 0 && late > l.Window:
 		return TooLate
 	case l.OnlyLatest && overtaken:
 		return Overtaken
@@ -59,8 +58,9 @@ func (l Lateness) verdict(late time.Duration, open, overtaken bool) Reason {
 	return ""
 }
 
-// worthless are the plans, by their place, that nobody should make a row of any more.
-func worthless(now time.Time, plans []plan) map[int]bool {
+// worthless are the plans, by their place, that nobody should make a row of any more, and
+// what they come too late for.
+func worthless(now time.Time, plans []plan) map[int]string {
 	latest := map[occasion]time.Time{}
 	for i := range plans {
 		if p := &plans[i]; p.lateness.OnlyLatest && !p.skipped && !p.want.ScheduledOn.After(now) {
@@ -68,15 +68,15 @@ func worthless(now time.Time, plans []plan) map[int]bool {
 			latest[o] = later(latest[o], p.want.ScheduledOn)
 		}
 	}
-	out := map[int]bool{}
+	out := map[int]string{}
 	for i := range plans {
 		p := &plans[i]
 		if p.lateness == (Lateness{}) || p.skipped {
 			continue
 		}
 		overtaken := p.lateness.OnlyLatest && latest[p.want.occasion()].After(p.want.ScheduledOn)
-		if p.lateness.verdict(now.Sub(p.want.ScheduledOn), false, overtaken) != "" || p.want.untrue(now) {
-			out[i] = true
+		if limit := p.lateness.limits(now, &p.want, overtaken); limit != "" {
+			out[i] = limit
 		}
 	}
 	return out
@@ -135,7 +135,7 @@ func (r *scheduleRow) targetDay(behind int) (time.Time, bool) {
 // checkLateness ends what is not worth its work any more.
 func (b *batch) checkLateness(context.Context) {
 	for _, t := range b.open() {
-		t.stop = b.lateness.verdict(b.now.Sub(t.row.ScheduledOn), true, false)
+		t.stop = b.lateness.verdict(b.now.Sub(t.row.ScheduledOn), false)
 	}
 }
 
@@ -153,7 +153,7 @@ func (b *batch) checkOvertaken(ctx context.Context) {
 	})
 	for _, t := range tries {
 		if t.err = err; err == nil {
-			t.stop = b.lateness.verdict(b.now.Sub(t.row.ScheduledOn), true, o.overtaken(b.now, t.row))
+			t.stop = b.lateness.verdict(b.now.Sub(t.row.ScheduledOn), o.overtaken(b.now, t.row))
 		}
 	}
 }
@@ -301,25 +301,33 @@ func dueBeside(now time.Time, rows []*scheduleRow) []driver.Cond {
 	}
 }
 
-// latePlans are the plans that ask for a moment that is worth nothing any more.
+// latePlans are the plans, by their place, that ask for a moment that is worth nothing any
+// more, and what they come too late for.
 type latePlans struct {
-	missing map[int]bool          // by their place: those without a row, which get none
-	wants   map[*scheduleRow]bool // what they all want, which revives nothing
+	missing map[int]string // those without a row, which get none
+	all     map[int]string // which revive nothing
+}
+
+// wants are what they want.
+func (l latePlans) wants(plans []plan) map[*scheduleRow]bool {
+	out := map[*scheduleRow]bool{}
+	for i := range l.all {
+		out[&plans[i].want] = true
+	}
+	return out
 }
 
 // tooLate finds those plans. Rows that are open are left to their type's Lateness.
 func tooLate(ctx context.Context, from driver.Reader, now time.Time, plans []plan) (latePlans, error) {
-	late := latePlans{missing: map[int]bool{}, wants: map[*scheduleRow]bool{}}
+	late := latePlans{missing: map[int]string{}, all: worthless(now, plans)}
 	var places []driver.Place
-	for i := range worthless(now, plans) {
-		want := &plans[i].want
-		late.missing[i], late.wants[want] = true, true
-		places = append(places, schedules.PlaceOf(want))
+	for i := range late.all {
+		places = append(places, schedules.PlaceOf(&plans[i].want))
 	}
 	exist, err := schedules.GetMany(ctx, from, places, "key")
-	for i := range late.missing {
-		if exist[schedules.PlaceOf(&plans[i].want)] != nil {
-			delete(late.missing, i)
+	for i, limit := range late.all {
+		if exist[schedules.PlaceOf(&plans[i].want)] == nil {
+			late.missing[i] = limit
 		}
 	}
 	return late, err

@@ -53,7 +53,8 @@ const (
 	// CauseTimeSkipped: the local time does not exist on that day, and the policy is
 	// GapSkip.
 	CauseTimeSkipped Cause = "TimeSkipped"
-	// CauseOffsetPassed: the moment lies further back than the type's [Lateness] allows.
+	// CauseOffsetPassed: the moment lies further back than the type's [Lateness] allows, or
+	// did so when it was asked for; Detail has by how much.
 	CauseOffsetPassed Cause = "OffsetPassed"
 	// CauseSeriesEnded: the cadence of a recurring candidate has no occurrence left.
 	CauseSeriesEnded Cause = "SeriesEnded"
@@ -179,11 +180,12 @@ func (s *Scheduler) ExplainMissing(ctx context.Context, scope Scope, setting str
 	if err := s.read(ctx, func(from driver.Reader) error { return a.read(ctx, from) }); err != nil {
 		return a, fmt.Errorf("automation: ExplainMissing: %w", err)
 	}
-	if len(a.Findings) == 0 {
+	if !slices.ContainsFunc(a.Findings, func(f Finding) bool { return f.Cause == CauseExists }) {
 		if err := s.explainer().explainAbsence(within(ctx, s.tx), &a); err != nil {
 			return a, fmt.Errorf("automation: ExplainMissing: %w", err)
 		}
 	}
+	slices.SortStableFunc(a.Findings, func(x, y Finding) int { return cmp.Compare(nearness(x.Cause), nearness(y.Cause)) })
 	if len(a.Findings) > 0 {
 		a.Cause = a.Findings[0].Cause
 	}
@@ -201,18 +203,44 @@ func (a *Absence) read(ctx context.Context, from driver.Reader) error {
 		return err
 	default:
 		a.LastEvent = strings.TrimSpace(state.EventType + " " + state.EventID)
+		if err := a.readPassed(ctx, from, state.Passed); err != nil {
+			return err
+		}
 	}
 	rows, err := schedules.Find(ctx, from, a.Scope, driver.Query{Where: []driver.Cond{
 		driver.Eq("setting", a.Setting), driver.Eq("source_type", a.Source.Type), driver.Eq("source", a.Source.ID), open(),
 	}, Limit: maxFindings})
 	for _, row := range rows {
-		a.Findings = append(a.Findings, findingOf(row, CauseExists))
+		a.Findings = append(a.Findings, findingOf(row))
 	}
 	return err
 }
 
-func findingOf(r *scheduleRow, why Cause) Finding {
-	f := Finding{Key: r.Key, Cause: why, ScheduledOn: r.ScheduledOn, Status: r.Status, Reason: r.ReasonCode}
+// readPassed finds what was asked for too late, and is not there.
+func (a *Absence) readPassed(ctx context.Context, from driver.Reader, all []passed) error {
+	var places []driver.Place
+	var asked []passed
+	for _, p := range all {
+		if p.Setting == a.Setting {
+			asked = append(asked, p)
+			places = append(places, driver.Place{Scope: a.Scope, Key: keyPrefix(a.Setting, a.Source) + p.Key})
+		}
+	}
+	rows, err := schedules.GetMany(ctx, from, places, "key")
+	for i, p := range asked {
+		if rows[places[i]] == nil {
+			a.Findings = append(a.Findings, Finding{Key: places[i].Key, Cause: CauseOffsetPassed, ScheduledOn: p.ScheduledOn, Detail: p.Why})
+		}
+	}
+	return err
+}
+
+// findingOf is about a row that is there: one that is open exists, though it may be on hold.
+func findingOf(r *scheduleRow) Finding {
+	f := Finding{Key: r.Key, Cause: CauseExists, ScheduledOn: r.ScheduledOn, Status: r.Status, Reason: r.ReasonCode}
+	if !r.IsOpen() {
+		f.Cause = CauseEnded
+	}
 	if r.IsOnSupportHold {
 		f.Reason = r.HoldReason
 	}
@@ -243,8 +271,15 @@ func (s explainer) explainAbsence(ctx context.Context, a *Absence) error {
 // explainPlans says of each row that should exist why it does not.
 func (s explainer) explainPlans(ctx context.Context, a *Absence, plans []plan) error {
 	found, err := s.findAll(ctx, plans, nil)
-	a.Findings = append(a.Findings, found...)
-	slices.SortStableFunc(a.Findings, func(x, y Finding) int { return cmp.Compare(nearness(x.Cause), nearness(y.Cause)) })
+	for _, f := range found {
+		known := slices.IndexFunc(a.Findings, func(k Finding) bool { return k.Key == f.Key && f.Key != "" })
+		switch {
+		case known < 0:
+			a.Findings = append(a.Findings, f)
+		case f.Cause != CauseOffsetPassed: // else it is remembered when it was asked for
+			a.Findings[known] = f
+		}
+	}
 	return err
 }
 
@@ -289,11 +324,11 @@ func nearness(c Cause) int {
 }
 
 // findMissing says why the row of one plan is missing.
-func (s explainer) findMissing(ctx context.Context, p plan, row *scheduleRow, late bool) Finding {
+func (s explainer) findMissing(ctx context.Context, p plan, row *scheduleRow, late string) Finding {
 	f := Finding{Key: p.want.Key, ScheduledOn: p.want.ScheduledOn}
 	switch {
-	case row != nil && (row.IsOpen() || row.IsOnSupportHold):
-		return findingOf(row, CauseExists) // made meanwhile, or for another setting
+	case row != nil && row.IsOpen():
+		return findingOf(row) // made meanwhile, or for another setting
 	case p.ended:
 		f.Key, f.Cause, f.ScheduledOn = "", CauseSeriesEnded, time.Time{}
 		return f
@@ -301,12 +336,12 @@ func (s explainer) findMissing(ctx context.Context, p plan, row *scheduleRow, la
 		f.Cause, f.ScheduledOn = CauseThresholdNotMet, time.Time{}
 		return f
 	case row != nil:
-		return findingOf(row, CauseEnded)
+		return findingOf(row)
 	case p.skipped:
 		f.Cause = CauseTimeSkipped
 		return f
-	case late:
-		f.Cause = CauseOffsetPassed
+	case late != "":
+		f.Cause, f.Detail = CauseOffsetPassed, p.want.passedBy(s.now(), late)
 		return f
 	}
 	f.Cause, f.Detail = CauseNotAskedYet, ""

@@ -256,7 +256,7 @@ func diff(now time.Time, source Source, p eventPlan, rows map[string]*scheduleRo
 		switch {
 		case plan.ended:
 			continue
-		case !exists && past[i]:
+		case !exists && past[i] != "":
 			f.passed++
 			continue
 		case !exists:
@@ -265,7 +265,7 @@ func diff(now time.Time, source Source, p eventPlan, rows map[string]*scheduleRo
 			continue
 		}
 		row := *stored
-		late[&want] = past[i]
+		late[&want] = past[i] != ""
 		outcome, write := decide(&row, &want)
 		switch {
 		case outcome == OffsetPassed:

@@ -153,6 +153,8 @@ type sourceState struct {
 	EventID    string `db:"event_id,plain"`
 	// Versions are the newest that each stream has shown.
 	Versions map[string]int64 `db:"versions,json,plain"`
+	// Passed are requests that came too late to have a row, the oldest first.
+	Passed []passed `db:"passed,json,null,plain"`
 }
 
 func (s *sourceState) others(stream string) bool {

@@ -85,6 +85,7 @@ CREATE TABLE {automation_source} (
 	event_type       text NOT NULL, -- the event that came last
 	event_id         text NOT NULL,
 	versions         json NOT NULL, -- {stream: the newest that it has shown}
+	passed           json, -- requests that came too late to have a row
 	UNIQUE (scope, key)
 ) WITH (
 	fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0

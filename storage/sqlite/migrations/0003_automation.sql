@@ -81,6 +81,7 @@ CREATE TABLE {automation_source} (
 	event_type       TEXT NOT NULL, -- the event that came last
 	event_id         TEXT NOT NULL,
 	versions         TEXT NOT NULL, -- {stream: the newest that it has shown}
+	passed           TEXT, -- requests that came too late to have a row
 	UNIQUE (scope, key)
 ) STRICT;
 
