@@ -141,6 +141,7 @@ func (s *Schedule) offset() string {
 func (s *Scheduler) Explain(ctx context.Context, scope Scope, key string) (Explanation, error) {
 	var e Explanation
 	var row *scheduleRow
+	var tooLate string // by how much its moment had passed when it was asked for
 	err := s.read(ctx, func(from driver.Reader) (err error) {
 		e = Explanation{Scope: scope, Key: key}
 		if e.Series, err = seriesState(ctx, from, scope, key); err != nil {
@@ -149,7 +150,9 @@ func (s *Scheduler) Explain(ctx context.Context, scope Scope, key string) (Expla
 		row, err = schedules.Get(ctx, from, scope, key)
 		switch {
 		case errors.Is(err, storage.ErrNotFound):
-			e.Condition, err = loadCondition(ctx, from, scope, key)
+			if e.Condition, err = loadCondition(ctx, from, scope, key); err == nil {
+				tooLate, err = askedTooLate(ctx, from, scope, key)
+			}
 			return err
 		case err != nil:
 			return err
@@ -162,7 +165,9 @@ func (s *Scheduler) Explain(ctx context.Context, scope Scope, key string) (Expla
 	if err != nil {
 		return Explanation{}, fmt.Errorf("automation: Explain: %w", err)
 	}
-	e.Now = s.explainer().prospect(within(ctx, s.tx), e, row)
+	if e.Now = s.explainer().prospect(within(ctx, s.tx), e, row); tooLate != "" {
+		e.Now = "there is no row: " + tooLate
+	}
 	return e, nil
 }
 
@@ -227,7 +232,7 @@ func (s explainer) prospect(ctx context.Context, e Explanation, r *scheduleRow) 
 	}
 	switch {
 	case r.IsOnSupportHold:
-		return "nothing, until support releases it"
+		return fmt.Sprintf("nothing: it is on hold (%s) until support releases it", r.HoldReason)
 	case r.Status == StatusCompleted:
 		return "nothing more: delivery work is queued, which does not mean that it arrived"
 	case r.inShadow():

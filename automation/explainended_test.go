@@ -129,6 +129,7 @@ func TestExplainMissingSaysOfAPastDateWhenItWasAskedFor(t *testing.T) {
 				w.s.Register(certificates(nil))
 				ask(w)
 				w.because("certificate", automation.CauseOffsetPassed, key, words)
+				w.says(key, "there is no row: "+words)
 			})
 		})
 	}

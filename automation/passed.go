@@ -3,12 +3,14 @@ package automation
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/civil"
+	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -79,6 +81,39 @@ func addPassed(stored, want *sourceState) (storage.Outcome, bool) {
 	}
 	stored.Passed = stored.Passed[max(0, len(stored.Passed)-maxPassed):]
 	return storage.Updated, true
+}
+
+// askedTooLate says of a key without a row by how much its moment had passed when it was asked
+// for; empty: its source does not remember that.
+func askedTooLate(ctx context.Context, from driver.Reader, scope Scope, text string) (string, error) {
+	var setting string
+	var source Source
+	parsed, _ := keys.Parse(text) // what cannot be parsed was never asked for
+	switch k := parsed.(type) {
+	case keys.Reminder:
+		setting, source = k.Setting, Source{k.SourceType, k.Source}
+	case keys.Instant:
+		setting, source = k.Setting, Source{k.SourceType, k.Source}
+	default:
+		return "", nil
+	}
+	key, err := keys.Join(source.Type, source.ID)
+	if err != nil {
+		return "", err
+	}
+	state, err := sources.Get(ctx, from, scope, key)
+	if errors.Is(err, storage.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	for _, p := range state.Passed {
+		if text == keyPrefix(setting, source)+p.Key {
+			return p.Why, nil
+		}
+	}
+	return "", nil
 }
 
 // askedWords say when a row was asked for, and by how much its moment had passed.
