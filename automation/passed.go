@@ -36,7 +36,7 @@ func keyPrefix(setting string, source Source) string {
 }
 
 // rememberPassed notes with their sources the plans that come too late to have a row. It
-// reads those sources, and writes where something is new.
+// reads those sources, but for that of an event, and writes where something is new.
 func (s ensurer) rememberPassed(ctx context.Context, tx storage.Tx, plans []plan, late latePlans) error {
 	of := map[driver.Place]*sourceState{}
 	var wants []*sourceState
@@ -60,6 +60,12 @@ func (s ensurer) rememberPassed(ctx context.Context, tx storage.Tx, plans []plan
 	}
 	if len(wants) == 0 {
 		return nil
+	}
+	if s.source != nil && len(wants) == 1 && sources.PlaceOf(s.source) == sources.PlaceOf(wants[0]) {
+		if _, isNew := addPassed(s.source, wants[0]); !isNew {
+			return nil
+		}
+		return sources.Save(ctx, tx, s.source)
 	}
 	_, err := sources.Ensure(ctx, tx, addPassed, wants...)
 	return err

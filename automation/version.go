@@ -193,6 +193,7 @@ type stamped struct {
 	version int64
 	fresh   bool
 	others  bool
+	row     *sourceState
 }
 
 // stamp takes the sources' rows for events until the transaction ends. An older
@@ -224,7 +225,7 @@ func stamp(ctx context.Context, tx storage.Tx, events ...Event) ([]stamped, erro
 	out := make([]stamped, len(got))
 	for i, g := range got {
 		stream := events[i].stream()
-		out[i] = stamped{g.Row.Versions[stream], !older[wants[i]], g.Row.others(stream)}
+		out[i] = stamped{g.Row.Versions[stream], !older[wants[i]], g.Row.others(stream), g.Row}
 	}
 	return out, err
 }

@@ -61,7 +61,8 @@ func (s *Scheduler) Set(ctx context.Context, about About, wishes ...Candidate) (
 	}
 	var result EventResult
 	err = s.inTx(ctx, func(tx storage.Tx) (err error) {
-		if result, _, err = beginEvent(ctx, tx, e); err != nil || result.Outcome == EventStale {
+		var source stamped
+		if result, source, err = beginEvent(ctx, tx, e); err != nil || result.Outcome == EventStale {
 			return err
 		}
 		p := ahead
@@ -72,7 +73,7 @@ func (s *Scheduler) Set(ctx context.Context, about About, wishes ...Candidate) (
 		if err != nil {
 			return err
 		}
-		return s.ensurer().applyPlan(ctx, tx, e, p, &result)
+		return ensurer{s.core, source.row}.applyPlan(ctx, tx, e, p, &result)
 	})
 	if err != nil {
 		return EventResult{}, err

@@ -30,5 +30,5 @@ func Example() {
 	//   2026-03-10T07:00:00Z: Created by event invoice.entered
 	//   2026-04-10T12:00:00Z: Updated by event belfry.reconcile: for 2026-04-17T07:00:00Z
 	//   2026-04-14T12:00:00Z: Deactivated by event invoice.paid: Paid (Pending to Deactivated)
-	//   now: nothing, unless it is asked for again
+	//   now: nothing, and nothing if it is asked for again: its time, 17 April 08:00, had passed by 23 days, more than CatchUp (24 h)
 }
