@@ -10,7 +10,7 @@ MODULE := github.com/belfry-go/belfry
 # Beside the build cache, so that each clone finds it; by Go's version, since a linter cannot
 # read the code of a newer Go than built it.
 LINT_DIR = $(shell dirname "$$($(GO) env GOCACHE)")/belfry-tools/golangci-lint-$(GOLANGCI_LINT_VERSION)-$(shell $(GO) env GOVERSION)
-LINT_MODULES := . bench bench/riversqlite examples/compose examples/http-service examples/transactions notify/channel/ses storage/pgx survey/subscriber/watermill survey/surveyhttp/browsertest
+LINT_MODULES := . bench bench/riversqlite docs/code/transactions examples/http-service notify/channel/ses storage/pgx survey/subscriber/watermill survey/surveyhttp/browsertest
 
 .DEFAULT_GOAL := help
 
@@ -41,7 +41,7 @@ console: ## the demo's database in a browser: who got what, and why
 
 # SQLite is compiled without optimisation: 4 s of a processor instead of 34. Where there is no C
 # compiler Go takes the SQLite in Go by itself.
-DEMO := CGO_CFLAGS=-O0 $(GO) run ./examples/certificate-expiry
+DEMO := CGO_CFLAGS=-O0 $(GO) run ./internal/demo
 
 .PHONY: setup
 setup:
@@ -84,7 +84,7 @@ test-pgx: ## the adapter for pgx, and the stories of each domain on it
 	cd storage/pgx && BELFRY_TEST=check $(GO) test -timeout 30m ./...
 
 # Modules beside the main one, but for the browser's and the benchmarks; the linter compiles all.
-MODULES := examples/compose examples/http-service examples/transactions notify/channel/ses survey/subscriber/watermill
+MODULES := docs/code/transactions examples/http-service notify/channel/ses survey/subscriber/watermill
 
 .PHONY: test-modules
 test-modules: ## the examples, channels and subscribers that are modules of their own
@@ -102,7 +102,7 @@ nightly-main:
 nightly-nocgo:
 	CGO_ENABLED=0 BELFRY_TEST=nightly $(GO) test -count 1 -timeout 1h ./storage/sqlite
 	CGO_ENABLED=0 BELFRY_TEST=nightly $(GO) test -count 1 -timeout 1h -run '/sqlite' ./internal/chaostest
-	CGO_ENABLED=0 BELFRY_TEST=quick $(GO) test -timeout 20m ./examples/hello ./examples/invoices
+	CGO_ENABLED=0 BELFRY_TEST=quick $(GO) test -timeout 20m ./examples/hello ./examples/front
 
 .PHONY: nightly-pgx
 nightly-pgx:

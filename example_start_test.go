@@ -143,7 +143,7 @@ func Example_run() {
 	fmt.Println(err)
 }
 
-// What docs/operations.md shows: for how long rows stay, what is known of a person, and
+// What docs/privacy.md shows: for how long rows stay, what is known of a person, and
 // its removal.
 func Example_privacy() {
 	ctx, store := context.Background(), memory.New(nil)

@@ -36,15 +36,15 @@ func (p *Poller) Ready(ctx context.Context) error {
 	if p.runs.Load() == 0 {
 		return errors.New("belfry: the poller does not run")
 	}
-	for _, pulse := range p.pulses() {
+	for _, loop := range p.loops() {
 		switch late := max(missed*p.options.Interval, patience); {
-		case !pulse.Begun:
-			return fmt.Errorf("belfry: %s has not begun", pulse.Pass)
-		case pulse.Answered && pulse.Polled <= late:
-		case pulse.Err != nil:
-			return fmt.Errorf("belfry: %s has not polled %s: %w", pulse.Pass, p.since(pulse.Polled), pulse.Err)
+		case !loop.Begun:
+			return fmt.Errorf("belfry: %s has not begun", loop.Pass)
+		case loop.Answered && loop.Polled <= late:
+		case loop.Err != nil:
+			return fmt.Errorf("belfry: %s has not polled %s: %w", loop.Pass, p.since(loop.Polled), loop.Err)
 		default:
-			return fmt.Errorf("belfry: %s has not polled %s", pulse.Pass, p.since(pulse.Polled))
+			return fmt.Errorf("belfry: %s has not polled %s", loop.Pass, p.since(loop.Polled))
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
@@ -65,21 +65,21 @@ func (p *Poller) Ready(ctx context.Context) error {
 // stuck, and since when. A poller that does not run is live. It is what a liveness probe
 // asks.
 func (p *Poller) Live() error {
-	for _, pulse := range p.pulses() {
-		if pulse.Begun && pulse.Turned > p.options.Interval+stuckAfter {
-			return fmt.Errorf("belfry: %s is stuck %s", pulse.Pass, p.since(pulse.Turned))
+	for _, loop := range p.loops() {
+		if loop.Begun && loop.Turned > p.options.Interval+stuckAfter {
+			return fmt.Errorf("belfry: %s is stuck %s", loop.Pass, p.since(loop.Turned))
 		}
 	}
 	return nil
 }
 
-// pulses are those of all loops while Run runs.
-func (p *Poller) pulses() (all []work.Pulse) {
+// loops are those of all loops while Run runs.
+func (p *Poller) loops() (all []work.Liveness) {
 	if p.runs.Load() == 0 {
 		return nil
 	}
 	for _, r := range p.runners {
-		all = append(all, r.Pulse()...)
+		all = append(all, r.Liveness()...)
 	}
 	return all
 }
@@ -136,8 +136,8 @@ func withOutages(all, more []health.Outage) []health.Outage {
 func (p *Poller) stuck(reach storage.Reach) (out []health.Stuck) {
 	scope, one := reach.Scope()
 	for _, r := range p.runners {
-		for _, pulse := range r.Pulse() {
-			for _, s := range pulse.Stuck {
+		for _, loop := range r.Liveness() {
+			for _, s := range loop.Stuck {
 				if !one || s.Scope == scope {
 					out = addStuck(out, health.Stuck{Pass: s.Pass, Kind: s.Kind, Rows: s.Rows, Since: s.Since})
 				}

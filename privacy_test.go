@@ -654,7 +654,7 @@ func TestALinkToAnAddressAloneIsErased(t *testing.T) {
 }
 
 // SQLite leaves what was deleted in free pages and in its log. Compact takes the last byte of
-// a person from the files, as docs/operations.md says.
+// a person from the files, as docs/privacy.md says.
 func TestACompactFileOfSQLiteHasNoByteOfAPerson(t *testing.T) {
 	testlevel.Need(t, testlevel.Check)
 	t.Parallel()

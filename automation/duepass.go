@@ -375,12 +375,12 @@ func (r *reportRunner) Poll(ctx context.Context, batch int) (work.Report, error)
 	return r.inner.Poll(ctx, batch)
 }
 
-// Pulse is none while there is no type of report.
-func (r *reportRunner) Pulse() []work.Pulse {
+// Liveness is none while there is no type of report.
+func (r *reportRunner) Liveness() []work.Liveness {
 	if names, _ := r.s.registry.reportTypes(); len(names) == 0 {
 		return nil
 	}
-	return r.inner.Pulse()
+	return r.inner.Liveness()
 }
 
 func (r *reportRunner) Run(ctx context.Context) error {

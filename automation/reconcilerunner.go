@@ -43,12 +43,12 @@ func (r *reconcileRunner) Poll(ctx context.Context, batch int) (work.Report, err
 	return r.inner.Poll(ctx, batch)
 }
 
-// Pulse is none while there is no reminder type.
-func (r *reconcileRunner) Pulse() []work.Pulse {
+// Liveness is none while there is no reminder type.
+func (r *reconcileRunner) Liveness() []work.Liveness {
 	if names, _ := r.s.registry.kept(); len(names) == 0 {
 		return nil
 	}
-	return r.inner.Pulse()
+	return r.inner.Liveness()
 }
 
 func (r *reconcileRunner) Run(ctx context.Context) error {

@@ -55,7 +55,7 @@ type remindArgs struct {
 
 func (remindArgs) Kind() string { return "remind" }
 
-// A date that moves leaves the job of the old date behind: docs/coming-from.md says so.
+// A date that moves leaves the job of the old date behind: docs/migrating.md says so.
 func TestAJobOfRiverStaysWhenItsDateMoves(t *testing.T) {
 	t.Parallel()
 	ctx, id := t.Context(), "first-aid"

@@ -7,7 +7,7 @@
 //	}
 //
 // It stands on package support. Each command that changes something says what it would do
-// until it is told -yes, and is audited with its actor and reason. Docs: docs/cli.md.
+// until it is told -yes, and is audited with its actor and reason. Docs: docs/support.md.
 package cli
 
 import (
@@ -274,5 +274,5 @@ func printFlags(w io.Writer, set *flag.FlagSet) (any bool) {
 
 // elsewhere says that a part is missing here.
 func (c *call) elsewhere(what string) error {
-	return &exit{ExitElsewhere, fmt.Sprintf("%s: %s. Run it in the program that has them (docs/cli.md)", c.command.name, what)}
+	return &exit{ExitElsewhere, fmt.Sprintf("%s: %s. Run it in the program that has them (docs/support.md)", c.command.name, what)}
 }

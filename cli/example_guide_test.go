@@ -33,7 +33,7 @@ func newApp(ctx context.Context) (*hostApp, error) {
 	return s, nil
 }
 
-// The main function that docs/cli.md shows.
+// The main function that docs/support.md shows.
 func ExampleMain() {
 	var samples []cli.Sample
 	os.Exit(cli.Main(&cli.App{Name: "school belfry", Open: func(ctx context.Context, migrate bool) (*cli.Services, error) {

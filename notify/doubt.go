@@ -115,7 +115,7 @@ func (n resolver) resolveSpec() work.Spec[messageRow, nothing] {
 		Fail:    func(now time.Time, m *messageRow, _ error) { m.unresolved(now) },
 		Abandon: func(now time.Time, m *messageRow) { m.abandoned(now) },
 		Release: func(now time.Time, m *messageRow) { m.DueOn = now },
-		Merge:   n.mergeResolved,
+		ApplyLate:   n.mergeResolved,
 		Settled: n.tell,
 	}
 }

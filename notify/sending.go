@@ -33,7 +33,7 @@ func (n sender) distributorSpec() work.Spec[messageRow, channel.SuppressionReaso
 			}
 		},
 		Release: func(now time.Time, m *messageRow) { m.released(now) },
-		Merge:   n.mergeSent,
+		ApplyLate:   n.mergeSent,
 		Settled: n.tell,
 	}
 }

@@ -32,7 +32,7 @@ func (s asker) sendPass() work.Pass {
 		Fail:    func(now time.Time, r *instanceRow, _ error) { r.passFailed(now) },
 		Abandon: func(now time.Time, r *instanceRow) { r.abandoned(now) },
 		Release: func(time.Time, *instanceRow) {}, // it is as due as it was
-		Merge:   s.mergeSent,
+		ApplyLate:   s.mergeSent,
 		Settled: s.writeLog,
 	})
 }

@@ -121,8 +121,8 @@ func (r *tallyRunner) Run(ctx context.Context) error {
 	}
 }
 
-// Pulse is none: the sends say how a poller does.
-func (r *tallyRunner) Pulse() []work.Pulse { return nil }
+// Liveness is none: the sends say how a poller does.
+func (r *tallyRunner) Liveness() []work.Liveness { return nil }
 
 // surveyRef names a survey of a tenant.
 type surveyRef struct {

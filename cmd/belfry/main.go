@@ -1,5 +1,5 @@
 // Command belfry looks after a database of Belfry that a DSN names, without a host's
-// program: see package cli, and docs/cli.md for what it can do and what it leaves to that.
+// program: see package cli, and docs/support.md for what it can do and what it leaves to that.
 package main
 
 import (

@@ -1,6 +1,6 @@
 // Command campaign sends a voucher to the members in a CSV file. A dry run says
 // first what would happen; an urgent alarm overtakes the crowd; and when all of it
-// is planned again, nobody gets a second mail.
+// is planned again, no member gets a second mail.
 //
 //	go run ./examples/campaign
 //	go run ./examples/campaign -n 100000
@@ -87,7 +87,7 @@ func main() {
 	n := flag.Int("n", 5000, "`number` of members in the file, at least 1000")
 	flag.Parse()
 	if *n < 1000 {
-		log.Fatal("-n is less than 1000: nobody would be in the file twice")
+		log.Fatal("-n is less than 1000: no member would be in the file twice")
 	}
 	ctx, store, mails := context.Background(), memory.New(nil), &provider{sent: map[string]int{}}
 	out := notify.New(store, nil, mails)
@@ -104,7 +104,7 @@ func main() {
 	fmt.Printf("A dry run would make %d mails; %d members are in the file twice; the first mail says:\n  %s\n",
 		forecast.Generated, forecast.Repeated, forecast.Samples[0].Content.Text)
 
-	for all := 0; all < *n/4; all, _ = mails.mails() { // in earnest poller.Run(ctx)
+	for all := 0; all < *n/4; all, _ = mails.mails() { // in production: poller.Run(ctx)
 		_, err := poller.PollOnce(ctx, 100)
 		check(err)
 	}

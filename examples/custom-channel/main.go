@@ -1,6 +1,6 @@
 // Command custom-channel adds a transport that Belfry does not have: carrier
 // pigeons. The channel is one method, its provider's callbacks another; retries,
-// doubts and duplicates are Belfry's business. It plays the provider too.
+// unknown outcomes and duplicates are Belfry's business. It plays the provider too.
 //
 //	go run ./examples/custom-channel
 package main
@@ -59,7 +59,7 @@ func (p pigeons) Send(ctx context.Context, m channel.Message) (channel.Receipt, 
 	case http.StatusTooManyRequests:
 		return channel.Receipt{}, channel.Transient("429", 0, nil) // definitely not taken
 	case http.StatusNotFound:
-		return channel.Receipt{}, channel.Permanent("404", nil) // nobody lives there
+		return channel.Receipt{}, channel.Permanent("404", nil) // no such address
 	}
 	return channel.Receipt{}, channel.Unknown(fmt.Sprint(resp.StatusCode), nil)
 }
@@ -123,7 +123,7 @@ func show(ctx context.Context, out *notify.Notifier) []notify.OutgoingMessage {
 	return all
 }
 
-// loft stands for the provider: it takes messages, unless nobody lives there.
+// loft stands for the provider: it takes messages, except for an unknown address.
 func loft(w http.ResponseWriter, r *http.Request) {
 	var m struct{ ID, To string }
 	if err := json.NewDecoder(r.Body).Decode(&m); err != nil || m.To == "nowhere" {

@@ -41,20 +41,33 @@ func main() {
 // app is a program that has a store, and what it does on it.
 type app struct {
 	store     *sqlite.Store
-	reminders *automation.Scheduler
 	out       *notify.Notifier
+	reminders *automation.Scheduler
 	surveys   *survey.Service
 	w         io.Writer
 	link      string // the last one that was mailed
 }
 
-// newApp says once, at the start, what the program can do.
-func newApp(ctx context.Context, file string, clk clock.Clock, w io.Writer) (*app, error) {
-	store, err := sqlite.Open(ctx, file, &sqlite.Options{Clock: clk})
+// setUp is what a program does once, at the start.
+func setUp(ctx context.Context, file string, opts *sqlite.Options, mail channel.Channel) (*app, error) {
+	store, err := sqlite.Open(ctx, file, opts)
 	if err != nil {
 		return nil, err
 	}
-	a := &app{store: store, w: w}
+	out := notify.New(store, nil, mail)
+	reminders := automation.New(store, out, nil)
+	reminders.Register(automation.ReminderType{
+		Name:       "certificate",
+		Recipients: automation.RecipientFunc(holder),
+		Template:   notify.Template{Subject: "Your certificate {{.Source.ID}} expires on {{.TargetDate}}"},
+		Zone:       "Europe/Dublin", SendAt: "09:00",
+	})
+	out.Register(notify.Type{Name: "receipt", Renderer: notify.Template{Subject: "We have your order"}})
+	return &app{store: store, out: out, reminders: reminders}, nil
+}
+
+// newApp is the program with a channel that prints, surveys, and tables of its own.
+func newApp(ctx context.Context, file string, clk clock.Clock, w io.Writer) (a *app, err error) {
 	mail := channel.Func("email:print", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		if url := m.Metadata["surveyUrl"]; url != "" {
 			a.link = url
@@ -62,27 +75,22 @@ func newApp(ctx context.Context, file string, clk clock.Clock, w io.Writer) (*ap
 		_, err := fmt.Fprintf(w, "%s  to %s: %s\n", clk.Now().Format(time.DateOnly), m.To, m.Subject)
 		return channel.Receipt{ID: m.ID}, err
 	})
-	a.out = notify.New(store, nil, mail)
-	a.reminders = automation.New(store, a.out, nil)
-	a.reminders.Register(automation.ReminderType{
-		Name:       "certificate",
-		Recipients: automation.RecipientFunc(a.holder),
-		Template:   notify.Template{Subject: "Your certificate {{.Source.ID}} expires on {{.TargetDate}}"},
-		Zone:       "Europe/Dublin", SendAt: "09:00",
-	})
-	a.out.Register(notify.Type{Name: "receipt", Renderer: notify.Template{Subject: "We have your order"}, InDoubt: notify.Hold})
-	a.surveys = survey.New(store, &survey.Options{SurveyURL: "https://shop.example/s/{token}"}, mail)
+	if a, err = setUp(ctx, file, &sqlite.Options{Clock: clk}, mail); err != nil {
+		return nil, err
+	}
+	a.w = w
+	a.surveys = survey.New(a.store, &survey.Options{SurveyURL: "https://shop.example/s/{token}"}, mail)
 	a.act()
 	_, err = a.surveys.Publish(ctx, survey.Version{SurveyID: 1, Name: "Delivery", Definition: json.RawMessage(questions)})
 	if err != nil {
 		return nil, err
 	}
-	_, err = store.DB().ExecContext(ctx, `CREATE TABLE certificate (id text PRIMARY KEY, expires date);
+	_, err = a.store.DB().ExecContext(ctx, `CREATE TABLE certificate (id text PRIMARY KEY, expires date);
 		CREATE TABLE purchase (id text PRIMARY KEY); CREATE TABLE delivery (id text PRIMARY KEY)`)
 	return a, err
 }
 
-// run tells the story of a spring.
+// run plays a spring.
 func run(ctx context.Context, file string, w io.Writer) error {
 	clk := clock.NewMock() // a real program leaves the clock out
 	clk.Set(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC))
@@ -91,7 +99,7 @@ func run(ctx context.Context, file string, w io.Writer) error {
 		return err
 	}
 	defer a.store.Close()
-	poller := belfry.NewPoller(a.store, nil, a.reminders, a.out, a.surveys) // poller.Run(ctx) in earnest
+	poller := belfry.NewPoller(a.store, nil, a.reminders, a.out, a.surveys) // in production: poller.Run(ctx)
 	first, second := automation.Date{Year: 2026, Month: 5, Day: 1}, automation.Date{Year: 2026, Month: 6, Day: 1}
 	for _, step := range []func() error{
 		func() error { return a.renew(ctx, "first-aid", first) },

@@ -9,8 +9,8 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// renew gives a certificate another date. What it says is all that is wanted of it: the
-// reminder of the old date is withdrawn.
+// renew gives a certificate another date. Set replaces the list of its reminders: that of
+// the old date is withdrawn.
 func (a *app) renew(ctx context.Context, id string, expires automation.Date) error {
 	certificate := automation.About{Type: "certificate", Source: automation.Source{Type: "certificate", ID: id}}
 	return a.store.InHostTx(ctx, func(ctx context.Context, tx *sql.Tx, bound storage.Tx) error {
@@ -22,14 +22,14 @@ func (a *app) renew(ctx context.Context, id string, expires automation.Date) err
 	})
 }
 
-// revoke wants nothing of it any more.
+// revoke withdraws its reminders.
 func (a *app) revoke(ctx context.Context, id string) error {
 	certificate := automation.About{Type: "certificate", Source: automation.Source{Type: "certificate", ID: id}}
 	_, err := a.reminders.Clear(ctx, certificate)
 	return err
 }
 
-// holder is asked when a reminder is due: who hears of it?
-func (a *app) holder(context.Context, automation.Due) ([]notify.Recipient, error) {
+// holder is called when a reminder is due: who gets it?
+func holder(context.Context, automation.Due) ([]notify.Recipient, error) {
 	return []notify.Recipient{{Ref: "sam", Channel: "email:print", Address: "sam@example.com"}}, nil
 }

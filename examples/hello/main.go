@@ -1,41 +1,49 @@
-// Command hello is the smallest whole program: a reminder that is made in March,
-// is due on the first of April, and arrives once.
+// Command hello is the smallest whole program: a reminder that is due in five seconds.
 package main
 
 import (
 	"context"
 	"fmt"
+	"io"
+	"os"
+	"os/signal"
 	"time"
-
-	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
-	"github.com/belfry-go/belfry/storage/memory"
+	"github.com/belfry-go/belfry/storage/sqlite"
 )
 
 func main() {
-	ctx, clk := context.Background(), clock.NewMock() // a real program leaves the clock out
-	clk.Set(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC))
-	store := memory.New(&memory.Options{Clock: clk}) // sqlite.Open(ctx, "app.db", nil) in earnest
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	fmt.Println("Ended:", run(ctx, "hello.db", os.Stdout))
+}
+
+func run(ctx context.Context, file string, w io.Writer) error {
+	store, err := sqlite.Open(ctx, file, nil)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
 	out := notify.New(store, nil, channel.Func("email:print", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
-		fmt.Println(m.To, "-", m.Subject)
-		return channel.Receipt{ID: "1"}, nil
+		_, err := fmt.Fprintln(w, m.To, "-", m.Subject)
+		return channel.Receipt{ID: m.ID}, err
 	}))
 	reminders := automation.New(store, out, nil)
 	reminders.Register(automation.ReminderType{
-		Name:     "certificate",
-		Template: notify.Template{Subject: "Your {{.Source.ID}} certificate expires on {{.TargetDate}}"},
+		Name: "lesson", Zone: "Europe/Dublin", Template: notify.Template{Subject: "Your lesson begins at {{.At.LocalTime}}"},
 		Recipients: automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) {
 			return []notify.Recipient{{Ref: "sam", Channel: "email:print", Address: "sam@example.com"}}, nil
 		}),
 	})
-	about := automation.About{Type: "certificate", Source: automation.Source{Type: "employee", ID: "first-aid"}}
-	_, err := reminders.Set(ctx, about, automation.Candidate{ // all that is wanted: say it again when it changes
-		TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30, SendAt: "09:00", Zone: "Europe/Dublin"})
-	poller := belfry.NewPoller(store, nil, reminders, out)
-	clk.Add(40 * 24 * time.Hour)
-	fmt.Println(err, poller.Drain(ctx), poller.Drain(ctx)) // the second finds nothing; poller.Run(ctx) in earnest
+	about := automation.About{Type: "lesson", Source: automation.Source{Type: "lesson", ID: "1"}}
+	start := time.Now().Add(time.Hour + 5*time.Second)
+	if _, err := reminders.Set(ctx, about, automation.Candidate{At: start, Before: time.Hour}); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintln(w, "A reminder is due in five seconds. Press Ctrl-C to end.")
+	return belfry.NewPoller(store, nil, reminders, out).Run(ctx)
 }

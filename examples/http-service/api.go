@@ -30,7 +30,7 @@ func (a api) handler() http.Handler {
 	return http.MaxBytesHandler(a.authorised(mux), 64<<10)
 }
 
-// authorised lets callers in that show the token, and nobody where there is none.
+// authorised lets callers in that show the token; without a token of its own it refuses all.
 func (a api) authorised(next http.Handler) http.Handler {
 	want := []byte("Bearer " + a.token)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -42,7 +42,7 @@ func (a api) authorised(next http.Handler) http.Handler {
 	})
 }
 
-// put makes or changes a booking. Said twice, it changes nothing.
+// put makes or changes a booking. A repeat changes nothing.
 func (a api) put(w http.ResponseWriter, r *http.Request) {
 	var b booking
 	if err := json.NewDecoder(r.Body).Decode(&b); err != nil {
@@ -90,7 +90,7 @@ func (a api) tell(ctx context.Context, bound storage.Tx, what string, b booking)
 	return err
 }
 
-// explain tells the story of a booking's reminder, for the help desk.
+// explain shows what became of a booking's reminder, for the help desk.
 func (a api) explain(w http.ResponseWriter, r *http.Request) {
 	b, err := load(r.Context(), a.db, r.PathValue("id"))
 	if err != nil {

@@ -72,7 +72,7 @@ func newReminders(store storage.Store, db *sql.DB, mailer string) (*automation.S
 }
 
 // post hands a mail to a provider that takes JSON. Anything but a clear answer
-// leaves the message in doubt; a retry would not be safe.
+// leaves the outcome unknown; a retry would not be safe.
 func post(ctx context.Context, url string, m channel.Message) (channel.Receipt, error) {
 	body, err := json.Marshal(map[string]string{"to": m.To, "subject": m.Subject, "text": m.Text})
 	if err != nil {

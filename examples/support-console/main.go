@@ -1,10 +1,9 @@
 // Command support-console opens the console of a school's support desk, on SQLite, with
 // three weeks of sample data: reminders of certificates, mails that arrived, bounced, were
-// refused and are in doubt, and surveys. It goes on working while you look.
+// refused or have an unknown outcome, and surveys. It goes on working while you look.
 //
 //	go run ./examples/support-console          # says what to open in a browser
 //	go run ./examples/support-console -blind   # the same, without the right to see personal data
-//	go run ./examples/support-console -play    # answers three questions over HTTP, and exits
 package main
 
 import (
@@ -39,17 +38,10 @@ func main() {
 	addr := flag.String("addr", "localhost:8080", "`host:port` to serve on")
 	dir := flag.String("dir", "demo/support", "`folder` for the database")
 	blind := flag.Bool("blind", false, "hide personal data")
-	story := flag.Bool("play", false, "answer three questions in a temporary folder")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	var err error
-	if *story {
-		err = play(ctx, os.Stdout)
-	} else {
-		err = serve(ctx, *addr, *dir, *blind, os.Stdout)
-	}
-	if err != nil {
+	if err := serve(ctx, *addr, *dir, *blind, os.Stdout); err != nil {
 		log.Fatal("support-console: ", err)
 	}
 }
@@ -58,7 +50,7 @@ func main() {
 // calling: see [supporthttp.Options].
 func (s *school) demonstration(blind bool) supporthttp.Options {
 	return supporthttp.Options{
-		Note: "a demonstration: everybody may everything", Pages: s.pages(),
+		Note: "demo: full access for everyone", Pages: s.pages(),
 		Authorise: func(*http.Request) (supporthttp.Caller, error) {
 			return supporthttp.Caller{Actor: "demonstration", Read: true, Act: support.Actions(), Personal: !blind}, nil
 		},
@@ -71,14 +63,13 @@ func (s *school) pages() map[string]http.Handler {
 	return map[string]http.Handler{
 		"previews": notifyhttp.Previews(s.out, notifyhttp.PreviewsOptions{
 			Authorise: func(*http.Request) (notifyhttp.Caller, error) { return notifyhttp.Caller{Inbox: "user:desk"}, nil },
-			Samples:   []notifyhttp.Sample{{Job: notify.Job{Type: "timetable"}, Recipient: sam}, {Job: notify.Job{Type: "holidays"}, Recipient: sam}},
-			Locales:   []string{"en", "ar"},
+			Samples:   []notifyhttp.Sample{{Job: notify.Job{Type: "timetable"}, Recipient: sam}},
 		}),
 		"results": surveyhttp.Results(s.surveys, func(*http.Request) (surveyhttp.Caller, error) { return surveyhttp.Caller{Results: true}, nil }, nil),
 	}
 }
 
-// open is the school on a database in a folder, with the machine's clock or that of a play.
+// open is the school on a database in a folder, with the machine's clock or that of its history.
 func open(ctx context.Context, dir string, clk driver.Clock) (*school, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -114,6 +105,7 @@ func serve(ctx context.Context, addr, dir string, blind bool, w io.Writer) error
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 20 * time.Second}
 	fmt.Fprintf(w, "Open http://%s/support/ and look for ada, ben, cem, dia, eve or fay. Press Ctrl-C to end.\n", listener.Addr())
 	group, ctx := errgroup.WithContext(ctx)
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 	group.Go(func() error {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			return err
@@ -122,12 +114,6 @@ func serve(ctx context.Context, addr, dir string, blind bool, w io.Writer) error
 	})
 	group.Go(func() error {
 		return belfry.NewPoller(s.store, &belfry.Options{Interval: time.Second}, s.reminders, s.out, s.surveys).Run(ctx)
-	})
-	group.Go(func() error {
-		<-ctx.Done()
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		return server.Shutdown(last)
 	})
 	if err := group.Wait(); !errors.Is(err, context.Canceled) {
 		return err

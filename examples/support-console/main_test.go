@@ -1,24 +1,50 @@
 package main
 
 import (
+	"bufio"
 	"context"
-	"fmt"
-	"os"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
 )
 
-func Example_play() {
-	fmt.Println(play(context.Background(), os.Stdout))
-	// Output:
-	// ada got "certificate, 7 days before 2026-04-22" by email:school on 15 April 2026, 09:00 UTC
-	// ben did not get "certificate, 7 days before 2026-04-22": no recipient or address was on file on 15 April 2026, 09:00 UTC (NoRecipients)
-	// cem did not get "certificate, 7 days before 2026-04-22" on 15 April 2026, 09:00 UTC: with the code 550; it is in the inbox
-	// dia may have got "certificate, 7 days before 2026-04-22" on 15 April 2026, 09:00 UTC: nobody can tell whether it was sent (OutcomeUnknown); it is in the inbox
-	// eve did not get "certificate, 7 days before 2026-04-22" on 15 April 2026, 09:00 UTC: it came back; it is in the inbox
-	// fay was sent "certificate, 7 days before 2026-04-22" by email:school on 15 April 2026, 09:00 UTC; nobody has said that it arrived; it is in the inbox
-	// Doubt: 3 messages on hold: nobody can tell whether it was sent
-	//   settled as sent (dry run: true): 3
-	//   settled as sent (dry run: false): 3
-	// 21 Apr 09:00 certificate, 1 day before 2026-04-22: not sent, since a person cancelled it (CancelledBySupport)
-	//   Cancel: Pending to Cancelled by kim: has renewed it on paper
-	// <nil>
+// The console says of each person what became of the last reminder; of Kim, whom the
+// school does not know, it says nothing.
+func TestTheConsoleTellsWhatBecameOfEachReminder(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	screen, program := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- serve(ctx, "127.0.0.1:0", t.TempDir(), false, program) }()
+	line, err := bufio.NewReader(screen).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	site, _, _ := strings.Cut(strings.TrimPrefix(line, "Open "), " ")
+	for who, want := range map[string]string{
+		"ada": "Reached", "ben": "Withheld", "cem": "Failed", "dia": "NeedsYou", "eve": "Failed", "fay": "Sent", "kim": "",
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+			site+"api/v1/verdict?"+url.Values{"person": {who}, "type": {"certificate"}}.Encode(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var verdict struct{ Outcome string }
+		err = json.NewDecoder(answer.Body).Decode(&verdict)
+		if err := errors.Join(err, answer.Body.Close()); err != nil || verdict.Outcome != want {
+			t.Errorf("%s: %q, and not %q: %v", who, verdict.Outcome, want, err)
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
-	"github.com/belfry-go/belfry/notify/templates"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/sqlite"
 	"github.com/belfry-go/belfry/support"
@@ -54,10 +53,6 @@ func newSchool(store *sqlite.Store) *school {
 	mail := channel.Func("email:school", mailServer)
 	s.out = notify.New(store, &notify.Options{Logger: quiet}, mail)
 	s.out.Register(notify.Type{Name: "timetable", InDoubt: notify.Hold, Renderer: notify.Template{Subject: "Your timetable, {{.Recipient.Name}}", Text: "It is on the wall."}})
-	s.out.Register(notify.Type{Name: "holidays", Renderer: templates.Set{Default: "en", Locales: map[string]notify.Template{
-		"en": {Subject: "Happy holidays, {{.Recipient.Name}}", Text: "School begins again on Monday."},
-		"ar": {Subject: "عطلة سعيدة يا {{.Recipient.Name}}", Text: "تبدأ الدراسة من جديد يوم الاثنين."},
-	}}})
 	s.reminders = automation.New(store, s.out, &automation.Options{Logger: quiet})
 	s.reminders.Register(automation.ReminderType{
 		Name: "certificate", SendAt: "09:00", Zone: "UTC",
@@ -89,7 +84,7 @@ func recipient(who string) notify.Recipient {
 	return notify.Recipient{Ref: who, Name: people[who], Channel: "email:school", Address: who + "@example.com", Inbox: "user:" + who}
 }
 
-// weeks is how long the school has worked when somebody opens the console.
+// weeks is how long the school has worked when the console opens.
 const weeks = 21 * 24 * time.Hour
 
 const visit = `{
@@ -119,7 +114,7 @@ func history(ctx context.Context, dir string, clk *clock.Mock) error {
 	return s.report(ctx)
 }
 
-// ask is what the school wants of its people: three reminders each, a mail, two surveys.
+// ask asks for three reminders each, a mail and two surveys.
 func (s *school) ask(ctx context.Context, now time.Time) error {
 	expires := now.Add(weeks + 5*24*time.Hour)
 	for _, who := range []string{"ada", "ben", "cem", "dia", "eve", "fay"} {
@@ -142,21 +137,6 @@ func (s *school) ask(ctx context.Context, now time.Time) error {
 	if _, err := s.out.Notify(ctx, job); err != nil {
 		return err
 	}
-	families := func(yield func(notify.Recipient, error) bool) {
-		for n := range 40 {
-			if who := fmt.Sprint("family", n); !yield(notify.Recipient{Ref: who, Address: who + "@example.com"}, nil) {
-				return
-			}
-		}
-	}
-	payload, err := s.out.Campaigns().PutAudience(ctx, notify.AudienceOf(families), &notify.PayloadOptions{Channel: "email:school"})
-	if err != nil {
-		return err
-	}
-	holidays := notify.MessagingJob{Type: "holidays", GUID: "holidays-spring", Blob: payload.Blob, AudienceSize: payload.Recipients}
-	if _, err := s.out.Campaigns().Start(ctx, holidays, time.Time{}); err != nil {
-		return err
-	}
 	if _, err := s.surveys.Publish(ctx, survey.Version{SurveyID: 7, Name: "Lesson", Definition: json.RawMessage(visit)}); err != nil {
 		return err
 	}
@@ -164,7 +144,7 @@ func (s *school) ask(ctx context.Context, now time.Time) error {
 	for _, who := range []string{"ada", "fay"} {
 		batch.Items = append(batch.Items, survey.Item{Payload: json.RawMessage(`{}`), Recipient: survey.Recipient{Address: who + "@example.com", CustomerRef: who}})
 	}
-	_, err = s.surveys.Ingest(ctx, batch)
+	_, err := s.surveys.Ingest(ctx, batch)
 	return err
 }
 

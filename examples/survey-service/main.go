@@ -1,11 +1,10 @@
 // Command survey-service asks the customers of a workshop how their visit was. Its
 // dealer management system writes the visits that were closed into a CSV file, a
 // scanner posts them to the service's own ingest endpoint (scanner.go), links go out
-// as .eml files, customers answer in a browser, complaints become tickets, and every
-// response goes to a data warehouse (service.go).
+// as .eml files, customers answer in a browser, and complaints become tickets
+// (service.go).
 //
-//	go run ./examples/survey-service        # serves on localhost and says what to open
-//	go run ./examples/survey-service -play  # plays the whole story over HTTP, months in seconds
+//	go run ./examples/survey-service   # serves on localhost and says what to open
 package main
 
 import (
@@ -36,13 +35,10 @@ import (
 func main() {
 	addr := flag.String("addr", "localhost:8080", "`host:port` to serve on")
 	dir := flag.String("dir", "demo/survey", "`folder` for the database and all files")
-	story := flag.Bool("play", false, "play the whole story in a temporary folder")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if *story {
-		play(ctx)
-	} else if err := serve(ctx, *addr, *dir, os.Stdout); err != nil {
+	if err := serve(ctx, *addr, *dir, os.Stdout); err != nil {
 		log.Fatal("survey-service: ", err)
 	}
 }
@@ -61,18 +57,16 @@ func serve(ctx context.Context, addr, dir string, w io.Writer) error {
 		fmt.Fprintf(w, format+"\n", args...)
 	}
 	site := "http://" + listener.Addr().String()
-	g, err := openGarage(ctx, dir, nil, site, tell, func(m channel.Message, file string) {
+	g, err := openGarage(ctx, dir, site, tell, func(m channel.Message, file string) {
 		tell("mail to %s: %s\n  %s", m.To, m.Subject, file)
 	})
 	if err != nil {
 		return err
 	}
 	defer g.store.Close()
-	if err := os.MkdirAll(g.path(warehouseFolder), 0o700); err != nil {
-		return err
-	}
 	server := &http.Server{Handler: g.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 20 * time.Second}
 	group, ctx := errgroup.WithContext(ctx)
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 	group.Go(func() error {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			return err
@@ -84,12 +78,6 @@ func serve(ctx context.Context, addr, dir string, w io.Writer) error {
 			return err
 		}
 		return belfry.NewPoller(g.store, &belfry.Options{Interval: time.Second}, g.surveys).Run(ctx)
-	})
-	group.Go(func() error {
-		<-ctx.Done()
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		return server.Shutdown(last)
 	})
 	if err := group.Wait(); !errors.Is(err, context.Canceled) {
 		return err
@@ -124,15 +112,13 @@ func (g *garage) begin(ctx context.Context, site string) error {
 		g.tell("  %s (%s): %s", i.CustomerRef, i.RecipientLocale, link)
 	}
 	g.tell(`
-What follows from an answer is printed here. Take %[3]s away, and responses wait
-until it is back. Press Ctrl-C to end; the next start goes on from there. For the administrator:
+What follows from an answer is printed here. Press Ctrl-C to end; the next start goes on from there. For the administrator:
 
-  %[2]s/admin/enter?token=%[4]s    # in the browser: what is to be handled
-  %[2]s/admin/results/%[5]d
+  %[2]s/admin/enter?token=%[3]s    # in the browser: what is to be handled
+  %[2]s/admin/results/%[4]d
 
   curl %[1]s %[2]s/admin/responses.csv
   curl %[1]s %[2]s/admin/links/{id}    # the id is the name of its .eml file
-  curl %[1]s -X POST '%[2]s/admin/dead-letters/warehouse/replay?reason=it+is+back'
-`, "-H 'Authorization: Bearer "+g.token+"'", site, g.path(warehouseFolder), g.token, surveyID)
+`, "-H 'Authorization: Bearer "+g.token+"'", site, g.token, surveyID)
 	return nil
 }

@@ -15,8 +15,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/benbjohnson/clock"
-
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/file"
 	"github.com/belfry-go/belfry/storage"
@@ -26,9 +24,8 @@ import (
 )
 
 const (
-	surveyID        = 4523
-	visitFile       = "closed-visits.csv"
-	warehouseFolder = "warehouse"
+	surveyID  = 4523
+	visitFile = "closed-visits.csv"
 )
 
 //go:embed csi-gr.json
@@ -50,9 +47,9 @@ type garage struct {
 	tell    func(format string, args ...any)
 }
 
-// openGarage opens the database and starts nothing. site is where the form will be, a
-// nil clk is the real clock, and sent hears of each mail. The caller closes the store.
-func openGarage(ctx context.Context, dir string, clk clock.Clock, site string, tell func(string, ...any), sent func(m channel.Message, file string)) (*garage, error) {
+// openGarage opens the database and starts nothing. site is where the form will be, and
+// sent is called with each mail. The caller closes the store.
+func openGarage(ctx context.Context, dir, site string, tell func(string, ...any), sent func(m channel.Message, file string)) (*garage, error) {
 	g := &garage{dir: dir, token: rand.Text(), log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})), tell: tell}
 	if err := os.MkdirAll(g.path("tickets"), 0o700); err != nil {
 		return nil, err
@@ -63,12 +60,12 @@ func openGarage(ctx context.Context, dir string, clk clock.Clock, site string, t
 		}
 	}
 	var err error
-	if g.store, err = sqlite.Open(ctx, g.path("survey.db"), &sqlite.Options{Clock: clk}); err != nil {
+	if g.store, err = sqlite.Open(ctx, g.path("survey.db"), nil); err != nil {
 		return nil, err
 	}
 	mails := mailer{file.New(g.path("mail"), &file.Options{From: "Workshop <service@workshop.example>"}), g.path("mail"), sent}
 	g.surveys = survey.New(g.store, &survey.Options{SurveyURL: site + "/s/{token}", Logger: g.log}, mails)
-	g.surveys.Subscribe(survey.SubscriberFunc("tickets", g.openTicket), survey.SubscriberFunc("warehouse", g.keep))
+	g.surveys.Subscribe(survey.SubscriberFunc("tickets", g.openTicket))
 	return g, nil
 }
 
@@ -80,7 +77,7 @@ func (g *garage) publish(ctx context.Context) error {
 	return err
 }
 
-// mailer writes each link as an .eml file, and tells of it, since nobody will get
+// mailer writes each link as an .eml file and prints it, since no mail server takes
 // that mail. It can be asked about its mails, as the channel in it can.
 type mailer struct {
 	*file.Channel
@@ -88,7 +85,7 @@ type mailer struct {
 	sent func(m channel.Message, file string)
 }
 
-// Send writes and tells.
+// Send writes and prints.
 func (m mailer) Send(ctx context.Context, message channel.Message) (channel.Receipt, error) {
 	receipt, err := m.Channel.Send(ctx, message)
 	if err == nil {
@@ -117,20 +114,6 @@ func (g *garage) openTicket(_ context.Context, e survey.ResponseCompleted) error
 	return nil
 }
 
-// keep has every response for the analysts, in a file of its own, so that a
-// repetition changes nothing. Without its folder each call fails.
-func (g *garage) keep(_ context.Context, e survey.ResponseCompleted) error {
-	row, err := json.Marshal(e)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(g.path(warehouseFolder+"/"+e.InstancePublicID+".json"), row, 0o600); err != nil {
-		return err
-	}
-	g.tell("the response of %s is in the warehouse", e.CustomerRef)
-	return nil
-}
-
 // handler serves the programs, the customers and the administrator.
 func (g *garage) handler() http.Handler {
 	forms := surveyhttp.Forms(g.surveys, &surveyhttp.FormOptions{Logger: g.log})
@@ -143,11 +126,10 @@ func (g *garage) handler() http.Handler {
 	mux.HandleFunc("GET /admin/enter", g.enter)
 	mux.HandleFunc("GET /admin/links/{publicId}", g.admin(g.explain))
 	mux.HandleFunc("GET /admin/responses.csv", g.admin(g.export))
-	mux.HandleFunc("POST /admin/dead-letters/{subscriber}/replay", g.admin(g.replay))
 	return mux
 }
 
-// known lets in whoever has the token: a program in a header, a browser in a cookie.
+// known lets in a caller with the token: a program in a header, a browser in a cookie.
 func (g *garage) known(r *http.Request) (surveyhttp.Caller, error) {
 	given := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if cookie, err := r.Cookie("token"); err == nil && given == "" {
@@ -177,27 +159,20 @@ func (g *garage) admin(f func(w http.ResponseWriter, r *http.Request) error) htt
 			http.Error(w, "there is no such link", http.StatusNotFound)
 		case err != nil:
 			g.log.Error("the administrator was not served", "error", err)
-			panic(http.ErrAbortHandler) // so that nobody takes half of an answer for the whole
+			panic(http.ErrAbortHandler) // so that half of an answer is not taken for the whole
 		}
 	}
 }
 
-// explain tells what is known of a link, and which subscribers have its response.
+// explain shows what is known of a link.
 func (g *garage) explain(w http.ResponseWriter, r *http.Request) error {
 	e, err := g.surveys.Support().Explain(r.Context(), "", r.PathValue("publicId"))
 	if err != nil {
 		return err
 	}
-	event, err := g.surveys.Support().Event(r.Context(), "", e.Instance.PublicID)
-	if err != nil && !errors.Is(err, storage.ErrNotFound) {
-		return err
-	}
 	fmt.Fprintf(w, "%s; now: %s\n", e.Instance.Status, e.Now)
 	for _, d := range e.Deliveries {
 		fmt.Fprintln(w, d)
-	}
-	for _, d := range event.Deliveries {
-		fmt.Fprintf(w, "%s: %s\n", d.Subscriber, d.Status)
 	}
 	return nil
 }
@@ -205,15 +180,5 @@ func (g *garage) explain(w http.ResponseWriter, r *http.Request) error {
 func (g *garage) export(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	_, err := g.surveys.Responses().ExportCSV(r.Context(), "", w, survey.ResponseQuery{SurveyID: surveyID}, nil)
-	return err
-}
-
-// replay has a subscriber called again for what it was not able to take.
-func (g *garage) replay(w http.ResponseWriter, r *http.Request) error {
-	by := survey.By{Actor: "the administrator", Reason: r.FormValue("reason")}
-	n, err := g.surveys.Support().ReplayDeadLetters(r.Context(), "", r.PathValue("subscriber"), by, &survey.ActionOptions{DryRun: r.FormValue("dryRun") != ""})
-	if err == nil {
-		fmt.Fprintf(w, "%d replayed\n", n)
-	}
 	return err
 }

@@ -39,7 +39,7 @@ type Sender[R, T any] struct {
 	Begin, Undo func(row *R, now time.Time)
 	// Bar says, in the transaction of that note, which calls do not begin after all; their
 	// rows are released. Nil: all do.
-	Bar work.Bar[R]
+	Bar work.StartCheck[R]
 	// Release gives a row back whose turn never came, since the process stops.
 	Release func(row *R, now time.Time)
 	// Gather makes the calls of items: those that go by one call have the same bounds. Nil:
@@ -112,12 +112,12 @@ func (s Sender[R, T]) give(call []T) {
 	var soon func()
 	for _, it := range call {
 		item := s.Item(it)
-		if item.Soon == nil || len(bounds) == 0 {
+		if item.Flush == nil || len(bounds) == 0 {
 			s.Land(it)
 			stored()
 			continue
 		}
-		soon = item.Soon
+		soon = item.Flush
 		context.AfterFunc(item.Ctx, stored)
 		s.Land(it)
 	}

@@ -84,7 +84,7 @@ func TestTheSlotOfABatchIsFreeWithItsLastResult(t *testing.T) {
 			if n == 1 {
 				return work.Item[int]{} // stored when it lands
 			}
-			return work.Item[int]{Ctx: stored, Soon: func() {}}
+			return work.Item[int]{Ctx: stored, Flush: func() {}}
 		},
 	}
 	if !slots.Take(s.bounds([]int{1, 2})) {

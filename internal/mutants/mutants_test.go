@@ -115,7 +115,7 @@ func TestEveryPromiseHasAMutant(t *testing.T) {
 		promise, _, _ := strings.Cut(m.Name, " ")
 		seen[promise] = true
 	}
-	const promises = 30 // docs/sending.md lists them
+	const promises = 30 // docs/guarantees.md lists them
 	for i := 1; i <= promises; i++ {
 		if promise := fmt.Sprintf("I-%d", i); !seen[promise] {
 			t.Errorf("no mutant breaks %s", promise)

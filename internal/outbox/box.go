@@ -184,12 +184,12 @@ func (r *fanRunner) Poll(ctx context.Context, batch int) (work.Report, error) {
 	return sum, errors.Join(errs...)
 }
 
-// Pulse has those of the subscribers.
-func (r *fanRunner) Pulse() (all []work.Pulse) {
+// Liveness has those of the subscribers.
+func (r *fanRunner) Liveness() (all []work.Liveness) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, runner := range r.running {
-		all = append(all, runner.Pulse()...)
+		all = append(all, runner.Liveness()...)
 	}
 	return all
 }

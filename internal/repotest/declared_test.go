@@ -101,9 +101,9 @@ func lifecyclePage() string {
 	var b strings.Builder
 	b.WriteString("# What is kept, and for how long\n\n" +
 		"Printed from the declarations beside the tables (`go test ./internal/repotest -update`). `Retention.X` is the field of\n" +
-		"[`belfry.Retention`](operations.md#retention) that says for how long; *always* means that Belfry deletes nothing there.\n" +
-		"A *stub* is a row whose personal columns are empty. Its key stays, so that a repeated wish gets the answer that it would\n" +
-		"have got, and nothing is sent again. \"-\" under *erased by* means that the table knows nothing of people.\n\n" +
+		"[`belfry.Retention`](privacy.md#retention) that says for how long; *always* means that Belfry deletes nothing there.\n" +
+		"A *stub* is a tombstone: a row whose personal columns are empty. Its key stays, so that a repeated request gets the same\n" +
+		"answer and nothing is sent again. \"-\" under *erased by* means that the table has nothing about people.\n\n" +
 		"| table | grows by | kept for | erased by | why |\n| --- | --- | --- | --- | --- |\n")
 	all, rules := schemas(), erasures()
 	slices.SortFunc(all, func(x, y *driver.Schema) int { return strings.Compare(x.Name, y.Name) })

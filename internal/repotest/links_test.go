@@ -57,6 +57,21 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
+// The index leads to every page, by task, by symptom, or as reference.
+func TestEveryPageIsInTheIndex(t *testing.T) {
+	t.Parallel()
+	index := read(t, "docs/README.md")
+	pages, err := filepath.Glob(root + "/docs/*.md")
+	if err != nil || len(pages) < 20 {
+		t.Fatal(pages, err)
+	}
+	for _, page := range pages {
+		if name := filepath.Base(page); name != "README.md" && !strings.Contains(index, "]("+name) {
+			t.Errorf("docs/README.md does not lead to %s", name)
+		}
+	}
+}
+
 var (
 	headings = regexp.MustCompile("(?m)^#+ (.*)$")
 	fenced   = regexp.MustCompile("(?s)```.*?```")

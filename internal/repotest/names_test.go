@@ -16,7 +16,7 @@ import (
 )
 
 // notPublic are packages that hosts do not import.
-var notPublic = regexp.MustCompile(`(^|/)(internal|examples|bench|browsertest|testdata)(/|$)`)
+var notPublic = regexp.MustCompile(`(^|/)(internal|docs|examples|bench|browsertest|testdata)(/|$)`)
 
 // How many names each public package exports stands in a file, so that a change shows what
 // it adds to what hosts have to know. `make api-since` says which names.

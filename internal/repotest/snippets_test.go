@@ -14,7 +14,7 @@ import (
 var (
 	goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 	// shown is the code that pages show: it is built, and most of it is run, by tests.
-	shown = regexp.MustCompile(`^examples/.*\.go$|^bench/\w+_test\.go$|(^|/)example\w*_test\.go$`)
+	shown = regexp.MustCompile(`^(docs/code|examples)/.*\.go$|^bench/\w+_test\.go$|(^|/)example\w*_test\.go$`)
 )
 
 // Every piece of Go in every page stands in a file that is built as an example: line by

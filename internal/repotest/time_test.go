@@ -26,6 +26,7 @@ var mayUseRealTime = map[string]string{
 	"internal/contender":                      "it measures",
 	"internal/drill":                          "it plays bad days on real servers",
 	"internal/drill/ha":                       "it plays fail-overs of real servers",
+	"examples/hello/main.go":                  "a program has the real clock",
 	"examples/support-console/main.go":        "a program has the real clock",
 	"support/supporthttp/pages_bench_test.go": "a benchmark measures",
 	"automation/replanscale_test.go":          "nightly: it measures a plan of many",
@@ -70,7 +71,7 @@ func entry(f goFile) string {
 }
 
 // The library logs by slog; these programs print.
-const mayPrint = "examples/... cmd/... bench/... internal/drill internal/drill/ha internal/chaostest internal/contender"
+const mayPrint = "examples/... docs/code/... internal/demo cmd/... bench/... internal/drill internal/drill/ha internal/chaostest internal/contender"
 
 func TestOnlyTheListedFilesUseRealTime(t *testing.T) {
 	t.Parallel()

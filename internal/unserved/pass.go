@@ -47,8 +47,8 @@ type runner struct {
 // every is often enough for a kind to be told from one that nobody has.
 func (r *runner) every() time.Duration { return r.After / 4 }
 
-// Pulse is none: nothing waits for a sweep.
-func (r *runner) Pulse() []work.Pulse { return nil }
+// Liveness is none: nothing waits for a sweep.
+func (r *runner) Liveness() []work.Liveness { return nil }
 
 // Poll sweeps if it is time, and nobody else does. It claims nothing, and a sweep that
 // fails stops no poll: the next one sweeps.

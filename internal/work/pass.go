@@ -46,7 +46,7 @@ func (p *pass[R, A]) Runner(o Options) Runner {
 	o = o.withDefaults()
 	r := &runner[R, A]{
 		store: p.store, spec: p.spec, o: o, mono: realClock,
-		flights: newFlights(), tel: newTelemetry(p.spec.Name, o), pulse: newPulse(p.spec.Name),
+		flights: newFlights(), tel: newTelemetry(p.spec.Name, o), liveness: newLiveness(p.spec.Name),
 		all: &queue{of: everything, lanes: newLanes(o.Lanes)}, queues: []*queue{{of: shared, lanes: newLanes(o.Lanes)}},
 	}
 	return r
@@ -70,7 +70,7 @@ type runner[R, A any] struct {
 	asking  asking
 
 	outage    outage
-	pulse     *pulse
+	liveness     *liveness
 	flights   *flights
 	overdue   overdue
 	scratches sync.Pool // of *copies[R]
@@ -126,7 +126,7 @@ func Start[R any](ctx context.Context, store storage.Store, t *driver.Table[R], 
 // StartIf is Start but for the rows that bar names: it is asked inside the transaction
 // about those that are ours, and answers for each whether it stays as it was; nil: none
 // does. It may write, and is asked again about fewer. Nil: nothing is barred.
-func StartIf[R any](ctx context.Context, store storage.Store, t *driver.Table[R], until time.Time, rows []*R, bar Bar[R]) ([]bool, error) {
+func StartIf[R any](ctx context.Context, store storage.Store, t *driver.Table[R], until time.Time, rows []*R, bar StartCheck[R]) ([]bool, error) {
 	started, left := make([]bool, len(rows)), make([]int, len(rows))
 	for i := range rows {
 		left[i] = i
@@ -148,14 +148,14 @@ func StartIf[R any](ctx context.Context, store storage.Store, t *driver.Table[R]
 	return started, nil
 }
 
-// Bar says of rows whose calls are about to begin which of them do not.
-type Bar[R any] func(ctx context.Context, tx storage.Tx, rows []*R) (barred []bool, err error)
+// StartCheck says of rows whose calls are about to begin which of them do not.
+type StartCheck[R any] func(ctx context.Context, tx storage.Tx, rows []*R) (barred []bool, err error)
 
 // errBarred rolls a start back of which some rows are to be left out.
 var errBarred = errors.New("work: not all of the rows may start")
 
 // start writes the rows, or none of them where some are barred.
-func start[R any](ctx context.Context, store storage.Store, t *driver.Table[R], until time.Time, rows []*R, bar Bar[R]) (started []bool, barred map[*R]bool, err error) {
+func start[R any](ctx context.Context, store storage.Store, t *driver.Table[R], until time.Time, rows []*R, bar StartCheck[R]) (started []bool, barred map[*R]bool, err error) {
 	before := make([]int64, len(rows))
 	for i, row := range rows {
 		before[i] = t.Record(row).Version
@@ -196,7 +196,7 @@ func start[R any](ctx context.Context, store storage.Store, t *driver.Table[R], 
 }
 
 // asked asks about the rows that are ours.
-func asked[R any](ctx context.Context, tx storage.Tx, rows []*R, ours []bool, bar Bar[R]) (map[*R]bool, error) {
+func asked[R any](ctx context.Context, tx storage.Tx, rows []*R, ours []bool, bar StartCheck[R]) (map[*R]bool, error) {
 	var about []*R
 	for i, row := range rows {
 		if ours[i] {

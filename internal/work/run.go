@@ -113,10 +113,10 @@ func (r *runner[R, A]) loop(ctx context.Context, s *session[R, A], launched chan
 	defer r.besides.Wait()
 	defer end()
 	for ctx.Err() == nil {
-		r.pulse.turn()
+		r.liveness.turn()
 		r.heed(signal)
 		n, next, err := r.turn(looking, launch)
-		r.pulse.poll(err)
+		r.liveness.poll(err)
 		if errors.Is(err, driver.ErrClosed) && ctx.Err() == nil {
 			return err
 		}
@@ -138,7 +138,7 @@ func (r *runner[R, A]) launchAll(s *session[R, A], rows []*R, launched chan<- in
 	outcomes := len(groups)
 	if len(abandoned) > 0 {
 		outcomes++
-		r.boardAbandoned(s, abandoned)
+		r.trackAbandoned(s, abandoned)
 		go s.report(outcome[R, A]{rows: abandoned})
 	}
 	launched <- outcomes
@@ -148,12 +148,12 @@ func (r *runner[R, A]) launchAll(s *session[R, A], rows []*R, launched chan<- in
 	return rep
 }
 
-func (r *runner[R, A]) boardAbandoned(s *session[R, A], abandoned []settled[R, A]) {
+func (r *runner[R, A]) trackAbandoned(s *session[R, A], abandoned []settled[R, A]) {
 	rows := make([]*R, len(abandoned))
 	for i, a := range abandoned {
 		rows[i] = a.row
 	}
-	r.board(s.base, rows)
+	r.track(s.base, rows)
 }
 
 // sleep waits for the next due time, a hint, room for a queue that had none, a restart for
@@ -231,7 +231,7 @@ type prepared struct {
 }
 
 func (p prepared) Runner(o Options) Runner {
-	return &preparedRunner{inner: p.Pass.Runner(o), prepare: p.prepare, name: p.Name(), o: o.withDefaults(), pulse: newPulse(p.Name())}
+	return &preparedRunner{inner: p.Pass.Runner(o), prepare: p.prepare, name: p.Name(), o: o.withDefaults(), liveness: newLiveness(p.Name())}
 }
 
 type preparedRunner struct {
@@ -239,7 +239,7 @@ type preparedRunner struct {
 	prepare func(ctx context.Context) error
 	name    string
 	o       Options
-	pulse   *pulse
+	liveness   *liveness
 	ready   atomic.Bool // inner runs
 
 	mu   sync.Mutex
@@ -267,9 +267,9 @@ func (r *preparedRunner) Poll(ctx context.Context, batch int) (Report, error) {
 // Run does not end because the database is away when it begins.
 func (r *preparedRunner) Run(ctx context.Context) error {
 	for {
-		r.pulse.turn()
+		r.liveness.turn()
 		err := r.once(ctx)
-		if r.pulse.poll(err); err == nil {
+		if r.liveness.poll(err); err == nil {
 			r.ready.Store(true)
 			return r.inner.Run(ctx)
 		}

@@ -70,7 +70,7 @@ func (s *session[R, A]) slotsOf(at slotKey) chan struct{} {
 
 // launch handles a group as soon as there is a slot, and reports it once.
 func (s *session[R, A]) launch(g group[R]) {
-	flights, slots := s.r.board(s.base, g.rows), s.slotsOf(g.key)
+	flights, slots := s.r.track(s.base, g.rows), s.slotsOf(g.key)
 	mixed := s.mixedIn(g)
 	s.count(mixed, 1)
 	go func() {
@@ -237,8 +237,8 @@ func (s *session[R, A]) apart(rows []*R) map[class]bool {
 	return apart
 }
 
-// hurry is the Soon of the session's items.
-func (s *session[R, A]) hurry() {
+// flush is the Flush of the session's items.
+func (s *session[R, A]) flush() {
 	select {
 	case s.soon <- struct{}{}:
 	default:
@@ -254,7 +254,7 @@ func (s *session[R, A]) handle(ctx context.Context, group []*R, flights []*fligh
 	defer func() { end(err) }()
 	items := make([]Item[R], len(group))
 	for i, row := range group {
-		items[i] = Item[R]{Row: row, Ctx: flights[i].ctx, Lease: r.o.Lease, Soon: s.hurry}
+		items[i] = Item[R]{Row: row, Ctx: flights[i].ctx, Lease: r.o.Lease, Flush: s.flush}
 	}
 	if r.spec.Stream != nil {
 		var left []*R
@@ -323,8 +323,8 @@ func (r *runner[R, A]) postpone(group []*R, rep *Report) []settled[R, A] {
 	return done
 }
 
-// board begins the flights of claimed rows: from here on they are renewed.
-func (r *runner[R, A]) board(ctx context.Context, group []*R) []*flight {
+// track begins the flights of claimed rows: from here on they are renewed.
+func (r *runner[R, A]) track(ctx context.Context, group []*R) []*flight {
 	flights := make([]*flight, len(group))
 	mono, now := r.mono.Now(), r.now()
 	for i, row := range group {

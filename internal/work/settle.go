@@ -17,8 +17,8 @@ import (
 // row has decided aside.
 const maxSettle = 1000
 
-// weigh counts the rows that settling a batch writes.
-func (r *runner[R, A]) weigh(batch []settled[R, A]) int {
+// sizeOf counts the rows that settling a batch writes.
+func (r *runner[R, A]) sizeOf(batch []settled[R, A]) int {
 	n := len(batch)
 	if r.spec.Weight != nil {
 		for _, s := range batch {
@@ -35,7 +35,7 @@ func (r *runner[R, A]) fitting(batch []settled[R, A]) int {
 		return min(len(batch), maxSettle)
 	}
 	for i, sum := 0, 0; i < len(batch); i++ {
-		if sum += r.weigh(batch[i : i+1]); sum > maxSettle {
+		if sum += r.sizeOf(batch[i : i+1]); sum > maxSettle {
 			return max(i, 1)
 		}
 	}
@@ -135,7 +135,7 @@ func (r *runner[R, A]) recs(rows []settled[R, A]) []*driver.Due {
 	return recs
 }
 
-// settleOnce is one transaction: save the rows, merge what others wrote
+// settleOnce is one transaction: save the rows, apply late results to what others wrote
 // meanwhile, dispatch the rest. It tells which were stale. A patient one fails on a
 // database that is behind.
 func (r *runner[R, A]) settleOnce(ctx context.Context, batch []settled[R, A], patient bool) (stale map[int]bool, err error) {
@@ -152,11 +152,11 @@ func (r *runner[R, A]) settleOnce(ctx context.Context, batch []settled[R, A], pa
 		for i := range rows {
 			*rows[i] = before.rows[i] // the transaction may run again
 		}
-		var merged []*R
-		if stale, merged, err = r.save(ctx, tx, rows, patient); err != nil {
+		var applied []*R
+		if stale, applied, err = r.save(ctx, tx, rows, patient); err != nil {
 			return err
 		}
-		if err := r.settled(ctx, tx, rows, stale, merged); err != nil {
+		if err := r.settled(ctx, tx, rows, stale, applied); err != nil {
 			return err
 		}
 		return r.dispatch(ctx, tx, batch, stale)
@@ -201,8 +201,8 @@ func (r *runner[R, A]) save(ctx context.Context, tx storage.Tx, rows []*R, patie
 	if err != nil {
 		return nil, nil, err
 	}
-	merged, err := r.merge(ctx, tx, mine, stored)
-	return lost, merged, err
+	applied, err := r.applyLate(ctx, tx, mine, stored)
+	return lost, applied, err
 }
 
 // remind writes again what the database has forgotten: it has a lower version of the row
@@ -235,10 +235,10 @@ func (r *runner[R, A]) remind(ctx context.Context, tx storage.Tx, rows []*R, sta
 // what was committed.
 var errBehind = fmt.Errorf("work: the database is behind what this process has seen committed: %w", storage.ErrUnavailable)
 
-// merge brings the facts of stale rows into what others wrote. A claim that is
+// applyLate brings the facts of stale rows into what others wrote. A claim that is
 // still ours ends here: its lease is cleared, and a row that is still busy is
 // given back.
-func (r *runner[R, A]) merge(ctx context.Context, tx storage.Tx, mine []*R, stored map[int64]*R) ([]*R, error) {
+func (r *runner[R, A]) applyLate(ctx context.Context, tx storage.Tx, mine []*R, stored map[int64]*R) ([]*R, error) {
 	var save []*R
 	for _, m := range mine {
 		s := stored[r.rec(m).ID]
@@ -247,7 +247,7 @@ func (r *runner[R, A]) merge(ctx context.Context, tx storage.Tx, mine []*R, stor
 		}
 		rec := r.rec(s)
 		held := rec.ClaimToken == r.rec(m).ClaimToken && !rec.LeaseExpiresOn.IsZero()
-		changed := r.spec.Merge != nil && r.spec.Merge(s, m, held)
+		changed := r.spec.ApplyLate != nil && r.spec.ApplyLate(s, m, held)
 		if held {
 			rec.LeaseExpiresOn, rec.Abandoned = time.Time{}, false
 			if !changed && r.spec.Busy != "" && rec.Status == r.spec.Busy {
@@ -359,7 +359,7 @@ func (w *settler[R, A]) add(rows []settled[R, A]) {
 		w.timer.Reset(coalesce)
 	}
 	w.pending = append(w.pending, rows...)
-	w.weight += w.r.weigh(rows)
+	w.weight += w.r.sizeOf(rows)
 }
 
 // full says whether a batch is worth a transaction now. While claims are full,
@@ -378,7 +378,7 @@ func (w *settler[R, A]) flush(ctx context.Context) {
 	n := w.r.fitting(w.pending)
 	batch := w.pending[:n:n]
 	w.pending = w.pending[n:]
-	w.weight -= w.r.weigh(batch)
+	w.weight -= w.r.sizeOf(batch)
 	w.busy++
 	go func() {
 		var rep Report

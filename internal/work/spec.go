@@ -63,7 +63,7 @@ type Spec[R, A any] struct {
 	// may run at once, for different rows. Nil: none.
 	Dispatch func(ctx context.Context, tx storage.Tx, done []Done[R, A]) error
 	// Settled hears of every row that a settling transaction has written, whatever
-	// became of it (handled, failed, abandoned, released, merged), inside it and before
+	// became of it (handled, failed, abandoned, released, applied late), inside it and before
 	// Dispatch, and under the same rules. Nil: nobody asks.
 	Settled func(ctx context.Context, tx storage.Tx, rows []*R) error
 	// Fail records a failed try: back-off, then hold.
@@ -72,12 +72,12 @@ type Spec[R, A any] struct {
 	Abandon func(now time.Time, r *R)
 	// Release gives a row back unhandled, without counting a try.
 	Release func(now time.Time, r *R)
-	// Merge brings the facts of a row that was handled here (mine) into the row
+	// ApplyLate brings the facts of a row that was handled here (mine) into the row
 	// that somebody else wrote meanwhile (stored), and says whether there was
 	// anything to bring; it never moves a status backwards. held says that the
 	// claim is still ours; otherwise another worker has the row or had it. Nil:
 	// nothing is brought, what mine decided is dropped.
-	Merge func(stored, mine *R, held bool) bool
+	ApplyLate func(stored, mine *R, held bool) bool
 }
 
 // Item is a claimed row.
@@ -89,9 +89,9 @@ type Item[R any] struct {
 	Ctx context.Context
 	// Lease is how long a renewed lease lasts, for Start.
 	Lease time.Duration
-	// Soon stores what has landed without waiting for more; a stored row's Ctx ends. Nil:
+	// Flush stores what has landed without waiting for more; a stored row's Ctx ends. Nil:
 	// nothing is stored before all items have ended.
-	Soon func()
+	Flush func()
 }
 
 // Done is a settled row with what its handler decided.
@@ -115,9 +115,9 @@ type Runner interface {
 	// Run polls until ctx ends, then claims nothing more, finishes what runs and
 	// releases the rest.
 	Run(ctx context.Context) error
-	// Pulse says how Run is doing, for each loop that it has; none while it rests. It
+	// Liveness says how Run is doing, for each loop that it has; none while it rests. It
 	// may be called from any number of goroutines.
-	Pulse() []Pulse
+	Liveness() []Liveness
 }
 
 // Report counts what one or more polls did.
@@ -125,7 +125,7 @@ type Report struct {
 	Claimed   int // rows claimed, abandoned ones included
 	Abandoned int // of those: taken over from an expired lease, settled unhandled
 	Settled   int // rows whose handled state was committed
-	Stale     int // rows that somebody else wrote meanwhile; what was decided is dropped or merged
+	Stale     int // rows that somebody else wrote meanwhile; what was decided is dropped or applied late
 	Failed    int // rows whose handler failed or panicked as a group, or whose result could not be stored
 	Released  int // rows given back unhandled at shutdown
 }

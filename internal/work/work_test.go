@@ -275,7 +275,7 @@ func TestCancelledPollReleasesWhatHasNotBegun(t *testing.T) {
 	}
 }
 
-func TestMergeBringsFactsOverAndNeverLosesThem(t *testing.T) {
+func TestALateResultIsAppliedAndNeverLost(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.add("a")
@@ -283,13 +283,13 @@ func TestMergeBringsFactsOverAndNeverLosesThem(t *testing.T) {
 		b.edit("a", func(r *task) { r.Retries = 7 })
 		return nil
 	}
-	b.spec.Merge = func(stored, mine *task, held bool) bool {
-		stored.Note = fmt.Sprintf("merged, held %v", held)
+	b.spec.ApplyLate = func(stored, mine *task, held bool) bool {
+		stored.Note = fmt.Sprintf("applied, held %v", held)
 		stored.Status, stored.DueOn = mine.Status, mine.DueOn
 		return true
 	}
 	b.poll(b.runner(), 10)
-	if got := b.get("a"); got.Status != "Done" || got.Retries != 7 || got.Note != "merged, held true" {
+	if got := b.get("a"); got.Status != "Done" || got.Retries != 7 || got.Note != "applied, held true" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -19,12 +19,12 @@ func TestAProgramWithoutCgoIsOneStaticFile(t *testing.T) {
 	t.Parallel()
 	testlevel.Need(t, testlevel.Check)
 	for program, says := range map[string]string{
-		"hello":              "sam@example.com - Your first-aid certificate expires on 2026-05-01",
-		"certificate-expiry": "doubled            0\nlost               0\n",
+		"examples/front": "sam@example.com: We have your order",
+		"internal/demo":  "doubled            0\nlost               0\n",
 	} {
 		dir := t.TempDir()
-		file := filepath.Join(dir, program)
-		build := exec.CommandContext(t.Context(), "go", "build", "-o", file, "github.com/belfry-go/belfry/examples/"+program)
+		file := filepath.Join(dir, filepath.Base(program))
+		build := exec.CommandContext(t.Context(), "go", "build", "-o", file, "github.com/belfry-go/belfry/"+program)
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := build.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)

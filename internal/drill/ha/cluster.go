@@ -120,7 +120,33 @@ func start(ctx context.Context, synchronous bool) (_ *cluster, err error) {
 	if err := c.await(ctx, "a primary with two standbys", func() bool { return c.healthy(ctx, synchronous) }); err != nil {
 		return nil, err
 	}
-	return c, c.front()
+	if err := c.front(); err != nil {
+		return nil, err
+	}
+	return c, c.await(ctx, "HAProxy that leads to the primary alone", func() bool { return c.led(ctx) })
+}
+
+// led says that HAProxy, which believes each server until it has asked it, leads to the
+// primary in each of its turns.
+func (c *cluster) led(ctx context.Context) bool {
+	for range c.nodes {
+		var standby bool
+		if err := ask(ctx, c.proxyPort, "SELECT pg_is_in_recovery()", &standby); err != nil || standby {
+			return false
+		}
+	}
+	return true
+}
+
+// ask reads one value on a connection of its own.
+func ask(ctx context.Context, port int, query string, value any) error {
+	db, err := sql.Open("postgres", dsn(port))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	return errors.Join(db.QueryRowContext(ctx, query).Scan(value), db.Close())
 }
 
 func (c *cluster) path(name string) string { return filepath.Join(c.dir, name) }
@@ -321,22 +347,17 @@ func (n *node) switchover(ctx context.Context) error {
 	return errors.Join(err, resp.Body.Close())
 }
 
-// healthy says that one node takes writes, and the others follow it.
+// healthy says that one node takes writes, and the others follow it. Patroni has to know
+// the synchronous one: in strict mode PostgreSQL calls a standby synchronous before.
 func (c *cluster) healthy(ctx context.Context, synchronous bool) bool {
 	p := c.primary(ctx)
 	if p == nil {
 		return false
 	}
-	db, err := sql.Open("postgres", dsn(p.port))
-	if err != nil {
-		return false
-	}
-	defer func() { _ = db.Close() }()
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	var streaming, sync int
-	err = db.QueryRowContext(ctx, "SELECT count(*), count(*) FILTER (WHERE sync_state = 'sync') FROM pg_stat_replication WHERE state = 'streaming'").Scan(&streaming, &sync)
-	return err == nil && streaming == len(c.nodes)-1 && (sync > 0 || !synchronous)
+	var streaming int
+	err := ask(ctx, p.port, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'", &streaming)
+	return err == nil && streaming == len(c.nodes)-1 &&
+		(!synchronous || slices.ContainsFunc(c.nodes, func(n *node) bool { return n.asks(ctx, "/synchronous") }))
 }
 
 // patience is how long the drill waits for the cluster.

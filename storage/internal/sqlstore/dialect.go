@@ -30,11 +30,11 @@ type Dialect struct {
 	// nulls follows a descending and an ascending order in which NULLs occur.
 	nullsLast, nullsFirst string
 	ddl                   ddl
-	words
+	syntax
 }
 
-// words is what dialects say in different words.
-type words interface {
+// syntax is what the databases write differently.
+type syntax interface {
 	// table makes the statements of a table.
 	table(n naming, s *driver.Schema) table
 
@@ -56,8 +56,8 @@ type words interface {
 	setUp(n naming) []string
 	// lockHistory lets one process through until the end of its transaction.
 	lockHistory(table string) []string
-	// hurry has what comes give up a lock that it does not get at once.
-	hurry() []string
+	// lockTimeout makes the statements that follow give up a lock they do not get at once.
+	lockTimeout() []string
 	// exists tells whether there is a table, named as by naming.live.
 	exists() string
 	// columns of a table: name, type, not null, generated, collation.

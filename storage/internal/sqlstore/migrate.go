@@ -174,7 +174,7 @@ func (s *Store) applyOne(ctx context.Context, db *session, m migration, text str
 		return err
 	}
 	if !m.isConcurrent() { // else it was run before
-		texts := append(s.cfg.Dialect.hurry(), text)
+		texts := append(s.cfg.Dialect.lockTimeout(), text)
 		if err := s.execAll(ctx, db, "migration "+m.file, texts); err != nil {
 			return err
 		}

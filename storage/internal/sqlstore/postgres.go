@@ -18,7 +18,7 @@ var PostgreSQL = &Dialect{
 	nullsLast:  " NULLS LAST",
 	nullsFirst: " NULLS FIRST",
 	ddl:        postgresDDL,
-	words:      postgres{},
+	syntax:     postgres{},
 }
 
 var postgresDDL = ddl{
@@ -38,7 +38,7 @@ var postgresDDL = ddl{
 		" autovacuum_analyze_scale_factor = 0.01, autovacuum_analyze_threshold = 5000, autovacuum_vacuum_cost_delay = 0)",
 }
 
-// postgres is what PostgreSQL has its own words for.
+// postgres is the syntax of PostgreSQL.
 type postgres struct{}
 
 // in hides how long a list of keys or ids is: for long ones the planner would read
@@ -117,7 +117,7 @@ func (postgres) lockHistory(table string) []string {
 	return []string{"SELECT 1 FROM " + table + ` WHERE "number" = 0 FOR UPDATE`}
 }
 
-func (postgres) hurry() []string { return []string{"SET LOCAL lock_timeout = '50ms'"} }
+func (postgres) lockTimeout() []string { return []string{"SET LOCAL lock_timeout = '50ms'"} }
 
 func (postgres) exists() string { return "SELECT to_regclass(?) IS NOT NULL" }
 

@@ -16,9 +16,9 @@ type postgresTable struct {
 	// claimed are the columns that a claim has to read back; unknown lists them.
 	claimed    []*driver.Column
 	unknown    string
-	optimism   optimism
+	insertFast fastPath
 	insertion  frame // leaves out rows whose keys are taken
-	optimistic frame // fails if one is
+	insertNew frame // fails if one is
 	changes    [3]frame
 }
 
@@ -36,8 +36,8 @@ func (postgres) table(n naming, schema *driver.Schema) table {
 	insert := "INSERT INTO " + t.name + " (" + list(t.insertable, "", "") + `, "version") SELECT ` + list(t.insertable, "c.", "") + ", 1 FROM "
 	answer := ` RETURNING "id", "scope", "key"`
 	t.insertion = newFrame(insert, t.insertable, ` ON CONFLICT ("scope", "key") DO NOTHING`+answer)
-	t.optimistic = t.insertion
-	t.optimistic.after = answer
+	t.insertNew = t.insertion
+	t.insertNew.after = answer
 
 	id, version := schema.Column("id"), schema.Column("version")
 	seen := []*driver.Column{id, version}
@@ -64,12 +64,12 @@ func pgChange(head string, columns []*driver.Column, guard string) frame {
 // insert adds rows with one statement.
 func (t *postgresTable) insert(ctx context.Context, x *tx, rows []driver.Row, done inserted) error {
 	large := len(rows) >= manyRows
-	if large && !x.joined && !x.again && t.optimism.expects() {
-		err := x.insertBy(ctx, &t.optimistic, rows, done)
+	if large && !x.joined && !x.again && t.insertFast.worthwhile() {
+		err := x.insertBy(ctx, &t.insertNew, rows, done)
 		if err == nil || x.store.cfg.Classify(err) != Unique {
 			return err
 		}
-		t.optimism.fail()
+		t.insertFast.failed()
 		return &failure{op: "insert into " + t.schema.Name, class: Serialization, means: driver.ErrBusy, cause: err}
 	}
 	added := 0
@@ -78,7 +78,7 @@ func (t *postgresTable) insert(ctx context.Context, x *tx, rows []driver.Row, do
 		return done(id, scope, key)
 	})
 	if err == nil && large {
-		t.optimism.learn(added == len(rows))
+		t.insertFast.observe(added == len(rows))
 	}
 	return err
 }
@@ -143,34 +143,34 @@ const pgLanes = " FROM unnest(?::smallint[], ?::timestamptz[], ?::bigint[], ?::b
 const pgLane = ` LATERAL (SELECT t.%s FROM %s AS t WHERE t."lane" = l.lane` +
 	` AND (t."due_on", t."id") > (l.due, l.id) AND %s ORDER BY t."due_on", t."id" LIMIT %s) AS c`
 
-// optimism says whether a large INSERT into a table is expected to meet no row
+// fastPath says whether a large INSERT into a table is expected to meet no row
 // that has one of its keys. PostgreSQL then need not look for each key before it
 // inserts the row, nor mark the row until it has: an eighth of what an Ensure of
 // new rows takes. If a key is taken after all, the statement fails and the store
-// runs its transaction again, asking; so a host's transaction is never an optimist.
+// runs its transaction again, asking; so a host's transaction never takes this path.
 //
-// The zero value is no optimist yet. It is used by many goroutines.
-type optimism struct{ streak atomic.Int32 }
+// The zero value does not take it yet. It is used by many goroutines.
+type fastPath struct{ streak atomic.Int32 }
 
 const (
-	// convinced is how many large INSERTs in a row met no taken key.
-	convinced = 4
-	// disappointed is where the count begins after one that failed, since the
+	// enoughFresh is how many large INSERTs in a row met no taken key.
+	enoughFresh = 4
+	// afterFailure is where the count begins after one that failed, since the
 	// server has written an error into its log.
-	disappointed = convinced - 64
+	afterFailure = enoughFresh - 64
 )
 
-func (o *optimism) expects() bool { return o.streak.Load() >= convinced }
+func (o *fastPath) worthwhile() bool { return o.streak.Load() >= enoughFresh }
 
-// learn takes in whether a large INSERT met no taken key.
-func (o *optimism) learn(none bool) {
+// observe records whether a large INSERT met no taken key.
+func (o *fastPath) observe(none bool) {
 	switch streak := o.streak.Load(); { // who loses a swap has learned from another
-	case none && streak < convinced:
+	case none && streak < enoughFresh:
 		o.streak.CompareAndSwap(streak, streak+1)
 	case !none && streak > 0:
 		o.streak.CompareAndSwap(streak, 0)
 	}
 }
 
-// fail takes in that a statement failed which expected none.
-func (o *optimism) fail() { o.streak.Store(disappointed) }
+// failed records that a statement failed which expected none.
+func (o *fastPath) failed() { o.streak.Store(afterFailure) }

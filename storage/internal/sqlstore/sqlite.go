@@ -13,7 +13,7 @@ var SQLite = &Dialect{
 	view:     "BEGIN",
 	maxName:  1000,
 	ddl:      sqliteDDL,
-	words:    sqlite{},
+	syntax:   sqlite{},
 	detached: true,
 }
 
@@ -32,7 +32,7 @@ var sqliteDDL = ddl{
 	table:  "STRICT",
 }
 
-// sqlite is what SQLite has its own words for.
+// sqlite is the syntax of SQLite.
 type sqlite struct{}
 
 func (sqlite) in(column string, _ driver.ColumnType) string {
@@ -95,7 +95,7 @@ func (sqlite) setUp(naming) []string { return nil }
 
 func (sqlite) lockHistory(string) []string { return nil }
 
-func (sqlite) hurry() []string { return nil }
+func (sqlite) lockTimeout() []string { return nil }
 
 func (sqlite) exists() string {
 	return "SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = ?"
