@@ -215,3 +215,21 @@ func TestTheLatestOfSeveralThatWasStoppedIsNotDone(t *testing.T) {
 			"03-04T10:00 Pending", "03-10T09:00 Deactivated Superseded")
 	})
 }
+
+// Two zones name two dates of one instant: the occurrence that comes back stands for that of
+// now, and a date has one all the same.
+func TestAnOccurrenceThatComesBackStandsForTheDateOfNow(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		in := func(expr, zone string) automation.Candidate {
+			return daily(func(c *automation.Candidate) { c.Recurrence, c.Zone = &automation.Recurrence{Cron: expr}, zone })
+		}
+		w.s.Register(certificates(nil))
+		w.ensure(in("0 18 2 * *", "Etc/GMT+4")) // on the second at 22:00 in UTC,
+		w.ensure(in("0 9 * * *", "UTC"))
+		w.pollAt(day(2026, 3, 1, 9))
+		w.ensure(in("0 7 3 * *", "Etc/GMT-9")) // and on the third there
+		w.pollAt(day(2026, 3, 2, 22))
+		w.ensure(in("0 9 * * *", "Etc/GMT-9"))
+		w.wantShort("03-01T09:00 Completed", "03-02T09:00 Deactivated Superseded", "03-02T22:00 Completed", "03-04T00:00 Pending", "04-02T22:00 Deactivated Superseded")
+	})
+}

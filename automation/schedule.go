@@ -98,8 +98,8 @@ type scheduleRow struct {
 	SourceType     string      `db:"source_type,fixed,indexed,plain"`
 	Source         string      `db:"source,fixed,indexed,person"`
 	TriggerKey     string      `db:"trigger_key,fixed,plain"`
-	TargetDate     string      `db:"target_date,fixed,plain"` // 2006-01-02 if DateBased; the period of an occurrence; else empty
-	DaysBefore     int         `db:"days_before,fixed"`       // negative: after the date
+	TargetDate     string      `db:"target_date,planned,plain"` // 2006-01-02 if DateBased; the period of an occurrence; else empty
+	DaysBefore     int         `db:"days_before,fixed"`         // negative: after the date
 	// InputHash is what the row stands for; see keys.Input. The same key with
 	// another hash is a conflict.
 	InputHash string    `db:"input_hash,fixed,plain"`

@@ -193,7 +193,7 @@ func (t *taking) fill(p *plan, d *series, row *scheduleRow) error {
 		return err
 	}
 	if stays := row != nil && row.Key == want.Key && !row.ScheduledOn.After(t.now); stays {
-		want.LocalDate, want.SendAt, want.TimeZone = row.LocalDate, row.SendAt, row.TimeZone
+		want.TargetDate, want.LocalDate, want.SendAt, want.TimeZone = row.TargetDate, row.LocalDate, row.SendAt, row.TimeZone
 		want.GapPolicy, want.OverlapPolicy = row.GapPolicy, row.OverlapPolicy
 	}
 	p.want = *want
