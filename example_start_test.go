@@ -87,11 +87,9 @@ func Example_start() {
 	mails := notifytest.NewRecorder()
 	reminders, out := accounts(store, mails, invoices)
 
-	about := automation.About{Type: "invoice", Source: automation.Source{Type: "invoice", ID: invoice.ID}}
-	_, err := reminders.Set(ctx, about,
-		automation.Candidate{TargetDate: automation.DateOf(invoice.Due), DaysBefore: 7, Person: customer.ID},
-		automation.Candidate{TargetDate: automation.DateOf(invoice.Due), DaysBefore: -14},
-	)
+	due := automation.DateOf(invoice.Due)
+	_, err := reminders.Type("invoice").Set(ctx, automation.About{ID: invoice.ID, Person: customer.ID},
+		automation.DaysBefore(due, 7), automation.DaysAfter(due, 14))
 	fmt.Println(err)
 
 	poller := belfry.NewPoller(store, &belfry.Options{Logger: slog.New(slog.DiscardHandler)}, reminders, out)
@@ -124,8 +122,8 @@ func TestTheProgramOfTheFirstPage(t *testing.T) {
 	invoices := books{}
 	reminders, out := accounts(store, mails, invoices)
 	poller := belfry.NewPoller(store, nil, reminders, out)
-	about := automation.About{Type: "invoice", Source: automation.Source{Type: "invoice", ID: "7"}}
-	if _, err := reminders.Set(ctx, about, automation.Candidate{TargetDate: automation.DateOf(mock.Now()).AddDays(10), DaysBefore: 1}); err != nil {
+	due := automation.DateOf(mock.Now()).AddDays(10)
+	if _, err := reminders.Type("invoice").Set(ctx, automation.About{ID: "7"}, automation.DaysBefore(due, 1)); err != nil {
 		t.Fatal(err)
 	}
 	mock.Add(9*24*time.Hour + 12*time.Hour)

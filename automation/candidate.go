@@ -136,7 +136,7 @@ type Candidate struct {
 	// fraction of a second is dropped, and Before how long earlier the reminder falls, in
 	// whole seconds; negative: later. They stand instead of TargetDate, DaysBefore and SendAt. Hours are real ones, which
 	// no change of clocks shortens; Zone is for texts, and UTC where nobody names one.
-	// An At that moves is another occasion, and [Scheduler.Set] or an event ends the old one.
+	// An At that moves is another occasion, and [Reminders.Set] or an event ends the old one.
 	At     time.Time
 	Before time.Duration
 	// Recurrence makes it happen again and again, instead of before a TargetDate.

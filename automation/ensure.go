@@ -72,7 +72,7 @@ func answer(outcome storage.Outcome, row, want *scheduleRow) Ensured {
 
 // Ensure makes the due work of the candidates exist, once under each key
 // (Automation & Reminders, "Ensure semantics"). It ends nothing: a date that moved is
-// another key, and the row of the old one stays. [Scheduler.Set] ends it. What is found under a key
+// another key, and the row of the old one stays. [Reminders.Set] ends it. What is found under a key
 // decides, in this order:
 //
 //   - nothing: the row is inserted (Created), unless its moment is too late by the

@@ -103,7 +103,7 @@ func TestAPlanThatWasMadeInAnOlderZoneDoesNotUndoTheNewOne(t *testing.T) {
 	for name, ask := range map[string]func(l *late){
 		"event": func(l *late) { l.handle(changed(1)) },
 		"set": func(l *late) {
-			_, err := l.s.Set(l.ctx, automation.About{Type: "certificate", Source: automation.Source{Type: "employee", ID: "7"}}, wish)
+			_, err := l.s.Type("certificate").Set(l.ctx, automation.About{ID: "7", SourceType: "employee"}, wish)
 			l.must(err)
 		},
 		"ensure": func(l *late) {

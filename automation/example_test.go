@@ -23,27 +23,27 @@ func open() (*memory.Store, *clock.Mock) {
 }
 
 var certificate = automation.ReminderType{
-	Name: "certificate", SendAt: "09:00", Zone: "Europe/Dublin",
+	Name: "certificate", SourceType: "employee", SendAt: "09:00", Zone: "Europe/Dublin",
 	Template: notify.Template{Subject: "Your certificate expires on {{.TargetDate}}"},
 	Recipients: automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) {
 		return []notify.Recipient{{Ref: "sam", Channel: "email:print", Address: "sam@example.com"}}, nil
 	}),
 }
 
-// The date moves, and the host says no more than what it is now.
-func ExampleScheduler_Set() {
+// The date moves: the host sets the new one, and the reminder of the old one is withdrawn.
+func ExampleReminders_Set() {
 	ctx := context.Background()
 	store, _ := open()
 	reminders := automation.New(store, notify.New(store, nil), nil)
-	reminders.Register(certificate)
-	about := automation.About{Type: "certificate", Source: automation.Source{Type: "employee", ID: "7"}}
-	expires := automation.Candidate{TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30}
-	got, err := reminders.Set(ctx, about, expires) // Created; a second call: Unchanged
+	certificates := reminders.Register(certificate)
+	about := automation.About{ID: "7"}
+	expires := automation.Date{Year: 2026, Month: 5, Day: 1}
+	got, err := certificates.Set(ctx, about, automation.DaysBefore(expires, 30)) // Created; a second call: Unchanged
 	fmt.Println(got.Ensured[0].Outcome, got.Ensured[0].Key, err)
-	expires.TargetDate.Month = 6
-	got, err = reminders.Set(ctx, about, expires)
+	expires.Month = 6
+	got, err = certificates.Set(ctx, about, automation.DaysBefore(expires, 30))
 	fmt.Println(got.Ensured[0].Outcome, got.Ensured[0].Key, got.Deactivated, err)
-	got, err = reminders.Clear(ctx, about)
+	got, err = certificates.Clear(ctx, about)
 	fmt.Println(got.Deactivated, err)
 	// Output:
 	// Created reminder:certificate:employee:7:default:2026-05-01:30 <nil>
@@ -121,16 +121,16 @@ func ExampleScheduler_WithTx() {
 	ctx := context.Background()
 	store, _ := open()
 	reminders := automation.New(store, notify.New(store, nil), nil)
-	reminders.Register(certificate)
-	about := automation.About{Type: "certificate", Source: automation.Source{Type: "employee", ID: "7"}}
-	expires := automation.Candidate{TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}}
+	certificates := reminders.Register(certificate)
+	about := automation.About{ID: "7"}
+	expires := automation.DaysBefore(automation.Date{Year: 2026, Month: 5, Day: 1}, 0)
 	err := store.InTx(ctx, func(tx storage.Tx) error {
-		got, err := reminders.WithTx(tx).Set(ctx, about, expires)
+		got, err := certificates.In(tx).Set(ctx, about, expires)
 		fmt.Println(got.Ensured[0].Outcome, err)
 		return fmt.Errorf("the employee could not be saved")
 	})
 	fmt.Println(err)
-	got, err := reminders.Set(ctx, about, expires)
+	got, err := certificates.Set(ctx, about, expires)
 	fmt.Println(got.Ensured[0].Outcome, err)
 	// Output:
 	// Created <nil>
@@ -142,9 +142,8 @@ func ExampleScheduler_Explain() {
 	ctx := context.Background()
 	store, _ := open()
 	reminders := automation.New(store, notify.New(store, nil), nil)
-	reminders.Register(certificate)
-	about := automation.About{Type: "certificate", Source: automation.Source{Type: "employee", ID: "7"}}
-	got, err := reminders.Set(ctx, about, automation.Candidate{TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30})
+	certificates := reminders.Register(certificate)
+	got, err := certificates.Set(ctx, automation.About{ID: "7"}, automation.DaysBefore(automation.Date{Year: 2026, Month: 5, Day: 1}, 30))
 	if err != nil {
 		fmt.Println(err)
 	}
@@ -198,8 +197,7 @@ func Example() {
 			return []notify.Recipient{{Ref: "sam", Channel: "email:print", Address: "sam@example.com"}}, nil
 		}),
 	})
-	about := automation.About{Type: "certificate", Source: automation.Source{Type: "employee", ID: "first-aid"}}
-	_, err := reminders.Set(ctx, about, automation.Candidate{
+	_, err := reminders.Type("certificate").Set(ctx, automation.About{ID: "first-aid"}, automation.Candidate{
 		TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30, SendAt: "09:00", Zone: "Europe/Dublin",
 	})
 	poller := belfry.NewPoller(store, nil, reminders, out)
@@ -215,9 +213,8 @@ func ExampleSupport_Hold() {
 	ctx := context.Background()
 	store, _ := open()
 	reminders := automation.New(store, notify.New(store, nil), nil)
-	reminders.Register(certificate)
-	about := automation.About{Type: "certificate", Source: automation.Source{Type: "employee", ID: "7"}}
-	got, err := reminders.Set(ctx, about, automation.Candidate{TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30})
+	certificates := reminders.Register(certificate)
+	got, err := certificates.Set(ctx, automation.About{ID: "7"}, automation.DaysBefore(automation.Date{Year: 2026, Month: 5, Day: 1}, 30))
 	if err != nil {
 		panic(err)
 	}

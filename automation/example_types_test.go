@@ -51,15 +51,13 @@ func ExampleCandidate_instant() {
 	store, _ := open() // 1 March 2026, 08:00 UTC
 	reminders := automation.New(store, notify.New(store, nil), nil)
 	t := certificate
-	t.Name, t.Template.Subject = "lesson", "Your lesson begins at {{.At.LocalTime}}"
-	reminders.Register(t)
-	about := automation.About{Type: "lesson", Source: automation.Source{Type: "lesson", ID: "7"}}
-	lesson := automation.Candidate{At: time.Date(2026, 3, 1, 16, 0, 0, 0, time.UTC), Before: 2 * time.Hour}
+	t.Name, t.SourceType, t.Template.Subject = "lesson", "lesson", "Your lesson begins at {{.At.LocalTime}}"
+	lessons := reminders.Register(t)
+	start := time.Date(2026, 3, 1, 16, 0, 0, 0, time.UTC)
 	for range 2 {
-		dayBefore := automation.Candidate{At: lesson.At, Before: 24 * time.Hour}
-		got, err := reminders.Set(ctx, about, dayBefore, lesson)
+		got, err := lessons.Set(ctx, automation.About{ID: "7"}, automation.Before(start, 24*time.Hour), automation.Before(start, 2*time.Hour))
 		fmt.Println(got.Ensured[0].Outcome, got.Ensured[1].Outcome, got.Ensured[1].Key, len(got.Deactivated), err)
-		lesson.At = lesson.At.Add(30 * time.Minute)
+		start = start.Add(30 * time.Minute)
 	}
 	// Output:
 	// OffsetPassed Created reminder:lesson:lesson:7:default:instant:2026-03-01T16:00:00Z:2h 0 <nil>
@@ -100,9 +98,7 @@ func ExampleLateness() {
 		fmt.Println("digest of", d.Occurrence.LocalDate)
 		return []notify.Recipient{{Ref: "sam", Channel: "email:print", Address: "sam@example.com"}}, nil
 	})
-	reminders.Register(t)
-	about := automation.About{Type: "digest", Source: automation.Source{Type: "employee", ID: "7"}}
-	_, err := reminders.Set(ctx, about, automation.Candidate{Recurrence: &automation.Recurrence{Cron: "0 9 * * *"}})
+	_, err := reminders.Register(t).Set(ctx, automation.About{ID: "7"}, automation.Cron("0 9 * * *"))
 	clk.Add(7 * 24 * time.Hour)
 	poller := belfry.NewPoller(store, nil, reminders, out)
 	fmt.Println(err, poller.Drain(ctx))
@@ -174,9 +170,7 @@ func ExampleNoLongerValid() {
 		}
 		return automation.StillValid(), nil
 	})
-	reminders.Register(t)
-	about := automation.About{Type: "certificate", Source: automation.Source{Type: "course", ID: "7"}}
-	got, err := reminders.Set(ctx, about, automation.Candidate{TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30})
+	got, err := reminders.Register(t).Set(ctx, automation.About{ID: "7", SourceType: "course"}, automation.DaysBefore(automation.Date{Year: 2026, Month: 5, Day: 1}, 30))
 	if err != nil {
 		panic(err)
 	}

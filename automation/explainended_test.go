@@ -112,12 +112,12 @@ func TestExplainMissingSaysOfAPastDateWhenItWasAskedFor(t *testing.T) {
 	for name, ask := range map[string]func(w *world){
 		"ensure": func(w *world) { w.ensure(passed) },
 		"set": func(w *world) {
-			_, err := w.s.Set(w.ctx, automation.About{Type: "certificate", Source: seven}, passed)
+			_, err := w.s.Type("certificate").Set(w.ctx, automation.About{ID: "7", SourceType: "employee"}, passed)
 			w.must(err)
 		},
 		"set, some days later again": func(w *world) {
 			for range 3 {
-				_, err := w.s.Set(w.ctx, automation.About{Type: "certificate", Source: seven}, passed)
+				_, err := w.s.Type("certificate").Set(w.ctx, automation.About{ID: "7", SourceType: "employee"}, passed)
 				w.must(err)
 				w.clk.Add(24 * time.Hour)
 			}

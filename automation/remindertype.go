@@ -18,6 +18,9 @@ type ReminderType struct {
 	// Name is stored with every row and must be the same in every process. It may
 	// not be empty or hold a colon or a control character.
 	Name string
+	// SourceType is what its reminders are about, such as "employee", for
+	// [Reminders.Set]; default Name.
+	SourceType string
 
 	// Template makes the messages, over the EventData {"Source":{"Type","ID"},
 	// "TargetDate","DaysBefore","Key"}, and in a ThresholdCondition "Metric",
@@ -39,7 +42,7 @@ type ReminderType struct {
 	Immediate     ImmediateNotificationProvider
 
 	// Stream names what the versions of its Scan, of its Validator and of
-	// [Scheduler.Set] count, as [Event].Stream does; default the type of event that
+	// [Reminders.Set] count, as [Event].Stream does; default the type of event that
 	// Triggers listen to, where it is one, else the Name.
 	Stream string
 	// Scan declares how reconciliation repairs what missed events left behind, by
@@ -95,8 +98,8 @@ func (t *ReminderType) notificationType() string {
 // one. It panics on what only a programmer can get wrong: no name or one that no
 // key can hold, a name that is taken, nobody to send to, an unknown zone or
 // policy, a template that does not parse, a Scan without bounds. It logs a warning if the
-// template names what no reminder has.
-func (s *Scheduler) Register(t ReminderType) {
+// template names what no reminder has. What it returns asks for reminders of the type.
+func (s *Scheduler) Register(t ReminderType) Reminders {
 	if err := t.check(); err != nil {
 		panic(fmt.Sprintf("automation: Register(%q): %v", t.Name, err))
 	}
@@ -115,6 +118,7 @@ func (s *Scheduler) Register(t ReminderType) {
 		r.Register(notify.Type{Name: t.Name, Renderer: t.Template, Urgent: t.Urgent, Revalidator: revalidator{s.core}})
 		s.trySample(&t)
 	}
+	return s.Type(t.Name)
 }
 
 func (t *ReminderType) check() error {
@@ -123,6 +127,9 @@ func (t *ReminderType) check() error {
 	}
 	if t.Recipients == nil {
 		return errors.New("it has no Recipients")
+	}
+	if t.SourceType != "" && checkName(t.SourceType) != nil {
+		return fmt.Errorf("its SourceType: %w", checkName(t.SourceType))
 	}
 	if t.Stream != "" && checkName(t.Stream) != nil {
 		return fmt.Errorf("its Stream: %w", checkName(t.Stream))

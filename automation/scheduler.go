@@ -5,10 +5,10 @@
 //
 // # From an event to a notification
 //
-// A host registers reminder types ([Scheduler.Register]) and tells of what
-// happened ([Scheduler.HandleEvent]), or says directly all that a source wants
-// ([Scheduler.Set]). Either makes rows ([Schedule]) under keys that follow
-// from what they are about, so that saying it twice changes nothing. When a row
+// A host registers reminder types ([Scheduler.Register]), and sets the reminders of
+// a source ([Reminders.Set]) or passes on events ([Scheduler.HandleEvent]), for which
+// a provider answers. Either makes rows ([Schedule]) under keys that follow
+// from what they are about, so that a repeated call changes nothing. When a row
 // is due, any process that registered its type claims it, loads setting and
 // source again, resolves recipients, and ensures the job and its schedule in
 // the transaction that completes the row. Nothing is sent or rendered here:
@@ -23,7 +23,7 @@
 //
 // # Inside the host's transaction
 //
-// [Scheduler.WithTx] binds a scheduler to a transaction of the host, so that the
+// [Reminders.In] and [Scheduler.WithTx] bind calls to a transaction of the host, so that the
 // host's own change and the work that follows from it commit together or not at
 // all.
 //
@@ -138,7 +138,7 @@ func New(store storage.Store, out notify.DeliveryDispatcher, opts *Options) *Sch
 	return &Scheduler{&core{store: store, out: out, opts: o, registry: newRegistry(), tel: newTelemetry(o), epochs: &knownEpochs{}}}
 }
 
-// WithTx returns a copy of s whose Set, Ensure, HandleEvent, Explain and support
+// WithTx returns a copy of s whose Ensure, HandleEvent, Explain and support
 // actions belong to tx, a transaction of the same store: they commit or vanish
 // with it. Types that s registers are the copy's as well. It panics on a
 // transaction of another store.

@@ -14,12 +14,21 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// ofSam is what the stories speak of.
-var ofSam = automation.About{Type: "certificate", Source: automation.Source{"employee", "7"}}
+// spoken is what a call of Set is about.
+type spoken struct {
+	automation.About
+	Scope automation.Scope
+	Type  string
+}
 
-func (w *world) wish(about automation.About, wishes ...automation.Candidate) automation.EventResult {
+func (a spoken) by(s *automation.Scheduler) automation.Reminders { return s.Type(a.Type).For(a.Scope) }
+
+// ofSam is what the stories speak of.
+var ofSam = spoken{About: automation.About{ID: "7", SourceType: "employee"}, Type: "certificate"}
+
+func (w *world) wish(about spoken, wishes ...automation.Candidate) automation.EventResult {
 	w.t.Helper()
-	out, err := w.s.Set(w.ctx, about, wishes...)
+	out, err := about.by(w.s).Set(w.ctx, about.About, wishes...)
 	w.must(unlessStale(out, err))
 	return out
 }
@@ -65,7 +74,7 @@ func TestSayItAgainAndTheOldOneEnds(t *testing.T) {
 		if row := w.row(key("2026-05-01", "7")); row.EventType != "" {
 			w.t.Errorf("%+v", row)
 		}
-		got, err := w.s.Clear(w.ctx, ofSam)
+		got, err := ofSam.by(w.s).Clear(w.ctx, ofSam.About)
 		w.must(err)
 		if len(got.Deactivated) != 2 || len(got.Ensured) != 0 {
 			w.t.Errorf("%+v", got)
@@ -112,8 +121,8 @@ func TestSetSpeaksOfNothingElse(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
 		w.s.Register(certificates(func(t *automation.ReminderType) { t.Name = "other" }))
-		others := []automation.About{ofSam, ofSam, ofSam, ofSam}
-		others[0].Scope, others[1].Source.ID, others[2].Type, others[3].Setting = "tenant", "8", "other", "second"
+		others := []spoken{ofSam, ofSam, ofSam, ofSam}
+		others[0].Scope, others[1].ID, others[2].Type, others[3].Setting = "tenant", "8", "other", "second"
 		for _, about := range append(others, ofSam) {
 			w.wish(about, offsets(date(2026, 5, 1), 30)...)
 		}
@@ -143,7 +152,7 @@ func TestSetIsOrderedByVersions(t *testing.T) {
 		p := w.withTriggers(nil)
 		p.set(offsets(date(2026, 5, 1), 30)...)
 		w.handle(changed(3))
-		at := func(version int64) automation.About {
+		at := func(version int64) spoken {
 			about := ofSam
 			about.Version = version
 			return about
@@ -161,7 +170,7 @@ func TestSetIsOrderedByVersions(t *testing.T) {
 		if got := w.wish(ofSam, offsets(date(2026, 7, 1), 30)...); got.Outcome != automation.EventApplied || got.SourceVersion != 4 {
 			w.t.Errorf("without a version: %+v", got)
 		}
-		missing, err := w.s.ExplainMissing(w.ctx, "", "certificate", ofSam.Source)
+		missing, err := w.s.ExplainMissing(w.ctx, "", "certificate", automation.Source{"employee", "7"})
 		w.must(err)
 		if missing.LastEvent != "certificate-changed e3" {
 			w.t.Error(missing)
@@ -176,7 +185,7 @@ func TestSetInAHostsTransaction(t *testing.T) {
 		w.wish(ofSam, offsets(date(2026, 5, 1), 30)...)
 		for _, fail := range []error{errBoom, nil} {
 			err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-				_, err := w.s.WithTx(tx).Set(w.ctx, ofSam, offsets(date(2026, 6, 1), 30)...)
+				_, err := ofSam.by(w.s).In(tx).Set(w.ctx, ofSam.About, offsets(date(2026, 6, 1), 30)...)
 				w.must(err)
 				return fail
 			})
@@ -198,14 +207,14 @@ func TestSetInAHostsTransaction(t *testing.T) {
 func TestWhatSetRefuses(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		about func(*automation.About)
+		about func(*spoken)
 		wish  func(*automation.Candidate)
 		want  string
 	}{
-		"no type":          {func(a *automation.About) { a.Type = "" }, nil, "About: Type"},
-		"no source":        {func(a *automation.About) { a.Source.ID = "" }, nil, "About: Source"},
-		"a scope":          {func(a *automation.About) { a.Scope = "a\x1f" }, nil, "About: Scope"},
-		"a version":        {func(a *automation.About) { a.Version = -1 }, nil, "negative Version"},
+		"no type":          {func(a *spoken) { a.Type = "" }, nil, "Type"},
+		"no source":        {func(a *spoken) { a.ID = "" }, nil, "About: ID"},
+		"a scope":          {func(a *spoken) { a.Scope = "a\x1f" }, nil, "Scope"},
+		"a version":        {func(a *spoken) { a.Version = -1 }, nil, "negative Version"},
 		"another setting":  {nil, func(c *automation.Candidate) { c.Setting = "second" }, "Setting"},
 		"another source":   {nil, func(c *automation.Candidate) { c.Source = automation.Source{"employee", "8"} }, "source"},
 		"another scope":    {nil, func(c *automation.Candidate) { c.Scope = "tenant" }, "scope"},
@@ -224,7 +233,7 @@ func TestWhatSetRefuses(t *testing.T) {
 				if c.wish != nil {
 					c.wish(&wish)
 				}
-				got, err := w.s.Set(w.ctx, about, offsets(date(2026, 6, 1), 7)[0], wish)
+				got, err := about.by(w.s).Set(w.ctx, about.About, offsets(date(2026, 6, 1), 7)[0], wish)
 				if err == nil || !strings.Contains(err.Error(), c.want) || got.Outcome != "" {
 					w.t.Errorf("%+v, %v", got, err)
 				}
@@ -250,7 +259,7 @@ func TestSetDoesAsAnEventWould(t *testing.T) {
 		w.pollAt(day(2026, 4, 1, 9))
 		w.rerun(certificateKey)
 		wishes[1].Identity = map[string]string{"course": "level 3"}
-		got, err := w.s.Set(w.ctx, about, wishes...)
+		got, err := about.by(w.s).Set(w.ctx, about.About, wishes...)
 		if err == nil || got.Ensured[1].Outcome != storage.Conflict || len(got.Deactivated) > 0 {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -265,6 +274,35 @@ func TestSetDoesAsAnEventWould(t *testing.T) {
 		}
 		if row := w.row(key("2026-05-01", "7")); row.ReasonCode != automation.ReminderSettingInactive {
 			t.Errorf("%+v", row)
+		}
+	})
+}
+
+// About says once what is the same for all reminders of a source, and the type what the
+// source is.
+func TestAboutIsForAllCandidates(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		certificates := w.s.Register(certificates(func(t *automation.ReminderType) { t.SourceType = "employee" }))
+		about := automation.About{ID: "7", Person: "sam", BusinessUnit: "north"}
+		may := date(2026, 5, 1)
+		own := automation.DaysAfter(may, 2)
+		own.Person, own.BusinessUnit = "ada", "south"
+		_, err := certificates.Set(w.ctx, about, automation.DaysBefore(may, 30), own)
+		w.must(err)
+		if row := w.row(certificateKey); row.Person != "sam" || row.BusinessUnit != "north" {
+			w.t.Errorf("%+v", row)
+		}
+		if row := w.row(key("2026-05-01", "-2")); row.Person != "ada" || row.BusinessUnit != "south" {
+			w.t.Errorf("%+v", row)
+		}
+		weekly := automation.Cron("0 9 * * MON")
+		weekly.Zone = "UTC"
+		got, err := w.s.Type("lesson").Set(w.ctx, automation.About{ID: "1"}, automation.Before(lesson, time.Hour), weekly)
+		w.must(err)
+		for i, rest := range []string{"instant:", "recurring:"} { // a type that this process does not have
+			if key := got.Ensured[i].Key; !strings.HasPrefix(key, "reminder:lesson:lesson:1:default:"+rest) || w.row(key).Status != automation.StatusPending {
+				w.t.Error(key)
+			}
 		}
 	})
 }

@@ -145,7 +145,7 @@ func (w *wishWorld) late() {
 	}
 	about := w.about(w.exams, id)
 	about.Version = p.version - 1
-	got, err := w.s.Set(w.ctx, about, automation.Candidate{TargetDate: date(2026, 12, 24), SendAt: "09:00", Zone: "UTC"})
+	got, err := about.by(w.s).Set(w.ctx, about.About, automation.Candidate{TargetDate: date(2026, 12, 24), SendAt: "09:00", Zone: "UTC"})
 	if w.must(unlessStale(got, err)); got.Outcome != automation.EventStale {
 		w.must(fmt.Errorf("said late: %+v", got))
 	}
@@ -175,7 +175,8 @@ func (w *wishWorld) reconcile() {
 // clear says that a pupil wants nothing, until somebody says otherwise.
 func (w *wishWorld) clear() {
 	id := w.anyone()
-	_, err := w.s.Clear(w.ctx, w.about(w.exams, id))
+	about := w.about(w.exams, id)
+	_, err := about.by(w.s).Clear(w.ctx, about.About)
 	w.must(err)
 	w.ask(w.clk.Now(), prefixOf(w.exams, id)+":", nil)
 	w.say("nothing for %s", id)
@@ -281,8 +282,8 @@ func (w *wishWorld) tellAll(types ...string) {
 	}
 }
 
-func (w *wishWorld) about(typ, id string) automation.About {
-	return automation.About{Scope: w.scope, Type: typ, Source: automation.Source{"pupil", id}, Version: w.pupil[id].version}
+func (w *wishWorld) about(typ, id string) spoken {
+	return spoken{automation.About{ID: id, SourceType: "pupil", Version: w.pupil[id].version}, w.scope, typ}
 }
 
 // tell says what a pupil wants now of a type, in the type's way.
@@ -290,9 +291,9 @@ func (w *wishWorld) tell(typ, id string) {
 	about := w.about(typ, id)
 	var err error
 	if typ == w.exams {
-		_, err = w.s.Set(w.ctx, about, w.candidates(typ, id)...)
+		_, err = about.by(w.s).Set(w.ctx, about.About, w.candidates(typ, id)...)
 	} else {
-		e := automation.Event{Scope: w.scope, ID: "e", Type: "pupil-changed", Source: about.Source, Version: about.Version}
+		e := automation.Event{Scope: w.scope, ID: "e", Type: "pupil-changed", Source: automation.Source{"pupil", id}, Version: about.Version}
 		w.told = append(w.told, e)
 		if !w.scanned || w.pupil[id].gone { // else a scan will find it
 			_, err = w.s.HandleEvent(w.ctx, e)

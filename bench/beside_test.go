@@ -92,7 +92,7 @@ func TestRiverBesideBelfryInOneTransaction(t *testing.T) {
 		Name: "lesson", Template: notify.Template{Subject: "{{.Source.ID}}"},
 		Recipients: automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) { return nil, nil }),
 	})
-	about := automation.About{Type: "lesson", Source: automation.Source{Type: "lesson", ID: "42"}}
+	about := automation.About{ID: "42"}
 	wish := automation.Candidate{TargetDate: automation.Date{Year: 2099, Month: 5, Day: 1}, DaysBefore: 1, SendAt: "09:00", Zone: "UTC"}
 
 	count := func() (work, wishes int) {
@@ -109,7 +109,7 @@ func TestRiverBesideBelfryInOneTransaction(t *testing.T) {
 		if _, err := jobs.InsertTx(ctx, tx, thumbnail{Photo: "42.jpg"}, nil); err != nil { // work: as soon as may be
 			return err
 		}
-		_, err := reminders.WithTx(bound).Set(ctx, about, wish) // a date: when it is due
+		_, err := reminders.Type("lesson").In(bound).Set(ctx, about, wish) // a date: when it is due
 		return err
 	}
 	undone := func(ctx context.Context, tx pgx.Tx, bound storage.Tx) error {

@@ -111,12 +111,12 @@ func (n resolver) resolveSpec() work.Spec[messageRow, nothing] {
 		Name: "notify.resolve", Table: outgoingMessages,
 		Claimable: []string{StatusOutcomeUnknown},
 		Types:     n.channelKeys, Except: n.environment.except, Group: n.options.Concurrency, Limit: n.groupTimeout,
-		Stream:  n.resolveAll,
-		Fail:    func(now time.Time, m *messageRow, _ error) { m.unresolved(now) },
-		Abandon: func(now time.Time, m *messageRow) { m.abandoned(now) },
-		Release: func(now time.Time, m *messageRow) { m.DueOn = now },
-		ApplyLate:   n.mergeResolved,
-		Settled: n.tell,
+		Stream:    n.resolveAll,
+		Fail:      func(now time.Time, m *messageRow, _ error) { m.unresolved(now) },
+		Abandon:   func(now time.Time, m *messageRow) { m.abandoned(now) },
+		Release:   func(now time.Time, m *messageRow) { m.DueOn = now },
+		ApplyLate: n.mergeResolved,
+		Settled:   n.tell,
 	}
 }
 

@@ -32,9 +32,9 @@ func (n sender) distributorSpec() work.Spec[messageRow, channel.SuppressionReaso
 				m.abandoned(now)
 			}
 		},
-		Release: func(now time.Time, m *messageRow) { m.released(now) },
-		ApplyLate:   n.mergeSent,
-		Settled: n.tell,
+		Release:   func(now time.Time, m *messageRow) { m.released(now) },
+		ApplyLate: n.mergeSent,
+		Settled:   n.tell,
 	}
 }
 

@@ -134,7 +134,7 @@ var causes = map[string]cause{
 	"its source asks for it no more": {typ: "certificate", outcome: support.Withheld, reason: "Superseded", says: "its source no longer asked for it on 17 April 2026, 09:00 UTC (Superseded)",
 		before: func(s *school, p string) {
 			s.remind(p, nil)
-			_, err := s.reminders.Clear(s.Context(), automation.About{Scope: tenant, Type: "certificate", Source: employee(p)})
+			_, err := s.reminders.Type("certificate").For(tenant).Clear(s.Context(), automation.About{ID: employee(p).ID, SourceType: employee(p).Type})
 			s.must(err)
 		}},
 	"the school's policy left them out": {typ: "left out", outcome: support.Withheld, reason: "SkippedByPolicy", says: "the host's delivery policy left nobody over",

@@ -28,12 +28,12 @@ type nothing = struct{}
 func (s asker) sendPass() work.Pass {
 	return work.New(s.store, work.Spec[instanceRow, nothing]{
 		Name: "survey.send", Table: instances, Claimable: active, Types: s.channelKeys, Except: s.outNow, Group: s.options.Concurrency, Limit: s.groupTimeout,
-		Stream:  s.send,
-		Fail:    func(now time.Time, r *instanceRow, _ error) { r.passFailed(now) },
-		Abandon: func(now time.Time, r *instanceRow) { r.abandoned(now) },
-		Release: func(time.Time, *instanceRow) {}, // it is as due as it was
-		ApplyLate:   s.mergeSent,
-		Settled: s.writeLog,
+		Stream:    s.send,
+		Fail:      func(now time.Time, r *instanceRow, _ error) { r.passFailed(now) },
+		Abandon:   func(now time.Time, r *instanceRow) { r.abandoned(now) },
+		Release:   func(time.Time, *instanceRow) {}, // it is as due as it was
+		ApplyLate: s.mergeSent,
+		Settled:   s.writeLog,
 	})
 }
 

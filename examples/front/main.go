@@ -40,12 +40,13 @@ func main() {
 
 // app is a program that has a store, and what it does on it.
 type app struct {
-	store     *sqlite.Store
-	out       *notify.Notifier
-	reminders *automation.Scheduler
-	surveys   *survey.Service
-	w         io.Writer
-	link      string // the last one that was mailed
+	store        *sqlite.Store
+	out          *notify.Notifier
+	reminders    *automation.Scheduler
+	certificates automation.Reminders
+	surveys      *survey.Service
+	w            io.Writer
+	link         string // the last one that was mailed
 }
 
 // setUp is what a program does once, at the start.
@@ -56,14 +57,14 @@ func setUp(ctx context.Context, file string, opts *sqlite.Options, mail channel.
 	}
 	out := notify.New(store, nil, mail)
 	reminders := automation.New(store, out, nil)
-	reminders.Register(automation.ReminderType{
+	certificates := reminders.Register(automation.ReminderType{
 		Name:       "certificate",
 		Recipients: automation.RecipientFunc(holder),
 		Template:   notify.Template{Subject: "Your certificate {{.Source.ID}} expires on {{.TargetDate}}"},
 		Zone:       "Europe/Dublin", SendAt: "09:00",
 	})
 	out.Register(notify.Type{Name: "receipt", Renderer: notify.Template{Subject: "We have your order"}})
-	return &app{store: store, out: out, reminders: reminders}, nil
+	return &app{store: store, out: out, reminders: reminders, certificates: certificates}, nil
 }
 
 // newApp is the program with a channel that prints, surveys, and tables of its own.

@@ -12,20 +12,18 @@ import (
 // renew gives a certificate another date. Set replaces the list of its reminders: that of
 // the old date is withdrawn.
 func (a *app) renew(ctx context.Context, id string, expires automation.Date) error {
-	certificate := automation.About{Type: "certificate", Source: automation.Source{Type: "certificate", ID: id}}
 	return a.store.InHostTx(ctx, func(ctx context.Context, tx *sql.Tx, bound storage.Tx) error {
 		if _, err := tx.ExecContext(ctx, "REPLACE INTO certificate VALUES (?, ?)", id, expires.String()); err != nil {
 			return err
 		}
-		_, err := a.reminders.WithTx(bound).Set(ctx, certificate, automation.Candidate{TargetDate: expires, DaysBefore: 30})
+		_, err := a.certificates.In(bound).Set(ctx, automation.About{ID: id}, automation.DaysBefore(expires, 30))
 		return err
 	})
 }
 
 // revoke withdraws its reminders.
 func (a *app) revoke(ctx context.Context, id string) error {
-	certificate := automation.About{Type: "certificate", Source: automation.Source{Type: "certificate", ID: id}}
-	_, err := a.reminders.Clear(ctx, certificate)
+	_, err := a.certificates.Clear(ctx, automation.About{ID: id})
 	return err
 }
 

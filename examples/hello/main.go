@@ -33,15 +33,14 @@ func run(ctx context.Context, file string, w io.Writer) error {
 		return channel.Receipt{ID: m.ID}, err
 	}))
 	reminders := automation.New(store, out, nil)
-	reminders.Register(automation.ReminderType{
+	lessons := reminders.Register(automation.ReminderType{
 		Name: "lesson", Zone: "Europe/Dublin", Template: notify.Template{Subject: "Your lesson begins at {{.At.LocalTime}}"},
 		Recipients: automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) {
 			return []notify.Recipient{{Ref: "sam", Channel: "email:print", Address: "sam@example.com"}}, nil
 		}),
 	})
-	about := automation.About{Type: "lesson", Source: automation.Source{Type: "lesson", ID: "1"}}
 	start := time.Now().Add(time.Hour + 5*time.Second)
-	if _, err := reminders.Set(ctx, about, automation.Candidate{At: start, Before: time.Hour}); err != nil {
+	if _, err := lessons.Set(ctx, automation.About{ID: "1"}, automation.Before(start, time.Hour)); err != nil {
 		return err
 	}
 	_, _ = fmt.Fprintln(w, "A reminder is due in five seconds. Press Ctrl-C to end.")

@@ -118,12 +118,11 @@ func history(ctx context.Context, dir string, clk *clock.Mock) error {
 func (s *school) ask(ctx context.Context, now time.Time) error {
 	expires := now.Add(weeks + 5*24*time.Hour)
 	for _, who := range []string{"ada", "ben", "cem", "dia", "eve", "fay"} {
-		about := automation.About{Type: "certificate", Source: automation.Source{Type: "employee", ID: who}}
 		var all []automation.Candidate
 		for _, days := range []int{20, 7, 1} {
-			all = append(all, automation.Candidate{Person: who, TargetDate: automation.Date{Year: expires.Year(), Month: expires.Month(), Day: expires.Day()}, DaysBefore: days})
+			all = append(all, automation.DaysBefore(automation.Date{Year: expires.Year(), Month: expires.Month(), Day: expires.Day()}, days))
 		}
-		if _, err := s.reminders.Set(ctx, about, all...); err != nil {
+		if _, err := s.reminders.Type("certificate").Set(ctx, automation.About{ID: who, SourceType: "employee", Person: who}, all...); err != nil {
 			return err
 		}
 	}

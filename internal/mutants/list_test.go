@@ -221,7 +221,7 @@ var mutants = []mutant{
 		Old: "outdated[d.Row.Scope] && !", New: "!outdated[d.Row.Scope] && !", Test: "./automation TestWhatADueRowAsksForByAnOlderSetting/memory"},
 	{Name: "replan: a page that was planned with an older setting undoes a newer one", File: "automation/version.go",
 		Old: "x.event.Version != 0 && older(loaded, x.plan.plans)", New: "x.event.Version < 0 && older(loaded, x.plan.plans)", Test: "./automation TestAnAnswerThatWasMadeWithAnOlder/re-plan/memory"},
-	{Name: "wish: what is said no more stays", File: "automation/wish.go",
+	{Name: "wish: what is said no more stays", File: "automation/set.go",
 		Old: "spoken: []string{setting}", New: "spoken: nil", Test: "./automation TestSayItAgain/memory"},
 	{Name: "period: a time of day that moves sends twice", File: "automation/seriespast.go",
 		Old: "samePeriod(p, had) })", New: `samePeriod(p, "never"+had) })`, Test: "./automation TestATimeOfDayThatMovesSendsNothingTwice/.*/memory"},

@@ -222,9 +222,6 @@ func (w *world) automation(ctx context.Context, scope storage.Scope) []room {
 	window := automation.Window{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC)}
 	return []room{
 		{s, map[string]func() error{
-			"Clear": func() error {
-				return second(s.Clear(ctx, automation.About{Scope: scope, Type: "certificate", Source: employee}))
-			},
 			"Deactivate":     func() error { return second(s.Deactivate(ctx, scope, "certificate", employee, "Gone")) },
 			"Ensure":         func() error { return second(s.Ensure(ctx, candidate(scope))) },
 			"Explain":        func() error { return second(s.Explain(ctx, scope, w.reminder)) },
@@ -237,8 +234,13 @@ func (w *world) automation(ctx context.Context, scope storage.Scope) []room {
 			"Preview":        func() error { return second(s.Preview(ctx, candidate(scope), 1)) },
 			"PreviewSource":  func() error { return second(s.PreviewSource(ctx, scope, "certificate", employee)) },
 			"RefreshReports": func() error { return second(s.RefreshReports(ctx, scope, storage.Page{})) },
+		}},
+		{s.Type("certificate"), map[string]func() error{
+			"For": func() error {
+				return second(s.Type("certificate").For(scope).Clear(ctx, automation.About{ID: employee.ID, SourceType: employee.Type}))
+			},
 			"Set": func() error {
-				return second(s.Set(ctx, automation.About{Scope: scope, Type: "certificate", Source: employee}, candidate(scope)))
+				return second(s.Type("certificate").For(scope).Set(ctx, automation.About{ID: employee.ID, SourceType: employee.Type}, candidate(scope)))
 			},
 		}},
 		{support, map[string]func() error{

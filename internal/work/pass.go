@@ -70,7 +70,7 @@ type runner[R, A any] struct {
 	asking  asking
 
 	outage    outage
-	liveness     *liveness
+	liveness  *liveness
 	flights   *flights
 	overdue   overdue
 	scratches sync.Pool // of *copies[R]

@@ -235,12 +235,12 @@ func (p prepared) Runner(o Options) Runner {
 }
 
 type preparedRunner struct {
-	inner   Runner
-	prepare func(ctx context.Context) error
-	name    string
-	o       Options
-	liveness   *liveness
-	ready   atomic.Bool // inner runs
+	inner    Runner
+	prepare  func(ctx context.Context) error
+	name     string
+	o        Options
+	liveness *liveness
+	ready    atomic.Bool // inner runs
 
 	mu   sync.Mutex
 	done bool

@@ -53,8 +53,7 @@ func ExampleStore_InHostTx() {
 		if _, err := tx.Exec(ctx, "INSERT INTO certificate VALUES ($1, $2)", "first-aid", "2026-05-01"); err != nil {
 			return err
 		}
-		about := automation.About{Type: "certificate", Source: automation.Source{Type: "employee", ID: "first-aid"}}
-		_, err := reminders.WithTx(bound).Set(ctx, about, automation.Candidate{
+		_, err := reminders.Type("certificate").In(bound).Set(ctx, automation.About{ID: "first-aid", SourceType: "employee"}, automation.Candidate{
 			TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30, SendAt: "09:00", Zone: "Europe/Dublin"})
 		return err
 	})

@@ -55,12 +55,11 @@ func (a *app) register() {
 
 // saveCertificate is where the program saves a certificate, and the cron job of after.
 func (a *app) saveCertificate(ctx context.Context, id, email string, expires automation.Date) error {
-	about := automation.About{Type: "certificate", Source: automation.Source{Type: "certificate", ID: id}}
 	return a.store.InHostTx(ctx, func(ctx context.Context, tx *sql.Tx, bound storage.Tx) error {
 		if _, err := tx.ExecContext(ctx, "REPLACE INTO certificate VALUES (?, ?, ?, NULL)", id, email, expires.String()); err != nil {
 			return err
 		}
-		_, err := a.reminders.WithTx(bound).Set(ctx, about, automation.Candidate{TargetDate: expires, DaysBefore: 30})
+		_, err := a.reminders.Type("certificate").In(bound).Set(ctx, automation.About{ID: id}, automation.DaysBefore(expires, 30))
 		return err
 	})
 }

@@ -31,8 +31,7 @@ func remind(ctx context.Context, reminders *automation.Scheduler, id string, exp
 	if expires.IsZero() {
 		return errNoDate
 	}
-	about := automation.About{Type: "certificate", Source: automation.Source{Type: "employee", ID: id}}
-	_, err := reminders.Set(ctx, about, automation.Candidate{TargetDate: date(expires), DaysBefore: 30, SendAt: "09:00", Zone: "Europe/Dublin"})
+	_, err := reminders.Type("certificate").Set(ctx, automation.About{ID: id, SourceType: "employee"}, automation.Candidate{TargetDate: date(expires), DaysBefore: 30, SendAt: "09:00", Zone: "Europe/Dublin"})
 	return err
 }
 

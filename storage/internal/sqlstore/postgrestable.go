@@ -18,7 +18,7 @@ type postgresTable struct {
 	unknown    string
 	insertFast fastPath
 	insertion  frame // leaves out rows whose keys are taken
-	insertNew frame // fails if one is
+	insertNew  frame // fails if one is
 	changes    [3]frame
 }
 

@@ -1,0 +1,167 @@
+package automation
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// Reminders asks for the reminders of one type; [Scheduler.Register] and [Scheduler.Type]
+// return it. It may be copied, and used by any number of goroutines.
+type Reminders struct {
+	s     *Scheduler
+	name  string
+	scope Scope
+}
+
+// Type returns the reminders of a type that need not be registered in this process.
+func (s *Scheduler) Type(name string) Reminders { return Reminders{s: s, name: name} }
+
+// In returns a copy that reads and writes in a transaction; see [Scheduler.WithTx].
+func (r Reminders) In(tx storage.Tx) Reminders {
+	r.s = r.s.WithTx(tx)
+	return r
+}
+
+// For returns a copy for one tenant; without it the scope is the empty one.
+func (r Reminders) For(scope Scope) Reminders {
+	r.scope = scope
+	return r
+}
+
+// About says what reminders are about. ID is required.
+type About struct {
+	// ID is that of the entity that the reminders are about.
+	ID string
+	// SourceType is what that entity is; default the SourceType of a [ReminderType] that
+	// is registered in this process, else the name of the type.
+	SourceType string
+	// BusinessUnit and Person are those of candidates that name none.
+	BusinessUnit string
+	Person       string
+	// Setting is the id of the reminder setting; default the name of the type. A call
+	// changes the reminders of one setting.
+	Setting string
+	// Version grows with each change of the source, as in [Event]: what comes with an
+	// older one is not applied (EventStale, [ErrStaleEvent]); see [ReminderType].Stream.
+	// Zero: the last call counts.
+	Version int64
+}
+
+// Set replaces the list of reminders that a source has of the type: it ensures the
+// candidates, as [Scheduler.Ensure] does and under the same keys, and withdraws open
+// reminders of the source that are not among them (Deactivated, Superseded), in one
+// transaction. So if a date moves, call Set with the new one. Without candidates it
+// withdraws all, as Clear does. What was sent stays.
+//
+// A candidate may leave out Scope, Type, Setting and Source, which are those of the call;
+// others are refused. A series goes on as it is while a candidate asks for it, and a
+// [Threshold] is measured as by an event. Calls about one source run one after the other.
+// Use either Set or a [TriggerProvider] for a type: each withdraws what only the other
+// asked for.
+//
+// The answer is that of [Scheduler.HandleEvent], with an Ensured for each candidate in
+// their order. Conflicts are reported beside a complete result; after any other error
+// nothing was written, and a [*CandidateError] says which candidate cannot be stored and why.
+func (r Reminders) Set(ctx context.Context, about About, candidates ...Candidate) (EventResult, error) {
+	s := r.s
+	e, err := r.event(about)
+	if err != nil {
+		return EventResult{}, fmt.Errorf("automation: Set: %w", err)
+	}
+	planned, err := s.epochsOfUnits(ctx, e.Scope)
+	if err != nil {
+		return EventResult{}, err
+	}
+	ahead, err := r.plan(within(ctx, s.tx), about, e, candidates)
+	if err != nil {
+		return EventResult{}, err
+	}
+	var result EventResult
+	err = s.inTx(ctx, func(tx storage.Tx) (err error) {
+		var source stamped
+		if result, source, err = beginEvent(ctx, tx, e); err != nil || result.Outcome == EventStale {
+			return err
+		}
+		p := ahead
+		outdated, err := s.outdated(ctx, tx, planned)
+		if err == nil && outdated {
+			p, err = r.plan(within(ctx, tx), about, e, candidates)
+		}
+		if err != nil {
+			return err
+		}
+		return ensurer{s.core, source.row}.applyPlan(ctx, tx, e, p, &result)
+	})
+	if err != nil {
+		return EventResult{}, err
+	}
+	s.tel.changed(ctx, result)
+	return result, errors.Join(e.staleAfter(result), result.err())
+}
+
+// Clear withdraws all reminders that a source has of the type (Deactivated, Superseded). It
+// is Set without candidates. [Scheduler.Deactivate] takes a reason.
+func (r Reminders) Clear(ctx context.Context, about About) (EventResult, error) {
+	return r.Set(ctx, about)
+}
+
+// event is how the rows of the source are written: by the host.
+func (r Reminders) event(about About) (Event, error) {
+	t, _ := r.s.registry.reminder(r.name)
+	e := Event{
+		Scope: r.scope, Version: about.Version, Stream: cmp.Or(t.Stream, r.name), // it may be registered elsewhere
+		Source: Source{Type: cmp.Or(about.SourceType, t.SourceType, r.name), ID: about.ID},
+	}
+	if field, err := checkTenancy(r.scope, ""); err != nil {
+		return e, fmt.Errorf("%s %w", field, err)
+	}
+	if err := checkName(r.name); err != nil {
+		return e, fmt.Errorf("Type: %w", err)
+	}
+	if _, err := newSourceState(e); err != nil {
+		return e, fmt.Errorf("About: ID or SourceType: %w", err)
+	}
+	if about.Version < 0 {
+		return e, errors.New("About: negative Version")
+	}
+	return e, nil
+}
+
+// plan is what an event would ask for, for one setting of the type.
+func (r Reminders) plan(ctx context.Context, about About, e Event, candidates []Candidate) (eventPlan, error) {
+	setting := cmp.Or(about.Setting, r.name)
+	candidates = slices.Clone(candidates)
+	for i := range candidates {
+		c := &candidates[i]
+		if c.Setting = cmp.Or(c.Setting, setting); c.Setting != setting {
+			return eventPlan{}, &CandidateError{Index: i, Type: cmp.Or(c.Type, r.name), Field: "Setting", Err: errors.New("is not the setting of the call")}
+		}
+		c.BusinessUnit, c.Person = cmp.Or(c.BusinessUnit, about.BusinessUnit), cmp.Or(c.Person, about.Person)
+	}
+	s := r.s.planner()
+	plans, err := s.plansOf(ctx, r.name, r.scope, e.Source, candidates)
+	if err != nil {
+		return eventPlan{}, err
+	}
+	p := eventPlan{plans: readAt(e, plans), spoken: []string{setting}}
+	p.off, err = s.inactive(ctx, r.scope, p.spoken)
+	return p, err
+}
+
+// DaysBefore asks for a reminder so many days before a date, at the SendAt of the type.
+func DaysBefore(date Date, days int) Candidate { return Candidate{TargetDate: date, DaysBefore: days} }
+
+// DaysAfter asks for a reminder so many days after a date, at the SendAt of the type.
+func DaysAfter(date Date, days int) Candidate { return DaysBefore(date, -days) }
+
+// Before asks for a reminder so long before an instant, such as the start of a lesson.
+func Before(at time.Time, d time.Duration) Candidate { return Candidate{At: at, Before: d} }
+
+// Cron asks for a reminder at each time of a cron expression; see [Recurrence].
+func Cron(expression string) Candidate { return Candidate{Recurrence: &Recurrence{Cron: expression}} }
