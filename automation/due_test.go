@@ -52,6 +52,10 @@ func TestADueReminderQueuesItsDelivery(t *testing.T) {
 			Path: notify.PathDirectReminder, AutomationJob: at, Notification: at, Summary: "recipients: 1",
 			Scheduler: strings.Join([]string{"NotificationJob", "7", at.RowKey, "certificate"}, "\x1f"),
 		}
+		_, want.OutgoingMessages = w.out.PlannedMessages(job.Type, job.RowKey, job.SourceOn, job.Recipients)
+		if len(want.OutgoingMessages) != 1 || want.OutgoingMessages[0].PartitionKey != at.RowKey {
+			w.t.Errorf("its message is %+v", want.OutgoingMessages)
+		}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			w.t.Error(err, diff)
 		}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/keys"
@@ -292,6 +293,11 @@ func (d Due) occurrenceData() *occurrenceData {
 	return &occurrenceData{d.Occurrence.LocalDate, d.Occurrence.LocalTime, d.Occurrence.Zone}
 }
 
+// messagePlanner is a dispatcher that can name messages before they exist.
+type messagePlanner interface {
+	PlannedMessages(jobType, rowKey string, sourceOn time.Time, to []notify.Recipient) (users, outgoing []notify.Coordinates)
+}
+
 // makeArtifacts says what delivery needs: the path of a direct reminder. All
 // identities follow from the row, so the row can name them before they exist.
 func (b *batch) makeArtifacts(context.Context) {
@@ -308,6 +314,9 @@ func (b *batch) makeArtifacts(context.Context) {
 		t.result = notify.DispatchResult{
 			Path: path(t.to), AutomationJob: job.Coordinates(), Notification: job.Coordinates(), Scheduler: guard,
 			Summary: fmt.Sprintf("recipients: %d", len(t.to)),
+		}
+		if out, ok := b.s.out.(messagePlanner); ok {
+			t.result.UserMessages, t.result.OutgoingMessages = out.PlannedMessages(job.Type, job.RowKey, job.SourceOn, job.Recipients)
 		}
 		t.decision = &decision{artifacts: Artifacts{
 			AutomationJobs: []notify.AutomationJob{t.mirror()}, Jobs: []notify.Job{job}, Schedules: []notify.Schedule{schedule},

@@ -174,6 +174,8 @@ type unaskable struct {
 	t *testing.T
 }
 
+func (unaskable) LookupWindow() time.Duration { return 0 }
+
 func (a unaskable) Lookup(context.Context, channel.Message) (channel.LookupResult, error) {
 	a.t.Error("another account was asked about a call that it knows nothing of")
 	return channel.LookupResult{Status: channel.LookupAbsent}, nil

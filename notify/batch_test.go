@@ -106,18 +106,20 @@ func TestMessagesOfOneClaimGoTogetherAndEachHasItsOwnResult(t *testing.T) {
 	})
 }
 
-// One hung request is one call: it ends no channel, and leaves what it had in doubt.
+// A request without an answer leaves all of it in doubt, and behind it messages go one by
+// one until the channel answers.
 func TestDoubtIsOfAWholeBatch(t *testing.T) {
 	inBatches(t, func(t *testing.T, h *host, b *batches) {
 		b.most, b.fail = 30, func([]string) error { return channel.Unknown("cut", nil) }
-		h.ensure(letters(30)...)
+		h.ensure(letters(15)...)
 		h.drain()
-		h.same("batches", []int{30}, b.sizes())
-		h.same("statuses", map[string]int{notify.StatusOutcomeUnknown: 30}, h.statuses())
+		h.same("batches", []int{15}, b.sizes())
+		h.same("statuses", map[string]int{notify.StatusOutcomeUnknown: 15}, h.statuses())
 		b.fail = nil
-		h.ensure(letter("another", "kim"))
+		h.ensure(letter("another", "kim"), letter("one more", "eve"))
 		h.drain()
-		if got := h.texts(); got["another"] != 1 || len(got) != 1 {
+		h.same("batches", []int{15}, b.sizes())
+		if got := h.texts(); got["another"] != 1 || got["one more"] != 1 || len(got) != 2 {
 			t.Error("sent:", got)
 		}
 	})
@@ -154,22 +156,21 @@ func TestABatchThatIsRefusedGoesOneByOneNextTime(t *testing.T) {
 	})
 }
 
-// Whoever refuses a batch is there: calls without an answer are counted anew.
-func TestARefusedBatchIsAnAnswer(t *testing.T) {
+// Whoever refuses a message is there: those without an answer are counted anew.
+func TestARefusalIsAnAnswer(t *testing.T) {
 	inBatches(t, func(t *testing.T, h *host, b *batches) {
-		for i := range 31 {
-			b.fail = func([]string) error { return channel.Unknown("cut", nil) }
-			if i == 15 {
-				b.fail = func([]string) error { return channel.Permanent("422", nil) }
+		b.most, b.fail = 30, func([]string) error { return channel.Unknown("cut", nil) }
+		for round := range 3 {
+			for i := range 19 {
+				h.ensure(letter(fmt.Sprint(round, " ", i), fmt.Sprint("r", i)))
 			}
-			h.ensure(letter(fmt.Sprint("a", i), fmt.Sprint("r", i)), letter(fmt.Sprint("b", i), fmt.Sprint("s", i)))
+			h.drain()
+			h.answer = failing(channel.Permanent("422", nil))
+			h.ensure(letter(fmt.Sprint("refused ", round), "kim"))
 			h.drain()
 		}
-		h.ensure(letter("last", "kim"))
-		h.drain()
-		if got := h.texts(); len(b.made) != 31 || got["last"] != 1 {
-			t.Errorf("%d batches, sent: %v", len(b.made), got)
-		}
+		h.same("batches", []int{19, 19, 19}, b.sizes())
+		h.same("outages", 0, len(h.outages("tenant")))
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/calls"
@@ -21,7 +22,7 @@ func (n sender) callsOf(ctx context.Context, items []sending, p parcel, land fun
 		Store: n.store, Table: outgoingMessages, Slots: &calls.Process,
 		Item:   func(it sending) sending { return it },
 		Bounds: func(it sending) []calls.Bound { return bounds[it.Row] },
-		Ready:  func(it sending) bool { return n.load(ctx, it, p.files) },
+		Ready:  func(it sending) bool { return n.stillOpen(it, turns[it.Row]) && n.load(ctx, it, p.files) },
 		Done:   func(it sending) { p.files.drop(it.Row.Content.blobs()) },
 		Begin: func(m *messageRow, now time.Time) {
 			m.Redirected, m.Copies = p.to[m] != "", len(p.letters[m].CC)+len(p.letters[m].BCC)
@@ -33,7 +34,7 @@ func (n sender) callsOf(ctx context.Context, items []sending, p parcel, land fun
 		Undo:    func(m *messageRow, now time.Time) { turns[m].undo(m, now) },
 		Bar:     n.barRead,
 		Release: (*messageRow).released,
-		Gather:  func(items []sending) [][]sending { return gather(items, p) },
+		Gather:  func(items []sending) [][]sending { return n.gather(items, p) },
 		Call:    func(items []sending) { n.call(items, p) },
 		Land:    func(it sending) { land(it.Row, turns[it.Row].stops) },
 	}
@@ -44,15 +45,16 @@ func (n sender) callsOf(ctx context.Context, items []sending, p parcel, land fun
 const batchBytes = 8 << 20
 
 // gather makes the calls of a group: messages that go by one channel, which takes
-// batches, go together. What has files goes alone, so does a probe, and what was tried
-// before: it may be why a batch was refused.
-func gather(items []sending, p parcel) (calls [][]sending) {
+// batches, go together. What has files goes alone, so does a probe, what was tried
+// before, since it may be why a batch was refused, and all of an account that does not
+// answer.
+func (n sender) gather(items []sending, p parcel) (calls [][]sending) {
 	type batch struct{ at, bytes int }
 	open := map[channel.Channel]*batch{}
 	for _, it := range items {
 		t, size := p.channels.turns[it.Row], it.Row.Content.textBytes()
 		most := t.batch(it.Row)
-		if most < 2 {
+		if most < 2 || n.watch.Silent(t.at) {
 			calls = append(calls, []sending{it})
 			continue
 		}
@@ -112,7 +114,7 @@ func (n sender) callBatch(items []sending, p parcel) {
 		err = channel.Unknown("results", fmt.Errorf("notify: %d results of %d messages", len(results), len(items)))
 	}
 	if e := channel.Classify(err); e != nil {
-		spared := n.heard(ctx, first.Row, p, e)
+		spared := n.heard(ctx, first.Row, p, e, len(items))
 		for _, it := range items {
 			n.decide(it, p, channel.Receipt{}, wholly(e), spared)
 		}
@@ -130,7 +132,7 @@ func wholly(e *channel.Error) *channel.Error {
 		return e
 	}
 	passing := channel.Transient(e.Code, e.RetryAfter, e.Err)
-	if e.Fault == channel.FaultChannel {
+	if e.Fault.IsOutage() {
 		passing = passing.Blame(e.Fault)
 	}
 	return passing
@@ -147,13 +149,21 @@ func (t *turn) refused(m *messageRow, e *channel.Error) {
 // settle applies the result of a call to the message, and to what is known of its
 // channel.
 func (n sender) settle(it sending, p parcel, receipt channel.Receipt, e *channel.Error) {
-	n.decide(it, p, receipt, e, n.heard(it.Ctx, it.Row, p, e))
+	n.decide(it, p, receipt, e, n.heard(it.Ctx, it.Row, p, e, 1))
 }
 
-// heard tells what a call says of its channel, and reports whether the channel is out.
-func (n sender) heard(ctx context.Context, m *messageRow, p parcel, e *channel.Error) (spared bool) {
+// heard tells what a call about so many messages says of its channel, and reports whether
+// the channel is out.
+func (n sender) heard(ctx context.Context, m *messageRow, p parcel, e *channel.Error, messages int) (spared bool) {
 	t := p.channels.turns[m]
-	return (e == nil || ctx.Err() == nil) && n.watch.Heard(ctx, t.at, m.CallStartedOn, answerOf(e), t.probe)
+	answer := answerOf(e)
+	if e != nil {
+		answer.Messages = messages
+	}
+	if answer.Policy {
+		_, answer.Domain, _ = strings.Cut(m.Address, "@")
+	}
+	return (e == nil || ctx.Err() == nil) && n.watch.Heard(ctx, t.at, m.CallStartedOn, answer, t.probe)
 }
 
 // decide is what comes of a message by the result of its call.

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/keys"
@@ -23,12 +24,22 @@ type ConflictError struct {
 	// Field is the first immutable field that differs, such as "InputHash"; of a job whose
 	// EventData says what it stands for the member, such as "EventData.order.total".
 	Field string
-	// Stored and Wanted are both sides: hashes, codes and ids, never an address
-	// or text.
+	// Stored and Wanted are both sides: hashes, codes, ids and short numbers, never an
+	// address or text.
 	Stored, Wanted string
 }
 
 func (e *ConflictError) Error() string {
+	if member, ok := strings.CutPrefix(e.Field, eventData); ok {
+		what := eventData + " differs"
+		if member = strings.TrimPrefix(member, "."); member != "" {
+			what += ": " + member
+		}
+		if len(e.Stored) < hashLen && len(e.Wanted) < hashLen {
+			what += ": " + e.Stored + " -> " + e.Wanted
+		}
+		return fmt.Sprintf("notify: %s %s / %s: %s; what is stored stays", e.Artifact, e.PartitionKey, e.RowKey, what)
+	}
 	return fmt.Sprintf("notify: %s %s / %s: %s is %q, wanted %q", e.Artifact, e.PartitionKey, e.RowKey, e.Field, e.Stored, e.Wanted)
 }
 

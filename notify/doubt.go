@@ -17,12 +17,12 @@ func (p *Progress) resolved(now time.Time, how Resolution) {
 }
 
 // absent is the provider's word that the call did not reach it. The first time
-// the message is due at once; from then on it counts as a failed try. After the
-// last one it has failed, unless it was our workers that died: nobody has
-// refused the message then, so a person decides.
+// the message is due at once; from then on it counts as a failed try, as a refusal does
+// of which nobody says whose fault it is. Where our workers died, nobody has refused the
+// message: a person decides after the last try.
 func (m *messageRow) absent(now time.Time) {
 	died := m.ReasonCode == ReasonLeaseLost
-	m.resolved(now, ResolvedByLookup)
+	m.resolved(now, ResolvedAsAbsent)
 	m.ReasonCode = ReasonAbsent
 	switch {
 	case m.Doubts <= 1:
@@ -30,32 +30,28 @@ func (m *messageRow) absent(now time.Time) {
 	case died:
 		m.unasked(now, ReasonLeaseLost)
 	default:
-		next, ok := m.Tries.failed(now, m.Key, ReasonAbsent)
-		if !ok {
-			m.refusedForGood(now, ReasonAbsent)
-			return
-		}
-		m.retryOn(next)
+		m.refused(now, &channel.Error{Class: channel.ClassTransient, Code: ReasonAbsent})
 	}
 }
 
-// sendAgain makes a message due whose repeat is allowed. The first time it is
-// due at once; from then on it counts as a failed try, since a provider that
-// never answers would otherwise be called without end, and after the last one
-// a person decides.
-func (m *messageRow) sendAgain(now time.Time, how Resolution) {
-	if m.Doubts <= 1 {
-		m.retryOn(now)
-		m.resolved(now, how)
-		return
+// sendAgain makes a message due whose repeat is allowed, and reports whether it is. The
+// first time it is due at once; from then on it counts as a failed try, since a provider
+// that never answers would otherwise be called without end.
+func (m *messageRow) sendAgain(now time.Time, how Resolution) bool {
+	next, ok := now, true
+	switch {
+	case m.Doubts <= 1:
+	case how == ResolvedByResend: // each call may be one more message
+		next, ok = m.Tries.failed(now, m.Key, m.ReasonCode)
+	default:
+		next, ok = m.tryLater(now, "", m.ReasonCode)
 	}
-	next, ok := m.Tries.failed(now, m.Key, m.ReasonCode)
 	if !ok {
-		m.holdInDoubt(now)
-		return
+		return false
 	}
 	m.retryOn(next)
 	m.resolved(now, how)
+	return true
 }
 
 // inWindow reports whether the provider still takes a repeat of the first call
@@ -75,21 +71,16 @@ func (p *Progress) inWindow(now time.Time, window time.Duration) bool {
 // calledOn is when the call in doubt began, as far as that is known.
 func (p *Progress) calledOn(now time.Time) time.Time { return cmp.Or(p.CallStartedOn, now) }
 
-// askAgain waits for the provider to know more. After the last pause the next
-// claim does without its answer.
-func (m *messageRow) askAgain(now time.Time) {
-	wait := time.Duration(0)
-	if m.Lookups < len(lookupWaits) {
-		wait = lookupWaits[m.Lookups]
-	}
+// askAgain waits for the provider to know more, the longer the more often it was asked.
+func (m *messageRow) askAgain(now time.Time, wait time.Duration) {
 	m.Lookups++
-	m.DueOn = now.Add(wait)
+	m.DueOn = driver.Time(now.Add(wait))
 }
 
 // unresolved is a try to resolve that failed as a whole.
 func (m *messageRow) unresolved(now time.Time) {
 	if m.Status == StatusOutcomeUnknown {
-		m.askAgain(now.Add(lookupWaits[0]))
+		m.askAgain(now, lookupWait(m.Lookups, true))
 	}
 }
 
@@ -101,8 +92,28 @@ func (m *messageRow) holdInDoubt(now time.Time) {
 }
 
 // lookupWaits are the pauses between two questions to a provider that cannot
-// tell yet.
-var lookupWaits = [...]time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute}
+// tell yet; the last one comes again and again.
+var lookupWaits = [...]time.Duration{
+	time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour,
+}
+
+const (
+	// earlyLookups is how often a provider is asked before the message does without its
+	// answer, where it can.
+	earlyLookups = 4
+	// silentWait is the longest pause behind a question without an answer: when the
+	// provider is back, its doubts end within the hour.
+	silentWait = 30 * time.Minute
+)
+
+// lookupWait is the pause behind so many questions and one more.
+func lookupWait(asked int, silent bool) time.Duration {
+	wait := lookupWaits[min(asked, len(lookupWaits)-1)]
+	if silent {
+		return min(wait, silentWait)
+	}
+	return wait
+}
 
 // resolveSpec is the pass over messages in doubt: ask the provider, else rely
 // on its idempotency, else do what the type's policy says. It never sends.
@@ -150,19 +161,29 @@ func (n resolver) resolveAll(ctx context.Context, items []sending, land func(*me
 	return nil
 }
 
-// resolve takes the steps in their order; the first that answers settles.
+// resolve takes the steps in their order; the first that answers settles. The provider
+// is asked for as long as it can tell.
 func (n resolver) resolve(it sending, c channel.Channel) {
 	m := it.Row
-	if l, ok := c.(channel.StatusLookup); ok && m.Lookups <= len(lookupWaits) {
-		n.askProvider(it, l)
+	if l, ok := c.(channel.StatusLookup); ok && m.canBeAsked(driver.Now(n.store), l.LookupWindow()) {
+		n.askProvider(it, c, l)
 		return
 	}
-	n.resolveUnasked(m, c)
+	if !n.resolveUnasked(m, c) {
+		m.holdInDoubt(driver.Now(n.store))
+	}
 }
 
-// askProvider applies what the provider knows, or asks again later; after the
-// last question the remaining steps decide, in the next claim at once.
-func (n resolver) askProvider(it sending, l channel.StatusLookup) {
+// canBeAsked reports whether the provider can still tell what became of the call: for so
+// long after it, or for ever.
+func (p *Progress) canBeAsked(now time.Time, window time.Duration) bool {
+	return window == 0 || now.Before(p.calledOn(now).Add(window))
+}
+
+// askProvider applies what the provider knows, or asks again later, at the latest when it
+// can tell no more. A message that can do without the answer waits for it no longer than
+// for the first questions.
+func (n resolver) askProvider(it sending, c channel.Channel, l channel.StatusLookup) {
 	m := it.Row
 	answer, err := n.lookUp(it, l)
 	switch now := driver.Now(n.store); {
@@ -173,8 +194,12 @@ func (n resolver) askProvider(it sending, l channel.StatusLookup) {
 		m.resolved(now, ResolvedByLookup)
 	case err == nil && answer.Status == channel.LookupAbsent:
 		m.absent(now)
+	case m.Lookups+1 >= earlyLookups && n.resolveUnasked(m, c):
 	default:
-		m.askAgain(now)
+		m.askAgain(now, lookupWait(m.Lookups, err != nil))
+		if window := l.LookupWindow(); window > 0 && !m.canBeAsked(m.DueOn, window) {
+			m.DueOn = later(m.calledOn(now).Add(window), now)
+		}
 	}
 }
 
@@ -186,23 +211,22 @@ func (n resolver) lookUp(it sending, l channel.StatusLookup) (answer channel.Loo
 	return answer, err
 }
 
-// resolveUnasked is what remains when the provider cannot tell.
-func (n resolver) resolveUnasked(m *messageRow, c channel.Channel) {
+// resolveUnasked is what a message does without the provider's answer, and whether it can.
+func (n resolver) resolveUnasked(m *messageRow, c channel.Channel) bool {
 	now := driver.Now(n.store)
 	if s, ok := c.(channel.IdempotentSend); ok && m.inWindow(now, s.IdempotencyWindow()) {
-		m.sendAgain(now, ResolvedByIdempotency)
-		return
+		return m.sendAgain(now, ResolvedByIdempotency)
 	}
 	switch m.InDoubt {
 	case AssumeSent:
 		m.accepted(m.calledOn(now), channel.Receipt{})
 		m.resolved(now, ResolvedByAssumption)
+		return true
 	case Resend:
 		m.IdempotentUntil = time.Time{} // the policy accepts a second message
-		m.sendAgain(now, ResolvedByResend)
-	default:
-		m.holdInDoubt(now)
+		return m.sendAgain(now, ResolvedByResend)
 	}
+	return false
 }
 
 // mergeSent brings the result of a finished call into a row that somebody else

@@ -20,7 +20,10 @@ type knowing struct {
 	asked  int
 	knows  channel.LookupResult
 	silent error
+	window time.Duration
 }
+
+func (k *knowing) LookupWindow() time.Duration { return k.window }
 
 func (k *knowing) Lookup(_ context.Context, m channel.Message) (channel.LookupResult, error) {
 	if m.ID == "" || m.Attempt == 0 {
@@ -123,9 +126,10 @@ func TestTheProviderIsAskedFirst(t *testing.T) {
 		status string
 		calls  int
 		id     string
+		how    notify.Resolution
 	}{
-		"accepted": {channel.LookupResult{Status: channel.LookupAccepted, Receipt: channel.Receipt{ID: "p1"}}, notify.StatusSentToProvider, 0, "p1"},
-		"absent":   {channel.LookupResult{Status: channel.LookupAbsent}, notify.StatusSentToProvider, 1, "accepted"},
+		"accepted": {channel.LookupResult{Status: channel.LookupAccepted, Receipt: channel.Receipt{ID: "p1"}}, notify.StatusSentToProvider, 0, "p1", notify.ResolvedByLookup},
+		"absent":   {channel.LookupResult{Status: channel.LookupAbsent}, notify.StatusSentToProvider, 1, "accepted", notify.ResolvedAsAbsent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			visits(t, func(t *testing.T, h *host) {
@@ -133,7 +137,7 @@ func TestTheProviderIsAskedFirst(t *testing.T) {
 				h.crashing(notify.Hold, k)
 				h.drain()
 				m := h.status(c.status)
-				if len(h.sent()) != c.calls || k.asked != 1 || m.ProviderMessageID != c.id || m.Resolution != notify.ResolvedByLookup {
+				if len(h.sent()) != c.calls || k.asked != 1 || m.ProviderMessageID != c.id || m.Resolution != c.how {
 					t.Errorf("%d calls, asked %d times: %+v", len(h.sent()), k.asked, m)
 				}
 			})
@@ -167,14 +171,23 @@ func TestAProviderThatCannotTellIsAskedFourTimes(t *testing.T) {
 	}
 }
 
-// A call that the provider never has, time and again, is a refusal with a limit.
-func TestAMessageThatNeverArrivesFailsInTheEnd(t *testing.T) {
-	visits(t, func(t *testing.T, h *host) {
+// A call that the provider never has, time and again, is tried for as long as the message
+// is valid.
+func TestAMessageThatNeverArrivesExpiresInTheEnd(t *testing.T) {
+	visitsInMemory(t, func(h *host) {
 		h.answer = failing(io.EOF)
 		h.crashing(notify.Hold, &knowing{provider: h.provider, knows: channel.LookupResult{Status: channel.LookupAbsent}})
-		h.settle()
-		if m := h.status(notify.StatusFailedFinal); m.ReasonCode != notify.ReasonAbsent || m.IsOnSupportHold || len(h.sent()) != 4 {
-			t.Errorf("%d calls: %+v", len(h.sent()), m)
+		for range 400 {
+			h.drain()
+			m := only(h, notify.Messages)
+			if m.DueOn.IsZero() {
+				break
+			}
+			h.clk.Set(latest(m.DueOn, h.clk.Now()))
+			h.clk.Add(time.Minute) // its account may be probed only
+		}
+		if m := h.status(notify.StatusExpired); m.ReasonCode != notify.ReasonTooLate || m.IsOnSupportHold || len(h.sent()) < 100 {
+			h.t.Errorf("%d calls: %+v", len(h.sent()), m)
 		}
 	})
 }
@@ -277,6 +290,8 @@ func TestAResolverThatPanicsIsAskedAgain(t *testing.T) {
 }
 
 type panicking struct{ *provider }
+
+func (panicking) LookupWindow() time.Duration { return 0 }
 
 func (panicking) Lookup(context.Context, channel.Message) (channel.LookupResult, error) {
 	panic("look-up")

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -77,6 +79,29 @@ type DispatchResult struct {
 	SkippedReason  string `json:"skippedReasonCode,omitempty"`
 	ConflictReason string `json:"conflictReasonCode,omitempty"`
 	Summary        string `json:"summary,omitempty"`
+}
+
+// PlannedMessages names the messages that a job of a type makes for its own recipients, the
+// first ten of them, before they exist: their keys follow from the job's RowKey and
+// SourceOn. Those of a digest do not.
+func (n *Notifier) PlannedMessages(jobType, rowKey string, sourceOn time.Time, to []Recipient) (users, outgoing []Coordinates) {
+	if n.registry.lookup(jobType).windows != nil {
+		return nil, nil
+	}
+	for _, r := range to[:min(len(to), maxResultMessages)] {
+		d := n.generator().destination(r)
+		if r.Inbox != "" {
+			if key, err := keys.UserMessageRow(sourceOn, rowKey); err == nil {
+				users = append(users, Coordinates{r.Inbox, key})
+			}
+		}
+		if r.Channel != "" {
+			if key, err := keys.OutgoingMessageRow(d.Hash, channel.Method(r.Channel), 0); err == nil {
+				outgoing = append(outgoing, Coordinates{rowKey, key})
+			}
+		}
+	}
+	return users, outgoing
 }
 
 // IsZero reports whether nothing was dispatched yet.

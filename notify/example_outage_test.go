@@ -18,7 +18,7 @@ import (
 func ExampleSupport_Outages() {
 	ctx := context.Background()
 	store, clk := newStore()
-	revoked := channel.Transient("401", 0, nil).Blame(channel.FaultChannel)
+	revoked := channel.Transient("401", 0, nil).Blame(channel.FaultAccount)
 	out := notify.New(store, &notify.Options{Logger: quiet}, notifytest.Scripted(revoked).As("email:sendgrid"))
 	out.Register(notify.Type{Name: "welcome", Renderer: notify.Template{Subject: "Welcome"}})
 	poller := belfry.NewPoller(store, nil, out)

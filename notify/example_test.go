@@ -80,7 +80,7 @@ func ExampleConflictError() {
 func ExampleFailover() {
 	ctx := context.Background()
 	store, _ := newStore()
-	account := notifytest.Failing(channel.Transient("401", 0, nil).Blame(channel.FaultChannel)).As("email:sendgrid")
+	account := notifytest.Failing(channel.Transient("401", 0, nil).Blame(channel.FaultAccount)).As("email:sendgrid")
 	server := notifytest.NewRecorder().As("email:smtp")
 	out := notify.New(store, nil, notify.Failover(account, server))
 	out.Register(notify.Type{Name: "welcome", Renderer: notify.Template{Subject: "Welcome"}})

@@ -20,8 +20,8 @@ import (
 // one key, and channels of different methods.
 //
 // A claim calls one channel. A definite refusal ends the claim and names the next
-// channel, which the next claim calls at once: one that blames the channel
-// ([channel.FaultChannel]) or nobody. What is wrong with the address or the message is wrong
+// channel, which the next claim calls at once: one that blames the account, the provider, a
+// policy or nobody. What is wrong with the address or the message is wrong
 // everywhere, so that the message is tried again by its schedule, or fails, as without
 // others. The schedule's pause comes after the last channel, counts as one try, and the
 // next round begins with the first. A message fails for good when the last channel
@@ -215,7 +215,7 @@ func (n sender) nextWay(t *turn, m *messageRow, e *channel.Error) *way {
 func (m *messageRow) goOn(now time.Time, next string, e *channel.Error, out bool) {
 	again := m.NextRetryOn
 	if e.Class == channel.ClassTransient && !out {
-		pause, _ := pausesOf(m.Method).After(m.Key, m.RetryCount+1)
+		pause := m.pauseAfter(m.RetryCount + 1)
 		again = later(now.Add(max(pause, min(e.RetryAfter, maxRetryAfter))), again)
 	}
 	m.ReasonCode = storable.Code(e.Code)

@@ -97,7 +97,7 @@ func TestARoundEndsWithTheLastChannelAndBeginsAgainAfterThePause(t *testing.T) {
 			}
 		}
 		h.ensure(letter("a", "sam"))
-		for round, least := range []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour} {
+		for round, least := range []time.Duration{5 * time.Minute, 15 * time.Minute, 50 * time.Minute} {
 			called = nil
 			h.drain()
 			m := h.status(notify.StatusRetryReady)
@@ -122,15 +122,15 @@ func TestTheNextChannelIsForWhatTheChannelOrNobodyIsToBlameFor(t *testing.T) {
 		goes bool
 	}{
 		"for now, nobody":       {busy, true},
-		"for now, the channel":  {busy.Blame(channel.FaultChannel), true},
+		"for now, the channel":  {busy.Blame(channel.FaultAccount), true},
 		"for now, the address":  {busy.Blame(channel.FaultAddress), false},
 		"for now, the message":  {busy.Blame(channel.FaultMessage), false},
 		"for good, nobody":      {channel.Permanent("554", nil), true},
-		"for good, the channel": {channel.Permanent("554", nil).Blame(channel.FaultChannel), true},
+		"for good, the channel": {channel.Permanent("554", nil).Blame(channel.FaultAccount), true},
 		"for good, the address": {channel.Permanent("550", nil).Blame(channel.FaultAddress), false},
 		"for good, the message": {channel.Permanent("552", nil).Blame(channel.FaultMessage), false},
 		"perhaps, nobody":       {channel.Unknown("lost", nil), false},
-		"perhaps, the channel":  {channel.Unknown("lost", nil).Blame(channel.FaultChannel), false},
+		"perhaps, the channel":  {channel.Unknown("lost", nil).Blame(channel.FaultAccount), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			visitsInMemory(t, func(h *host) {

@@ -67,6 +67,8 @@ func (m moody) Send(_ context.Context, msg channel.Message) (channel.Receipt, er
 // asking is a moody channel that can be asked.
 type asking struct{ moody }
 
+func (asking) LookupWindow() time.Duration { return 0 }
+
 func (a asking) Lookup(_ context.Context, msg channel.Message) (channel.LookupResult, error) {
 	s := a.story
 	s.Lock()

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/loglimit"
 	"github.com/belfry-go/belfry/internal/spelling"
+	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -40,6 +43,7 @@ const hashKeyKey = "recipients"
 type hashKeyCheck struct {
 	mu    sync.Mutex
 	known bool
+	said  bool // that the key is wrong
 }
 
 // prepareHashKey is done before the generator claims anything: without the right
@@ -54,8 +58,22 @@ func (n *core) prepareHashKey(ctx context.Context) error {
 	if errors.Is(err, storage.ErrNotFound) {
 		err = n.store.InTx(ctx, func(tx storage.Tx) error { return n.checkHashKey(ctx, tx) })
 	}
+	return n.checked(ctx, err)
+}
+
+// checked remembers that the key is right, or says once what to set: until then nothing is
+// made or sent.
+func (n *core) checked(ctx context.Context, err error) error {
 	n.hashKeyCheck.known = err == nil
-	return err
+	if !errors.Is(err, ErrHashKey) {
+		return err
+	}
+	if !n.hashKeyCheck.said {
+		n.hashKeyCheck.said = true
+		n.options.Logger.ErrorContext(loglimit.Always(ctx), "belfry: nothing is made or sent: set notify.Options.HashKey to the key that this database was first used with, and FormerHashKeys to those before it, or rotate it with Contacts.RotateHashKey",
+			slog.String("fingerprint", n.hashKey), slog.Any("error", err))
+	}
+	return work.Logged(err)
 }
 
 // readHashKey is checkHashKey where a key is stored, and an ErrNotFound where none is.
@@ -85,8 +103,7 @@ func (n *core) prepareLookup(ctx context.Context) error {
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil
 	}
-	n.hashKeyCheck.known = err == nil
-	return err
+	return n.checked(ctx, err)
 }
 
 // rightHashKey refuses to hash a recipient under another key than the stored one,

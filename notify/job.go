@@ -175,6 +175,15 @@ func (j *jobRow) conflicted() {
 // waits until its [Schedule] is due. Immutable are its type, business unit,
 // entity and InputHash.
 func (n *Notifier) EnsureNotificationJob(ctx context.Context, tx storage.Tx, want ...Job) ([]Ensured, error) {
+	var asked []string
+	for i := range want {
+		for _, r := range want[i].Recipients {
+			asked = append(asked, r.Channel)
+		}
+	}
+	if err := n.checkChannels(ctx, tx, asked); err != nil {
+		return nil, err
+	}
 	return ensure(ctx, n.core, tx, jobKind, want, (*Job).row)
 }
 

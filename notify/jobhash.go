@@ -39,7 +39,11 @@ func (j *jobRow) inputField(w *jobRow) field {
 		f.stored = stored
 	}
 	if wanted, err := w.defaultHash(); err == nil && f.stored == stored && f.wanted == wanted {
-		f.name = eventDataField(canonical.Difference(j.EventData, w.EventData))
+		at := canonical.Difference(j.EventData, w.EventData)
+		f.name = eventDataField(at.Path)
+		if at.Was != at.Is {
+			f.stored, f.wanted = at.Was, at.Is
+		}
 	}
 	return f
 }
@@ -47,13 +51,19 @@ func (j *jobRow) inputField(w *jobRow) field {
 // maxField bounds the name of a field that differs, in bytes.
 const maxField = 200
 
+// eventData is the field of a job that alone says what it stands for, and hashLen how long
+// a hash of it is.
+const (
+	eventData = "EventData"
+	hashLen   = 64
+)
+
 func eventDataField(path string) string {
-	const all = "EventData"
 	switch {
-	case path == "" || len(all+"."+path) > maxField:
-		return all
+	case path == "" || len(eventData+"."+path) > maxField:
+		return eventData
 	case path[0] == '[':
-		return all + path
+		return eventData + path
 	}
-	return all + "." + path
+	return eventData + "." + path
 }

@@ -15,7 +15,8 @@ type linkKey struct{}
 
 // linking has templates write the stand-in, if the message is to have a link.
 func (n *core) linking(ctx context.Context, j Job, r Recipient) context.Context {
-	if n.options.Unsubscribe == nil || r.Channel == "" || n.registry.lookup(j.Type).Mandatory {
+	t := n.registry.lookup(j.Type)
+	if n.options.Unsubscribe == nil || r.Channel == "" || t.Mandatory || !n.canLeave(t.Group) {
 		return ctx
 	}
 	return context.WithValue(ctx, linkKey{}, linkStandIn)

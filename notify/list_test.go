@@ -198,6 +198,7 @@ func TestADryRunSaysWhoWouldGetWhatAndWritesNothing(t *testing.T) {
 			Rates:  []gate.Rate{{Channel: channelKey, Limit: 4, Per: time.Hour, Burst: 4}},
 		})})
 		h.prefers(notify.Preference{Scope: "tenant", RecipientRef: "out", OptedOut: true})
+		h.Register(notify.Type{Name: "paused"})
 		h.pause(notify.Extent{Scope: "tenant", Type: "paused"})
 		h.ensure(letter("sent", "sam"))
 		h.drain()

@@ -274,7 +274,7 @@ func (n *Notifier) Passes() []work.Pass {
 		work.Prepared(work.New(n.store, n.generator().generatorSpec()), n.prepareHashKey),
 		work.Prepared(work.New(n.store, n.generator().campaignSpec()), n.prepareHashKey),
 		work.New(n.store, n.campaigns().cancelSpec()),
-		work.Prepared(work.New(n.store, n.sender().distributorSpec()), n.environment.prepare),
+		work.Prepared(work.New(n.store, n.sender().distributorSpec()), n.sender().prepare),
 		work.Prepared(work.New(n.store, n.resolver().resolveSpec()), n.environment.prepare),
 		n.tracker().trackerPass(),
 		n.box.Pass(),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -111,6 +112,31 @@ func TestADispatchResultIsMergedAndNothingOfItIsLost(t *testing.T) {
 	if diff := cmp.Diff(want, got.Merge(later).Merge(notify.DispatchResult{})); diff != "" {
 		t.Errorf("merged again (-want +got):\n%s", diff)
 	}
+}
+
+// A job's messages are named before they exist, as they are found afterwards.
+func TestPlannedMessagesAreThoseThatAJobMakes(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		both, inbox := person("sam"), person("kim")
+		both.Inbox, inbox.Inbox, inbox.Channel, inbox.Address = "user:sam", "user:kim", "", ""
+		job := visit("7", both, inbox, person("eve"))
+		users, outgoing := h.PlannedMessages(job.Type, job.RowKey, job.SourceOn, job.Recipients)
+		h.dispatch(job)
+		h.drain()
+		var madeUsers, madeOutgoing []notify.Coordinates
+		for _, m := range all(h, notify.UserMessages) {
+			madeUsers = append(madeUsers, notify.Coordinates{PartitionKey: m.PartitionKey, RowKey: m.RowKey})
+		}
+		for _, m := range all(h, notify.Messages) {
+			madeOutgoing = append(madeOutgoing, m.Coordinates())
+		}
+		byKey := cmpopts.SortSlices(func(a, b notify.Coordinates) bool { return a.PartitionKey+a.RowKey < b.PartitionKey+b.RowKey })
+		h.same("user messages", madeUsers, users, byKey)
+		h.same("outgoing messages", madeOutgoing, outgoing, byKey)
+		if len(users) != 2 || len(outgoing) != 2 {
+			t.Errorf("%d and %d", len(users), len(outgoing))
+		}
+	})
 }
 
 func TestADispatchResultStaysCompact(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 )
 
 // Outage says that a channel takes nothing: calls of it were refused for a reason that
-// is the channel's own ([channel.FaultChannel]), such as a revoked key, or twenty in a row had no
+// is the account's or the provider's ([channel.Fault]), such as a revoked key, or twenty in a row had no
 // answer and left their messages in doubt. No process sends
 // through it then but a probe from time to time, which is one message, until one gets
 // through. Messages wait, and no try of theirs is counted.
@@ -89,7 +89,9 @@ func answerOf(e *channel.Error) outage.Answer {
 	if e == nil {
 		return outage.Answer{}
 	}
-	return outage.Answer{Class: string(e.Class), Fault: string(e.Fault), Code: e.Code, RetryAfter: e.RetryAfter}
+	return outage.Answer{
+		Class: string(e.Class), Code: e.Code, RetryAfter: e.RetryAfter, Named: e.Fault != "", Out: e.Fault.IsOutage(), Policy: e.Fault == channel.FaultPolicy,
+	}
 }
 
 // pauseAge is how long a message is put off that stays with a channel which is paused.

@@ -201,7 +201,8 @@ func (m *messageRow) Coordinates() Coordinates { return coordinates(m.Key, m.Par
 
 // The resolutions of a doubt.
 const (
-	ResolvedByLookup      Resolution = "StatusLookup"   // the provider said so
+	ResolvedByLookup      Resolution = "StatusLookup"   // the provider said that it has it
+	ResolvedAsAbsent      Resolution = "Absent"         // the provider said that it does not have it
 	ResolvedByIdempotency Resolution = "IdempotentSend" // sent again under the same ID
 	ResolvedByHold        Resolution = "Hold"           // left to a person
 	ResolvedByAssumption  Resolution = "AssumeSent"     // the policy took it for sent
@@ -253,7 +254,7 @@ func (m *messageRow) settled(now time.Time, r channel.Receipt, e *channel.Error)
 		m.accepted(now, r)
 	case e.Class == channel.ClassUnknown:
 		m.doubted(now, storable.Code(e.Code))
-	case e.Class == channel.ClassPermanent && e.Fault != channel.FaultChannel:
+	case e.Class == channel.ClassPermanent && !e.Fault.IsOutage() && e.Fault != channel.FaultPolicy:
 		m.refusedForGood(now, storable.Code(e.Code))
 	default:
 		m.refused(now, e)
@@ -290,6 +291,13 @@ func (m *messageRow) expired(now time.Time) bool {
 // wins, and the send claim decides whether a provider is called.
 func (n *Notifier) EnsureOutgoingMessage(ctx context.Context, tx storage.Tx, want ...OutgoingMessage) ([]Ensured, error) {
 	if err := n.rightHashKey(ctx, tx); err != nil {
+		return nil, err
+	}
+	asked := make([]string, len(want))
+	for i := range want {
+		asked[i] = want[i].Channel
+	}
+	if err := n.checkChannels(ctx, tx, asked); err != nil {
 		return nil, err
 	}
 	return ensure(ctx, n.core, tx, outgoingKind, want, (*OutgoingMessage).row)

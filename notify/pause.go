@@ -23,8 +23,8 @@ type Extent struct {
 	Scope Scope // the tenant; empty if Everywhere
 	// Everywhere means every scope.
 	Everywhere bool
-	// Type is a type of notification, Channel the key of a channel, whether this
-	// process knows them or not. At most one of them is set.
+	// Type is a type of notification, Channel the key of a channel. At most one of them is
+	// set.
 	Type, Channel string
 }
 
@@ -74,10 +74,16 @@ var pauses = driver.Define[pause.Row]("notification_pause").Grows(driver.Bounded
 // are made as before and wait. Several pauses may cover a message; it goes out
 // when none does.
 //
-// A pause that exists gets the new end, or is refused ([ErrActionRefused]) if
+// A type or channel that no process has or had, and of which nothing waits, is refused: it
+// is misspelt. A pause that exists gets the new end, or is refused ([ErrActionRefused]) if
 // that is the one it has. It is audited in the same transaction, as Resume is.
 func (n Support) Pause(ctx context.Context, e Extent, until time.Time, by By) error {
-	return n.changePause(ctx, e, by, func(tx storage.Tx, row pause.Row) error { return pause.Begin(ctx, tx, pauses, row, until, by) })
+	return n.changePause(ctx, e, by, func(tx storage.Tx, row pause.Row) error {
+		if err := n.checkKnown(ctx, tx, e); err != nil {
+			return err
+		}
+		return pause.Begin(ctx, tx, pauses, row, until, by)
+	})
 }
 
 // Resume ends the pause of exactly this extent, from the next poll of every

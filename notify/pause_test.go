@@ -148,6 +148,7 @@ func TestPausesAreListedAuditedAndRefused(t *testing.T) {
 		if err := h.Support().Pause(t.Context(), notify.Extent{Scope: "tenant", Channel: channelKey}, until, support); err != nil {
 			t.Fatal(err)
 		}
+		h.Register(notify.Type{Name: "offer"})
 		h.pause(notify.Extent{Everywhere: true, Type: "offer"})
 		h.pause(notify.Extent{Scope: "another"})
 		got, err := h.Support().Pauses(t.Context(), "tenant")

@@ -273,11 +273,15 @@ func (o *UnsubscribeOptions) check() {
 	}
 }
 
+// canLeave reports whether recipients can leave messages of a group, or of none: where there
+// are groups, what has none is no offer that somebody could leave.
+func (n *core) canLeave(group string) bool { return group != "" || len(n.options.Groups) == 0 }
+
 // unsubscribeURL is the link of a message; of a mandatory type there is none, since
 // nobody can unsubscribe from it.
 func (n Contacts) unsubscribeURL(m *messageRow) string {
 	o := n.options.Unsubscribe
-	if o == nil || m.Mandatory || n.registry.lookup(m.NotificationType).Mandatory {
+	if o == nil || m.Mandatory || n.registry.lookup(m.NotificationType).Mandatory || !n.canLeave(m.ConsentGroup) {
 		return ""
 	}
 	return strings.TrimSuffix(o.URL, "/") + "/" + o.seal(m.MessageID) + "." + o.sign(m)

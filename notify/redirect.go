@@ -128,6 +128,9 @@ func (r *redirected) ReportedBy() string {
 	return transport(r.Key())
 }
 
+// LookupWindow is the channel's.
+func (a *askable) LookupWindow() time.Duration { return a.lookup.LookupWindow() }
+
 // Lookup asks about a mail as it went out.
 func (a *askable) Lookup(ctx context.Context, m channel.Message) (channel.LookupResult, error) {
 	return a.lookup.Lookup(ctx, a.of(m))

@@ -65,7 +65,9 @@ func (answering) MaxCalls() int                    { return 3 }
 func (answering) Capabilities() channel.Capabilities {
 	return channel.Capabilities{Attachments: true, Mail: true}
 }
-func (answering) ReportedBy() string { return "somebody" }
+func (answering) ReportedBy() string          { return "somebody" }
+func (answering) LookupWindow() time.Duration { return 0 }
+
 func (answering) Lookup(_ context.Context, m channel.Message) (channel.LookupResult, error) {
 	return channel.LookupResult{Receipt: channel.Receipt{ID: m.To}}, nil
 }

@@ -29,7 +29,8 @@ type Type struct {
 	// was sent. Empty means Hold.
 	InDoubt InDoubt
 	// Group is the one of Options.Groups that its recipients leave with one click; empty:
-	// they leave the type alone. It is copied onto the message when that is made, as are
+	// where there are no groups they leave the type alone, and else its messages carry no
+	// link. It is copied onto the message when that is made, as are
 	// the two below.
 	Group string
 	// Mandatory messages pass preferences, caps and unsubscriptions: an invoice.

@@ -61,8 +61,8 @@ type Released struct {
 	Scope      Scope
 	Key        string
 	MessageID  string
-	ReasonCode string // of the last try
-	Refusal    string // why it stays on hold; empty: it goes on
+	ReasonCode string // of the last try, or of the doubt
+	Refusal    string // why it stays on hold; empty: it does not
 }
 
 // ReleaseHeld does what Release does to each of the messages that h finds in scope, or
@@ -90,7 +90,7 @@ func (n Support) ReleaseHeld(ctx context.Context, scope Scope, h HeldMessages, b
 			if len(rows) == q.Limit {
 				report.Next = placeOf(rows[len(rows)-1], q)
 			}
-			report.Messages, err = n.releasePage(ctx, tx, rows, by, report.DryRun)
+			report.Messages, err = n.changePage(ctx, tx, rows, "Release", by, report.DryRun, (*messageRow).releaseAmongOthers)
 			return err
 		})
 	}
@@ -106,17 +106,27 @@ func (n Support) ReleaseHeld(ctx context.Context, scope Scope, h HeldMessages, b
 	return report, nil
 }
 
-// releasePage ends the holds of one page.
-func (n Support) releasePage(ctx context.Context, tx storage.Tx, rows []*messageRow, by By, dryRun bool) ([]Released, error) {
+// releaseAmongOthers ends the hold of a message that nobody has named: one that is stale
+// stays.
+func (m *messageRow) releaseAmongOthers(now time.Time) (refused string) {
+	if m.stale(now) {
+		return "it was valid until " + m.ValidUntil.Format(time.RFC3339)
+	}
+	return m.endHold(now)
+}
+
+// changePage is one audited change of each of a page of messages.
+func (n Support) changePage(ctx context.Context, tx storage.Tx, rows []*messageRow, action string, by By, dryRun bool,
+	change func(m *messageRow, now time.Time) (refused string)) ([]Released, error) {
 	now := driver.Now(n.store)
 	out := make([]Released, len(rows))
+	before := make([]string, len(rows))
 	var chosen []int
 	var save []*messageRow
 	for i, m := range rows {
 		out[i] = Released{Scope: m.Scope, Key: m.Key, MessageID: m.MessageID, ReasonCode: m.ReasonCode}
-		if m.stale(now) {
-			out[i].Refusal = "it was valid until " + m.ValidUntil.Format(time.RFC3339)
-		} else if out[i].Refusal = m.endHold(now); out[i].Refusal == "" {
+		before[i] = m.Status
+		if out[i].Refusal = change(m, now); out[i].Refusal == "" {
 			chosen, save = append(chosen, i), append(save, m)
 		}
 	}
@@ -134,7 +144,7 @@ func (n Support) releasePage(ctx context.Context, tx storage.Tx, rows []*message
 	var entries []*audit.Entry
 	for _, i := range chosen {
 		if m := rows[i]; out[i].Refusal == "" {
-			entries = append(entries, audited(m, "Release", by, now))
+			entries = append(entries, audited(m, action, by, before[i], now))
 		}
 	}
 	if len(entries) == 0 {
@@ -143,11 +153,11 @@ func (n Support) releasePage(ctx context.Context, tx storage.Tx, rows []*message
 	return out, audit.Write(ctx, tx, entries...)
 }
 
-// audited is what a person did to a message whose status stays.
-func audited(m *messageRow, action string, by By, now time.Time) *audit.Entry {
+// audited is what a person did to a message that had another status before, or the same.
+func audited(m *messageRow, action string, by By, before string, now time.Time) *audit.Entry {
 	return &audit.Entry{
 		Record: storage.Record{Scope: m.Scope}, Subject: outgoingMessages.Name, SubjectKey: m.Key, SubjectID: m.ID, SubjectVersion: m.Version,
-		Action: action, Actor: by.Actor, Reason: by.Reason, From: m.Status, To: m.Status, On: now,
+		Action: action, Actor: by.Actor, Reason: by.Reason, From: before, To: m.Status, On: now,
 	}
 }
 

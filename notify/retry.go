@@ -275,7 +275,7 @@ func (n Support) makeAttempts(ctx context.Context, tx storage.Tx, rows, next []*
 			continue
 		}
 		wanted = append(wanted, next[i])
-		entries = append(entries, audited(rows[i], "Retry", by, driver.Now(n.store)))
+		entries = append(entries, audited(rows[i], "Retry", by, rows[i].Status, driver.Now(n.store)))
 	}
 	if len(wanted) == 0 {
 		return nil

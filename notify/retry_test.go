@@ -21,7 +21,7 @@ import (
 func (h *host) outage(codeOf func(channel.Message) string) {
 	h.t.Helper()
 	h.answer = func(_ context.Context, m channel.Message) (channel.Receipt, error) {
-		return channel.Receipt{}, channel.Transient(codeOf(m), 0, nil)
+		return channel.Receipt{}, channel.Transient(codeOf(m), 0, nil).Blame(channel.FaultAddress)
 	}
 	for _, wait := range []time.Duration{6, 17, 67, 200, 400, 800, 1600} {
 		h.drain()

@@ -1,9 +1,11 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"time"
 
@@ -127,17 +129,21 @@ func (n generator) unserved(it sending) {
 
 // bounds are those of the channels of a group: by the options, and by themselves. A
 // call is noted as started when its connection is free, or a crash would leave a doubt
-// about a message that only waited for one.
+// about a message that only waited for one. While an account does not answer it has few
+// calls at a time.
 func (n *core) bounds(items []sending, found channels) map[*messageRow][]calls.Bound {
 	out := make(map[*messageRow][]calls.Bound, len(items))
 	for _, it := range items {
 		m, t := it.Row, found.turns[it.Row]
 		out[m] = n.budget(m)
-		if most, ok := n.options.ChannelConcurrency[t.name]; ok {
-			out[m] = append(out[m], calls.Bound{Key: [2]any{n.registry, t.at}, Most: most})
+		most, some := n.options.ChannelConcurrency[t.name]
+		if some || n.watch.Silent(t.at) {
+			out[m] = append(out[m], calls.Bound{Key: [2]any{n.registry, t.at}, Most: cmp.Or(most, math.MaxInt), Limit: n.watch.Limit(t.at)})
 		}
 		if b, ok := t.channel.(channel.Bounded); ok {
-			out[m] = append(out[m], calls.OfChannel(t.channel, [3]any{n.registry, m.Scope, t.name}, b.MaxCalls()))
+			bound := calls.OfChannel(t.channel, [3]any{n.registry, m.Scope, t.name}, b.MaxCalls())
+			bound.Limit = n.watch.Limit(t.at)
+			out[m] = append(out[m], bound)
 		}
 	}
 	return out
@@ -175,7 +181,9 @@ func (n *core) outNow(ctx context.Context, from driver.Reader, e *work.Except) e
 // message if it is time for a probe. Messages without an open way are put off. What
 // cannot be read is taken as it was: calls are noted in the same store.
 func (n sender) calm(ctx context.Context, items []sending, p parcel) (open []sending) {
-	_, _ = n.watch.Current(ctx, nil)
+	if out, _ := n.watch.Current(ctx, nil); len(out) > 0 {
+		items = safeFirst(items, p)
+	}
 	asked := map[line]bool{}
 	for _, it := range items {
 		t := p.channels.turns[it.Row]
@@ -186,6 +194,36 @@ func (n sender) calm(ctx context.Context, items []sending, p parcel) (open []sen
 		open = append(open, it)
 	}
 	return open
+}
+
+// safeFirst has a probe be a message whose repeat does no harm, if there is one: it may get
+// no answer.
+func safeFirst(items []sending, p parcel) []sending {
+	unsafe := func(it sending) int {
+		can := channel.CapabilitiesOf(p.channels.turns[it.Row].channel)
+		if can.EndsDoubts() || it.Row.InDoubt == Resend {
+			return 0
+		}
+		return 1
+	}
+	items = slices.Clone(items)
+	slices.SortStableFunc(items, func(a, b sending) int { return unsafe(a) - unsafe(b) })
+	return items
+}
+
+// stillOpen gives a claimed message back whose account was found to be out since then. It
+// asks the memory alone, right before the call.
+func (n sender) stillOpen(it sending, t *turn) bool {
+	r := n.watch.Known(t.at)
+	if r == nil || t.probe {
+		return true
+	}
+	until := driver.Now(n.store)
+	if !t.free(it.Row) { // else another way may be open
+		until = later(r.ProbeOn, until)
+	}
+	n.putOff(it.Row, t, until)
+	return false
 }
 
 // choose finds an open way for a message, or says when one may open.

@@ -48,7 +48,7 @@ func TestI9_AtMostOneProviderCallPerClaim(t *testing.T) {
 		claims := map[string]int{}
 		h.answer = func(context.Context, channel.Message) (channel.Receipt, error) {
 			claims[only(h, notify.Messages).ClaimToken]++
-			return channel.Receipt{}, channel.Transient("busy", 0, nil)
+			return channel.Receipt{}, channel.Transient("busy", 0, nil).Blame(channel.FaultAddress)
 		}
 		for range 10 {
 			h.drain()
@@ -73,7 +73,7 @@ func TestI9_AtMostOneProviderCallPerClaim(t *testing.T) {
 func TestI10_RetriesFollowDefiniteRefusalsOnly(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
-		h.answer = failing(channel.Transient("busy", 0, errors.New("sam@example.com is busy")))
+		h.answer = failing(channel.Transient("busy", 0, errors.New("sam@example.com is busy")).Blame(channel.FaultAddress))
 		for i, least := range []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour} {
 			h.drain()
 			m := h.status(notify.StatusRetryReady)

@@ -38,6 +38,15 @@ func (n sender) distributorSpec() work.Spec[messageRow, channel.SuppressionReaso
 	}
 }
 
+// prepare is done before the first claim: with another hash key no gate could tell who is
+// suppressed, and each message would count a try.
+func (n sender) prepare(ctx context.Context) error {
+	if err := n.environment.prepare(ctx); err != nil {
+		return err
+	}
+	return n.prepareLookup(ctx)
+}
+
 // groupTimeout is how long a group of messages may be with gates, revalidators and its
 // channel, even if all calls wait for one another.
 func (n sender) groupTimeout(string) time.Duration {

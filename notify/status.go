@@ -48,6 +48,9 @@ const (
 	ChangeFailed    ChangeKind = "Failed"
 	ChangeSkipped   ChangeKind = "Skipped"
 	ChangeExpired   ChangeKind = "Expired" // it was stale before it could be sent
+	// ChangeResubscribed: its recipient, who had unsubscribed at the provider, wants messages
+	// again.
+	ChangeResubscribed ChangeKind = "Resubscribed"
 )
 
 // StatusSubscriber hears of what became of messages. It is called from several
@@ -155,6 +158,13 @@ func movedFrom(m *messageRow, before string, now time.Time) []StatusChange {
 func bounceOf(m *messageRow, e *deliveryEvent) StatusChange {
 	c := newChange(m, ChangeBounced, e.On)
 	c.ID, c.Reason, c.Lasting = c.ID+":"+hashOf("belfry-bounce-1", e.Key), e.Code, e.Lasting
+	return c
+}
+
+// returnOf is the change that says that a recipient came back.
+func returnOf(m *messageRow, e *deliveryEvent) StatusChange {
+	c := newChange(m, ChangeResubscribed, e.On)
+	c.ID, c.Reason = c.ID+":"+hashOf("belfry-return-1", e.Key), e.Code
 	return c
 }
 

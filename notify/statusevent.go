@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -106,12 +107,20 @@ func checkEvent(e channel.StatusEvent) error {
 		return errors.New("it has no EventID")
 	case statusOf[e.Kind] == "":
 		return errors.New("its Kind is unknown")
+	case isReturn(e):
+		return nil
 	case e.MessageID == "" && e.ProviderMessageID == "":
 		return errors.New("it has neither MessageID nor ProviderMessageID")
 	case e.MessageID != storable.Code(e.MessageID) || e.ProviderMessageID != storable.Code(e.ProviderMessageID):
 		return errors.New("an id is longer than 200 bytes or holds control characters")
 	}
 	return nil
+}
+
+// isReturn reports whether an event says that the owner of an address came back, and names
+// no message.
+func isReturn(e channel.StatusEvent) bool {
+	return e.Kind == channel.KindResubscribed && e.MessageID == "" && e.ProviderMessageID == "" && e.Method != "" && e.Address != ""
 }
 
 var errProvider = errors.New("a provider's name is lower-case letters, digits and '-', at most 40")
@@ -176,11 +185,11 @@ func (e *deliveryEvent) unmatched(now time.Time) {
 }
 
 // DeliveryFact is what a provider reported about a message beside its status:
-// that it bounced, that its recipient complained or unsubscribed. It is written
+// that it bounced, that its recipient complained, unsubscribed or came back. It is written
 // once and kept as long as the message.
 type DeliveryFact struct {
 	MessageID string
-	Kind      channel.StatusKind // KindBounced, KindComplained or KindUnsubscribed
+	Kind      channel.StatusKind // KindBounced, KindComplained, KindUnsubscribed or KindResubscribed
 	Provider  string
 	Code      string // the provider's, if it gave one
 	Lasting   bool   // of a bounce: the address does not exist
@@ -228,13 +237,16 @@ type newFact struct {
 	message *messageRow
 }
 
+// factKinds are kinds of events that are kept beside a message's status.
+var factKinds = []channel.StatusKind{channel.KindBounced, channel.KindComplained, channel.KindUnsubscribed, channel.KindResubscribed}
+
 // keepFacts stores the facts among events and gives those that are new: an event
 // that comes again after it was forgotten has no consequences for the second time.
 func keepFacts(ctx context.Context, tx storage.Tx, events []*deliveryEvent, found map[*deliveryEvent]*messageRow) ([]newFact, error) {
 	var rows []*factRow
 	var facts []newFact
 	for _, e := range events {
-		if e.StatusKind != channel.KindBounced && e.StatusKind != channel.KindComplained && e.StatusKind != channel.KindUnsubscribed {
+		if !slices.Contains(factKinds, e.StatusKind) {
 			continue
 		}
 		m := found[e]

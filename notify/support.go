@@ -41,23 +41,28 @@ const (
 // storage.ErrNotFound where scope has no such key.
 func (n Support) Resolve(ctx context.Context, scope Scope, key string, d Decision, by By) error {
 	return act(ctx, n.core, outgoingMessages, scope, key, "Resolve"+string(d), by, func(m *messageRow, now time.Time) string {
-		if m.Status != StatusOutcomeUnknown {
-			return "it is " + m.Status + ", not in doubt"
-		}
-		switch d {
-		case DecideSent:
-			m.accepted(m.calledOn(now), channel.Receipt{})
-		case DecideSendAgain:
-			m.IdempotentUntil, m.ValidUntil = time.Time{}, time.Time{} // a person accepts a second message, and a late one
-			m.RetryCount = 0
-			m.retryOn(now)
-			m.unhold()
-		default:
-			return fmt.Sprintf("%q is no decision", string(d))
-		}
-		m.resolved(now, ResolvedBySupport)
-		return ""
+		return m.decided(d, now)
 	})
+}
+
+// decided is a person's word about a message in doubt.
+func (m *messageRow) decided(d Decision, now time.Time) (refused string) {
+	if m.Status != StatusOutcomeUnknown {
+		return "it is " + m.Status + ", not in doubt"
+	}
+	switch d {
+	case DecideSent:
+		m.accepted(m.calledOn(now), channel.Receipt{})
+	case DecideSendAgain:
+		m.IdempotentUntil, m.ValidUntil = time.Time{}, time.Time{} // a person accepts a second message, and a late one
+		m.RetryCount = 0
+		m.retryOn(now)
+		m.unhold()
+	default:
+		return fmt.Sprintf("%q is no decision", string(d))
+	}
+	m.resolved(now, ResolvedBySupport)
+	return ""
 }
 
 // Release ends the hold of a schedule, a notification job, a messaging job or an

@@ -55,7 +55,7 @@ type Suppression struct {
 // suppressionRow has the columns of a [Suppression]; its Kind is the Method.
 type suppressionRow struct {
 	storage.Record
-	AddressHash string                    `db:"address_hash,fixed,person"`
+	AddressHash string                    `db:"address_hash,fixed,indexed,person"`
 	HashKey     string                    `db:"hash_key,fixed,plain"`
 	Reason      channel.SuppressionReason `db:"reason,fixed,plain"`
 	Since       time.Time                 `db:"since"`
@@ -105,9 +105,10 @@ func (n *core) suppression(scope Scope, to Destination, r channel.SuppressionRea
 	}
 }
 
-// renew suppresses again what a person had lifted, and leaves the rest alone.
+// renew suppresses again what was lifted, and leaves the rest alone. What was before the
+// recipient came back counts no more.
 func renew(stored, want *suppressionRow) (storage.Outcome, bool) {
-	if stored.Status == statusActive {
+	if stored.Status == statusActive || want.Since.Before(stored.Since) {
 		return storage.Unchanged, false
 	}
 	suppressionStates.Must(stored.Status, statusActive)

@@ -32,7 +32,8 @@ const maxTrack = 1000
 // Tracker"). A message only moves up: SentToProvider, FailedFinal, Delivered,
 // Opened; and neither a retry nor a take-over of it follows. That it bounced,
 // that its recipient complained or unsubscribed, are [DeliveryFact] rows beside
-// its status, and suppress the address.
+// its status, and suppress the address; that the recipient came back is one, too, and lifts
+// an unsubscription that the same provider had told of.
 //
 // An event of which no message is known yet is kept, and its message looked for
 // again after a minute, five minutes, an hour and a day, by a poller. An event is
@@ -42,19 +43,31 @@ const maxTrack = 1000
 // More than 1000 events take several transactions; after an error repeat the call.
 func (n *Notifier) Track(ctx context.Context, events ...channel.StatusEvent) (rep TrackReport, err error) {
 	now := driver.Now(n.store)
-	rows := make([]deliveryEvent, len(events))
+	var rows []deliveryEvent
+	var returns []channel.StatusEvent
 	for i, e := range events {
 		if err := checkEvent(e); err != nil {
 			return rep, fmt.Errorf("%w: argument %d: %w", ErrStatusEvent, i+1, err)
+		}
+		if isReturn(e) {
+			returns = append(returns, e)
+			continue
 		}
 		row, err := newEvent(e, now)
 		if err != nil {
 			return rep, err
 		}
-		rows[i] = *row
 		if e.Address != "" {
-			rows[i].AddressHash = n.addressHash("email", string(e.Address))
+			row.AddressHash = n.addressHash("email", string(e.Address))
 		}
+		rows = append(rows, *row)
+	}
+	for _, e := range returns {
+		part, err := n.tracker().returned(ctx, e)
+		if err != nil {
+			return rep, err
+		}
+		rep = rep.add(part)
 	}
 	for len(rows) > 0 {
 		batch := rows[:min(len(rows), maxTrack)]
@@ -126,11 +139,17 @@ func (n tracker) applyEvents(ctx context.Context, tx storage.Tx, events []*deliv
 		return err
 	}
 	for _, f := range facts {
-		if f.event.StatusKind == channel.KindBounced {
+		switch f.event.StatusKind {
+		case channel.KindBounced:
 			changes = append(changes, bounceOf(f.message, f.event))
+		case channel.KindResubscribed:
+			changes = append(changes, returnOf(f.message, f.event))
 		}
 	}
 	if err := n.suppressFacts(ctx, tx, facts); err != nil {
+		return err
+	}
+	if err := n.resubscribe(ctx, tx, facts); err != nil {
 		return err
 	}
 	return emitChanges(ctx, tx, changes)
@@ -243,6 +262,7 @@ var statusOf = map[channel.StatusKind]string{
 	channel.KindBounced:      StatusSentToProvider,
 	channel.KindComplained:   StatusSentToProvider,
 	channel.KindUnsubscribed: StatusSentToProvider,
+	channel.KindResubscribed: StatusSentToProvider,
 }
 
 // raised is the status of a message after a callback.

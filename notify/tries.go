@@ -163,31 +163,49 @@ func (t *tried[M]) cancel(now time.Time) string {
 // by the row's version, and whoever comes next need not wait for the end of its lease.
 func dropLease(r *driver.Due) { r.LeaseExpiresOn, r.Abandoned = time.Time{}, false }
 
-// pausesOf are those after refusals of a method.
-func pausesOf(method string) backoff.Steps {
-	if method == "email" {
-		return mailTries
+// tryLater counts a call that was not accepted, and says when to make another. What is
+// wrong with the address or the message has so many tries. Else they go on for as long as
+// the message is valid, at pauses short enough that it leaves within the hour once the
+// provider takes it; one that is valid for ever has its last after about a week.
+func (m *messageRow) tryLater(now time.Time, f channel.Fault, reason string) (next time.Time, ok bool) {
+	if f == channel.FaultAddress || f == channel.FaultMessage {
+		return m.failedBy(ownTries(m.Method), now, m.Key, reason)
 	}
-	return otherTries
+	m.RetryCount++
+	m.ReasonCode, m.NextRetryOn = reason, time.Time{}
+	if m.ValidUntil.IsZero() && m.RetryCount > mostTries {
+		return time.Time{}, false
+	}
+	m.NextRetryOn = driver.Time(now.Add(m.pauseAfter(m.RetryCount)))
+	return m.NextRetryOn, true
+}
+
+// pauseAfter is the pause after so many refusals that are not the message's fault.
+func (m *messageRow) pauseAfter(refusals int) time.Duration {
+	steps := otherTries
+	if m.Method == "email" {
+		steps = mailTries
+	}
+	pause, _ := steps.After(m.Key, min(refusals, len(steps)))
+	return pause
 }
 
 // refused is a definite refusal that may not last: back-off, at least as long
-// as the provider asks for. After the last try a person decides where the channel was
-// at fault, and else it has failed.
+// as the provider asks for. After the last try it has failed, if the address or the
+// message is at fault, and else a person decides.
 func (m *messageRow) refused(now time.Time, e *channel.Error) {
 	another := m.NextRetryOn // of a chain: when that one may take it
-	next, ok := m.failedBy(pausesOf(m.Method), now, m.Key, storable.Code(e.Code))
+	next, ok := m.tryLater(now, e.Fault, storable.Code(e.Code))
 	switch {
-	case !ok && e.Fault == channel.FaultChannel:
+	case ok:
+		asked := driver.Time(now.Add(min(e.RetryAfter, maxRetryAfter)))
+		m.retryOn(later(another, later(asked, next)))
+	case e.Fault == channel.FaultAddress || e.Fault == channel.FaultMessage:
+		m.refusedForGood(now, storable.Code(e.Code))
+	default:
 		m.retryOn(now)
 		m.putOnHold(HoldRetries)
-		return
-	case !ok:
-		m.refusedForGood(now, storable.Code(e.Code))
-		return
 	}
-	asked := driver.Time(now.Add(min(e.RetryAfter, maxRetryAfter)))
-	m.retryOn(later(another, later(asked, next)))
 }
 
 func (m *messageRow) refusedForGood(now time.Time, reason string) {
@@ -207,12 +225,24 @@ func (m *messageRow) retryOn(next time.Time) {
 	m.DueOn, m.NextRetryOn = next, next
 }
 
-// mailTries and otherTries are the pauses after refusals: mail servers are tried for two
-// days, and who waits for a text message does not wait for long.
+// ownTries are the pauses after refusals that are about the address or the message: a full
+// mailbox is tried for two days, and who waits for a text message does not wait for long.
+func ownTries(method string) backoff.Steps {
+	if method == "email" {
+		return backoff.Steps{5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour}
+	}
+	return backoff.Steps{time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour}
+}
+
+// mailTries and otherTries are the pauses after other refusals; the last one comes again
+// and again.
 var (
-	mailTries  = backoff.Steps{5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour}
-	otherTries = backoff.Steps{time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour}
+	mailTries  = backoff.Steps{5 * time.Minute, 15 * time.Minute, 50 * time.Minute}
+	otherTries = backoff.Steps{time.Minute, 5 * time.Minute, 15 * time.Minute, 50 * time.Minute}
 )
+
+// mostTries bounds the tries of a message that is valid for ever.
+const mostTries = 200
 
 // maxRetryAfter bounds how long a provider may have a message wait.
 const maxRetryAfter = 24 * time.Hour

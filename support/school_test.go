@@ -228,6 +228,8 @@ type faxes struct {
 	s *school
 }
 
+func (faxes) LookupWindow() time.Duration { return 0 }
+
 func (f faxes) Lookup(_ context.Context, m channel.Message) (channel.LookupResult, error) {
 	if f.s.lost[m.To] {
 		return channel.LookupResult{Status: channel.LookupAbsent}, nil

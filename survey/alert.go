@@ -65,7 +65,7 @@ func (s *Service) alert(ctx context.Context, o *AlertOptions, e ResponseComplete
 	failed := channel.Classify(err)
 	err = fmt.Errorf("alert: %s", failed.Code) // what else it says may be an address
 	switch {
-	case failed.Class == channel.ClassPermanent && failed.Fault != channel.FaultChannel:
+	case failed.Class == channel.ClassPermanent && !failed.Fault.IsOutage():
 		return Permanent(err)
 	case failed.RetryAfter > 0:
 		return RetryAfter(failed.RetryAfter, err)

@@ -290,7 +290,7 @@ func (i *instanceRow) settled(now time.Time, reminders []form.Duration, r channe
 		i.sent(now, reminders)
 	case e.Class == channel.ClassUnknown:
 		i.doubted(now, storable.Code(e.Code))
-	case e.Class == channel.ClassPermanent && e.Fault != channel.FaultChannel:
+	case e.Class == channel.ClassPermanent && !e.Fault.IsOutage():
 		reason := cmp.Or(storable.Code(e.Code), ReasonRefused)
 		i.logCall(now, DeliveryRefused, "", reason)
 		i.stop(now, reason)
@@ -299,7 +299,7 @@ func (i *instanceRow) settled(now time.Time, reminders []form.Duration, r channe
 		i.logCall(now, DeliveryFailed, "", reason)
 		switch again := i.triedInVain(now, reason, e.RetryAfter); {
 		case again:
-		case e.Fault == channel.FaultChannel:
+		case e.Fault.IsOutage():
 			i.hold(reason)
 		default:
 			i.stop(now, reason)

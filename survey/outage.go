@@ -82,7 +82,9 @@ func answerOf(e *channel.Error) outage.Answer {
 	if e == nil {
 		return outage.Answer{}
 	}
-	return outage.Answer{Class: string(e.Class), Fault: string(e.Fault), Code: e.Code, RetryAfter: e.RetryAfter}
+	return outage.Answer{
+		Class: string(e.Class), Code: e.Code, RetryAfter: e.RetryAfter, Named: e.Fault != "", Out: e.Fault.IsOutage(), Policy: e.Fault == channel.FaultPolicy,
+	}
 }
 
 // spared is a refusal that says nothing about the link: its channel is out. No try is

@@ -22,7 +22,7 @@ import (
 )
 
 // revoked is what a channel says whose credentials are refused.
-var revoked = channel.Transient("401", 0, errors.New("invalid key")).Blame(channel.FaultChannel)
+var revoked = channel.Transient("401", 0, errors.New("invalid key")).Blame(channel.FaultAccount)
 
 // links publishes a survey that is sent at once, makes so many links, and returns their
 // public ids.

@@ -148,6 +148,8 @@ type asked struct {
 	about []channel.Message
 }
 
+func (*asked) LookupWindow() time.Duration { return 0 }
+
 func (a *asked) Lookup(_ context.Context, m channel.Message) (channel.LookupResult, error) {
 	a.about = append(a.about, m)
 	return a.knows, nil

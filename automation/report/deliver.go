@@ -51,7 +51,7 @@ func (s *Service) deliver(ctx context.Context, t Type, d delivery) (automation.O
 	if d.run.Subscription.Delivery.Bulk || len(d.to) > maxNamed || len(data) > notify.MaxEventData {
 		err = s.throughMessagingJob(ctx, d, data, &out)
 	} else {
-		err = d.throughJob(data, &out)
+		err = s.throughJob(d, data, &out)
 	}
 	return out, err
 }
@@ -68,7 +68,7 @@ func (d delivery) summary() string {
 }
 
 // throughJob is the path of a report that few get: Job, Schedule, OutgoingMessage.
-func (d delivery) throughJob(data json.RawMessage, out *automation.Outcome) error {
+func (s *Service) throughJob(d delivery, data json.RawMessage, out *automation.Outcome) error {
 	job := notify.Job{
 		Scope: d.due.Scope, Type: d.due.Type,
 		PartitionKey: d.due.Source.ID, RowKey: keys.AutomationRowKey(d.due.Key), BusinessUnit: d.due.BusinessUnit,
@@ -78,6 +78,7 @@ func (d delivery) throughJob(data json.RawMessage, out *automation.Outcome) erro
 	schedule := notify.ScheduleFor(job, d.due.ScheduledOn)
 	out.Jobs, out.Schedules = []notify.Job{job}, []notify.Schedule{schedule}
 	out.Result.Notification = job.Coordinates()
+	out.Result.UserMessages, out.Result.OutgoingMessages = s.out.PlannedMessages(job.Type, job.RowKey, job.SourceOn, job.Recipients)
 	var err error
 	out.Result.Scheduler, err = schedule.Guard()
 	return err

@@ -249,11 +249,11 @@ func Answers[Q, A any](questions []Q, ask func([]Q) ([]A, error), known func(A) 
 		return nil, err
 	}
 	if len(answers) != len(questions) {
-		return nil, fmt.Errorf("%d answers to %d questions", len(answers), len(questions))
+		return nil, answersError(fmt.Sprintf("%d answers to %d questions", len(answers), len(questions)))
 	}
 	for i, a := range answers {
 		if !known(a) {
-			return nil, fmt.Errorf("answer %d means nothing", i+1)
+			return nil, answersError(fmt.Sprintf("answer %d means nothing", i+1))
 		}
 	}
 	return answers, nil
@@ -263,10 +263,38 @@ func Answers[Q, A any](questions []Q, ask func([]Q) ([]A, error), known func(A) 
 func Gate[Q, A any](ctx context.Context, log *slog.Logger, gate any, attempts []Q, ask func(context.Context, []Q) ([]A, error), known func(A) bool) ([]A, error) {
 	answers, err := AskGate(ctx, log, gate, attempts, ask, known)
 	if err != nil && ctx.Err() == nil {
-		log.ErrorContext(ctx, "belfry: a gate failed, and lets nothing through", slog.String("gate", Name(gate)), slog.Int("messages", len(attempts)))
+		log.ErrorContext(ctx, "belfry: a gate failed, and lets nothing through", slog.String("gate", Name(gate)), slog.Int("messages", len(attempts)), slog.String("cause", cause(err)))
 	}
 	return answers, err
 }
+
+// causes are errors whose texts hold nothing of a host's.
+var causes = []error{
+	context.DeadlineExceeded, context.Canceled, storage.ErrUnavailable, storage.ErrBusy, storage.ErrNotFound, storage.ErrOutcomeUnknown,
+}
+
+// cause is what a log may have of an error of a host's code, whose text may be personal: a
+// text of ours, or else the type of what it wraps.
+func cause(err error) string {
+	for _, known := range causes {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	var ours answersError
+	if errors.As(err, &ours) {
+		return ours.Error()
+	}
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		err = inner
+	}
+	return fmt.Sprintf("%T", err)
+}
+
+// answersError says what is wrong with answers.
+type answersError string
+
+func (e answersError) Error() string { return string(e) }
 
 // AskGate asks a gate about attempts.
 func AskGate[Q, A any](ctx context.Context, log *slog.Logger, gate any, attempts []Q, ask func(context.Context, []Q) ([]A, error), known func(A) bool) ([]A, error) {

@@ -9,11 +9,21 @@ import (
 )
 
 // Bound is how many calls of one kind are made at once. Key is comparable. A call takes
-// Weight of Most; zero is one. One that takes more goes when no other is under way.
+// Weight of Most; zero is one. One that takes more goes when no other is under way. Limit
+// says what Most is now, if that is less; nil: it is Most.
 type Bound struct {
 	Key    any
 	Most   int
 	Weight int
+	Limit  func() int
+}
+
+// most is what calls may take now.
+func (b Bound) most() int {
+	if b.Limit == nil {
+		return b.Most
+	}
+	return min(b.Most, b.Limit())
 }
 
 func (b Bound) weight() int { return cmp.Or(b.Weight, 1) }
@@ -50,7 +60,7 @@ func (s *Slots) Take(bounds []Bound) bool {
 // take returns the kind that has no slot.
 func (s *Slots) take(bounds []Bound) (kind any, full bool) {
 	for _, b := range bounds {
-		if used := s.used[b.Key]; used > 0 && used+b.weight() > b.Most {
+		if used := s.used[b.Key]; used > 0 && used+b.weight() > b.most() {
 			return b.Key, true
 		}
 	}

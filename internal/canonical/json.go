@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
-	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -34,19 +34,27 @@ func Exact(text []byte) ([]byte, error) {
 	return write(exact(value))
 }
 
-// Difference is the path of the first member, in the order of their names, in which two
-// texts differ, such as "order.lines[2].price". It is empty where they differ as a whole, or
-// one of them is no JSON.
-func Difference(a, b []byte) string {
+// Differing is the first member in which two texts differ.
+type Differing struct {
+	// Path is such as "order.lines[2].price"; empty where they differ as a whole, or one of
+	// them is no JSON.
+	Path string
+	// Was and Is are both sides, if they are short and can be told: numbers, true, false, null
+	// and "nothing" where a member is missing. Both are empty else, as texts may be anything.
+	Was, Is string
+}
+
+// Difference compares two texts, members in the order of their names.
+func Difference(a, b []byte) Differing {
 	x, err := parse(a)
 	if err != nil {
-		return ""
+		return Differing{}
 	}
 	y, err := parse(b)
 	if err != nil {
-		return ""
+		return Differing{}
 	}
-	return difference("", exact(x), exact(y))
+	return difference("", x, y)
 }
 
 func parse(text []byte) (value any, err error) {
@@ -106,12 +114,12 @@ func number(text string) json.Number {
 	return json.Number(significant + "e" + exponent.String())
 }
 
-func difference(path string, a, b any) string {
+func difference(path string, a, b any) Differing {
 	switch x := a.(type) {
 	case map[string]any:
 		y, ok := b.(map[string]any)
 		if !ok {
-			return path
+			return Differing{Path: path}
 		}
 		names := slices.Concat(slices.Collect(maps.Keys(x)), slices.Collect(maps.Keys(y)))
 		slices.Sort(names)
@@ -120,22 +128,76 @@ func difference(path string, a, b any) string {
 			left, here := x[name]
 			right, there := y[name]
 			if here != there {
-				return at
+				return differing(at, left, right, here, there)
 			}
-			if !reflect.DeepEqual(left, right) {
+			if !equal(left, right) {
 				return difference(at, left, right)
 			}
 		}
 	case []any:
 		y, ok := b.([]any)
 		if !ok || len(x) != len(y) {
-			return path
+			return Differing{Path: path}
 		}
 		for i := range x {
-			if !reflect.DeepEqual(x[i], y[i]) {
+			if !equal(x[i], y[i]) {
 				return difference(fmt.Sprintf("%s[%d]", path, i), x[i], y[i])
 			}
 		}
 	}
-	return path
+	return differing(path, a, b, true, true)
+}
+
+// equal compares values whose numbers are written in any way.
+func equal(a, b any) bool {
+	x, err := write(exact(clone(a)))
+	y, err2 := write(exact(clone(b)))
+	return err == nil && err2 == nil && bytes.Equal(x, y)
+}
+
+// clone copies what exact changes.
+func clone(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, member := range v {
+			out[name] = clone(member)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, element := range v {
+			out[i] = clone(element)
+		}
+		return out
+	}
+	return value
+}
+
+func differing(path string, a, b any, here, there bool) Differing {
+	was, ok := told(a, here)
+	is, ok2 := told(b, there)
+	if !ok || !ok2 {
+		return Differing{Path: path}
+	}
+	return Differing{path, was, is}
+}
+
+// maxTold is how long a number may be that is told: a longer one may be a telephone's.
+const maxTold = 6
+
+// told is a value as a person may read it, who must not read what it says of others.
+func told(value any, here bool) (text string, ok bool) {
+	switch v := value.(type) {
+	case json.Number:
+		return string(v), len(v) <= maxTold
+	case bool:
+		return strconv.FormatBool(v), true
+	case nil:
+		if here {
+			return "null", true
+		}
+		return "nothing", true
+	}
+	return "", false
 }

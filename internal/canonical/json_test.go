@@ -47,20 +47,25 @@ func TestJSONHasOneSpelling(t *testing.T) {
 
 func TestDifferenceNamesTheFirstMember(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ a, b, want string }{
-		{`{"a":1,"b":{"c":[1,{"d":2}]}}`, `{"b":{"c":[1,{"d":3}]},"a":1.0}`, "b.c[1].d"},
-		{`{"a":1}`, `{"a":1,"b":null}`, "b"},
-		{`{"a":1,"z":1}`, `{"a":1}`, "z"},
-		{`{"a":[1,2]}`, `{"a":[1]}`, "a"},
-		{`{"a":{"b":1}}`, `{"a":"b"}`, "a"},
-		{`[1,2]`, `[1,3]`, "[1]"},
-		{`1`, `2`, ""},
-		{`{}`, `x`, ""},
-		{`x`, `{}`, ""},
-		{`{"a":9007199254740993}`, `{"a":9007199254740992}`, "a"},
+	for _, c := range []struct {
+		a, b string
+		want Differing
+	}{
+		{`{"a":1,"b":{"c":[1,{"d":2}]}}`, `{"b":{"c":[1,{"d":3}]},"a":1.0}`, Differing{"b.c[1].d", "2", "3"}},
+		{`{"a":1}`, `{"a":1,"b":null}`, Differing{"b", "nothing", "null"}},
+		{`{"a":1,"z":1}`, `{"a":1}`, Differing{"z", "1", "nothing"}},
+		{`{"a":true}`, `{"a":false}`, Differing{"a", "true", "false"}},
+		{`{"a":"Sam"}`, `{"a":"Kim"}`, Differing{Path: "a"}},
+		{`{"a":[1,2]}`, `{"a":[1]}`, Differing{Path: "a"}},
+		{`{"a":{"b":1}}`, `{"a":"b"}`, Differing{Path: "a"}},
+		{`[1,2]`, `[1,3]`, Differing{"[1]", "2", "3"}},
+		{`1`, `2`, Differing{"", "1", "2"}},
+		{`{}`, `x`, Differing{}},
+		{`x`, `{}`, Differing{}},
+		{`{"a":9007199254740993}`, `{"a":9007199254740992}`, Differing{Path: "a"}},
 	} {
 		if got := Difference([]byte(c.a), []byte(c.b)); got != c.want {
-			t.Errorf("%s and %s: %q, want %q", c.a, c.b, got, c.want)
+			t.Errorf("%s and %s: %+v, want %+v", c.a, c.b, got, c.want)
 		}
 	}
 }

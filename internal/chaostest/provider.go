@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/belfry-go/belfry/notify/channel"
 )
@@ -125,6 +126,9 @@ func (c *client) Send(ctx context.Context, m channel.Message) (channel.Receipt, 
 	}
 	return channel.Receipt{ID: "p-" + m.ID}, nil
 }
+
+// LookupWindow is zero: the provider forgets nothing.
+func (c *client) LookupWindow() time.Duration { return 0 }
 
 func (c *client) Lookup(ctx context.Context, m channel.Message) (channel.LookupResult, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+"/lookup?id="+m.ID, nil)

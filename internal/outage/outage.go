@@ -9,6 +9,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"math"
 	"sync"
 	"time"
 
@@ -80,10 +81,11 @@ type Watch struct {
 	// outages that this process is about to note.
 	through   map[Line]time.Time
 	beginning map[Line]bool
-	silent    map[Line]silence // calls in a row that a channel has not answered
+	silent    map[Line]silence         // calls in a row that a channel has not answered
+	against   map[Line]map[string]bool // domains in a row that a policy of a channel is against
 }
 
-// silence is so many calls without an answer, of which the first began then.
+// silence is calls about so many messages without an answer, of which the first began then.
 type silence struct {
 	calls int
 	since time.Time
@@ -91,7 +93,7 @@ type silence struct {
 
 // New makes a Watch. A call, and so a probe, takes no longer than timeout.
 func New(store storage.Store, log *slog.Logger, timeout time.Duration) *Watch {
-	return &Watch{store: store, log: log, timeout: timeout, through: map[Line]time.Time{}, beginning: map[Line]bool{}, silent: map[Line]silence{}}
+	return &Watch{store: store, log: log, timeout: timeout, through: map[Line]time.Time{}, beginning: map[Line]bool{}, silent: map[Line]silence{}, against: map[Line]map[string]bool{}}
 }
 
 // Current are the outages in force, from a reading that is no older than Age; from
@@ -154,27 +156,35 @@ func allNow(ctx context.Context, from driver.Reader) (map[Line]*Row, error) {
 // Answer is what a channel said to a call, as an error of package notify tells it. The
 // zero value is that it took the message.
 type Answer struct {
-	Class, Fault, Code string
-	RetryAfter         time.Duration
+	Class, Code string
+	RetryAfter  time.Duration
+	Named       bool // it says whose fault it is
+	Out         bool // it is the account's or the provider's
+	Policy      bool // it is a policy's, against the account perhaps
+	// Domain is that of the recipient, where Policy says that it matters.
+	Domain string
+	// Messages is how many the call was about; zero is one.
+	Messages int
 }
 
 // What notify calls them.
 const (
 	classPermanent = "Permanent"
 	classUnknown   = "Unknown"
-	faultChannel   = "Channel"
 )
 
 // Heard takes in what came of a call that began then, and reports whether the message
 // is spared: its channel is out, which another message has shown before it.
 func (w *Watch) Heard(ctx context.Context, at Line, began time.Time, a Answer, probe bool) (spared bool) {
 	switch {
-	case a.Fault == faultChannel:
+	case a.Out, a.Policy && w.barred(at, a.Domain):
 		return w.refused(ctx, at, began, a, probe)
-	case a == Answer{}, a.Class == classPermanent, a.Fault != "":
+	case a.Policy && !probe: // of that domain alone, perhaps
+	case a == Answer{}, !a.Policy && (a.Class == classPermanent || a.Named):
 		w.answered(ctx, at, began)
 	case probe: // nobody knows
 		w.change(ctx, at, func(r *Row, now time.Time) (bool, string) {
+			r.Class, r.Code = a.Class, storable.Code(a.Code)
 			r.probeLater(now, 0)
 			return r.Status == StatusOut, ""
 		})
@@ -184,16 +194,55 @@ func (w *Watch) Heard(ctx context.Context, at Line, began time.Time, a Answer, p
 	return false
 }
 
-// maxSilence is how many calls in a row have no answer before their channel is out: each
-// leaves a message in doubt.
+// maxDomains is how many domains of recipients in a row a policy may be against, until it
+// is the account that is refused.
+const maxDomains = 3
+
+// barred notes that a policy is against a domain, and reports whether it is against the
+// account.
+func (w *Watch) barred(at Line, domain string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.against[at] == nil {
+		w.against[at] = map[string]bool{}
+	}
+	if len(w.against[at]) < maxDomains {
+		w.against[at][domain] = true
+	}
+	return len(w.against[at]) >= maxDomains
+}
+
+// maxSilence is how many messages in a row have no answer before their channel is out: each
+// of them is in doubt.
 const maxSilence = 20
+
+// fewCalls is how many calls a channel makes at a time that has not answered the last one.
+const fewCalls = 4
+
+// Silent reports whether a channel has not answered the last call.
+func (w *Watch) Silent(at Line) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.silent[at].calls > 0
+}
+
+// Limit says how many calls a channel may have at a time, now.
+func (w *Watch) Limit(at Line) func() int {
+	return func() int {
+		if w.Silent(at) {
+			return fewCalls
+		}
+		return math.MaxInt
+	}
+}
 
 func (w *Watch) unanswered(ctx context.Context, at Line, began time.Time, a Answer) {
 	w.mu.Lock()
 	s := w.silent[at]
-	if s.calls++; s.calls == 1 {
+	if s.calls == 0 {
 		s.since = began
 	}
+	s.calls += max(a.Messages, 1)
 	w.silent[at] = s
 	begins := s.calls >= maxSilence && w.out[at] == nil && !w.beginning[at]
 	if begins {
@@ -212,6 +261,7 @@ func (w *Watch) answered(ctx context.Context, at Line, began time.Time) {
 		w.through[at] = began
 	}
 	delete(w.silent, at)
+	delete(w.against, at)
 	known := w.out[at]
 	w.mu.Unlock()
 	if known == nil || began.Before(known.Since) {
@@ -273,7 +323,7 @@ func (w *Watch) Probe(ctx context.Context, at Line) (taken bool) {
 		taken = r.Status == StatusOut && !now.Before(r.ProbeOn)
 		if taken {
 			r.Probes++
-			r.ProbeOn = driver.Time(now.Add(w.timeout + probeAfter(r.Probes)))
+			r.ProbeOn = driver.Time(now.Add(w.timeout + r.pause()))
 		}
 		return taken, ""
 	})
@@ -285,12 +335,17 @@ const maxProbeAfter = 24 * time.Hour
 
 // probeLater says when to probe next, not before the provider asks for it.
 func (r *Row) probeLater(now time.Time, asked time.Duration) {
-	r.ProbeOn = driver.Time(now.Add(max(probeAfter(r.Probes), min(asked, maxProbeAfter))))
+	r.ProbeOn = driver.Time(now.Add(max(r.pause(), min(asked, maxProbeAfter))))
 }
 
-// probeAfter is the pause after so many probes: from a second to a minute.
-func probeAfter(probes int) time.Duration {
-	return min(time.Second<<min(probes, 6), time.Minute)
+// pause is how long to wait after so many probes: from a second to a minute, and to a
+// quarter of an hour where a probe without an answer leaves a message in doubt.
+func (r *Row) pause() time.Duration {
+	most := time.Minute
+	if r.Class == classUnknown {
+		most = 15 * time.Minute
+	}
+	return min(time.Second<<min(r.Probes, 10), most)
 }
 
 // change lets f change the row of a channel, in a transaction of its own, and says what

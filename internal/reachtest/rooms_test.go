@@ -426,6 +426,10 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 			"ReleaseHeld": func() error {
 				return second(support.ReleaseHeld(ctx, scope, notify.HeldMessages{Channel: "a"}, by, nil))
 			},
+			"ResolveHeld": func() error {
+				hours := notify.Doubts{Channel: "a", From: time.Unix(1, 0), Until: time.Unix(2, 0)}
+				return second(support.ResolveHeld(ctx, scope, hours, notify.DecideSent, by, nil))
+			},
 			"RetryFailed": func() error {
 				return second(support.RetryFailed(ctx, scope, notify.Failures{Keys: []string{key}}, by, nil))
 			},

@@ -32,6 +32,8 @@ var mayReadAcrossTenants = map[string]int{
 	"automation/stop.go":               1, // its poll
 	"notify/gate/rate.go":              2, // old reservations; how many scopes wait for a channel
 	"notify/pause.go":                  1, // its poll
+	"notify/known.go":                  1, // whether a type or channel is in use anywhere: its name alone
+	"notify/resubscribe.go":            1, // the owner of an address who came back to an account that tenants share
 	"internal/outage/outage.go":        1, // its poll
 	"notify/release.go":                1, // what has failed or is on hold of a channel, for who recovers it
 	"notify/tracker.go":                2, // messages that a callback or a link names: by our ids, which nobody guesses, or by the provider of an account that tenants share

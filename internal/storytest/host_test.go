@@ -106,6 +106,8 @@ func (p *provider) Send(_ context.Context, m channel.Message) (channel.Receipt, 
 // telling is the provider with a lookup.
 type telling struct{ *provider }
 
+func (telling) LookupWindow() time.Duration { return 0 }
+
 func (p telling) Lookup(_ context.Context, m channel.Message) (channel.LookupResult, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

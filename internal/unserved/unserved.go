@@ -9,6 +9,7 @@ package unserved
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/keys"
@@ -34,6 +35,21 @@ var kinds = driver.Define[kindRow]("served_kind").Grows(driver.Bounded).
 
 // Schemas lists the table of this package.
 func Schemas() []*driver.Schema { return []*driver.Schema{&kinds.Schema} }
+
+// Served are the kinds of rows of a table that some process has or had, the first thousand.
+func Served(ctx context.Context, from driver.Reader, table string) (all []string, err error) {
+	key, err := keys.Join(table)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := kinds.Find(ctx, from, "", driver.Query{Where: driver.Under(key), Limit: 1000})
+	for _, r := range rows {
+		if _, kind, ok := strings.Cut(r.Key, "\x1f"); ok && !r.ServedOn.IsZero() {
+			all = append(all, kind)
+		}
+	}
+	return all, err
+}
 
 // ServedOn is when a process that serves a kind of rows of a table was last seen; zero:
 // never.

@@ -218,6 +218,13 @@ func (r *runner[R, A]) stream(ctx context.Context, items []Item[R], early func(s
 	return left, err
 }
 
+// Logged is err for a prepare that has logged it, and says it once: it is not logged again.
+func Logged(err error) error { return logged{err} }
+
+type logged struct{ error }
+
+func (l logged) Unwrap() error { return l.error }
+
 // Prepared is p with something to be done once in each poller before the first
 // claim: rows that the pass works on have to exist. prepare may be called again
 // until it succeeds, and from several processes at once.
@@ -276,7 +283,9 @@ func (r *preparedRunner) Run(ctx context.Context) error {
 		if ctx.Err() != nil || errors.Is(err, driver.ErrClosed) {
 			return cmp.Or(ctx.Err(), err)
 		}
-		r.o.Logger.WarnContext(ctx, "belfry: a pass could not be prepared", slog.String("pass", r.name), slog.Any("error", err))
+		if !errors.As(err, new(logged)) {
+			r.o.Logger.WarnContext(ctx, "belfry: a pass could not be prepared", slog.String("pass", r.name), slog.Any("error", err))
+		}
 		if !sleepFor(ctx, time.Second) {
 			return ctx.Err()
 		}

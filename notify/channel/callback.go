@@ -22,7 +22,8 @@ type StatusEvent struct {
 	// On is the provider's time of the event; zero means that it does not say.
 	On time.Time
 	// MessageID is the [Message].ID, where the provider gives it back;
-	// ProviderMessageID is what its [Receipt] said. One of them is required.
+	// ProviderMessageID is what its [Receipt] said. One of them is required, but of a
+	// KindResubscribed that names the Method and the Address.
 	MessageID, ProviderMessageID string
 	// Code is the provider's short code of a failure. It is stored and logged, so
 	// it never holds an address.
@@ -31,8 +32,10 @@ type StatusEvent struct {
 	// sent to it again.
 	Lasting bool
 	// Address is the mail address that it is about, where the provider says so: of a
-	// mail with copies each has events of its own. Only a hash of it is kept.
+	// mail with copies each has events of its own. Only a hash of it is kept. Method is the
+	// delivery method of another address.
 	Address PrivateAddress
+	Method  string
 }
 
 // PrivateAddress is an address that is not printed.
@@ -56,6 +59,9 @@ const (
 	KindBounced      StatusKind = "Bounced"      // it came back; see Lasting
 	KindComplained   StatusKind = "Complained"   // the recipient called it spam
 	KindUnsubscribed StatusKind = "Unsubscribed" // the recipient wants no more of them
+	// KindResubscribed: the recipient wants them again, and says so to the provider. It lifts
+	// what an earlier KindUnsubscribed of the same provider suppressed, and nothing else.
+	KindResubscribed StatusKind = "Resubscribed"
 )
 
 // Webhook understands the callbacks of one provider. Its methods may be called

@@ -17,6 +17,8 @@ func (able) Capabilities() channel.Capabilities {
 	return channel.Capabilities{Attachments: true, Mail: true, Callbacks: true}
 }
 func (able) IdempotencyWindow() time.Duration { return time.Hour }
+func (able) LookupWindow() time.Duration      { return 0 }
+
 func (able) Lookup(context.Context, channel.Message) (channel.LookupResult, error) {
 	return channel.LookupResult{}, nil
 }

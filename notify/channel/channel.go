@@ -20,15 +20,15 @@ import (
 //   - [Transient]: the message was definitely not accepted; later it may be.
 //   - [Unknown]: it may have been accepted.
 //
-// Its [Fault] tells what was wrong: the recipient's address, the message, or the
-// channel itself.
+// Its [Fault] tells what was wrong: the recipient's address, the message, the account or
+// the provider.
 //
 // Any other error states "not accepted" and is taken as Transient, so that the
 // message is sent again (return Unknown where that could be a second one), unless its
 // chain holds a context error, a time-out, io.EOF, io.ErrUnexpectedEOF,
 // ECONNRESET or EPIPE: those leave the outcome unknown. Failures to dial, to
 // resolve a name and to shake hands for TLS are Transient even then, since
-// nothing was sent, and blame the channel. A panic is Unknown.
+// nothing was sent, and blame the provider. A panic is Unknown.
 type Channel interface {
 	// Key names the channel: the delivery method, and behind a colon the
 	// transport: "email:smtp", "sms:twilio". It never changes.
@@ -61,6 +61,10 @@ type StatusLookup interface {
 	// Lookup is given the message of the interrupted call. An error means that
 	// the question could not be answered now.
 	Lookup(ctx context.Context, m Message) (LookupResult, error)
+	// LookupWindow is for how long after a call the provider can tell: it forgets messages,
+	// and from then on that it does not find one says nothing. Zero: for ever. It never
+	// changes.
+	LookupWindow() time.Duration
 }
 
 // LookupResult is the answer of a [StatusLookup]. The zero value says that the

@@ -33,10 +33,19 @@ const (
 	FaultAddress Fault = "Address"
 	// FaultMessage: this message cannot be sent, to whomever; others can.
 	FaultMessage Fault = "Message"
-	// FaultChannel: nothing can be sent now, whatever it is: there is no connection, the
-	// credentials are refused, the account is closed or over its rate.
-	FaultChannel Fault = "Channel"
+	// FaultAccount: nothing can be sent through this account now, whatever it is: its
+	// credentials are refused, it is closed, over its rate, or not allowed to send.
+	FaultAccount Fault = "Account"
+	// FaultProvider: the provider takes nothing now, whatever it is and whoever asks: there
+	// is no connection, or it says that it is not available.
+	FaultProvider Fault = "Provider"
+	// FaultPolicy: the provider refuses by a policy and does not say against what. It is
+	// taken for the account's where several domains of recipients in a row are refused so.
+	FaultPolicy Fault = "Policy"
 )
+
+// IsOutage reports whether nothing else can be sent through the account now.
+func (f Fault) IsOutage() bool { return f == FaultAccount || f == FaultProvider }
 
 // Error is an error of a provider call with its class. Channels make one
 // with [Permanent], [Transient] or [Unknown].
@@ -71,8 +80,9 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Blame returns a copy of e that says what was wrong. FaultChannel asks for a provider
-// that documents it, since it keeps everything else of the channel back.
+// Blame returns a copy of e that says what was wrong, and never changes the class. A fault
+// that is an outage asks for a provider that documents it, since it keeps everything else
+// of the account back.
 func (e *Error) Blame(f Fault) *Error {
 	blamed := *e
 	blamed.Fault = f
@@ -138,7 +148,7 @@ func unconnected(err error) *Error {
 	if errors.Is(err, context.Canceled) {
 		return e
 	}
-	return e.Blame(FaultChannel)
+	return e.Blame(FaultProvider)
 }
 
 func isPanic(err error) bool {

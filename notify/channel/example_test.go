@@ -23,9 +23,9 @@ func ExampleTransient() {
 
 // A channel says what was wrong, too.
 func ExampleError_Blame() {
-	revoked := channel.Transient("401", 0, nil).Blame(channel.FaultChannel)
+	revoked := channel.Transient("401", 0, nil).Blame(channel.FaultAccount)
 	unknown := channel.Permanent("550 5.1.1", nil).Blame(channel.FaultAddress)
 	fmt.Println(revoked.Fault, unknown.Fault)
 	// Output:
-	// Channel Address
+	// Account Address
 }

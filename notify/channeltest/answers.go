@@ -58,12 +58,12 @@ var answers = []check{
 	{"account refused", func(tr *trial) {
 		e := tr.answered(tr.h.RefuseAccount)
 		tr.is(e, channel.ClassTransient)
-		tr.blames(e, channel.FaultChannel)
+		tr.blames(e, channel.FaultAccount)
 	}},
 	{"throttled", func(tr *trial) {
 		e := tr.answered(tr.h.Throttle)
 		tr.is(e, channel.ClassTransient)
-		tr.blames(e, channel.FaultChannel, channel.FaultAddress, "")
+		tr.blames(e, channel.FaultAccount, channel.FaultAddress, "")
 		if e != nil && e.RetryAfter != Wait {
 			tr.t.Errorf("asks to wait %v, want %v", e.RetryAfter, Wait)
 		}

@@ -44,7 +44,7 @@ var batches = []check{
 	}},
 	{"batch: account refused", func(tr *trial) {
 		_, errs := tr.batch(tr.h.RefuseAccount, channel.ClassTransient)
-		tr.blames(errs[0], channel.FaultChannel)
+		tr.blames(errs[0], channel.FaultAccount)
 	}},
 	{"batch: throttled", func(tr *trial) {
 		_, errs := tr.batch(tr.h.Throttle, channel.ClassTransient)

@@ -86,6 +86,6 @@ func (tr *trial) unreached(at Provider) {
 	tr.open(at)
 	e := tr.send(tr.t.Context(), tr.message(0))
 	tr.is(e, channel.ClassTransient)
-	tr.blames(e, channel.FaultChannel, channel.FaultAddress)
+	tr.blames(e, channel.FaultProvider, channel.FaultAddress)
 	tr.requests(0)
 }

@@ -62,13 +62,13 @@ func (p pigeons) Send(ctx context.Context, m channel.Message) (channel.Receipt, 
 	case resp.StatusCode == http.StatusAccepted && said.Flight != "":
 		return channel.Receipt{ID: said.Flight}, nil
 	case resp.StatusCode == http.StatusUnauthorized:
-		return channel.Receipt{}, channel.Transient(code, 0, nil).Blame(channel.FaultChannel)
+		return channel.Receipt{}, channel.Transient(code, 0, nil).Blame(channel.FaultAccount)
 	case resp.StatusCode == http.StatusTooManyRequests:
 		wait, err := time.ParseDuration(resp.Header.Get("Retry-After") + "s")
 		if err != nil {
 			wait = 0
 		}
-		return channel.Receipt{}, channel.Transient(code, wait, nil).Blame(channel.FaultChannel)
+		return channel.Receipt{}, channel.Transient(code, wait, nil).Blame(channel.FaultAccount)
 	case resp.StatusCode == http.StatusNotFound:
 		return channel.Receipt{}, channel.Permanent(code, nil).Blame(channel.FaultAddress)
 	case resp.StatusCode == http.StatusBadRequest:

@@ -3,6 +3,7 @@ package notifytest
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/belfry-go/belfry/notify/channel"
 )
@@ -107,6 +108,9 @@ func (l *LookupRecorder) Lookup(ctx context.Context, m channel.Message) (channel
 	}
 	return channel.LookupResult{Status: channel.LookupAbsent}, nil
 }
+
+// LookupWindow is zero: it forgets nothing.
+func (l *LookupRecorder) LookupWindow() time.Duration { return 0 }
 
 func (l *LookupRecorder) next() (result channel.LookupResult, scripted bool) {
 	l.mu.Lock()

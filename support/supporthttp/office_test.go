@@ -73,6 +73,7 @@ func newOffice(t *testing.T) *office {
 		return channel.Receipt{ID: "p-1"}, nil
 	})
 	o.out = notify.New(o.store, &notify.Options{Logger: log}, mail)
+	o.out.Register(notify.Type{Name: "leaflet"})
 	o.reminders = automation.New(o.store, o.out, &automation.Options{Logger: log})
 	o.reminders.Register(automation.ReminderType{
 		Name: "certificate", SendAt: "09:00", Zone: "UTC", Template: notify.Template{Subject: "It expires"},

@@ -301,7 +301,7 @@ func TestACertificateSpeaksInPlaceOfAToken(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	a.answers(says(403, "BadCertificate"))
-	if _, err := c.Send(t.Context(), message()); channel.Classify(err).Fault != channel.FaultChannel {
+	if _, err := c.Send(t.Context(), message()); channel.Classify(err).Fault != channel.FaultAccount {
 		t.Error(err)
 	}
 }
@@ -309,7 +309,7 @@ func TestACertificateSpeaksInPlaceOfAToken(t *testing.T) {
 func TestAnswersHaveTheirClass(t *testing.T) {
 	t.Parallel()
 	const permanent, transient, unknown = channel.ClassPermanent, channel.ClassTransient, channel.ClassUnknown
-	const ofChannel, ofDevice, ofMessage = channel.FaultChannel, channel.FaultAddress, channel.FaultMessage
+	const ofChannel, ofDevice, ofMessage = channel.FaultAccount, channel.FaultAddress, channel.FaultMessage
 	sendtest.Answers(t, opened, message(), map[string]sendtest.Case{
 		"gone":            sendtest.To(permanent, "410 Unregistered", ofDevice, says(410, "Unregistered")).Suppresses(channel.HardBounce),
 		"expired":         sendtest.To(permanent, "410 ExpiredToken", ofDevice, says(410, "ExpiredToken")).Suppresses(channel.HardBounce),
@@ -325,7 +325,7 @@ func TestAnswersHaveTheirClass(t *testing.T) {
 		"tokens too fast": sendtest.To(transient, "429 TooManyProviderTokenUpdates", ofChannel, says(429, "TooManyProviderTokenUpdates")),
 		"one device":      sendtest.To(transient, "429 TooManyRequests", ofDevice, says(429, "TooManyRequests", "Retry-After: 60")).After(time.Minute),
 		"idle":            sendtest.To(transient, "400 IdleTimeout", "", says(400, "IdleTimeout")),
-		"shuts down":      sendtest.To(transient, "503 Shutdown", "", says(503, "Shutdown")),
+		"shuts down":      sendtest.To(transient, "503 Shutdown", channel.FaultProvider, says(503, "Shutdown")),
 		"fails":           sendtest.To(unknown, "500 InternalServerError", "", says(500, "InternalServerError")),
 		"gateway":         sendtest.To(unknown, "502", "", sendtest.Says(502, "<html>canary")),
 		"no id":           sendtest.To(unknown, "200 no-id", "", sendtest.Says(200, "")),

@@ -76,7 +76,7 @@ func (s *tokens) get(now time.Time) (string, error) {
 	}
 	token, err := s.sign(claims{s.team, now.Unix()})
 	if err != nil {
-		return "", channel.Transient("token", 0, errors.New("apns: the key does not sign")).Blame(channel.FaultChannel)
+		return "", channel.Transient("token", 0, errors.New("apns: the key does not sign")).Blame(channel.FaultAccount)
 	}
 	s.token, s.made, s.refused = token, now, false
 	return token, nil

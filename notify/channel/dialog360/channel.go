@@ -177,6 +177,9 @@ var transient = map[string]bool{
 	"133016": true, // number registered too often
 }
 
+// away are those of transient that speak of Meta.
+var away = map[string]bool{"2": true, "131016": true, "133004": true}
+
 // of says what the codes blame that do not speak of who sends or of Meta.
 var of = map[string]channel.Fault{
 	"131056": channel.FaultAddress, // too many messages to this recipient
@@ -214,6 +217,8 @@ func judge(a *rest.Answer, code string) *channel.Error {
 		return a.Unknown(code)
 	case code == restrictedCountry:
 		return a.Permanent(code)
+	case away[code]:
+		return a.Away(code)
 	case transient[code], err == nil && 200 <= n && n < 300, // permissions
 		code == "" && a.Status == http.StatusBadRequest:
 		return a.Closed(code)

@@ -170,10 +170,10 @@ func TestAnswersBlameTheChannelTheAddressOrTheMessage(t *testing.T) {
 		script script
 		want   channel.Fault
 	}{
-		"own: not paid":   {says(400, `{"error":"Could not send message due to lack of payment"}`), channel.FaultChannel},
-		"own: wrong key":  {says(401, `{"error":"Invalid api_key"}`), channel.FaultChannel},
-		"service down":    {says(500, fault(131016)), channel.FaultChannel},
-		"number rate":     {says(400, fault(130429)), channel.FaultChannel},
+		"own: not paid":   {says(400, `{"error":"Could not send message due to lack of payment"}`), channel.FaultAccount},
+		"own: wrong key":  {says(401, `{"error":"Invalid api_key"}`), channel.FaultAccount},
+		"service down":    {says(500, fault(131016)), channel.FaultProvider},
+		"number rate":     {says(400, fault(130429)), channel.FaultAccount},
 		"pair rate":       {says(400, fault(131056)), channel.FaultAddress},
 		"undeliverable":   {says(400, fault(131026)), channel.FaultAddress},
 		"country":         {says(403, fault(130497)), channel.FaultAddress},

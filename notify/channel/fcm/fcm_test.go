@@ -256,7 +256,7 @@ func TestATokenIsUsedUntilItEndsOrIsRefused(t *testing.T) {
 		t.Errorf("%d tokens: %s", len(g.granted), diff)
 	}
 	g.granted = append(g.granted, nil) // the one that it has is good no more
-	if e := channel.Classify(send(now.Add(time.Hour))); e == nil || e.Class != channel.ClassTransient || e.Fault != channel.FaultChannel {
+	if e := channel.Classify(send(now.Add(time.Hour))); e == nil || e.Class != channel.ClassTransient || e.Fault != channel.FaultAccount {
 		t.Error(e)
 	}
 	if err := send(now.Add(time.Hour)); err != nil || len(g.granted) != 4 {
@@ -264,7 +264,7 @@ func TestATokenIsUsedUntilItEndsOrIsRefused(t *testing.T) {
 	}
 	g.refuses = true
 	e := channel.Classify(send(now.Add(3 * time.Hour)))
-	if e == nil || e.Class != channel.ClassTransient || e.Fault != channel.FaultChannel || e.Code != "400 invalid_grant" || strings.Contains(e.Error(), "canary") {
+	if e == nil || e.Class != channel.ClassTransient || e.Fault != channel.FaultAccount || e.Code != "400 invalid_grant" || strings.Contains(e.Error(), "canary") {
 		t.Error(e)
 	}
 }
@@ -283,7 +283,7 @@ func TestWithoutATokenNothingIsInDoubt(t *testing.T) {
 		t.Cleanup(s.Close)
 		c := open(t, &google{url: s.URL})
 		_, err := c.Send(t.Context(), message())
-		if e := channel.Classify(err); e == nil || e.Class != channel.ClassTransient || e.Fault != channel.FaultChannel || strings.Contains(e.Error(), "canary") {
+		if e := channel.Classify(err); e == nil || e.Class != channel.ClassTransient || !e.Fault.IsOutage() || strings.Contains(e.Error(), "canary") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -292,7 +292,7 @@ func TestWithoutATokenNothingIsInDoubt(t *testing.T) {
 func TestAnswersHaveTheirClass(t *testing.T) {
 	t.Parallel()
 	const permanent, transient, unknown = channel.ClassPermanent, channel.ClassTransient, channel.ClassUnknown
-	const ofChannel, ofDevice = channel.FaultChannel, channel.FaultAddress
+	const ofChannel, ofDevice = channel.FaultAccount, channel.FaultAddress
 	sendtest.Answers(t, opened, message(), map[string]sendtest.Case{
 		"token gone":       sendtest.To(permanent, "404 UNREGISTERED", ofDevice, says(404, "NOT_FOUND", "UNREGISTERED")).Suppresses(channel.HardBounce),
 		"token of another": sendtest.To(permanent, "403 SENDER_ID_MISMATCH", ofDevice, says(403, "PERMISSION_DENIED", "SENDER_ID_MISMATCH")),
@@ -302,7 +302,7 @@ func TestAnswersHaveTheirClass(t *testing.T) {
 		"may not":          sendtest.To(transient, "403 PERMISSION_DENIED", ofChannel, says(403, "PERMISSION_DENIED", "")),
 		"no project":       sendtest.To(transient, "404 NOT_FOUND", ofChannel, says(404, "NOT_FOUND", "")),
 		"quota":            sendtest.To(transient, "429 QUOTA_EXCEEDED", "", says(429, "RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED", "Retry-After: 60")).After(time.Minute),
-		"overloaded":       sendtest.To(transient, "503 UNAVAILABLE", "", says(503, "UNAVAILABLE", "UNAVAILABLE", "Retry-After: 9")).After(9 * time.Second),
+		"overloaded":       sendtest.To(transient, "503 UNAVAILABLE", channel.FaultProvider, says(503, "UNAVAILABLE", "UNAVAILABLE", "Retry-After: 9")).After(9 * time.Second),
 		"fails":            sendtest.To(unknown, "500 INTERNAL", "", says(500, "INTERNAL", "INTERNAL")),
 		"gateway":          sendtest.To(unknown, "502", "", sendtest.Says(502, "<html>canary")),
 		"no name":          sendtest.To(unknown, "200 no-name", "", sendtest.Says(200, "{}")),

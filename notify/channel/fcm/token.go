@@ -49,7 +49,7 @@ func (s *tokens) get(ctx context.Context, now time.Time) (string, error) {
 	}
 	assertion, err := s.sign(claims{s.account, scope, s.url, now.Unix(), now.Add(time.Hour).Unix()})
 	if err != nil {
-		return "", channel.Transient("token", 0, errors.New("fcm: the service account's key does not sign")).Blame(channel.FaultChannel)
+		return "", channel.Transient("token", 0, errors.New("fcm: the service account's key does not sign")).Blame(channel.FaultAccount)
 	}
 	form := url.Values{"grant_type": {grant}, "assertion": {assertion}}
 	answer, err := s.client.Do(ctx, rest.Call{URL: s.url, ContentType: "application/x-www-form-urlencoded", Body: []byte(form.Encode())})
@@ -62,6 +62,9 @@ func (s *tokens) get(ctx context.Context, now time.Time) (string, error) {
 		Error   rest.Text `json:"error"`
 	}
 	if err := answer.JSON(&given); err != nil || answer.Status != http.StatusOK || !rest.Credential(given.Token) {
+		if answer.Status/100 == 5 {
+			return "", answer.Away(string(given.Error))
+		}
 		return "", answer.Closed(string(given.Error))
 	}
 	s.token, s.until = given.Token, now.Add(min(time.Duration(given.Seconds)*time.Second, maxUse)-spare)
@@ -95,7 +98,7 @@ func unsent(err error) error {
 	e := *channel.Classify(err)
 	e.Class = channel.ClassTransient
 	if !errors.Is(err, context.Canceled) {
-		e.Fault = channel.FaultChannel
+		e.Fault = channel.FaultProvider
 	}
 	return &e
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/internal/mail"
@@ -118,6 +119,9 @@ func (c *Channel) Lookup(ctx context.Context, m channel.Message) (channel.Lookup
 	return find(root, m.ID)
 }
 
+// LookupWindow is zero: a file stays for as long as its folder.
+func (c *Channel) LookupWindow() time.Duration { return 0 }
+
 // refused is the error of a file that was not written. Whatever the reason, it
 // is not the message's: disks are emptied and rights are given.
 func refused(err error) error {
@@ -128,5 +132,5 @@ func refused(err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		code = "permission"
 	}
-	return channel.Transient(code, 0, err).Blame(channel.FaultChannel)
+	return channel.Transient(code, 0, err).Blame(channel.FaultAccount)
 }

@@ -216,6 +216,9 @@ func (c *Channel) Lookup(ctx context.Context, m channel.Message) (channel.Lookup
 	return verdict(logs.Results, m), nil
 }
 
+// LookupWindow is how long the logs keep a message, less an hour.
+func (c *Channel) LookupWindow() time.Duration { return 47 * time.Hour }
+
 func verdict(logs []sent, m channel.Message) (r channel.LookupResult) {
 	for _, l := range logs {
 		switch {

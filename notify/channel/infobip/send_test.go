@@ -274,13 +274,13 @@ func TestAnswersBlameTheChannelOrTheAddress(t *testing.T) {
 		script script
 		want   channel.Fault
 	}{
-		"wrong key":       {says(401, "UNAUTHORIZED"), channel.FaultChannel},
-		"too many":        {says(429, "TOO_MANY_REQUESTS"), channel.FaultChannel},
-		"no credits":      {status200(rejected, "REJECTED_NOT_ENOUGH_CREDITS"), channel.FaultChannel},
+		"wrong key":       {says(401, "UNAUTHORIZED"), channel.FaultAccount},
+		"too many":        {says(429, "TOO_MANY_REQUESTS"), channel.FaultAccount},
+		"no credits":      {status200(rejected, "REJECTED_NOT_ENOUGH_CREDITS"), channel.FaultAccount},
 		"bad destination": {status200(rejected, "REJECTED_DESTINATION"), channel.FaultAddress},
 		"undeliverable":   {status200(undeliverable, "UNDELIVERABLE_REJECTED_OPERATOR"), channel.FaultAddress},
 		"rejected":        {status200(rejected, "REJECTED_MESSAGE_SIZE"), ""},
-		"not available":   {says(503, "SERVICE_UNAVAILABLE"), ""},
+		"not available":   {says(503, "SERVICE_UNAVAILABLE"), channel.FaultProvider},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

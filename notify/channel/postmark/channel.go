@@ -33,6 +33,10 @@ type Options struct {
 	// campaigns: a process that is killed in a request leaves all of it in doubt for a
 	// quarter of an hour.
 	Batch int
+	// Retention is how long the server keeps messages, where it is not Postmark's usual: zero
+	// means 45 days. A message in doubt is searched for as long, less a day; longer it would
+	// be sent again though it had arrived.
+	Retention time.Duration
 	// BaseURL is the API's address; empty means "https://api.postmarkapp.com".
 	BaseURL string
 	// Timeout bounds one Send or Lookup, in real time; zero means 30 seconds.
@@ -49,6 +53,7 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	o.Key = cmp.Or(o.Key, "email:postmark")
 	o.Stream = cmp.Or(o.Stream, "outbound")
+	o.Retention = cmp.Or(o.Retention, 45*24*time.Hour)
 	o.BaseURL = cmp.Or(o.BaseURL, "https://api.postmarkapp.com")
 	return o
 }
@@ -70,6 +75,7 @@ var (
 type Channel struct {
 	key, url, stream string
 	batch            int
+	retention        time.Duration
 	from, replyTo    mail.Address
 	client           *rest.Client
 }
@@ -81,10 +87,11 @@ func New(token string, opts *Options) (*Channel, error) {
 	o = o.withDefaults()
 	var f rest.Faults
 	f.Secret("token", token)
-	c := &Channel{key: o.Key, stream: o.Stream, batch: o.Batch, from: f.Mailbox("From", o.From), url: f.BaseURL("BaseURL", o.BaseURL)}
+	c := &Channel{key: o.Key, stream: o.Stream, batch: o.Batch, retention: o.Retention, from: f.Mailbox("From", o.From), url: f.BaseURL("BaseURL", o.BaseURL)}
 	if o.ReplyTo != "" {
 		c.replyTo = f.Mailbox("ReplyTo", o.ReplyTo)
 	}
+	f.Add(o.Retention < minRetention, "Retention is less than two days")
 	f.Add(o.Batch < 0 || o.Batch > maxBatch, "Batch is not from 0 to 500")
 	ro := o.client(token)
 	ro.Check(&f)
@@ -167,7 +174,9 @@ func refusal(a *rest.Answer, number int) error {
 	switch {
 	case a.Status >= 500 && a.Status != http.StatusServiceUnavailable:
 		return a.Unknown(code)
-	case a.Status == http.StatusServiceUnavailable, a.Status == http.StatusNotFound, slices.Contains(channelFaults, number):
+	case a.Status == http.StatusServiceUnavailable:
+		return a.Away(code)
+	case a.Status == http.StatusNotFound, slices.Contains(channelFaults, number):
 		return a.Closed(code)
 	case number == inactive:
 		return a.Permanent(code).Suppressing(channel.HardBounce)

@@ -28,7 +28,8 @@
 // "belfry_message", by which messages are found. One that is found was accepted. One that
 // is not found a quarter of an hour after its call never was: how long an accepted one
 // takes to be found is not documented, so the channel does not conclude earlier. So
-// doubts end by themselves. Keep the server's message retention on.
+// doubts end by themselves. Keep the server's message retention on, and say it in
+// [Options].Retention if it is not 45 days.
 //
 // # Batches
 //

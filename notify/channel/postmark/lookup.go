@@ -14,6 +14,12 @@ import (
 // settled is how long after its call a message that cannot be found was not accepted.
 const settled = 15 * time.Minute
 
+// minRetention leaves a day to ask in.
+const minRetention = 48 * time.Hour
+
+// LookupWindow is Options.Retention, less a day.
+func (c *Channel) LookupWindow() time.Duration { return c.retention - 24*time.Hour }
+
 var errOtherMessages = errors.New("postmark: the search found messages that were not asked for")
 
 // Lookup searches the sent messages for the id of m. One that is found was accepted, by

@@ -93,7 +93,7 @@ func says(status, code int, message string, headers ...string) http.HandlerFunc 
 func TestAnswersHaveTheirClass(t *testing.T) {
 	t.Parallel()
 	const permanent, transient, unknown = channel.ClassPermanent, channel.ClassTransient, channel.ClassUnknown
-	const ofChannel, ofMail = channel.FaultChannel, channel.FaultMessage
+	const ofChannel, ofMail = channel.FaultAccount, channel.FaultMessage
 	sendtest.Answers(t, opened, letter(), map[string]sendtest.Case{
 		"wrong token":         sendtest.To(transient, "401 10", ofChannel, says(401, 10, "no")),
 		"maintenance":         sendtest.To(transient, "422 100", ofChannel, says(422, 100, "no")),
@@ -117,7 +117,7 @@ func TestAnswersHaveTheirClass(t *testing.T) {
 		"fails":               sendtest.To(unknown, "500", "", says(500, 0, "no")),
 		"fails with a code":   sendtest.To(unknown, "500 406", "", says(500, 406, "no")),
 		"gateway fails":       sendtest.To(unknown, "502", "", sendtest.Says(502, "<html>canary")),
-		"planned outage":      sendtest.To(transient, "503 100", ofChannel, says(503, 100, "no", "Retry-After: 120")).After(2 * time.Minute),
+		"planned outage":      sendtest.To(transient, "503 100", channel.FaultProvider, says(503, 100, "no", "Retry-After: 120")).After(2 * time.Minute),
 		"moved":               sendtest.To(transient, "308", ofChannel, sendtest.Says(308, "")),
 		"no id":               sendtest.To(unknown, "200", "", sendtest.Says(200, `{"ErrorCode":0,"Message":"OK"}`)),
 		"no code":             sendtest.To(unknown, "200", "", sendtest.Says(200, `{"MessageID":"x"}`)),

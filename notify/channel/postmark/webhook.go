@@ -148,6 +148,8 @@ func (e event) bounce() []fact {
 // allow again, is theirs to know.
 func (e event) change() []fact {
 	switch {
+	case e.SuppressSending == "false" && e.Origin == "Recipient":
+		return []fact{{kind: channel.KindResubscribed}}
 	case e.SuppressSending != "true":
 		return nil
 	case e.SuppressionReason == "HardBounce":

@@ -140,7 +140,7 @@ func refusal(a *rest.Answer) error {
 	_ = a.JSON(&body) // without a name the status decides
 	code := string(body.Name)
 	switch {
-	case a.Status == http.StatusConflict, a.Status >= 500:
+	case a.Status == http.StatusConflict, a.Status >= 500 && a.Status != http.StatusServiceUnavailable:
 		return a.Unknown(code)
 	case a.Status == http.StatusTooManyRequests:
 		e := a.Closed(code)

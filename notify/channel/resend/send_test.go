@@ -132,7 +132,7 @@ func says(status int, name, message string, headers ...string) http.HandlerFunc 
 func TestAnswersHaveTheirClass(t *testing.T) {
 	t.Parallel()
 	const permanent, transient, unknown = channel.ClassPermanent, channel.ClassTransient, channel.ClassUnknown
-	const ofChannel, ofMail = channel.FaultChannel, channel.FaultMessage
+	const ofChannel, ofMail = channel.FaultAccount, channel.FaultMessage
 	sendtest.Answers(t, opened, message(), map[string]sendtest.Case{
 		"bad key of a message":  sendtest.To(permanent, "400 invalid_idempotency_key", ofMail, says(400, "invalid_idempotency_key", "no")),
 		"bad field":             sendtest.To(permanent, "400 validation_error", "", says(400, "validation_error", "sam@canary.example")),
@@ -156,7 +156,7 @@ func TestAnswersHaveTheirClass(t *testing.T) {
 		"security":              sendtest.To(permanent, "451 security_error", "", says(451, "security_error", "no")),
 		"fails":                 sendtest.To(unknown, "500 application_error", "", says(500, "application_error", "no")),
 		"gateway fails":         sendtest.To(unknown, "502", "", sendtest.Says(502, "<html>canary")),
-		"not available":         sendtest.To(unknown, "503", "", sendtest.Says(503, "")),
+		"not available":         sendtest.To(transient, "503", channel.FaultProvider, sendtest.Says(503, "")),
 		"moved":                 sendtest.To(transient, "308", ofChannel, says(308, "", "", "Location: /emails")),
 		"no id":                 sendtest.To(unknown, "200 no-id", "", sendtest.Says(200, `{"object":"email"}`)),
 		"no JSON":               sendtest.To(unknown, "200 no-id", "", sendtest.Says(200, "sam@canary.example")),

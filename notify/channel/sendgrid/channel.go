@@ -136,8 +136,6 @@ func refusal(a *rest.Answer) error {
 	}
 	e := a.Refusal(code)
 	switch {
-	case a.Status == http.StatusServiceUnavailable: // "the API is not available"
-		e = e.Blame(channel.FaultChannel)
 	case code == "personalizations.0.to.0.email" && e.Permanent(): // "does not contain a valid address"
 		e = e.Suppressing(channel.HardBounce)
 	case strings.HasPrefix(code, "personalizations.0.cc"), strings.HasPrefix(code, "personalizations.0.bcc"):

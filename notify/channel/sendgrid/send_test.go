@@ -125,7 +125,7 @@ func TestAnswersHaveTheirClass(t *testing.T) {
 	t.Parallel()
 	date := "Date: " + now.Format(http.TimeFormat)
 	const permanent, transient, unknown = channel.ClassPermanent, channel.ClassTransient, channel.ClassUnknown
-	const ofChannel = channel.FaultChannel
+	const ofChannel = channel.FaultAccount
 	sendtest.Answers(t, opened, message(), map[string]sendtest.Case{
 		"bad address":      sendtest.To(permanent, "400 personalizations.0.to.0.email", channel.FaultAddress, says(400, "personalizations.0.to.0.email", "Does not contain a valid address: sam@canary.example.")).Suppresses(channel.HardBounce),
 		"no field":         sendtest.To(permanent, "400", "", says(400, "", "Bad Request")),
@@ -139,7 +139,7 @@ func TestAnswersHaveTheirClass(t *testing.T) {
 		"reset is over":    sendtest.To(transient, "429", ofChannel, says(429, "", "too many requests", date, "X-RateLimit-Reset: 1")),
 		"fails":            sendtest.To(unknown, "500", "", says(500, "", "Internal server error")),
 		"gateway fails":    sendtest.To(unknown, "502", "", says(502, "", "Bad Gateway")),
-		"not available":    sendtest.To(transient, "503", ofChannel, says(503, "", "Service unavailable", "Retry-After: 120")).After(2 * time.Minute),
+		"not available":    sendtest.To(transient, "503", channel.FaultProvider, says(503, "", "Service unavailable", "Retry-After: 120")).After(2 * time.Minute),
 		"sandbox":          sendtest.To(unknown, "200", "", says(200, "", "")),
 		"moved":            sendtest.To(transient, "308", ofChannel, says(308, "", "", "Location: /v3/mail/send")),
 		"no JSON":          sendtest.To(permanent, "400", "", sendtest.Says(400, "<html>sam@canary.example")),

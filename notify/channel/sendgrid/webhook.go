@@ -137,8 +137,7 @@ func read(body []byte) ([]channel.StatusEvent, error) {
 	return out, nil
 }
 
-// kinds leaves out what says nothing about a message: group_resubscribe and
-// account changes.
+// kinds leaves out what says nothing about a message: account changes.
 var kinds = map[rest.Text]channel.StatusKind{
 	"processed":         channel.KindAccepted,
 	"deferred":          channel.KindAccepted, // SendGrid goes on trying
@@ -150,6 +149,7 @@ var kinds = map[rest.Text]channel.StatusKind{
 	"spamreport":        channel.KindComplained,
 	"unsubscribe":       channel.KindUnsubscribed,
 	"group_unsubscribe": channel.KindUnsubscribed,
+	"group_resubscribe": channel.KindResubscribed,
 }
 
 // events are those of e: none if it is not about a message of ours.

@@ -54,7 +54,7 @@ func TestEventsAreRead(t *testing.T) {
 		event("e7", channel.KindFailed, 6, "", "blocked"), event("e7:bounced", channel.KindBounced, 6, "", "blocked"),
 		event("e8", channel.KindFailed, 7, sg, "bounced-address"),
 		event("e8:bounced", channel.KindBounced, 7, sg, "bounced-address"), event("e9", channel.KindFailed, 8, "", "dropped"),
-		event("e10", channel.KindComplained, 9, "", ""), event("e11", channel.KindUnsubscribed, 10, "", ""), event("e12", channel.KindUnsubscribed, 11, "", ""),
+		event("e10", channel.KindComplained, 9, "", ""), event("e11", channel.KindUnsubscribed, 10, "", ""), event("e12", channel.KindUnsubscribed, 11, "", ""), event("e13", channel.KindResubscribed, 12, "", ""),
 		event("e16", channel.KindOpened, 0, "", ""),
 	}
 	want[6].Lasting, want[10].Lasting = true, true

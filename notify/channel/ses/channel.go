@@ -147,7 +147,7 @@ func (c *Channel) signature(ctx context.Context, body []byte, at time.Time) (fun
 		if ctx.Err() != nil {
 			return nil, e
 		}
-		return nil, e.Blame(channel.FaultChannel)
+		return nil, e.Blame(channel.FaultAccount)
 	}
 	sum := sha256.Sum256(body)
 	return func(r *http.Request) error {

@@ -173,7 +173,7 @@ func TestMailArrivesAsItWasGiven(t *testing.T) {
 
 func TestAnswersHaveTheirClass(t *testing.T) {
 	t.Parallel()
-	const permanent, transient, unknown, ofChannel = channel.ClassPermanent, channel.ClassTransient, channel.ClassUnknown, channel.FaultChannel
+	const permanent, transient, unknown, ofChannel = channel.ClassPermanent, channel.ClassTransient, channel.ClassUnknown, channel.FaultAccount
 	sendtest.Answers(t, opened, letter(), map[string]sendtest.Case{
 		"rejected":        sendtest.To(permanent, "400 MessageRejected", "", says(400, "MessageRejected")),
 		"bad request":     sendtest.To(permanent, "400 BadRequestException", "", says(400, "BadRequestException")),
@@ -187,7 +187,7 @@ func TestAnswersHaveTheirClass(t *testing.T) {
 		"wrong signature": sendtest.To(transient, "403 SignatureDoesNotMatch", ofChannel, says(403, "SignatureDoesNotMatch")),
 		"fails":           sendtest.To(unknown, "500 InternalFailure", "", says(500, "InternalFailure")),
 		"fails closed":    sendtest.To(unknown, "500 SendingPausedException", "", says(500, "SendingPausedException")),
-		"unavailable":     sendtest.To(transient, "503 ServiceUnavailable", "", says(503, "ServiceUnavailable")),
+		"unavailable":     sendtest.To(transient, "503 ServiceUnavailable", channel.FaultProvider, says(503, "ServiceUnavailable")),
 		"no id":           sendtest.To(unknown, "200 no-id", "", sendtest.Says(200, "{}")),
 	})
 }
@@ -213,7 +213,7 @@ func TestWithoutCredentialsNothingIsSent(t *testing.T) {
 	c := open(t, url, Options{})
 	c.credentials = func(context.Context) (aws.Credentials, error) { return aws.Credentials{}, errors.New("canary role") }
 	_, err := c.Send(t.Context(), letter())
-	if e := channel.Classify(err); e == nil || e.Class != channel.ClassTransient || e.Fault != channel.FaultChannel || strings.Contains(err.Error(), "canary") || len(sent()) != 0 {
+	if e := channel.Classify(err); e == nil || e.Class != channel.ClassTransient || e.Fault != channel.FaultAccount || strings.Contains(err.Error(), "canary") || len(sent()) != 0 {
 		t.Error(err)
 	}
 }

@@ -139,7 +139,9 @@ func refusal(a *rest.Answer, code string) *channel.Error {
 	switch code {
 	case "", "fatal_error", "internal_error":
 		return a.Unknown(code)
-	case "service_unavailable", "request_timeout":
+	case "service_unavailable":
+		return a.Away(code)
+	case "request_timeout":
 		return a.Transient(code)
 	}
 	if closed[code] {

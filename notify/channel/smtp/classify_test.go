@@ -177,7 +177,7 @@ func TestFinalDotIsNotSentAfterTheContextHasEnded(t *testing.T) {
 // The channel is at fault where nothing could be sent at all.
 func TestAnswersBlameTheChannelTheAddressOrTheMessage(t *testing.T) {
 	t.Parallel()
-	const atServer, address, message1 = channel.FaultChannel, channel.FaultAddress, channel.FaultMessage
+	const ofAccount, atServer, address, message1 = channel.FaultAccount, channel.FaultProvider, channel.FaultAddress, channel.FaultMessage
 	for name, c := range map[string]struct {
 		script script
 		want   channel.Fault
@@ -185,9 +185,9 @@ func TestAnswersBlameTheChannelTheAddressOrTheMessage(t *testing.T) {
 		"server is full":             {at("CONNECT", "421 4.3.2 later"), atServer},
 		"server hangs up":            {at("EHLO", drop), atServer},
 		"server shuts down":          {at("RCPT", "421 bye"), atServer},
-		"sender has to log in":       {at("MAIL", "530 5.7.0 log in"), atServer},
-		"sender is blocked":          {at("MAIL", "550 5.7.1 blocked"), atServer},
-		"sender's domain is unknown": {at("RCPT", "550 5.1.8 who are you"), atServer},
+		"sender has to log in":       {at("MAIL", "530 5.7.0 log in"), ofAccount},
+		"sender is blocked":          {at("MAIL", "550 5.7.1 blocked"), ofAccount},
+		"sender's domain is unknown": {at("RCPT", "550 5.1.8 who are you"), ofAccount},
 		"sender is put off":          {at("MAIL", "451 4.7.1 grey"), ""},
 		"mail is too large":          {at("MAIL", "552 5.3.4 too large"), message1},
 		"mail is too large, in old":  {at("MAIL", "552 too large"), ""},

@@ -21,6 +21,10 @@
 //	no answer to the final dot, or none     Unknown
 //	that can be understood
 //
+// Whose fault it is the enhanced code tells: 5.1.x is the address, 5.7.60 and words such as
+// "relay access denied" are the account, and another 5.7.x at RCPT is a policy, against the
+// account perhaps ([channel.FaultPolicy]). It suppresses no address.
+//
 // SMTP has no way to ask about a message later, so the channel is no
 // [channel.StatusLookup]: what is in doubt is settled by the policy of its type.
 // Since the Message-ID is made of the message id, the server's log tells.

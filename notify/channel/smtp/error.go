@@ -29,6 +29,8 @@ type Error struct {
 	Enhanced string
 	// Err is the network's error or the context's, if it was one.
 	Err error
+
+	barsUs bool // the text says that this client or sender may not send here
 }
 
 func (e *Error) Error() string {
@@ -59,10 +61,21 @@ var enhanced = regexp.MustCompile(`^[245]\.\d{1,3}\.\d{1,3}\b`)
 func newError(step string, err error) *Error {
 	var reply *textproto.Error
 	if errors.As(err, &reply) {
-		return &Error{Step: step, Code: reply.Code, Enhanced: enhanced.FindString(reply.Msg)}
+		return &Error{Step: step, Code: reply.Code, Enhanced: enhanced.FindString(reply.Msg), barsUs: bars(reply.Msg)}
 	}
 	return &Error{Step: step, Err: safe(err)}
 }
+
+// quoted are the parts of an answer that it has from the client: addresses.
+var quoted = regexp.MustCompile(`<[^>]*>|\S*@\S*`)
+
+// barring are words by which servers say that they take nothing from this client: Postfix
+// ("Relay access denied", "Client host rejected", "Client host [192.0.2.1] blocked using"),
+// Exim ("relay not permitted"), Sendmail ("Relaying denied"), Exchange ("Unable to relay").
+var barring = regexp.MustCompile(`(?i)relay access denied|relaying (is )?denied|relay not permitted|relaying not allowed|unable to relay|client host( \[[0-9a-f.:]+\])? (rejected|blocked)`)
+
+// bars reports whether the text of an answer says so.
+func bars(text string) bool { return barring.MatchString(quoted.ReplaceAllString(text, " ")) }
 
 // safe returns the part of an error's chain that comes from the network or from
 // this package, and nil if there is none.
@@ -109,14 +122,17 @@ func failure(step string, err error) error {
 	return channel.Transient(e.status(), 0, e).Blame(e.fault())
 }
 
-// fault is what was wrong, by the enhanced code (RFC 3463; RFC 4954, section 6) where
-// there is one, and else by the step: RCPT names nothing but the recipient, MAIL
+// fault is what was wrong, by the enhanced code (RFC 3463; RFC 4954, section 6; RFC 7372)
+// where there is one, and else by the step: RCPT names nothing but the recipient, MAIL
 // nothing but the sender, who is the same for all messages.
 func (e *Error) fault() channel.Fault {
+	ofMessage := aboutMessage(e.Step) || e.Step == "content" || e.Step == "final dot"
 	switch {
-	case !aboutMessage(e.Step) && e.Step != "content" && e.Step != "final dot",
-		e.Code == 421, slices.Contains(loginCodes, e.Code):
-		return channel.FaultChannel
+	case slices.Contains(loginCodes, e.Code), e.barsUs && e.Code/100 == 5, e.Step == "AUTH" && e.Code/100 == 5,
+		errors.Is(e.Err, errNoStartTLS), errors.Is(e.Err, errNoMechanism), e.Step == "greeting" && e.Code/100 == 5:
+		return channel.FaultAccount
+	case !ofMessage, e.Code == 421:
+		return channel.FaultProvider
 	case e.Code == 0:
 		return ""
 	}
@@ -129,7 +145,7 @@ func (e *Error) fault() channel.Fault {
 	case e.Step == "RCPT":
 		return channel.FaultAddress
 	case e.Step == "MAIL" && e.Code != 552: // which is its size
-		return channel.FaultChannel
+		return channel.FaultAccount
 	}
 	return ""
 }
@@ -137,16 +153,22 @@ func (e *Error) fault() channel.Fault {
 func (e *Error) enhancedFault() (f channel.Fault, known bool) {
 	_, detail, _ := strings.Cut(e.Enhanced, ".")
 	switch detail {
-	case "1.7", "1.8", "3.1", "3.2", "7.8", "7.9", "7.11", "7.12": // sender, server, login
-		return channel.FaultChannel, true
+	case "1.7", "1.8", "7.8", "7.9", "7.11", "7.12", // sender, login
+		"7.20", "7.21", "7.22", "7.23", "7.24", "7.25", "7.26", "7.27", // DKIM, SPF, the host's name
+		"7.60": // Exchange: may not send as this sender
+		return channel.FaultAccount, true
+	case "3.1", "3.2": // the server
+		return channel.FaultProvider, true
 	case "2.3", "3.4": // it is too long
 		return channel.FaultMessage, true
 	}
-	switch subject, _, _ := strings.Cut(detail, "."); subject {
-	case "1", "2":
+	switch subject, _, _ := strings.Cut(detail, "."); {
+	case subject == "1", subject == "2":
 		return channel.FaultAddress, true
-	case "6":
+	case subject == "6":
 		return channel.FaultMessage, true
+	case subject == "7" && e.Step == "RCPT" && e.Code/100 == 5: // a policy, against the recipient or us
+		return channel.FaultPolicy, true
 	}
 	return "", false
 }

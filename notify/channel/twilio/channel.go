@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
-	"net/http"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -196,11 +195,11 @@ var of = map[string]channel.Fault{
 	"21610": channel.FaultAddress, // To has sent STOP
 	"21612": channel.FaultAddress, // there is no way to To
 	"21614": channel.FaultAddress, // To is no mobile number
-	"21212": channel.FaultChannel, // From is no number
-	"21606": channel.FaultChannel, // From is not of this account
-	"21603": channel.FaultChannel, // there is no From
-	"21659": channel.FaultChannel, // From is not of this account
-	"21660": channel.FaultChannel, // From is not of this account
+	"21212": channel.FaultAccount, // From is no number
+	"21606": channel.FaultAccount, // From is not of this account
+	"21603": channel.FaultAccount, // there is no From
+	"21659": channel.FaultAccount, // From is not of this account
+	"21660": channel.FaultAccount, // From is not of this account
 }
 
 // suppresses are the codes of a number to which nothing will ever be sent.
@@ -211,7 +210,7 @@ var suppresses = map[string]channel.SuppressionReason{
 }
 
 func refusal(a *rest.Answer, code string) error {
-	if busy[code] || a.Status == http.StatusServiceUnavailable {
+	if busy[code] {
 		return a.Closed(code)
 	}
 	e := a.Refusal(code)

@@ -85,10 +85,13 @@ func (w *Webhook) form(r channel.WebhookRequest, query url.Values) ([]channel.St
 	if !w.signed(r, params) {
 		return nil, errSignature
 	}
-	for _, name := range []string{"MessageSid", "MessageStatus", "ErrorCode"} {
+	for _, name := range []string{"MessageSid", "MessageStatus", "ErrorCode", "From", "Body", "OptOutType", "SmsStatus"} {
 		if len(params[name]) > 1 {
 			return nil, rest.Refused("twilio", name+" is there twice")
 		}
+	}
+	if e, ok := returned(params); ok {
+		return []channel.StatusEvent{e}, nil
 	}
 	s := status{SID: rest.Text(params.Get("MessageSid")), Status: rest.Text(params.Get("MessageStatus")), Code: rest.Text(params.Get("ErrorCode"))}
 	return s.events(query.Get(idParam)), nil
@@ -165,6 +168,27 @@ func spellings(address string) []string {
 func hashes(body []byte, want string) bool {
 	sum := sha256.Sum256(body)
 	return hmac.Equal([]byte(hex.EncodeToString(sum[:])), []byte(strings.ToLower(want)))
+}
+
+// comesBack are the words of a text by which its sender takes STOP back (Twilio
+// documentation, "Twilio support for opt-out keywords").
+var comesBack = map[string]bool{"START": true, "YES": true, "UNSTOP": true}
+
+// returned reads an incoming message by which somebody takes STOP back. Where the account
+// has words of its own ("Advanced Opt-Out") Twilio says what it took the text for.
+func returned(params url.Values) (e channel.StatusEvent, ok bool) {
+	sid, from, as := params.Get("MessageSid"), params.Get("From"), params.Get("OptOutType")
+	method, number := "sms", from
+	if n, is := strings.CutPrefix(from, "whatsapp:"); is {
+		method, number = "whatsapp", n
+	}
+	word := strings.ToUpper(strings.TrimSpace(params.Get("Body")))
+	if !messageSID.MatchString(sid) || params.Get("SmsStatus") != "received" || number == "" || as != "START" && (as != "" || !comesBack[word]) {
+		return e, false
+	}
+	return channel.StatusEvent{
+		Provider: provider, EventID: sid + ":returned", Kind: channel.KindResubscribed, Method: method, Address: channel.PrivateAddress(number),
+	}, true
 }
 
 // idParam is the query of the callback's URL in which the message id travels.

@@ -65,6 +65,39 @@ func TestCallbackOfAnIncomingMessageIsLeftOut(t *testing.T) {
 	}
 }
 
+// A text that takes STOP back names its number; other texts are left out.
+func TestAStartIsARecipientWhoComesBack(t *testing.T) {
+	t.Parallel()
+	back := func(method string) []channel.StatusEvent {
+		return []channel.StatusEvent{{Provider: "twilio", EventID: sid + ":returned", Kind: channel.KindResubscribed, Method: method, Address: "+14155550100"}}
+	}
+	for name, c := range map[string]struct {
+		from, body, as, status string
+		want                   []channel.StatusEvent
+	}{
+		"start":                 {"+14155550100", " start ", "", "received", back("sms")},
+		"unstop":                {"+14155550100", "UNSTOP", "", "received", back("sms")},
+		"a word of the account": {"+14155550100", "hola", "START", "received", back("sms")},
+		"by WhatsApp":           {"whatsapp:+14155550100", "START", "", "received", back("whatsapp")},
+		"stop":                  {"+14155550100", "STOP", "STOP", "received", nil},
+		"start, for help":       {"+14155550100", "START", "HELP", "received", nil},
+		"another text":          {"+14155550100", "start tomorrow?", "", "received", nil},
+		"not an incoming one":   {"+14155550100", "START", "", "delivered", nil},
+	} {
+		r := callback(address, "delivered", "")
+		params := url.Values{"MessageSid": {sid}, "From": {c.from}, "Body": {c.body}, "SmsStatus": {c.status}}
+		if c.as != "" {
+			params.Set("OptOutType", c.as)
+		}
+		r.Body = []byte(params.Encode())
+		r.Header.Set("X-Twilio-Signature", signer(token)([]byte(address+joined(params))))
+		got, err := webhook(t, token).Events(r)
+		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+			t.Error(name, err, diff)
+		}
+	}
+}
+
 func TestForgedCallbackIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*channel.WebhookRequest){

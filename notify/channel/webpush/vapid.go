@@ -65,7 +65,7 @@ func (s sender) proof(endpoint string, on time.Time) (string, error) {
 	}
 	token, err := s.sign(c)
 	if err != nil {
-		return "", channel.Transient("token", 0, errors.New("webpush: the key does not sign")).Blame(channel.FaultChannel)
+		return "", channel.Transient("token", 0, errors.New("webpush: the key does not sign")).Blame(channel.FaultAccount)
 	}
 	return "vapid t=" + token + ", k=" + s.public, nil
 }

@@ -95,6 +95,8 @@ func TestSQLiteReadsListsByTheirIndexes(t *testing.T) {
 		where                 []driver.Cond
 	}{
 		"what has failed": {"outgoing_message", "outgoing_message_failed (kind=? AND", "failed_on", before, where(driver.NotNull("failed_on"), mails)},
+		"how doubts ended": {"outgoing_message", "outgoing_message_resolved (kind=?", "resolved_on", nil,
+			where(driver.NotNull("resolved_on"), mails, driver.Eq("is_on_support_hold", false))},
 		"what is on hold": {"outgoing_message", "outgoing_message_holds (hold_reason=?", "", &driver.Position{ID: 7},
 			where(driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", notify.HoldRetries), mails)},
 		"failed runs":         {"automation_scheduler", "automation_scheduler_failed (scope=?", "scheduled_on", before, append(where(driver.Eq("is_on_support_hold", true)), runs...)},

@@ -189,6 +189,7 @@ CREATE TABLE {outgoing_message} (
 	is_on_support_hold  boolean NOT NULL,
 	due_on              timestamptz,
 	failed_on           timestamptz, -- for good
+	resolved_on         timestamptz, -- when the last doubt was settled
 	scope               text COLLATE "C" NOT NULL,
 	key                 text COLLATE "C" NOT NULL,
 	message_id          text COLLATE "C" NOT NULL, -- random; what providers see
@@ -234,7 +235,6 @@ CREATE TABLE {outgoing_message} (
 	doubts              bigint NOT NULL,
 	lookups             bigint NOT NULL,
 	resolution          text NOT NULL, -- how the last doubt was settled
-	resolved_on         timestamptz,
 	idempotent_until    timestamptz,
 	retry_count         bigint NOT NULL, -- failures in a row
 	lease_loss_count    bigint NOT NULL,
@@ -257,6 +257,9 @@ CREATE INDEX {index:outgoing_message_holds} ON {outgoing_message} (hold_reason, 
 
 -- What failed of a channel, over all tenants: who recovers it walks it.
 CREATE INDEX {index:outgoing_message_failed} ON {outgoing_message} (kind, failed_on, id) WHERE failed_on IS NOT NULL;
+
+-- How doubts of a channel ended, over all tenants: who decides about others counts them.
+CREATE INDEX {index:outgoing_message_resolved} ON {outgoing_message} (kind, resolved_on, id) WHERE resolved_on IS NOT NULL;
 
 -- All that a person got, each message in one of them. Its texts are ordered by their
 -- bytes, and NULL costs nothing; each query compares, so that it is none of those.
@@ -412,7 +415,7 @@ CREATE TABLE {suppression} (
 	kind             text NOT NULL, -- the delivery method
 	status           text NOT NULL, -- Active, or Lifted by a person
 	version          bigint NOT NULL,
-	address_hash     text NOT NULL,
+	address_hash     text COLLATE "C" NOT NULL,
 	hash_key         text NOT NULL, -- fingerprint of the key that it was made with
 	reason           text NOT NULL, -- HardBounce, Complaint, Unsubscribe
 	since            timestamptz,
@@ -420,6 +423,9 @@ CREATE TABLE {suppression} (
 	message_id       text NOT NULL, -- that it was said about
 	UNIQUE (scope, key)
 );
+
+-- An address in all tenants: whoever came back to a shared account is looked for.
+CREATE INDEX {index:suppression_address} ON {suppression} (address_hash);
 
 -- What the gates before a provider call know: what is paused, what recipients want,
 -- what was counted; and the key under which recipients are hashed.

@@ -245,6 +245,9 @@ CREATE INDEX {index:outgoing_message_holds} ON {outgoing_message} (hold_reason, 
 -- What failed of a channel, over all tenants: who recovers it walks it.
 CREATE INDEX {index:outgoing_message_failed} ON {outgoing_message} (kind, failed_on, id) WHERE failed_on IS NOT NULL;
 
+-- How doubts of a channel ended, over all tenants: who decides about others counts them.
+CREATE INDEX {index:outgoing_message_resolved} ON {outgoing_message} (kind, resolved_on, id) WHERE resolved_on IS NOT NULL;
+
 -- All that a person got, each message in one of them. Its texts are ordered by their
 -- bytes, and NULL costs nothing; each query compares, so that it is none of those.
 CREATE INDEX {index:outgoing_message_recipient} ON {outgoing_message} (scope, recipient_ref, id) WHERE recipient_ref IS NOT NULL;
@@ -404,6 +407,9 @@ CREATE TABLE {suppression} (
 	message_id       TEXT NOT NULL, -- that it was said about
 	UNIQUE (scope, key)
 ) STRICT;
+
+-- An address in all tenants: whoever came back to a shared account is looked for.
+CREATE INDEX {index:suppression_address} ON {suppression} (address_hash);
 
 -- What the gates before a provider call know: what is paused, what recipients want,
 -- what was counted; and the key under which recipients are hashed.

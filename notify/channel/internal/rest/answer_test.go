@@ -36,8 +36,8 @@ func TestStatusHasItsClass(t *testing.T) {
 func TestStatusBlamesTheChannel(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]channel.Fault{
-		301: channel.FaultChannel, 401: channel.FaultChannel, 403: channel.FaultChannel, 407: channel.FaultChannel, 429: channel.FaultChannel,
-		200: "", 400: "", 404: "", 408: "", 425: "", 500: "", 503: "",
+		301: channel.FaultAccount, 401: channel.FaultAccount, 403: channel.FaultAccount, 407: channel.FaultAccount, 429: channel.FaultAccount,
+		200: "", 400: "", 404: "", 408: "", 425: "", 500: "", 503: channel.FaultProvider,
 	} {
 		a := &Answer{Status: status, client: &Client{provider: "test"}}
 		if got := a.Refusal("").Fault; got != want {

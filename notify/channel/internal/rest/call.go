@@ -91,13 +91,13 @@ func (c *Client) unsent(on *conn, content *body) bool {
 	return on == nil || on.seal()
 }
 
-// unconnected blames the channel, unless we ended the attempt ourselves.
+// unconnected blames the provider, unless we ended the attempt ourselves.
 func unconnected(cause error) *channel.Error {
 	e := channel.Transient("connect", 0, cause)
 	if errors.Is(cause, context.Canceled) {
 		return e
 	}
-	return e.Blame(channel.FaultChannel)
+	return e.Blame(channel.FaultProvider)
 }
 
 func (c *Client) request(ctx context.Context, call Call) (*http.Request, error) {
@@ -192,12 +192,12 @@ const maxCode = 40
 // Refusal is the error of an answer that does not accept, by its status alone
 // (RFC 9110, section 15; RFC 6585, section 4; RFC 8470, section 5.2):
 //
-//	401, 403, 407     Transient, the channel's fault: the credentials are wrong
-//	429               Transient, the channel's fault
+//	401, 403, 407     Transient, the account's fault: the credentials are wrong
+//	429               Transient, the account's fault
 //	408, 425          Transient
 //	other 4xx         Permanent
-//	503               Transient
-//	3xx               Transient, the channel's fault: nothing was followed
+//	503               Transient, the provider's fault
+//	3xx               Transient, the account's fault: nothing was followed
 //	1xx, 2xx, others  Unknown: an answer that should not be, or a server that
 //	of 5xx            failed at a point that it does not tell
 //
@@ -207,8 +207,10 @@ func (a *Answer) Refusal(code string) *channel.Error {
 	switch a.Status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusTooManyRequests:
 		return a.Closed(code)
-	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusServiceUnavailable:
+	case http.StatusRequestTimeout, http.StatusTooEarly:
 		return a.Transient(code)
+	case http.StatusServiceUnavailable:
+		return a.Away(code)
 	}
 	switch a.Status / 100 {
 	case 3:
@@ -226,7 +228,12 @@ func (a *Answer) Permanent(code string) *channel.Error {
 
 // Closed says that the provider accepts nothing of this account now.
 func (a *Answer) Closed(code string) *channel.Error {
-	return a.Transient(code).Blame(channel.FaultChannel)
+	return a.Transient(code).Blame(channel.FaultAccount)
+}
+
+// Away says that the provider accepts nothing now, of any account.
+func (a *Answer) Away(code string) *channel.Error {
+	return a.Transient(code).Blame(channel.FaultProvider)
 }
 
 // Transient says that the provider did not accept the message now, with the

@@ -74,7 +74,7 @@ func TestNothingWasSentToAServerThatIsNotThere(t *testing.T) {
 		"certificate": secure.URL,
 		"no TLS":      strings.Replace(serve(t, func(http.ResponseWriter, *http.Request) {}).URL, "http:", "https:", 1),
 	} {
-		if err := refused(t.Context(), t, client(t, Options{}), post(address)); err.Class != channel.ClassTransient || err.Code != "connect" || err.Fault != channel.FaultChannel {
+		if err := refused(t.Context(), t, client(t, Options{}), post(address)); err.Class != channel.ClassTransient || err.Code != "connect" || err.Fault != channel.FaultProvider {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

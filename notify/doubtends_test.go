@@ -1,0 +1,187 @@
+package notify_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
+)
+
+// A provider that cannot tell is asked for as long as it remembers, at a growing distance;
+// then a person decides.
+func TestADoubtIsAskedAboutForAsLongAsTheProviderRemembers(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		k := &knowing{provider: h.provider, window: 48 * time.Hour}
+		h.crashing(notify.Hold, k)
+		began := h.clk.Now().Add(-lease)
+		var waits []time.Duration
+		h.drain()
+		for m := h.status(notify.StatusOutcomeUnknown); !m.IsOnSupportHold; m = h.status(notify.StatusOutcomeUnknown) {
+			waits = append(waits, m.DueOn.Sub(h.clk.Now()))
+			h.clk.Set(m.DueOn)
+			h.drain()
+		}
+		hour := time.Hour
+		last := 48*hour - lease - 46*hour - 21*time.Minute
+		h.same("waits", []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, hour, 3 * hour, 6 * hour, 12 * hour, 24 * hour, last}, waits)
+		if !h.clk.Now().Equal(began.Add(k.window)) || k.asked != 9 || len(h.sent()) != 0 {
+			t.Errorf("held after %v, asked %d times, %d calls", h.clk.Now().Sub(began), k.asked, len(h.sent()))
+		}
+	})
+}
+
+// While a provider is away it is asked every half an hour, and its doubts end soon after it
+// is back: none waits for a person.
+func TestTheDoubtsOfAProviderThatWasAwayEndByThemselves(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		k := &knowing{provider: h.provider, silent: errors.New("503")}
+		h.crashing(notify.Hold, k)
+		for until := h.clk.Now().Add(24 * time.Hour); h.clk.Now().Before(until); {
+			h.drain()
+			m := h.status(notify.StatusOutcomeUnknown)
+			if wait := m.DueOn.Sub(h.clk.Now()); m.IsOnSupportHold || wait > 30*time.Minute {
+				t.Fatalf("it waits for %v: %+v", wait, m)
+			}
+			h.clk.Set(m.DueOn)
+		}
+		k.silent, k.knows = nil, channel.LookupResult{Status: channel.LookupAccepted}
+		h.drain()
+		if m := h.status(notify.StatusSentToProvider); m.Resolution != notify.ResolvedByLookup || k.asked > 52 {
+			t.Errorf("asked %d times: %+v", k.asked, m)
+		}
+	})
+}
+
+// A message that may be sent without the provider's word does not wait for it.
+func TestAMessageThatCanDoWithoutTheAnswerGoesOn(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		k := &knowing{provider: h.provider, silent: errors.New("503")}
+		h.crashing(notify.AssumeSent, k)
+		began := h.clk.Now()
+		h.settle()
+		if m := h.status(notify.StatusSentToProvider); m.Resolution != notify.ResolvedByAssumption || k.asked != 4 || h.clk.Now().Sub(began) != 21*time.Minute {
+			t.Errorf("asked %d times in %v: %+v", k.asked, h.clk.Now().Sub(began), m)
+		}
+	})
+}
+
+// A day on which a provider answers every call with 500, and its search too: all messages
+// are sent within an hour after it, and nobody has to do anything.
+func TestADayOf500LeavesNothingToAPerson(t *testing.T) {
+	t.Parallel()
+	clk := mockClock()
+	h := newGated(t, memory.New(&memory.Options{Clock: clk}), clk, &notify.Options{Logger: quiet})
+	k := &knowing{provider: h.provider, silent: errors.New("500"), knows: channel.LookupResult{Status: channel.LookupAbsent}}
+	h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet}, k)
+	h.answer = failing(channel.Unknown("500", nil))
+	h.letters(30)
+	for i, until := 0, clk.Now().Add(24*time.Hour); clk.Now().Before(until); i++ {
+		if i%6 == 0 {
+			h.ensure(letter(fmt.Sprint("later ", i), fmt.Sprint("later", i)))
+		}
+		h.drain()
+		clk.Add(5 * time.Minute)
+	}
+	if n := len(h.sent()); n > 20+64+24*5 {
+		t.Errorf("%d calls of a provider that answers none", n)
+	}
+	h.answer, k.silent = nil, nil
+	for range 30 {
+		h.drain()
+		clk.Add(2 * time.Minute)
+	}
+	for _, m := range all(h, notify.Messages) {
+		if m.Status != notify.StatusSentToProvider {
+			t.Errorf("%s: %s %s, due %v, doubts %d", m.Content.Text, m.Status, m.ReasonCode, m.DueOn.Sub(clk.Now()), m.Doubts)
+		}
+	}
+}
+
+// One decision settles the doubts of one outage: those of its account and its hours. A dry
+// run says the same, and how doubts of the channel ended of which the provider told.
+func TestOneDecisionSettlesTheDoubtsOfAnOutage(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.answer = failing(channel.Unknown("lost", nil))
+		h.letters(6)
+		h.drain()
+		own := h.row("letter 5") // it went out through another account
+		own.OwnAccount = true
+		h.inOne(func(tx storage.Tx) error { return notify.Messages.Save(t.Context(), tx, own) })
+		began := h.clk.Now()
+		h.track(about(h.row("letter 0"), channel.KindDelivered), about(h.row("letter 1"), channel.KindDelivered))
+		h.clk.Add(3 * time.Hour)
+		h.ensure(letter("another day", "sam"))
+		h.ensure(letter("elsewhere", "sam", in("north")))
+		h.drain()
+		doubts := notify.Doubts{Channel: channelKey, From: began, Until: began.Add(time.Hour)}
+		dry, err := h.Support().ResolveHeld(t.Context(), "tenant", doubts, notify.DecideSent, support, &notify.ActionOptions{DryRun: true})
+		if err != nil || !dry.DryRun || dry.Resolved != 3 || dry.Arrived != 2 || dry.Absent != 0 {
+			t.Fatalf("%+v, %v", dry, err)
+		}
+		if m := h.row("letter 3"); m.Status != notify.StatusOutcomeUnknown {
+			t.Errorf("a dry run wrote %+v", m)
+		}
+		done, err := h.Support().ResolveHeld(t.Context(), "tenant", doubts, notify.DecideSent, support, nil)
+		dry.DryRun = false
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.same("report", dry, done)
+		still := []string{}
+		for _, m := range all(h, notify.Messages) {
+			if m.Status == notify.StatusOutcomeUnknown {
+				still = append(still, m.Content.Text)
+			}
+		}
+		slices.Sort(still)
+		h.same("still in doubt", []string{"another day", "elsewhere", "letter 5"}, still)
+		h.same("audit", []string{"ResolveSent by kim: OutcomeUnknown to SentToProvider"}, h.actions("outgoing_message", h.row("letter 3").Key))
+
+		doubts.OwnAccount = true
+		ofOwn, err := h.Support().ResolveHeld(t.Context(), "tenant", doubts, notify.DecideSent, support, nil)
+		if err != nil || ofOwn.Resolved != 1 {
+			t.Errorf("of its own account: %+v, %v", ofOwn, err)
+		}
+		doubts.OwnAccount = false
+		doubts.Everywhere, doubts.Until = true, h.clk.Now().Add(time.Hour)
+		h.clk.Add(8 * 24 * time.Hour)
+		again, err := h.Support().ResolveHeld(t.Context(), "", doubts, notify.DecideSendAgain, support, nil)
+		if err != nil || again.Resolved != 0 || again.Refused != 2 || !strings.HasPrefix(again.Messages[0].Refusal, "it was valid until") {
+			t.Errorf("%+v, %v", again, err)
+		}
+	})
+}
+
+func TestDoubtsThatNobodyCanMeanAreRefused(t *testing.T) {
+	visitsInMemory(t, func(h *host) {
+		now := h.clk.Now()
+		whole := notify.Doubts{Channel: channelKey, From: now, Until: now.Add(time.Hour)}
+		with := func(change func(*notify.Doubts)) notify.Doubts {
+			d := whole
+			change(&d)
+			return d
+		}
+		for want, d := range map[string]notify.Doubts{
+			"no Channel":               with(func(d *notify.Doubts) { d.Channel = "" }),
+			"no hours of an outage":    with(func(d *notify.Doubts) { d.Until = d.From }),
+			"OwnAccount, and Everywhe": with(func(d *notify.Doubts) { d.OwnAccount, d.Everywhere = true, true }),
+			"a scope, and Everywhere":  with(func(d *notify.Doubts) { d.Everywhere = true }),
+			"Limit":                    with(func(d *notify.Doubts) { d.Limit = 1001 }),
+			"no Next of a report":      with(func(d *notify.Doubts) { d.After = "?" }),
+		} {
+			if _, err := h.Support().ResolveHeld(h.t.Context(), "tenant", d, notify.DecideSent, support, nil); err == nil || !strings.Contains(err.Error(), want) {
+				h.t.Errorf("%v, want %q", err, want)
+			}
+		}
+		if _, err := h.Support().ResolveHeld(h.t.Context(), "tenant", whole, "Perhaps", support, nil); err == nil || !strings.Contains(err.Error(), "no decision") {
+			h.t.Error(err)
+		}
+	})
+}
