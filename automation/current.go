@@ -271,7 +271,10 @@ func (b *batch) compareWithSource(ctx context.Context, t *try, now SourceCandida
 
 // moveTo has a row wait for its moment of now, if that lies ahead.
 func (t *try) moveTo(b *batch, p plan, version int64) {
-	if p.want.TriggerType == DateBased && !p.skipped && p.want.ScheduledOn.After(b.now) {
+	if p.want.TriggerType != DateBased || p.skipped {
+		return
+	}
+	if t.moment = p.want.ScheduledOn; t.moment.After(b.now) {
 		t.later = true
 		t.ask(b, version, []plan{p})
 	}

@@ -45,7 +45,8 @@ type try struct {
 	broken bool   // err says that the row cannot be decoded
 	stop   Reason // it is no longer wanted
 	done   bool
-	later  bool // it is wanted at a later moment, which decision asks for
+	later  bool      // it is wanted at a later moment, which decision asks for
+	moment time.Time // at which it is wanted now, where that is known
 
 	validity string // what the validator answered
 	resolved int    // recipients before the policy

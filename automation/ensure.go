@@ -233,11 +233,13 @@ func (s ensurer) ensure(ctx context.Context, tx storage.Tx, plans []plan, origin
 func (s ensurer) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, origin Event, by author) ([]Ensured, error) {
 	now := s.now()
 	out := make([]Ensured, len(plans))
-	plans, err := s.takeSeries(ctx, tx, plans, origin, by)
-	if err != nil {
-		return nil, err
-	}
 	late, err := tooLate(ctx, tx, now, plans)
+	if err == nil {
+		err = s.rememberPassed(ctx, tx, plans, late)
+	}
+	if err == nil {
+		plans, err = s.takeSeries(ctx, tx, plans, origin, by)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -253,7 +255,7 @@ func (s ensurer) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, orig
 			out[i] = asFound(p.found)
 		case p.unmet:
 			out[i] = Ensured{Outcome: ThresholdNotMet, Scope: want.Scope, Key: want.Key}
-		case late.missing[i]:
+		case late.missing[i] != "":
 			out[i] = Ensured{Outcome: OffsetPassed, Scope: want.Scope, Key: want.Key, ScheduledOn: want.ScheduledOn}
 		default:
 			want.CreatedOn, want.DueOn = now, want.dueOn()
@@ -262,7 +264,7 @@ func (s ensurer) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, orig
 		}
 	}
 	was := map[*scheduleRow]past{}
-	got, err := s.ensureRows(ctx, tx, remember(was, decideSeriesAt(now, late.wants)), wants...)
+	got, err := s.ensureRows(ctx, tx, remember(was, decideSeriesAt(now, late.wants(plans))), wants...)
 	if err != nil {
 		return nil, err
 	}
@@ -310,7 +312,10 @@ func decideAt(now time.Time, late map[*scheduleRow]bool) driver.Decide[scheduleR
 		case stopped:
 			return storage.Updated, true
 		case stored.Status == StatusPending:
-			stored.reactivate(now)
+			stored.DueOn = stored.dueOn() // a retry keeps its back-off,
+			if !stored.NextRetryOn.After(stored.ScheduledOn) {
+				stored.NextRetryOn = time.Time{} // unless its moment is behind it
+			}
 			return storage.Updated, true
 		}
 		stored.reactivate(now)
@@ -337,6 +342,9 @@ func (r *scheduleRow) sameMoment(want *scheduleRow) bool {
 func (r *scheduleRow) moveTo(want *scheduleRow) {
 	r.BusinessUnit = want.BusinessUnit
 	r.Person = want.Person
+	if !r.IsOnSupportHold { // what a person has stopped stands for what it did
+		r.TargetDate = want.TargetDate
+	}
 	r.ScheduledOn, r.LocalDate, r.SendAt = want.ScheduledOn, want.LocalDate, want.SendAt
 	r.TimeZone, r.GapPolicy, r.OverlapPolicy, r.Kind = want.TimeZone, want.GapPolicy, want.OverlapPolicy, want.Kind
 	r.EventType, r.EventID = want.EventType, want.EventID

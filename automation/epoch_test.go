@@ -2,6 +2,7 @@ package automation_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/benbjohnson/clock"
@@ -195,4 +196,52 @@ func TestARowThatIsDueBeforeTheReplanHasComeToIt(t *testing.T) {
 			})
 		})
 	}
+}
+
+// fickle is a source whose answer changes while it is asked.
+type fickle struct {
+	*world
+	asks      []automation.Candidate
+	meanwhile func()
+}
+
+func (*fickle) EventTypes() []string { return nil }
+
+func (f *fickle) Candidates(context.Context, automation.Event) ([]automation.Candidate, error) {
+	return f.asks, nil
+}
+
+func (f *fickle) CandidatesOf(_ context.Context, of []automation.ScopedSource) ([]automation.SourceCandidates, error) {
+	now := f.asks
+	if change := f.meanwhile; change != nil {
+		f.meanwhile = nil
+		change()
+	}
+	return slices.Repeat([]automation.SourceCandidates{{Version: 1, Candidates: now}}, len(of)), nil
+}
+
+// A due row is asked about, then a setting changes, and the re-plan passes its source before
+// the row is settled. What the row asked for by the older setting does not stay.
+func TestWhatADueRowAsksForByAnOlderSettingIsPlannedAgain(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		of := func(d int, sendAt string) automation.Candidate {
+			return automation.Candidate{TargetDate: automation.Date{Year: 2026, Month: 4, Day: d}, SendAt: sendAt}
+		}
+		f := &fickle{world: w}
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.Triggers = f }))
+		first := of(1, "09:00")
+		first.Type, first.Source = "certificate", automation.Source{Type: "employee", ID: "7"}
+		w.ensure(first)
+		f.asks = []automation.Candidate{of(3, "09:00")}
+		f.meanwhile = func() {
+			f.asks = []automation.Candidate{of(1, "09:00"), of(3, "10:00")}
+			w.replan(automation.Replan{})
+		}
+		w.pollAt(day(2026, 4, 1, 9))
+		w.drain(passOf(w.s, "automation.reconcile"))
+		later := w.row("reminder:certificate:employee:7:default:2026-04-03:0")
+		if got := w.row(lateKey); got.Status != automation.StatusPending || !later.ScheduledOn.Equal(day(2026, 4, 3, 10)) {
+			w.t.Errorf("the first is %s, the other is due at %s", got.Status, later.ScheduledOn)
+		}
+	})
 }

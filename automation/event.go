@@ -292,11 +292,12 @@ func (e Event) staleAfter(r EventResult) error {
 // invalid, or more, there may be others: it does nothing else, and its result has no
 // Outcome.
 func (s ensurer) applyEvent(ctx context.Context, tx storage.Tx, e Event, r route, p eventPlan, most int) (EventResult, error) {
-	result, others, err := beginEvent(ctx, tx, e)
+	result, source, err := beginEvent(ctx, tx, e)
 	if err != nil || result.Outcome == EventStale {
 		return result, err
 	}
-	if p, err = s.planner().planWithin(within(ctx, tx), e, r, p, others); err != nil {
+	s.source = source.row
+	if p, err = s.planner().planWithin(within(ctx, tx), e, r, p, source.others); err != nil {
 		return EventResult{}, err
 	}
 	if result.Deactivated, err = s.endInvalid(ctx, tx, e, p.invalid, most); err != nil || len(result.Deactivated) >= most {
@@ -308,18 +309,17 @@ func (s ensurer) applyEvent(ctx context.Context, tx storage.Tx, e Event, r route
 	return result, err
 }
 
-// beginEvent takes the source's row, and tells whether what is said is out of date, and
-// whether others than its stream speak of the source.
-func beginEvent(ctx context.Context, tx storage.Tx, e Event) (result EventResult, others bool, err error) {
+// beginEvent takes the source's row, and tells whether what is said is out of date.
+func beginEvent(ctx context.Context, tx storage.Tx, e Event) (EventResult, stamped, error) {
 	source, err := stamp(ctx, tx, e)
 	if err != nil {
-		return EventResult{}, false, err
+		return EventResult{}, stamped{}, err
 	}
-	result = EventResult{Outcome: EventApplied, SourceVersion: source[0].version}
+	result := EventResult{Outcome: EventApplied, SourceVersion: source[0].version}
 	if !source[0].fresh {
 		result.Outcome = EventStale
 	}
-	return result, source[0].others, nil
+	return result, source[0], nil
 }
 
 // applyPlan writes what an event, or whoever speaks for the source, plans.

@@ -343,6 +343,6 @@ func ExampleScheduler_ExplainMissing() {
 	// Output:
 	// no open row of certificate for employee 7: no event has asked for it yet (NotAskedYet)
 	//   reminder:certificate:employee:7:default:2026-03-29:7: no event has asked for it yet (NotAskedYet), for 2026-03-22T09:00:00Z
-	//   reminder:certificate:employee:7:default:2026-03-29:30: its moment had passed (OffsetPassed), for 2026-02-27T09:00:00Z
+	//   reminder:certificate:employee:7:default:2026-03-29:30: its moment had passed (OffsetPassed), for 2026-02-27T09:00:00Z (its time, 27 February 09:00, had passed by 1 day, more than CatchUp (24 h))
 	//   no event of the source was ever handled <nil>
 }

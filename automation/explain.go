@@ -141,6 +141,7 @@ func (s *Schedule) offset() string {
 func (s *Scheduler) Explain(ctx context.Context, scope Scope, key string) (Explanation, error) {
 	var e Explanation
 	var row *scheduleRow
+	var tooLate string // by how much its moment had passed when it was asked for
 	err := s.read(ctx, func(from driver.Reader) (err error) {
 		e = Explanation{Scope: scope, Key: key}
 		if e.Series, err = seriesState(ctx, from, scope, key); err != nil {
@@ -149,7 +150,9 @@ func (s *Scheduler) Explain(ctx context.Context, scope Scope, key string) (Expla
 		row, err = schedules.Get(ctx, from, scope, key)
 		switch {
 		case errors.Is(err, storage.ErrNotFound):
-			e.Condition, err = loadCondition(ctx, from, scope, key)
+			if e.Condition, err = loadCondition(ctx, from, scope, key); err == nil {
+				tooLate, err = askedTooLate(ctx, from, scope, key)
+			}
 			return err
 		case err != nil:
 			return err
@@ -162,7 +165,9 @@ func (s *Scheduler) Explain(ctx context.Context, scope Scope, key string) (Expla
 	if err != nil {
 		return Explanation{}, fmt.Errorf("automation: Explain: %w", err)
 	}
-	e.Now = s.explainer().prospect(within(ctx, s.tx), e, row)
+	if e.Now = s.explainer().prospect(within(ctx, s.tx), e, row); tooLate != "" {
+		e.Now = "there is no row: " + tooLate
+	}
 	return e, nil
 }
 
@@ -227,19 +232,43 @@ func (s explainer) prospect(ctx context.Context, e Explanation, r *scheduleRow) 
 	}
 	switch {
 	case r.IsOnSupportHold:
-		return "nothing, until support releases it"
+		return fmt.Sprintf("nothing: it is on hold (%s) until support releases it", r.HoldReason)
 	case r.Status == StatusCompleted:
 		return "nothing more: delivery work is queued, which does not mean that it arrived"
 	case r.inShadow():
 		return "nothing: the old scheduler owns the run until the roll-out moves on"
 	case !r.IsOpen():
-		return "nothing, unless it is asked for again"
+		return s.askedAgain(e, r)
 	case r.Status == StatusProcessing && r.LeaseExpiresOn.After(s.now()):
 		return "a worker has it"
 	case r.Status == StatusProcessing:
 		return "its worker is gone: the next poll counts a lost lease and puts it back" + e.stopped()
 	}
 	return s.when(r) + e.stopped() + s.rehearse(ctx, r)
+}
+
+// askedAgain says what it would lead to, if somebody asked for an ended row once more.
+func (s explainer) askedAgain(e Explanation, r *scheduleRow) string {
+	const again, never = "nothing, unless it is asked for again", "nothing, and nothing if it is asked for again: "
+	now := s.now()
+	switch {
+	case r.recurs() && e.Series != nil && e.Series.Active:
+		return "nothing: its series goes on, next " + stampText(e.Series.Next)
+	case r.recurs() && !r.ScheduledOn.After(now):
+		return never + "a series makes no occurrence of the past"
+	}
+	limit := ""
+	if t, ok := s.registry.reminder(r.Kind); ok {
+		limit = t.latenessOf(r.TriggerType).limits(now, r, false)
+	}
+	stored, want := *r, *r
+	switch outcome, _ := decideAt(now, map[*scheduleRow]bool{&want: limit != ""})(&stored, &want); outcome {
+	case storage.Reactivated:
+		return again
+	case OffsetPassed:
+		return never + r.passedBy(now, limit)
+	}
+	return never + "what it was about is over"
 }
 
 func (s explainer) when(r *scheduleRow) string {
@@ -284,15 +313,19 @@ func (s explainer) rehearse(ctx context.Context, row *scheduleRow) string {
 		return fmt.Sprintf("; as things are, the step %q would fail: %s", t.at, storable(t.err.Error()))
 	case t.stop != "":
 		return fmt.Sprintf("; as things are, it would end as Deactivated, %s", t.stop)
+	case t.later:
+		return "; as things are, it would wait on until " + stampText(t.moment)
+	case r.ScheduledOn.After(s.now()) && !t.moment.IsZero() && !t.moment.Equal(r.ScheduledOn):
+		return fmt.Sprintf("; a re-plan moves it to %s; as things are, delivery would be queued then (recipients: %d)", stampText(t.moment), len(t.to))
 	default:
 		return fmt.Sprintf("; as things are, delivery would be queued (recipients: %d)", len(t.to))
 	}
 }
 
-// tryOut takes a row through the steps of the due pass, and writes nothing.
+// tryOut takes a row through the steps of the due pass, as at its moment, and writes nothing.
 func (s explainer) tryOut(ctx context.Context, row *scheduleRow) *try {
 	b := s.worker().newBatch([]work.Item[scheduleRow]{{Row: row, Ctx: ctx}})
-	b.tx = s.tx
+	b.tx, b.now = s.tx, later(b.now, row.ScheduledOn)
 	b.run(ctx)
 	return b.tries[0]
 }

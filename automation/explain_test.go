@@ -69,7 +69,7 @@ func TestExplainSaysWhatWouldHappenNow(t *testing.T) {
 		clk.Add(time.Minute)
 		w.says(certificateKey, "its worker is gone: the next poll counts a lost lease and puts it back")
 		w.do(w.s.Support().Hold)
-		w.says(certificateKey, "nothing, until support releases it")
+		w.says(certificateKey, "nothing: it is on hold (HeldBySupport) until support releases it")
 		w.do(w.s.Support().Release)
 		w.poll()
 		w.says(certificateKey, "nothing more: delivery work is queued, which does not mean that it arrived")
@@ -102,7 +102,7 @@ func TestExplainTellsTheWholeStory(t *testing.T) {
 			"2026-04-01T09:00:00Z: TryFailed by due pass: HandlerFailed, again at 2026-04-01T09:05",
 			"TryFailed by due pass: HandlerFailed, on hold: RetriesExhausted (Processing to Failed)",
 			"Pending (HandlerFailed)", "last error: boom", "on hold (HeldBySupport): a call from the school",
-			"Release by ann: a call from the school (Failed to Pending)", "now: nothing, until support releases it",
+			"Release by ann: a call from the school (Failed to Pending)", "now: nothing: it is on hold (HeldBySupport) until support releases it",
 		} {
 			if !strings.Contains(e.String(), want) {
 				w.t.Errorf("misses %q in:\n%s", want, e)

@@ -1,7 +1,6 @@
 package automation
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,8 +53,7 @@ func (s planner) planInstant(ctx context.Context, c Candidate, t ReminderType, p
 		return "Before", fmt.Errorf("%s before %s is outside the years 1 to 9999", c.Before, stampText(c.At))
 	}
 	p.want.showAt(loc)
-	p.lateness = t.Lateness
-	p.lateness.CatchUp = cmp.Or(t.Lateness.CatchUp, instantCatchUp)
+	p.lateness = t.latenessOf(InstantBased)
 	return "", nil
 }
 

@@ -46,12 +46,11 @@ type Lateness struct {
 // negative reports whether it makes no sense.
 func (l Lateness) negative() bool { return l.CatchUp < 0 || l.Window < 0 }
 
-// verdict says why a moment that is so late is worth nothing any more; empty: it is. A
-// row is open, or is yet to be made or to come back. It is overtaken where a later one of
-// its occasion has come.
-func (l Lateness) verdict(late time.Duration, open, overtaken bool) Reason {
+// verdict says why the moment of an open row is worth nothing any more; empty: it is. It is
+// overtaken where a later one of its occasion has come.
+func (l Lateness) verdict(late time.Duration, overtaken bool) Reason {
 	switch {
-	case l.Window > 0 && late > l.Window, !open && l.CatchUp > 0 && late > l.CatchUp:
+	case l.Window > 0 && late > l.Window:
 		return TooLate
 	case l.OnlyLatest && overtaken:
 		return Overtaken
@@ -59,8 +58,9 @@ func (l Lateness) verdict(late time.Duration, open, overtaken bool) Reason {
 	return ""
 }
 
-// worthless are the plans, by their place, that nobody should make a row of any more.
-func worthless(now time.Time, plans []plan) map[int]bool {
+// worthless are the plans, by their place, that nobody should make a row of any more, and
+// what they come too late for.
+func worthless(now time.Time, plans []plan) map[int]string {
 	latest := map[occasion]time.Time{}
 	for i := range plans {
 		if p := &plans[i]; p.lateness.OnlyLatest && !p.skipped && !p.want.ScheduledOn.After(now) {
@@ -68,15 +68,15 @@ func worthless(now time.Time, plans []plan) map[int]bool {
 			latest[o] = later(latest[o], p.want.ScheduledOn)
 		}
 	}
-	out := map[int]bool{}
+	out := map[int]string{}
 	for i := range plans {
 		p := &plans[i]
 		if p.lateness == (Lateness{}) || p.skipped {
 			continue
 		}
 		overtaken := p.lateness.OnlyLatest && latest[p.want.occasion()].After(p.want.ScheduledOn)
-		if p.lateness.verdict(now.Sub(p.want.ScheduledOn), false, overtaken) != "" || p.want.untrue(now) {
-			out[i] = true
+		if limit := p.lateness.limits(now, &p.want, overtaken); limit != "" {
+			out[i] = limit
 		}
 	}
 	return out
@@ -135,7 +135,7 @@ func (r *scheduleRow) targetDay(behind int) (time.Time, bool) {
 // checkLateness ends what is not worth its work any more.
 func (b *batch) checkLateness(context.Context) {
 	for _, t := range b.open() {
-		t.stop = b.lateness.verdict(b.now.Sub(t.row.ScheduledOn), true, false)
+		t.stop = b.lateness.verdict(b.now.Sub(t.row.ScheduledOn), false)
 	}
 }
 
@@ -153,14 +153,14 @@ func (b *batch) checkOvertaken(ctx context.Context) {
 	})
 	for _, t := range tries {
 		if t.err = err; err == nil {
-			t.stop = b.lateness.verdict(b.now.Sub(t.row.ScheduledOn), true, o.overtaken(b.now, t.row))
+			t.stop = b.lateness.verdict(b.now.Sub(t.row.ScheduledOn), o.overtaken(b.now, t.row))
 		}
 	}
 }
 
 // overtaking is what the rows of a batch are compared with.
 type overtaking struct {
-	series map[occasion]*series
+	next   map[occasion]time.Time // of series: the occurrence behind the current one
 	latest map[occasion]time.Time // of the open rows of dates and conditions that are due
 }
 
@@ -187,21 +187,13 @@ func (o overtaking) overtaken(now time.Time, r *scheduleRow) bool {
 	if slices.Contains(oneByOne, r.TriggerType) {
 		return o.latest[r.occasion()].After(r.ScheduledOn)
 	}
-	d := o.series[r.occasion()]
-	if d == nil || !d.Active || !d.NextOn.Equal(r.ScheduledOn) {
-		return false // support has brought an old one back
-	}
-	line, err := d.timeline()
-	if err != nil {
-		return false
-	}
-	next, ok := d.afterCurrent(line, r.ScheduledOn)
-	return ok && !next.On.After(now)
+	next, ok := o.next[r.occasion()]
+	return ok && !next.After(now)
 }
 
 // loadOvertaking takes a statement for all series, and one for each scope with dates.
 func loadOvertaking(ctx context.Context, from driver.Reader, now time.Time, tries []*try) (overtaking, error) {
-	o := overtaking{series: map[occasion]*series{}, latest: map[occasion]time.Time{}}
+	o := overtaking{next: map[occasion]time.Time{}, latest: map[occasion]time.Time{}}
 	recurring, dated := map[driver.Place]*try{}, map[Scope][]*try{}
 	for _, t := range tries {
 		scope := t.row.Scope
@@ -216,7 +208,9 @@ func loadOvertaking(ctx context.Context, from driver.Reader, now time.Time, trie
 		return o, err
 	}
 	for place, d := range found {
-		o.series[recurring[place].row.occasion()] = d
+		if err := o.loadNext(ctx, from, now, d, recurring[place].row); err != nil {
+			return o, err
+		}
 	}
 	for scope, tries := range dated {
 		if err := o.loadDated(ctx, from, scope, now, tries); err != nil {
@@ -224,6 +218,24 @@ func loadOvertaking(ctx context.Context, from driver.Reader, now time.Time, trie
 		}
 	}
 	return o, nil
+}
+
+// loadNext looks behind the current occurrence of a series, unless the row is another one,
+// which support has brought back.
+func (o overtaking) loadNext(ctx context.Context, from driver.Reader, now time.Time, d *series, r *scheduleRow) error {
+	if !d.Active || !d.NextOn.Equal(r.ScheduledOn) {
+		return nil
+	}
+	line, err := d.timeline()
+	if err != nil {
+		return nil // it cannot go on here
+	}
+	f := following{from: from, now: now, d: d, line: line, gone: d.NextPeriod}
+	next, ok, err := f.after(ctx, r.ScheduledOn)
+	if ok {
+		o.next[r.occasion()] = next.On
+	}
+	return err
 }
 
 // loadDated reads the open rows of the sources, of which there are few.
@@ -289,25 +301,33 @@ func dueBeside(now time.Time, rows []*scheduleRow) []driver.Cond {
 	}
 }
 
-// latePlans are the plans that ask for a moment that is worth nothing any more.
+// latePlans are the plans, by their place, that ask for a moment that is worth nothing any
+// more, and what they come too late for.
 type latePlans struct {
-	missing map[int]bool          // by their place: those without a row, which get none
-	wants   map[*scheduleRow]bool // what they all want, which revives nothing
+	missing map[int]string // those without a row, which get none
+	all     map[int]string // which revive nothing
+}
+
+// wants are what they want.
+func (l latePlans) wants(plans []plan) map[*scheduleRow]bool {
+	out := map[*scheduleRow]bool{}
+	for i := range l.all {
+		out[&plans[i].want] = true
+	}
+	return out
 }
 
 // tooLate finds those plans. Rows that are open are left to their type's Lateness.
 func tooLate(ctx context.Context, from driver.Reader, now time.Time, plans []plan) (latePlans, error) {
-	late := latePlans{missing: map[int]bool{}, wants: map[*scheduleRow]bool{}}
+	late := latePlans{missing: map[int]string{}, all: worthless(now, plans)}
 	var places []driver.Place
-	for i := range worthless(now, plans) {
-		want := &plans[i].want
-		late.missing[i], late.wants[want] = true, true
-		places = append(places, schedules.PlaceOf(want))
+	for i := range late.all {
+		places = append(places, schedules.PlaceOf(&plans[i].want))
 	}
 	exist, err := schedules.GetMany(ctx, from, places, "key")
-	for i := range late.missing {
-		if exist[schedules.PlaceOf(&plans[i].want)] != nil {
-			delete(late.missing, i)
+	for i, limit := range late.all {
+		if exist[schedules.PlaceOf(&plans[i].want)] == nil {
+			late.missing[i] = limit
 		}
 	}
 	return late, err

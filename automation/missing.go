@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -53,7 +52,8 @@ const (
 	// CauseTimeSkipped: the local time does not exist on that day, and the policy is
 	// GapSkip.
 	CauseTimeSkipped Cause = "TimeSkipped"
-	// CauseOffsetPassed: the moment lies further back than the type's [Lateness] allows.
+	// CauseOffsetPassed: the moment lies further back than the type's [Lateness] allows, or
+	// did so when it was asked for; Detail has by how much.
 	CauseOffsetPassed Cause = "OffsetPassed"
 	// CauseSeriesEnded: the cadence of a recurring candidate has no occurrence left.
 	CauseSeriesEnded Cause = "SeriesEnded"
@@ -155,8 +155,8 @@ func (f Finding) String() string {
 }
 
 // ExplainEvent is the Type of the event with which [Scheduler.ExplainMissing]
-// asks a [TriggerProvider] (and its [SettingLister]) what a source should be
-// reminded of now, whatever events it listens to. The event has a Scope and a
+// asks a [TriggerProvider] that is no [CandidatesProvider] (and its [SettingLister]) what a
+// source should be reminded of now, whatever events it listens to. The event has a Scope and a
 // Source, and neither ID nor Version nor Data. Nothing is written for it.
 const ExplainEvent = "belfry.explain"
 
@@ -179,11 +179,12 @@ func (s *Scheduler) ExplainMissing(ctx context.Context, scope Scope, setting str
 	if err := s.read(ctx, func(from driver.Reader) error { return a.read(ctx, from) }); err != nil {
 		return a, fmt.Errorf("automation: ExplainMissing: %w", err)
 	}
-	if len(a.Findings) == 0 {
+	if !slices.ContainsFunc(a.Findings, func(f Finding) bool { return f.Cause == CauseExists }) {
 		if err := s.explainer().explainAbsence(within(ctx, s.tx), &a); err != nil {
 			return a, fmt.Errorf("automation: ExplainMissing: %w", err)
 		}
 	}
+	slices.SortStableFunc(a.Findings, func(x, y Finding) int { return cmp.Compare(nearness(x.Cause), nearness(y.Cause)) })
 	if len(a.Findings) > 0 {
 		a.Cause = a.Findings[0].Cause
 	}
@@ -201,18 +202,44 @@ func (a *Absence) read(ctx context.Context, from driver.Reader) error {
 		return err
 	default:
 		a.LastEvent = strings.TrimSpace(state.EventType + " " + state.EventID)
+		if err := a.readPassed(ctx, from, state.Passed); err != nil {
+			return err
+		}
 	}
 	rows, err := schedules.Find(ctx, from, a.Scope, driver.Query{Where: []driver.Cond{
 		driver.Eq("setting", a.Setting), driver.Eq("source_type", a.Source.Type), driver.Eq("source", a.Source.ID), open(),
 	}, Limit: maxFindings})
 	for _, row := range rows {
-		a.Findings = append(a.Findings, findingOf(row, CauseExists))
+		a.Findings = append(a.Findings, findingOf(row))
 	}
 	return err
 }
 
-func findingOf(r *scheduleRow, why Cause) Finding {
-	f := Finding{Key: r.Key, Cause: why, ScheduledOn: r.ScheduledOn, Status: r.Status, Reason: r.ReasonCode}
+// readPassed finds what was asked for too late, and is not there.
+func (a *Absence) readPassed(ctx context.Context, from driver.Reader, all []passed) error {
+	var places []driver.Place
+	var asked []passed
+	for _, p := range all {
+		if p.Setting == a.Setting {
+			asked = append(asked, p)
+			places = append(places, driver.Place{Scope: a.Scope, Key: keyPrefix(a.Setting, a.Source) + p.Key})
+		}
+	}
+	rows, err := schedules.GetMany(ctx, from, places, "key")
+	for i, p := range asked {
+		if rows[places[i]] == nil {
+			a.Findings = append(a.Findings, Finding{Key: places[i].Key, Cause: CauseOffsetPassed, ScheduledOn: p.ScheduledOn, Detail: p.Why})
+		}
+	}
+	return err
+}
+
+// findingOf is about a row that is there: one that is open exists, though it may be on hold.
+func findingOf(r *scheduleRow) Finding {
+	f := Finding{Key: r.Key, Cause: CauseExists, ScheduledOn: r.ScheduledOn, Status: r.Status, Reason: r.ReasonCode}
+	if !r.IsOpen() {
+		f.Cause = CauseEnded
+	}
 	if r.IsOnSupportHold {
 		f.Reason = r.HoldReason
 	}
@@ -242,43 +269,29 @@ func (s explainer) explainAbsence(ctx context.Context, a *Absence) error {
 
 // explainPlans says of each row that should exist why it does not.
 func (s explainer) explainPlans(ctx context.Context, a *Absence, plans []plan) error {
-	found, err := s.findAll(ctx, plans, nil)
-	a.Findings = append(a.Findings, found...)
-	slices.SortStableFunc(a.Findings, func(x, y Finding) int { return cmp.Compare(nearness(x.Cause), nearness(y.Cause)) })
+	found, err := s.findAll(ctx, a.Scope, a.Source, eventPlan{plans: plans, spoken: []string{a.Setting}})
+	for _, f := range found {
+		known := slices.IndexFunc(a.Findings, func(k Finding) bool { return k.Key == f.Key && f.Key != "" })
+		switch {
+		case known < 0:
+			a.Findings = append(a.Findings, f)
+		case f.Cause != CauseOffsetPassed: // else it is remembered when it was asked for
+			a.Findings[known] = f
+		}
+	}
 	return err
 }
 
-// findAll says of each row that is planned whether it exists, and why not; off are the
-// settings that are off.
-func (s explainer) findAll(ctx context.Context, plans []plan, off map[string]bool) (out []Finding, err error) {
-	late, stored := latePlans{}, map[driver.Place]*scheduleRow(nil)
-	err = s.read(ctx, func(from driver.Reader) (err error) {
-		if plans, err = s.foresee(ctx, from, plans); err != nil {
-			return err
-		}
-		if plans, err = foreseeSeries(ctx, from, s.now(), plans); err != nil {
-			return err
-		}
-		if late, err = tooLate(ctx, from, s.now(), plans); err != nil {
-			return err
-		}
-		places := make([]driver.Place, len(plans))
-		for i := range plans {
-			places[i] = schedules.PlaceOf(&plans[i].want)
-		}
-		stored, err = schedules.GetMany(ctx, from, places)
-		return err
-	})
+// findAll says of each row that is planned for a source whether it exists, and why not.
+func (s explainer) findAll(ctx context.Context, scope Scope, source Source, p eventPlan) (out []Finding, err error) {
+	x := &scannedSource{event: Event{Scope: scope, Source: source}, plan: p}
+	page := scannedPage{s: s.core, scope: scope, sourceType: source.Type, now: s.now()}
+	err = s.read(ctx, func(from driver.Reader) error { return page.compare(ctx, from, []*scannedSource{x}) })
 	if err != nil {
 		return nil, err
 	}
-	for i, p := range plans {
-		row := stored[schedules.PlaceOf(&p.want)]
-		if off[p.want.Setting] && (row == nil || !row.IsOpen()) {
-			out = append(out, Finding{Key: p.want.Key, Cause: CauseSettingOff, ScheduledOn: p.want.ScheduledOn})
-			continue
-		}
-		out = append(out, s.findMissing(ctx, p, row, late.missing[i]))
+	for _, v := range x.found.verdicts {
+		out = append(out, s.findMissing(ctx, v))
 	}
 	return out, nil
 }
@@ -288,29 +301,31 @@ func nearness(c Cause) int {
 	return slices.Index([]Cause{CauseExists, CauseNotAskedYet, CauseNoRecipients, CauseEnded, CauseThresholdNotMet, CauseOffsetPassed, CauseTimeSkipped, CauseSeriesEnded}, c)
 }
 
+// absences are the outcomes by which no row is made.
+var absences = map[storage.Outcome]Cause{
+	SettingInactive: CauseSettingOff, TimeSkipped: CauseTimeSkipped, ThresholdNotMet: CauseThresholdNotMet,
+	SeriesEnded: CauseSeriesEnded, OffsetPassed: CauseOffsetPassed,
+}
+
 // findMissing says why the row of one plan is missing.
-func (s explainer) findMissing(ctx context.Context, p plan, row *scheduleRow, late bool) Finding {
-	f := Finding{Key: p.want.Key, ScheduledOn: p.want.ScheduledOn}
+func (s explainer) findMissing(ctx context.Context, v verdict) Finding {
+	f := Finding{Key: v.plan.want.Key, Cause: absences[v.outcome], ScheduledOn: v.plan.want.ScheduledOn}
 	switch {
-	case row != nil && (row.IsOpen() || row.IsOnSupportHold):
-		return findingOf(row, CauseExists) // made meanwhile, or for another setting
-	case p.ended:
-		f.Key, f.Cause, f.ScheduledOn = "", CauseSeriesEnded, time.Time{}
+	case v.row != nil && (v.row.IsOpen() || f.Cause == "" || f.Cause == CauseOffsetPassed):
+		return findingOf(v.row)
+	case f.Cause == CauseSeriesEnded:
+		return Finding{Cause: f.Cause}
+	case f.Cause == CauseThresholdNotMet:
+		f.ScheduledOn = time.Time{}
 		return f
-	case p.unmet:
-		f.Cause, f.ScheduledOn = CauseThresholdNotMet, time.Time{}
+	case f.Cause == CauseOffsetPassed:
+		f.Detail = v.plan.want.passedBy(s.now(), v.limit)
 		return f
-	case row != nil:
-		return findingOf(row, CauseEnded)
-	case p.skipped:
-		f.Cause = CauseTimeSkipped
-		return f
-	case late:
-		f.Cause = CauseOffsetPassed
+	case f.Cause != "":
 		return f
 	}
-	f.Cause, f.Detail = CauseNotAskedYet, ""
-	want := p.want
+	f.Cause = CauseNotAskedYet
+	want := v.plan.want
 	t := s.tryOut(ctx, &want)
 	switch {
 	case t.stop == NoRecipients:
@@ -352,11 +367,7 @@ func (a *Absence) event() Event { return Event{Scope: a.Scope, Type: ExplainEven
 // the cause if that is nothing, or cannot be.
 func (s explainer) planMissing(ctx context.Context, a *Absence, name string) []plan {
 	t, _ := s.registry.reminder(name)
-	var candidates []Candidate
-	err := work.Guard(func() (err error) {
-		candidates, err = t.Triggers.Candidates(ctx, a.event())
-		return err
-	})
+	candidates, err := s.candidatesNow(ctx, t, a.Scope, a.Source)
 	if err != nil {
 		a.Cause, a.Detail = CauseProviderFailed, storable(err.Error())
 		return nil

@@ -189,9 +189,9 @@ func (m keeping) lastAsked(r *scheduleRow) (time.Time, bool) {
 	case keys.Instant:
 		return k.Start.Add(m.catchUp - k.Before), true
 	case keys.Recurring:
-		return k.Occurrence.Add(m.catchUp), true
+		return k.Occurrence.Add(max(m.catchUp, seriesMemory)), true
 	case keys.ReportRun:
-		return r.ScheduledOn.Add(m.catchUp), true
+		return r.ScheduledOn.Add(max(m.catchUp, seriesMemory)), true
 	case keys.ManualReportRun:
 		return r.EndedOn.Add(m.catchUp), true
 	case keys.Threshold:

@@ -172,8 +172,7 @@ func (s planner) planReminder(ctx context.Context, c Candidate, t ReminderType, 
 		p.skipped = true
 		return "", nil
 	}
-	p.lateness = t.Lateness
-	p.lateness.CatchUp = cmp.Or(t.Lateness.CatchUp, defaultCatchUp)
+	p.lateness = t.latenessOf(DateBased)
 	return field, err
 }
 

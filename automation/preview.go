@@ -112,16 +112,16 @@ func (s explainer) previewSource(ctx context.Context, scope Scope, name string, 
 	if err != nil {
 		return nil, err
 	}
-	var ids []string
-	for _, p := range plans {
-		ids = append(ids, p.want.Setting)
+	p := eventPlan{plans: plans}
+	for _, plan := range plans {
+		p.spoken = append(p.spoken, plan.want.Setting)
 	}
-	slices.Sort(ids)
-	off, err := s.planner().inactive(ctx, scope, slices.Compact(ids))
-	if err != nil {
+	slices.Sort(p.spoken)
+	p.spoken = slices.Compact(p.spoken)
+	if p.off, err = s.planner().inactive(ctx, scope, p.spoken); err != nil {
 		return nil, err
 	}
-	out, err := s.findAll(ctx, plans, off)
+	out, err := s.findAll(ctx, scope, source, p)
 	slices.SortStableFunc(out, func(a, b Finding) int { return a.ScheduledOn.Compare(b.ScheduledOn) })
 	return out, err
 }

@@ -212,6 +212,7 @@ type Difference struct {
 
 // found is what comparing one source with its rows leads to.
 type found struct {
+	verdicts    []verdict // one for each plan
 	differences []Difference
 	passed      int  // wanted rows whose moment lies too far back
 	moved       bool // a reading of a condition is to be recorded
@@ -230,57 +231,87 @@ func (f found) repairs() bool {
 	return false
 }
 
-// diff compares what a source wants with its rows: those that exist under the
-// wanted keys, and its open ones. It decides as HandleEvent would. The wanted rows are added to rows, for candidates that repeat a key.
+// verdict says of one plan why there is a row for it, or none, and what is to be done.
+type verdict struct {
+	plan    plan
+	row     *scheduleRow // as it is; nil: there is none
+	outcome storage.Outcome
+	writes  bool
+	limit   string // of OffsetPassed: what it comes too late for
+}
+
+// decide is what Ensure would answer. It gives the row as it would be.
+func (v *verdict) decide(now time.Time, off map[string]bool) *scheduleRow {
+	want := v.plan.want
+	switch {
+	case off[want.Setting]:
+		v.outcome = SettingInactive
+	case v.plan.skipped:
+		v.outcome = TimeSkipped
+	case v.plan.unmet:
+		v.outcome = ThresholdNotMet
+	case v.plan.found != nil:
+		v.outcome, v.row = storage.Unchanged, v.plan.found
+	case v.plan.ended:
+		v.outcome = SeriesEnded
+	case v.row == nil && v.limit != "":
+		v.outcome = OffsetPassed
+	case v.row == nil:
+		v.outcome, v.writes = storage.Created, true
+		return &want
+	default:
+		row := *v.row
+		v.outcome, v.writes = decideAt(now, map[*scheduleRow]bool{&want: v.limit != ""})(&row, &want)
+		v.writes = v.writes || v.outcome == storage.Unchanged && v.plan.moves
+		return &row
+	}
+	return v.row
+}
+
+// difference is what a repair does about it; false: nothing is different.
+func (v *verdict) difference(source Source) (Difference, bool) {
+	kind, settled := differenceOf[v.outcome], ""
+	switch v.outcome {
+	case storage.Unchanged, storage.InFlight:
+		kind = WouldUpdate
+	case storage.Conflict:
+		if !v.writes {
+			settled = "it is on hold already"
+		}
+	}
+	want := &v.plan.want
+	return Difference{kind, want.Key, source, want.Setting, settled, settled != ""}, v.writes || settled != ""
+}
+
+// diff compares what a source wants with its rows: those that exist under the wanted keys,
+// and its open ones. It decides as HandleEvent would, for scans, re-plans, dry runs and
+// explanations. The wanted rows are added to rows, for candidates that repeat a key.
 func diff(now time.Time, source Source, p eventPlan, rows map[string]*scheduleRow, open []*scheduleRow) (f found) {
-	add := func(kind DifferenceKind, row *scheduleRow, detail string, settled bool) {
-		f.differences = append(f.differences, Difference{kind, row.Key, source, row.Setting, detail, settled})
+	end := func(row *scheduleRow, why Reason) {
+		f.differences = append(f.differences, Difference{WouldDeactivate, row.Key, source, row.Setting, string(why), false})
 	}
 	ends := p.superseded()
 	for _, row := range open {
-		if reason, end := ends(row); end && row.mayEnd() && slices.Contains(p.spoken, row.Setting) {
-			add(WouldDeactivate, row, string(reason), false)
+		if reason, ended := ends(row); ended && row.mayEnd() && slices.Contains(p.spoken, row.Setting) {
+			end(row, reason)
 		}
 	}
-	late, past := map[*scheduleRow]bool{}, worthless(now, p.plans)
-	decide := decideAt(now, late)
+	past := worthless(now, p.plans)
 	for i, plan := range p.plans {
-		want := plan.want
-		stored, exists := rows[want.Key]
-		switch {
-		case plan.skipped || plan.unmet || plan.found != nil || p.off[want.Setting]:
-			continue
-		case plan.ends != nil:
-			add(WouldDeactivate, plan.ends, string(Superseded), false)
+		v := verdict{plan: plan, row: rows[plan.want.Key], limit: past[i]}
+		if row := v.decide(now, p.off); row != nil {
+			rows[plan.want.Key] = row
 		}
-		switch {
-		case plan.ended:
-			continue
-		case !exists && past[i]:
+		f.verdicts = append(f.verdicts, v)
+		if plan.ends != nil && v.outcome != SettingInactive {
+			end(plan.ends, Superseded)
+		}
+		if v.outcome == OffsetPassed {
 			f.passed++
-			continue
-		case !exists:
-			add(WouldCreate, &want, "", false)
-			rows[want.Key] = &want
-			continue
 		}
-		row := *stored
-		late[&want] = past[i]
-		outcome, write := decide(&row, &want)
-		switch {
-		case outcome == OffsetPassed:
-			f.passed++
-			continue
-		case outcome == storage.Updated || outcome == storage.InFlight && write || outcome == storage.Unchanged && plan.moves:
-			add(WouldUpdate, &row, "", false)
-		case outcome == storage.Reactivated:
-			add(WouldReactivate, &row, "", false)
-		case outcome == storage.Conflict && write:
-			add(WouldConflict, &row, "", false)
-		case outcome == storage.Conflict:
-			add(WouldConflict, &row, "it is on hold already", true)
+		if d, differs := v.difference(source); differs {
+			f.differences = append(f.differences, d)
 		}
-		rows[want.Key] = &row
 	}
 	return f
 }

@@ -97,8 +97,8 @@ func (t *ReminderType) notificationType() string {
 // also registers a notify.Type of the same name, unless t.NotificationType names
 // one. It panics on what only a programmer can get wrong: no name or one that no
 // key can hold, a name that is taken, nobody to send to, an unknown zone or
-// policy, a template that does not parse, a Scan without bounds. What it returns asks for
-// reminders of the type.
+// policy, a template that does not parse, a Scan without bounds. It logs a warning if the
+// template names what no reminder has. What it returns asks for reminders of the type.
 func (s *Scheduler) Register(t ReminderType) Reminders {
 	if err := t.check(); err != nil {
 		panic(fmt.Sprintf("automation: Register(%q): %v", t.Name, err))
@@ -116,6 +116,7 @@ func (s *Scheduler) Register(t ReminderType) Reminders {
 	}
 	if r, ok := s.out.(notify.Registrar); ok && t.NotificationType == "" {
 		r.Register(notify.Type{Name: t.Name, Renderer: t.Template, Urgent: t.Urgent, Revalidator: revalidator{s.core}})
+		s.trySample(&t)
 	}
 	return s.Type(t.Name)
 }

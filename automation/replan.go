@@ -40,11 +40,10 @@ type Replan struct {
 // [Upkeep.Replan].
 //
 // What is planned again are the sources with open rows of the type: a
-// [CandidatesProvider] says what they want. A type with a [Scan] is then scanned as
-// by a run FromStart, which also finds sources that have no open row. Without
-// either, each open row is compared with its setting, where that is a
-// [SettingAsker]. What a type can be asked in none of these ways stays as it is until
-// the next event.
+// [CandidatesProvider] says what they want, else each row is compared with its setting,
+// if that is off or a [SettingAsker]. A type with a [Scan] is then scanned as by a run
+// FromStart, which also finds sources that have no open row. What a type can be asked in
+// none of these ways stays as it is until the next event.
 func MarkReplan(ctx context.Context, tx storage.Tx, what ...Replan) error {
 	if _, err := markReplan(ctx, tx, what); err != nil {
 		return fmt.Errorf("automation: MarkReplan: %w", err)

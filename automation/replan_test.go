@@ -1,11 +1,13 @@
 package automation_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
@@ -270,6 +272,57 @@ func TestAMarkThatComesAgainBeginsAtTheStart(t *testing.T) {
 		w.replan(certificatesAgain)
 		if state := w.replanState(); state.Progress.Created != 51 || state.Progress.Pages != 3 {
 			w.t.Errorf("%+v", state.Progress)
+		}
+	})
+}
+
+// A setting that is off ends its rows beyond the window of a Scan, which gives their sources
+// no more.
+func TestAReplanReachesRowsBeyondTheWindowOfAScan(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		off := false
+		w := newWorld(t, store, clk, &automation.Options{Settings: switched(func() bool { return !off })})
+		w.s.Register(certificates(func(t *automation.ReminderType) {
+			t.Triggers = &triggers{}
+			t.Scan = &automation.Scan{SourceType: "employee", Scopes: []automation.Scope{""}, Window: 10, Read: func(context.Context, automation.ScanRequest) (automation.ScanPage, error) {
+				return automation.ScanPage{Done: true}, nil
+			}}
+		}))
+		w.ensure(candidate(nil))
+		w.replan(certificatesAgain)
+		if got := w.row(certificateKey); got.Status != automation.StatusPending {
+			t.Errorf("before: %s", got.Status)
+		}
+		off = true
+		w.replan(certificatesAgain)
+		if got := w.row(certificateKey); got.ReasonCode != automation.ReminderSettingInactive {
+			t.Errorf("%s %s", got.Status, got.ReasonCode)
+		}
+	})
+}
+
+// switched says whether all settings are on.
+type switched func() bool
+
+func (s switched) Setting(_ context.Context, _ automation.Scope, id string) (automation.Setting, error) {
+	return automation.Setting{ID: id, Active: s()}, nil
+}
+
+// A row that waits for its next try goes on waiting when its time of day moves.
+func TestARetryThatIsMovedKeepsItsBackOff(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.Recipients = failing(errBoom) }))
+		w.ensure(candidate(nil))
+		w.pollAt(day(2026, 4, 1, 9))
+		waits := w.row(certificateKey).NextRetryOn
+		got := w.ensure(candidate(func(c *automation.Candidate) { c.SendAt = "08:30" }))[0]
+		if row := w.row(certificateKey); got.Outcome != storage.Updated || !row.NextRetryOn.Equal(waits) || !row.DueOn.Equal(waits) || row.RetryCount != 1 {
+			w.t.Errorf("%s: %s, due on %s, %d tries", got.Outcome, row.NextRetryOn, row.DueOn, row.RetryCount)
+		}
+		w.ensure(candidate(func(c *automation.Candidate) { c.SendAt = "18:00" }))
+		if row := w.row(certificateKey); !row.DueOn.Equal(day(2026, 4, 1, 18)) {
+			w.t.Errorf("due on %s", row.DueOn)
 		}
 	})
 }

@@ -116,7 +116,7 @@ func (s keeper) replanPage(ctx context.Context, t ReminderType, what Replan, run
 	if err != nil {
 		return nil, err
 	}
-	if _, asks := t.candidates(); !at.Scanning && (asks || !scans) {
+	if !at.Scanning {
 		p, next, err := s.openPage(ctx, t, what, at)
 		if err == nil && len(p.sources) > 0 {
 			p.patient = patient

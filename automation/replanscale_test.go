@@ -234,7 +234,7 @@ func (w *world) replanRow() (row automation.ReconciliationRow) {
 
 func (w *world) replanRowIn(from driver.Reader) *automation.ReconciliationRow {
 	w.t.Helper()
-	rows, err := automation.Reconciliations.Find(w.ctx, from, "", driver.Query{Limit: 10})
+	rows, err := automation.Reconciliations.Find(w.ctx, from, "", driver.Query{Where: []driver.Cond{driver.NotNull("marked_on")}, Limit: 10})
 	if err != nil || len(rows) != 1 {
 		w.t.Fatal(len(rows), err)
 	}

@@ -29,7 +29,7 @@ const minRetention = 24 * time.Hour
 //   - a date-based one once its moment is further back than CatchUp under every
 //     zone and time of day, and two weeks longer where there is a BusinessDay:
 //     from then on whoever asks is told OffsetPassed
-//   - a recurring one once its occurrence is further back than CatchUp
+//   - a recurring one once its occurrence is further back than CatchUp, and two days
 //   - a threshold under OncePerDay once its day is over, in every zone, for
 //     longer than CatchUp
 //   - one under FalseToTrue once its condition has risen once more

@@ -166,7 +166,7 @@ func TestEachKindOfKeyIsRememberedForAsLongAsItMayBeAskedFor(t *testing.T) {
 				recurring := w.ended(keys.Recurring{Setting: "s", SourceType: "class", Source: "7", TriggerKey: "default", Occurrence: start}.Key())
 				unread := w.ended("not a key", nil)
 				atAnyTime := []string{unread, w.threshold(keys.OncePerSource), w.threshold(keys.OncePerThreshold), w.threshold(keys.FalseToTrue)}
-				w.goneAt(recurring, start.Add(days))
+				w.goneAt(recurring, start.Add(2*days))
 				w.goneAt(perDay, start.Truncate(days).Add(4*days))
 				for _, key := range atAnyTime {
 					if forgetAfter == 0 {

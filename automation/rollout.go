@@ -311,7 +311,7 @@ func decideShadow(now time.Time, stored, want *scheduleRow) (storage.Outcome, bo
 // errEnough ends a walk that has done as much as it may.
 var errEnough = errors.New("enough")
 
-// endShadows ends rows in shadow as endRows does those that are open.
+// endShadows ends rows in shadow as ending.rows does those that are open.
 func (s ensurer) endShadows(ctx context.Context, d *ending, where []driver.Cond, most int) error {
 	err := s.eachShadow(ctx, d.tx, d.event.Scope, where, func(rows []*scheduleRow) error {
 		if len(d.ended) >= most {

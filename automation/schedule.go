@@ -98,8 +98,8 @@ type scheduleRow struct {
 	SourceType     string      `db:"source_type,fixed,indexed,plain"`
 	Source         string      `db:"source,fixed,indexed,person"`
 	TriggerKey     string      `db:"trigger_key,fixed,plain"`
-	TargetDate     string      `db:"target_date,fixed,plain"` // 2006-01-02; empty unless DateBased
-	DaysBefore     int         `db:"days_before,fixed"`       // negative: after the date
+	TargetDate     string      `db:"target_date,planned,plain"` // 2006-01-02 if DateBased; the period of an occurrence; else empty
+	DaysBefore     int         `db:"days_before,fixed"`         // negative: after the date
 	// InputHash is what the row stands for; see keys.Input. The same key with
 	// another hash is a conflict.
 	InputHash string    `db:"input_hash,fixed,plain"`
@@ -155,7 +155,7 @@ func (r *scheduleRow) view() Schedule {
 	return Schedule{
 		Scope: r.Scope, Key: r.Key, Type: r.Kind, Status: r.Status, Lane: r.Lane, DueOn: r.DueOn,
 		AutomationType: r.AutomationType, TriggerType: r.TriggerType, BusinessUnit: r.BusinessUnit, Person: r.Person, Setting: r.Setting,
-		SourceType: r.SourceType, Source: r.Source, TriggerKey: r.TriggerKey, TargetDate: r.TargetDate, DaysBefore: r.DaysBefore,
+		SourceType: r.SourceType, Source: r.Source, TriggerKey: r.TriggerKey, TargetDate: r.date(), DaysBefore: r.DaysBefore,
 		At: at.Start, Before: at.Before,
 		InputHash: r.InputHash, CreatedOn: r.CreatedOn,
 		ScheduledOn: r.ScheduledOn, LocalDate: r.LocalDate, SendAt: r.SendAt, TimeZone: r.TimeZone,
@@ -166,6 +166,14 @@ func (r *scheduleRow) view() Schedule {
 		EventType: r.EventType, EventID: r.EventID, DispatchResult: r.DispatchResult, TraceBlobName: r.TraceBlobName,
 		ForgottenOn: r.ForgottenOn,
 	}
+}
+
+// date is the target date of a DateBased row.
+func (r *scheduleRow) date() string {
+	if r.recurs() {
+		return ""
+	}
+	return r.TargetDate
 }
 
 // views are what hosts get of rows.

@@ -84,8 +84,11 @@ type core struct {
 
 // The parts of a scheduler.
 type (
-	planner   struct{ *core } // says what rows a wish stands for
-	ensurer   struct{ *core } // writes what was planned
+	planner struct{ *core } // says what rows a wish stands for
+	ensurer struct {        // writes what was planned
+		*core
+		source *sourceState // whose row the transaction has taken, if it has one
+	}
 	recurrer  struct{ *core } // moves series on
 	worker    struct{ *core } // handles what is due
 	keeper    struct{ *core } // reconciles, and deletes old rows
@@ -93,7 +96,7 @@ type (
 )
 
 func (s *core) planner() planner     { return planner{s} }
-func (s *core) ensurer() ensurer     { return ensurer{s} }
+func (s *core) ensurer() ensurer     { return ensurer{core: s} }
 func (s *core) recurrer() recurrer   { return recurrer{s} }
 func (s *core) worker() worker       { return worker{s} }
 func (s *core) keeper() keeper       { return keeper{s} }

@@ -54,7 +54,7 @@ type series struct {
 	NextLocalDate string    `db:"next_local_date,plain"` // what the cadence says for it
 	NextLocalTime string    `db:"next_local_time,plain"`
 	NextPeriod    string    `db:"next_period,plain"` // see period
-	PastPeriod    string    `db:"past_period,plain"` // that of the last occurrence that is gone; empty: none is
+	PastPeriod    string    `db:"past_period,plain"` // the furthest that is past; empty: none is
 
 	EventType string `db:"event_type,plain"` // the event that last wrote the row; empty: the host
 	EventID   string `db:"event_id,plain"`
@@ -197,7 +197,7 @@ func (d *series) occurrence(now time.Time) (*scheduleRow, error) {
 		Due:            driver.Due{Record: storage.Record{Scope: d.Scope, Key: key, Kind: d.Kind, Status: StatusPending}, Lane: d.Lane},
 		AutomationType: d.AutomationType, TriggerType: d.triggerType(), BusinessUnit: d.BusinessUnit, Person: d.Person, Setting: d.Setting,
 		SourceType: d.SourceType, Source: d.Source, TriggerKey: d.TriggerKey, InputHash: d.InputHash, CreatedOn: now,
-		ScheduledOn: d.NextOn, LocalDate: d.NextLocalDate, SendAt: d.NextLocalTime,
+		ScheduledOn: d.NextOn, TargetDate: d.NextPeriod, LocalDate: d.NextLocalDate, SendAt: d.NextLocalTime,
 		TimeZone: d.TimeZone, GapPolicy: d.GapPolicy, OverlapPolicy: d.OverlapPolicy,
 		EventType: d.EventType, EventID: d.EventID,
 	}

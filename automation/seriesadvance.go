@@ -142,7 +142,11 @@ func (s recurrer) moveSeries(ctx context.Context, tx storage.Tx, left []gone) (m
 		}
 		var changed []*series
 		for d, g := range current {
-			if s.move(ctx, d, g) {
+			moves, err := s.move(ctx, tx, d, g)
+			if err != nil {
+				return err
+			}
+			if moves {
 				changed = append(changed, d)
 			}
 		}
@@ -190,31 +194,32 @@ func stillCurrent(ctx context.Context, from driver.Reader, left []gone) (map[*se
 
 // move takes a series to its next occurrence. A cadence that cannot be read here
 // stays as it is, for it must not keep the row from being settled.
-func (s recurrer) move(ctx context.Context, d *series, g gone) bool {
+func (s recurrer) move(ctx context.Context, from driver.Reader, d *series, g gone) (bool, error) {
 	if g.stop {
 		d.Active = false
-		return true
+		return true, nil
 	}
 	line, err := d.timeline()
 	if err != nil {
 		s.opts.Logger.ErrorContext(ctx, "belfry: a series cannot go on", "type", d.Kind, "id", d.ID, "error", err)
-		return false
+		return false, nil
 	}
-	next, ok := s.successor(d, line, g)
-	d.PastPeriod = d.NextPeriod
+	f := following{from: from, now: s.now(), d: d, line: line, gone: d.NextPeriod}
+	next, ok, err := s.successor(ctx, &f, g)
+	d.pass()
 	d.moveTo(line, next, ok)
-	return true
+	return true, err
 }
 
 // successor is the occurrence behind one that is gone, as the type's [Lateness]
 // has it. Where none of the process' types serves the row, every one runs.
-func (s recurrer) successor(d *series, line recur.Timeline, g gone) (recur.Occurrence, bool) {
-	lateness := s.registry.lateness(d.Kind)
+func (s recurrer) successor(ctx context.Context, f *following, g gone) (recur.Occurrence, bool, error) {
+	lateness := s.registry.lateness(f.d.Kind)
 	from, now := g.on, s.now()
 	switch {
 	case g.reason == Overtaken:
-		if latest, ok := line.Latest(from, now); ok && period(line, latest) != d.NextPeriod {
-			return latest, true
+		if latest, due, err := f.latest(ctx, from, now); due || err != nil {
+			return latest, due, err
 		}
 	case g.reason == Shadow: // what has come was the old scheduler's
 		from = later(from, now)
@@ -223,7 +228,7 @@ func (s recurrer) successor(d *series, line recur.Timeline, g gone) (recur.Occur
 	case lateness.SkipOverlapped:
 		from = later(from, now)
 	}
-	return d.afterCurrent(line, from)
+	return f.after(ctx, from)
 }
 
 func later(a, b time.Time) time.Time {
@@ -260,7 +265,7 @@ func foreseeSeries(ctx context.Context, from driver.Reader, now time.Time, plans
 		if p.series == nil {
 			continue
 		}
-		if err := t.foresee(p, stored[p.seriesPlace()], rows); err != nil {
+		if err := t.foresee(ctx, from, p, stored[p.seriesPlace()], rows); err != nil {
 			return nil, err
 		}
 	}
@@ -272,14 +277,17 @@ func (p *plan) seriesPlace() driver.Place {
 }
 
 // foresee looks at one series; stored is nil if there is none.
-func (t *taking) foresee(p *plan, stored *series, rows map[int64]*scheduleRow) error {
+func (t *taking) foresee(ctx context.Context, from driver.Reader, p *plan, stored *series, rows map[int64]*scheduleRow) (err error) {
 	if stored == nil {
 		fresh := p.series.want
-		fresh.moveAfter(p.series.line, t.now)
+		fresh.begin(p.series.line, t.now)
 		return t.fill(p, &fresh, nil)
 	}
 	after, row := *stored, rows[stored.ID]
-	if p.moves = t.change(&after, p, row); !p.moves {
+	if p.moves, err = t.change(ctx, from, &after, p, row); err != nil {
+		return err
+	}
+	if !p.moves {
 		p.found = row
 	} else if row != nil && runs(row) && !row.ScheduledOn.Equal(after.NextOn) {
 		p.ends = row

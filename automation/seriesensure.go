@@ -89,7 +89,11 @@ func (t *taking) round(ctx context.Context, places []int) error {
 		if p.found = nil; g.Outcome == storage.Created {
 			continue
 		}
-		if !t.change(g.Row, p, row) {
+		differs, err := t.change(ctx, t.tx, g.Row, p, row)
+		if err != nil {
+			return err
+		}
+		if !differs {
 			p.found = row
 			continue
 		}
@@ -118,15 +122,21 @@ func (t *taking) wants(places []int) []*series {
 	for n, i := range places {
 		want := t.plans[i].series.want
 		want.CreatedOn, want.EventType, want.EventID = t.now, t.origin.Type, t.origin.ID
-		want.moveAfter(t.plans[i].series.line, t.now)
+		want.begin(t.plans[i].series.line, t.now)
 		out[n] = &want
 	}
 	return out
 }
 
+// begin makes the first occurrence later than t that of a series that has had none.
+func (d *series) begin(line recur.Timeline, t time.Time) {
+	o, ok := line.After(t)
+	d.moveTo(line, o, ok)
+}
+
 // change brings a stored series up to date and reports whether it was not. row
 // is the current occurrence's; nil: there is none.
-func (t *taking) change(stored *series, of *plan, row *scheduleRow) bool {
+func (t *taking) change(ctx context.Context, from driver.Reader, stored *series, of *plan, row *scheduleRow) (bool, error) {
 	p := of.series
 	same := stored.sameCadence(&p.want)
 	goesOn := stored.Active && row != nil && runs(row)
@@ -137,14 +147,22 @@ func (t *taking) change(stored *series, of *plan, row *scheduleRow) bool {
 	ended := !stored.Active && stored.NextOn.IsZero()
 	switch {
 	case same && (goesOn || ended) && stored.sameRest(&p.want):
-		return false
+		return false, nil
 	case same && goesOn, due: // the occurrence stays: one that is due, whatever changes
 		stored.adopt(&p.want, t.origin)
-	default:
-		stored.adopt(&p.want, t.origin)
-		stored.moveAfter(p.line, t.now)
+		return true, nil
 	}
-	return true
+	f := following{from: from, now: t.now, d: stored, line: p.line}
+	switch {
+	case row != nil && runs(row):
+		f.ends = row.Key
+	case row != nil && row.isHad(t.now):
+		stored.pass()
+	}
+	stored.adopt(&p.want, t.origin)
+	next, ok, err := f.after(ctx, t.now)
+	stored.moveTo(p.line, next, ok)
+	return true, err
 }
 
 // end ends the occurrence of a cadence that was.
@@ -175,7 +193,7 @@ func (t *taking) fill(p *plan, d *series, row *scheduleRow) error {
 		return err
 	}
 	if stays := row != nil && row.Key == want.Key && !row.ScheduledOn.After(t.now); stays {
-		want.LocalDate, want.SendAt, want.TimeZone = row.LocalDate, row.SendAt, row.TimeZone
+		want.TargetDate, want.LocalDate, want.SendAt, want.TimeZone = row.TargetDate, row.LocalDate, row.SendAt, row.TimeZone
 		want.GapPolicy, want.OverlapPolicy = row.GapPolicy, row.OverlapPolicy
 	}
 	p.want = *want
@@ -249,8 +267,9 @@ func (d *ending) endCurrent(ctx context.Context, stopped []*series) error {
 // deactivateOnly ends rows and nothing else: the series of an occurrence that
 // ends goes on behind it.
 func (s ensurer) deactivateOnly(ctx context.Context, tx storage.Tx, e Event, by author, where []driver.Cond, most int, why func(*scheduleRow) (Reason, bool)) ([]Deactivation, error) {
-	d, err := s.endRows(ctx, tx, e, by, where, most, why)
-	if err != nil {
+	d := s.ending(tx, e, by, why)
+	d.skips = true
+	if err := d.rows(ctx, where, most); err != nil {
 		return nil, err
 	}
 	var left []gone
@@ -287,43 +306,10 @@ func passedOver(ctx context.Context, from driver.Reader, rows []*scheduleRow) ([
 	return out, err
 }
 
-// period is what an occurrence stands for, whatever its time of day: the local date
-// that the cadence names, 2006-01-02, and where it has several a day, the time as well.
-func period(line recur.Timeline, o recur.Occurrence) string {
-	date := localDate(o).String()
-	if line.Cadence.SeveralADay() {
-		return date + "T" + localTime(o).String()
-	}
-	return date
-}
-
-// after is the first occurrence later than t whose period is not past: a time of day
-// that moves later, or a zone that does, makes no second one.
-func (d *series) after(line recur.Timeline, t time.Time) (recur.Occurrence, bool) {
-	o, ok := line.After(t)
-	for ok && period(line, o) == d.PastPeriod {
-		o, ok = line.After(o.On)
-	}
-	return o, ok
-}
-
-// afterCurrent is after, when the current occurrence is past.
-func (d *series) afterCurrent(line recur.Timeline, t time.Time) (recur.Occurrence, bool) {
-	gone := *d
-	gone.PastPeriod = d.NextPeriod
-	return gone.after(line, t)
-}
-
 // moveTo makes o the current occurrence; without one the series has ended.
 func (d *series) moveTo(line recur.Timeline, o recur.Occurrence, ok bool) {
 	d.Active, d.NextOn, d.NextLocalDate, d.NextLocalTime, d.NextPeriod = ok, time.Time{}, "", "", ""
 	if ok {
 		d.NextOn, d.NextLocalDate, d.NextLocalTime, d.NextPeriod = o.On, localDate(o).String(), localTime(o).String(), period(line, o)
 	}
-}
-
-// moveAfter makes the first occurrence later than t the current one.
-func (d *series) moveAfter(line recur.Timeline, t time.Time) {
-	o, ok := d.after(line, t)
-	d.moveTo(line, o, ok)
 }

@@ -84,7 +84,8 @@ func (r Reminders) Set(ctx context.Context, about About, candidates ...Candidate
 	}
 	var result EventResult
 	err = s.inTx(ctx, func(tx storage.Tx) (err error) {
-		if result, _, err = beginEvent(ctx, tx, e); err != nil || result.Outcome == EventStale {
+		var source stamped
+		if result, source, err = beginEvent(ctx, tx, e); err != nil || result.Outcome == EventStale {
 			return err
 		}
 		p := ahead
@@ -95,7 +96,7 @@ func (r Reminders) Set(ctx context.Context, about About, candidates ...Candidate
 		if err != nil {
 			return err
 		}
-		return s.ensurer().applyPlan(ctx, tx, e, p, &result)
+		return ensurer{s.core, source.row}.applyPlan(ctx, tx, e, p, &result)
 	})
 	if err != nil {
 		return EventResult{}, err

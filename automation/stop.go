@@ -64,32 +64,36 @@ func (s ensurer) deactivateBy(ctx context.Context, tx storage.Tx, e Event, by au
 
 // deactivateSome is deactivateBy for as many rows as most.
 func (s ensurer) deactivateSome(ctx context.Context, tx storage.Tx, e Event, by author, where []driver.Cond, most int, why func(*scheduleRow) (Reason, bool)) ([]Deactivation, error) {
-	d, err := s.endRows(ctx, tx, e, by, where, most, why)
+	d := s.ending(tx, e, by, why)
+	err := d.rows(ctx, where, most)
 	if err == nil {
 		err = d.stopSeries(ctx)
 	}
 	return d.ended, err
 }
 
-// endRows is deactivateSome but for the series.
-func (s ensurer) endRows(ctx context.Context, tx storage.Tx, e Event, by author, where []driver.Cond, most int, why func(*scheduleRow) (Reason, bool)) (*ending, error) {
-	d := &ending{s: s.core, tx: tx, event: e, by: by, now: s.now(), why: why, series: map[string]Reason{}}
+func (s ensurer) ending(tx storage.Tx, e Event, by author, why func(*scheduleRow) (Reason, bool)) *ending {
+	return &ending{s: s.core, tx: tx, event: e, by: by, now: s.now(), why: why, series: map[string]Reason{}}
+}
+
+// rows ends as many of the open rows that where describes as most, and no series.
+func (d *ending) rows(ctx context.Context, where []driver.Cond, most int) error {
 	var after *driver.Position
 	for {
 		left := min(deactivatePage, most-len(d.ended))
 		if left == 0 {
-			return d, nil
+			return nil
 		}
-		rows, err := schedules.Find(ctx, tx, e.Scope, driver.Query{Where: append(where, open()), Limit: left, After: after})
+		rows, err := schedules.Find(ctx, d.tx, d.event.Scope, driver.Query{Where: append(where, open()), Limit: left, After: after})
 		if err != nil {
-			return d, err
+			return err
 		}
 		if len(rows) == 0 {
-			return d, s.endShadows(ctx, d, where, most)
+			return d.s.ensurer().endShadows(ctx, d, where, most)
 		}
 		after = &driver.Position{ID: rows[len(rows)-1].ID}
 		if err := d.end(ctx, rows); err != nil {
-			return d, err
+			return err
 		}
 	}
 }
@@ -102,6 +106,7 @@ type ending struct {
 	by     author
 	now    time.Time
 	why    func(*scheduleRow) (Reason, bool)
+	skips  bool // occurrences are skipped, and their series go on
 	ended  []Deactivation
 	series map[string]Reason // of the rows that end, whether this call or a worker ended them
 }
@@ -127,7 +132,11 @@ func (d *ending) pick(rows []*scheduleRow) []note {
 		if ends && row.mayEnd() {
 			n := note{row, row.past(), ActionDeactivated, string(reason)}
 			row.EventType, row.EventID = d.event.Type, d.event.ID
-			row.deactivate(d.now, reason)
+			if d.skips {
+				row.skip(d.now, reason)
+			} else {
+				row.deactivate(d.now, reason)
+			}
 			out = append(out, n)
 		}
 	}

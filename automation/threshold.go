@@ -2,7 +2,6 @@ package automation
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -252,30 +251,6 @@ func (p plan) fire(state *thresholdState, now time.Time) (plan, error) {
 		p.unmet = true
 	}
 	return p, err
-}
-
-// foresee gives plans of conditions the rows that they would ask for after the
-// readings that they have, and records none.
-func (s explainer) foresee(ctx context.Context, from driver.Reader, plans []plan) ([]plan, error) {
-	out := slices.Clone(plans)
-	for i, p := range out {
-		if p.condition == nil {
-			continue
-		}
-		place, state := p.condition.place(), p.state()
-		stored, err := thresholdStates.Get(ctx, from, place.Scope, place.Key)
-		switch {
-		case err == nil:
-			decideReading(stored, state)
-			state = stored
-		case !errors.Is(err, storage.ErrNotFound):
-			return nil, err
-		}
-		if out[i], err = p.fire(state, s.now()); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
 }
 
 // threshold decodes what is particular to a ThresholdCondition.

@@ -75,7 +75,7 @@ func (t *try) trace(b *batch, hashKey []byte) Trace {
 	out := Trace{
 		Scope: r.Scope, Key: r.Key, AutomationType: r.AutomationType, Type: r.Kind, TriggerType: r.TriggerType,
 		BusinessUnit: r.BusinessUnit, Source: Source{r.SourceType, r.Source}, TriggerKey: r.TriggerKey,
-		TargetDate: r.TargetDate, DaysBefore: r.DaysBefore, InputHash: r.InputHash, ScheduledOn: r.ScheduledOn,
+		TargetDate: r.date(), DaysBefore: r.DaysBefore, InputHash: r.InputHash, ScheduledOn: r.ScheduledOn,
 		Attempt: t.due.Attempt, Setting: r.Setting, SettingActive: t.due.Setting.Active,
 		Validity: t.validity, Resolved: t.resolved, Recipients: len(t.to), RecipientHashes: t.hashes(hashKey),
 		BeganOn: b.now, Steps: b.taken, EndedAt: t.at,

@@ -153,6 +153,8 @@ type sourceState struct {
 	EventID    string `db:"event_id,plain"`
 	// Versions are the newest that each stream has shown.
 	Versions map[string]int64 `db:"versions,json,plain"`
+	// Passed are requests that came too late to have a row, the oldest first.
+	Passed []passed `db:"passed,json,null,plain"`
 }
 
 func (s *sourceState) others(stream string) bool {
@@ -191,6 +193,7 @@ type stamped struct {
 	version int64
 	fresh   bool
 	others  bool
+	row     *sourceState
 }
 
 // stamp takes the sources' rows for events until the transaction ends. An older
@@ -222,7 +225,7 @@ func stamp(ctx context.Context, tx storage.Tx, events ...Event) ([]stamped, erro
 	out := make([]stamped, len(got))
 	for i, g := range got {
 		stream := events[i].stream()
-		out[i] = stamped{g.Row.Versions[stream], !older[wants[i]], g.Row.others(stream)}
+		out[i] = stamped{g.Row.Versions[stream], !older[wants[i]], g.Row.others(stream), g.Row}
 	}
 	return out, err
 }

@@ -35,7 +35,8 @@ func (f RendererFunc) Render(ctx context.Context, j Job, r Recipient) (Content, 
 // unless the data has a member of that name. What the recipient's own Data has
 // comes before both. Of a [Digest], {{range .Entries}} has each job so, and {{.More}} counts
 // those beyond; of a single job they stand beside its own. A name that is missing is an error. Integers can be compared:
-// {{if gt .DaysBefore 0}}. {{.UnsubscribeURL}}, and {{.PreferencesURL}}, which is the same, is
+// {{if gt .DaysBefore 0}}. {{.TargetDate | date "long"}}, or "short", writes a date by the
+// recipient's locale, or by one that is named: date "long" "de". {{.UnsubscribeURL}}, and {{.PreferencesURL}}, which is the same, is
 // the link of Options.Unsubscribe in Text and HTML: empty without one, for a Mandatory type,
 // and in an inbox.
 //
@@ -80,6 +81,7 @@ func (c compiledTemplate) Render(ctx context.Context, j Job, r Recipient) (Conte
 	if err != nil {
 		return Content{}, err
 	}
+	ctx = render.In(ctx, r.Locale)
 	out := Content{Locale: r.Locale}
 	if out.Subject, err = execute(ctx, c.subject, data, channel.MaxSubject); err != nil {
 		return Content{}, err

@@ -296,3 +296,21 @@ func TestRefreshMovesRunsToANewZone(t *testing.T) {
 		}
 	})
 }
+
+// A run that was stopped does not return when the subscription moves, and a day has one.
+func TestAStoppedRunDoesNotReturnAtAnotherTime(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		sub := w.create(weekly(func(s *report.Subscription) { s.Cadence.Cron, s.BusinessUnit, s.Zone = "0 9 * * *", "", "UTC" }))
+		w.pollAt(at(3, 2, 9, 0))
+		w.must(w.work.Support().Cancel(w.ctx, "", "report-subscription:g-1:scheduled:2026-03-03T09:00:00Z", automation.By(support)))
+		w.clk.Set(at(3, 2, 9, 30))
+		sub.Cadence.Cron = "0 10 * * *"
+		w.update(sub)
+		if got := subjects(w.pollAt(at(3, 3, 12, 0))); len(got) != 0 {
+			w.Error(got)
+		}
+		if got := subjects(w.pollAt(at(3, 4, 10, 0))); len(got) != 1 {
+			w.Error(got)
+		}
+	})
+}

@@ -23,7 +23,7 @@ type meter struct {
 
 func (m *meter) begin(ctx context.Context) { *m = meter{ctx: ctx} }
 
-// funcs are those above, and the builtin ones that make strings.
+// funcs are those above, the builtin ones that make strings, and date.
 func (m *meter) funcs() template.FuncMap {
 	return template.FuncMap{
 		stepName:   m.step,
@@ -33,6 +33,7 @@ func (m *meter) funcs() template.FuncMap {
 		"printf":   m.printf,
 		"html":     func(args ...any) (string, error) { return m.sprint(template.HTMLEscaper, args) },
 		"js":       func(args ...any) (string, error) { return m.sprint(template.JSEscaper, args) },
+		"date":     m.date,
 		"urlquery": func(args ...any) (string, error) { return m.sprint(template.URLQueryEscaper, args) },
 	}
 }

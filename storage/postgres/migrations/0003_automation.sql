@@ -27,7 +27,7 @@ CREATE TABLE {automation_scheduler} (
 	trigger_type         text NOT NULL, -- DateBased, ScheduledRun
 	business_unit        text NOT NULL,
 	trigger_key          text NOT NULL,
-	target_date          text NOT NULL, -- 2006-01-02; empty unless DateBased
+	target_date          text NOT NULL, -- 2006-01-02 if DateBased; what an occurrence stands for; else empty
 	days_before          integer NOT NULL,
 	input_hash           text NOT NULL, -- what the row stands for: SHA-256, hex
 	created_on           timestamptz,
@@ -85,6 +85,7 @@ CREATE TABLE {automation_source} (
 	event_type       text NOT NULL, -- the event that came last
 	event_id         text NOT NULL,
 	versions         json NOT NULL, -- {stream: the newest that it has shown}
+	passed           json, -- requests that came too late to have a row
 	UNIQUE (scope, key)
 ) WITH (
 	fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0

@@ -24,7 +24,7 @@ CREATE TABLE {automation_scheduler} (
 	source_type          TEXT NOT NULL, -- the entity that it is about, and
 	source               TEXT NOT NULL, -- its id
 	trigger_key          TEXT NOT NULL,
-	target_date          TEXT NOT NULL, -- 2006-01-02; empty unless DateBased
+	target_date          TEXT NOT NULL, -- 2006-01-02 if DateBased; what an occurrence stands for; else empty
 	days_before          INTEGER NOT NULL,
 	input_hash           TEXT NOT NULL, -- what the row stands for: SHA-256, hex
 	created_on           INTEGER,
@@ -81,6 +81,7 @@ CREATE TABLE {automation_source} (
 	event_type       TEXT NOT NULL, -- the event that came last
 	event_id         TEXT NOT NULL,
 	versions         TEXT NOT NULL, -- {stream: the newest that it has shown}
+	passed           TEXT, -- requests that came too late to have a row
 	UNIQUE (scope, key)
 ) STRICT;
 

@@ -1,0 +1,157 @@
+package automation_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// What is said of an ended row is what asking for it again does.
+func TestExplainSaysOfAnEndedRowWhatAskingAgainDoes(t *testing.T) {
+	t.Parallel()
+	const again, never = "nothing, unless it is asked for again", "nothing, and nothing if it is asked for again: "
+	for name, c := range map[string]struct {
+		reason automation.Reason
+		at     time.Time
+		want   string
+		does   storage.Outcome
+	}{
+		"superseded":            {automation.Superseded, day(2026, 4, 1, 10), again, storage.Reactivated},
+		"superseded, long past": {automation.Superseded, day(2026, 4, 5, 10), never + "its time, 1 April 09:00, had passed by 4 days, more than CatchUp (24 h)", automation.OffsetPassed},
+		"overtaken":             {automation.Overtaken, day(2026, 4, 1, 10), never + "what it was about is over", storage.Unchanged},
+		"sent by the old job":   {automation.SentByOldJob, day(2026, 4, 1, 10), never + "what it was about is over", storage.Unchanged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachWorld(t, func(w *world) {
+				w.s.Register(certificates(nil))
+				w.ensure(candidate(nil))
+				w.change(certificateKey, func(r *automation.ScheduleRow) { automation.EndRow(r, day(2026, 4, 1, 9), c.reason) })
+				w.clk.Set(c.at)
+				w.says(certificateKey, c.want)
+				if got := w.ensure(candidate(nil))[0].Outcome; got != c.does {
+					w.t.Errorf("asked again: %s", got)
+				}
+			})
+		})
+	}
+}
+
+func TestExplainSaysOfAnEndedOccurrenceThatItsSeriesGoesOn(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		p := w.withTriggers(nil)
+		p.set(cron("0 9 * * *"))
+		w.handle(changed(1))
+		p.set(cron("0 10 * * *"))
+		w.handle(changed(2))
+		w.says(on(day(2026, 3, 1, 9)), "nothing: its series goes on, next 2026-03-01T10:00:00Z")
+		p.set()
+		w.handle(changed(3))
+		w.says(on(day(2026, 3, 1, 9)), "nothing, unless it is asked for again")
+		w.clk.Set(day(2026, 3, 1, 12))
+		w.says(on(day(2026, 3, 1, 9)), "nothing, and nothing if it is asked for again: a series makes no occurrence of the past")
+	})
+}
+
+// moving is a source whose time of day moves, and nobody tells.
+type moving struct {
+	triggers
+	sendAt string
+}
+
+func (m *moving) CandidatesOf(_ context.Context, of []automation.ScopedSource) ([]automation.SourceCandidates, error) {
+	c := offsets(date(2026, 5, 1), 30)
+	c[0].SendAt = m.sendAt
+	out := make([]automation.SourceCandidates, len(of))
+	for i := range out {
+		out[i] = automation.SourceCandidates{Version: 1, Candidates: c}
+	}
+	return out, nil
+}
+
+func TestExplainSaysWhenARowIsWantedByNow(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		m := &moving{sendAt: "09:00"}
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.Triggers = m }))
+		w.ensure(candidate(nil))
+		const waits = "it waits until 2026-04-01T09:00:00Z (in 31 days); "
+		w.says(certificateKey, waits+"as things are, delivery would be queued (recipients: 1)")
+		m.sendAt = "18:00"
+		w.says(certificateKey, waits+"as things are, it would wait on until 2026-04-01T18:00:00Z")
+		m.sendAt = "08:00"
+		w.says(certificateKey, waits+"a re-plan moves it to 2026-04-01T08:00:00Z; as things are, delivery would be queued then (recipients: 1)")
+		w.clk.Set(day(2026, 4, 1, 9))
+		w.says(certificateKey, "it is due; as things are, delivery would be queued (recipients: 1)")
+		m.sendAt = "18:00"
+		w.says(certificateKey, "it is due; as things are, it would wait on until 2026-04-01T18:00:00Z")
+	})
+}
+
+// What support stopped is there, and nothing becomes of it.
+func TestExplainMissingSaysThatWhatWasStoppedHasEnded(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		p := w.withTriggers(nil)
+		p.set(offsets(date(2026, 5, 1), 30)...)
+		w.handle(changed(1))
+		w.do(w.s.Support().Cancel)
+		w.because("certificate", automation.CauseEnded, certificateKey+": it has ended (Ended), Cancelled, CancelledBySupport")
+		p.set(offsets(date(2026, 5, 1), 30, 14)...)
+		w.because("certificate", automation.CauseNotAskedYet, certificateKey+": it has ended (Ended), Cancelled, CancelledBySupport")
+	})
+}
+
+// What was asked for too late has no row, and its source remembers that it was.
+func TestExplainMissingSaysOfAPastDateWhenItWasAskedFor(t *testing.T) {
+	passed := candidate(func(c *automation.Candidate) { c.TargetDate, c.DaysBefore = date(2026, 2, 18), 0 })
+	const key, words = "reminder:certificate:employee:7:default:2026-02-18:0", "asked on 1 March; its time, 18 February 09:00, had passed by 10 days, more than CatchUp (24 h)"
+	t.Parallel()
+	for name, ask := range map[string]func(w *world){
+		"ensure": func(w *world) { w.ensure(passed) },
+		"set": func(w *world) {
+			_, err := w.s.Type("certificate").Set(w.ctx, automation.About{ID: "7", SourceType: "employee"}, passed)
+			w.must(err)
+		},
+		"set, some days later again": func(w *world) {
+			for range 3 {
+				_, err := w.s.Type("certificate").Set(w.ctx, automation.About{ID: "7", SourceType: "employee"}, passed)
+				w.must(err)
+				w.clk.Add(24 * time.Hour)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+				w := newWorld(t, store, clk, nil)
+				w.s.Register(certificates(nil))
+				ask(w)
+				w.because("certificate", automation.CauseOffsetPassed, key, words)
+				w.says(key, "there is no row: "+words)
+			})
+		})
+	}
+	t.Run("by an event", func(t *testing.T) {
+		eachWorld(t, func(w *world) {
+			p := w.withTriggers(nil)
+			p.set(passed)
+			w.because("certificate", automation.CauseOffsetPassed, "its time, 18 February 09:00, had passed by 10 days")
+			w.handle(changed(1))
+			w.clk.Add(24 * time.Hour)
+			w.because("certificate", automation.CauseOffsetPassed, key, words)
+		})
+	})
+	t.Run("a source remembers the last ten", func(t *testing.T) {
+		eachWorld(t, func(w *world) {
+			w.s.Register(certificates(nil))
+			for n := range 12 {
+				w.ensure(candidate(func(c *automation.Candidate) { c.TargetDate, c.DaysBefore = date(2026, 2, 18), n }))
+			}
+			if got := w.missing("certificate"); len(got.Findings) != 10 {
+				w.t.Error(got)
+			}
+		})
+	})
+}
