@@ -156,7 +156,7 @@ func settle(ctx context.Context, s settings, now time.Time) {
 	check(belfry.NewPoller(school.store, nil, school.reminders, school.out).Drain(ctx))
 	fmt.Printf("Settled: %d had arrived (their files were there) and were not sent again, %d had not and were sent, %d wait for a person.\n\n",
 		school.number(ctx, "outgoing_message WHERE resolution = 'StatusLookup' AND calls = 1"),
-		school.number(ctx, "outgoing_message WHERE resolution = 'StatusLookup' AND calls > 1"),
+		school.number(ctx, "outgoing_message WHERE resolution = 'Absent' AND calls > 1"),
 		school.number(ctx, "outgoing_message WHERE is_on_support_hold"))
 }
 
