@@ -15,8 +15,8 @@ const (
 	// InputChanged: the source now asks for something else, which was ensured in the
 	// same transaction.
 	InputChanged Reason = "InputChanged"
-	// Superseded: an event of the source, or its setting of now, no longer asked for
-	// this row. No action needed; asking again brings it back.
+	// Superseded: the source changed, or its setting, and no longer asks for
+	// this reminder. No action needed; if it asks again, the reminder comes back.
 	Superseded Reason = "Superseded"
 	// ThresholdNoLongerMet: a newer reading no longer meets the [Threshold]. No
 	// action needed; a later reading that does brings the row back, or makes

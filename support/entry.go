@@ -99,10 +99,12 @@ type Entry struct {
 
 	schedule *automation.Schedule // of a reminder
 	link     *survey.Instance     // of a link
-	twin     bool                 // another list has it too
-	job      string               // whose message it is: the row key, and jobOf the partition key
-	jobOf    string
-	bounced  bool // its provider says that it came back
+	// withdrawn is when a reminder ended before its time had come; zero: it did not.
+	withdrawn time.Time
+	twin      bool   // another list has it too
+	job       string // whose message it is: the row key, and jobOf the partition key
+	jobOf     string
+	bounced   bool // its provider says that it came back
 }
 
 // Letter is what a message had beside its subject and its texts.

@@ -85,7 +85,7 @@ var words = map[string]string{
 	"automation SourceNoLongerValid":     "what it was about is no longer valid",
 	"automation ReminderSettingInactive": "its setting was off",
 	"automation InputChanged":            "something else was asked for in its place",
-	"automation Superseded":              "its source no longer asked for it",
+	"automation Superseded":              "its source changed",
 	"automation ThresholdNoLongerMet":    "the reading no longer met its line",
 	"automation Invalidated":             "the host's program ended it",
 	"automation TooLate":                 "it was later than its type allows",

@@ -51,6 +51,9 @@ func (c *core) reminder(s *automation.Schedule) Entry {
 		if s.ForgottenOn.IsZero() {
 			e.Can = []Action{Retry}
 		}
+		if s.EndedOn.Before(s.ScheduledOn) {
+			e.withdrawn = s.EndedOn
+		}
 	}
 	e.settle()
 	return e

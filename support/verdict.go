@@ -172,6 +172,10 @@ func (v *Verdict) judge(e *Entry) {
 		}
 		v.Text += reasonEnd(because)
 	default:
+		if !e.withdrawn.IsZero() && because != "" {
+			v.Text = fmt.Sprintf("did not get %s, planned for %s: withdrawn on %s, since %s", what, moment(e.On), moment(e.withdrawn), because)
+			return
+		}
 		v.Text = fmt.Sprintf("did not get %s on %s%s", what, moment(e.On), reasonEnd(because))
 		if words, code, ok := strings.Cut(because, " ("); ok && codesOfProviders[e.Reason] == "" && !e.bounced {
 			v.Text = fmt.Sprintf("did not get %s: %s on %s (%s", what, words, moment(e.On), code)

@@ -134,7 +134,7 @@ var causes = map[string]cause{
 			s.answers[address(p)] = channel.Permanent("550", nil)
 			s.ask(p)
 		}},
-	"its source asks for it no more": {typ: "certificate", outcome: support.Withheld, reason: "Superseded", says: "its source no longer asked for it on 17 April 2026, 09:00 UTC (Superseded)",
+	"its source asks for it no more": {typ: "certificate", outcome: support.Withheld, reason: "Superseded", says: `did not get "certificate, 7 days before 2026-04-24", planned for 17 April 2026, 09:00 UTC: withdrawn on 1 March 2026, 08:00 UTC, since its source changed (Superseded)`,
 		before: func(s *school, p string) {
 			s.remind(p, nil)
 			_, err := s.reminders.Type("certificate").For(tenant).Clear(s.Context(), automation.About{ID: employee(p).ID, SourceType: employee(p).Type})
