@@ -341,7 +341,7 @@ func (s Rollout) TransferOwnership(ctx context.Context, scope Scope, key string,
 	if err := by.Check(); err != nil {
 		return fmt.Errorf("automation: TransferOwnership: %w", err)
 	}
-	err := driver.Again("the run", func() error {
+	err := driver.RetryStale("the run", func() error {
 		return s.inTx(ctx, func(tx storage.Tx) error { return s.transfer(ctx, tx, scope, key, to, by) })
 	})
 	if err != nil {

@@ -141,7 +141,7 @@ func (s *Scheduler) Ensure(ctx context.Context, c ...Candidate) ([]Ensured, erro
 }
 
 // activePlans are the plans of candidates, and which of their settings are off.
-func (s planner) activePlans(ctx context.Context, c []Candidate) ([]plan, map[driver.Place]bool, error) {
+func (s planner) activePlans(ctx context.Context, c []Candidate) ([]plan, map[driver.ScopedKey]bool, error) {
 	plans, err := s.plans(ctx, c)
 	if err != nil || len(plans) == 0 {
 		return nil, nil, err
@@ -172,7 +172,7 @@ func conflicts(out []Ensured) error {
 
 // ensureActive is ensure but for plans whose setting is off. They make no row; one that
 // exists ends at its moment, or with the next event.
-func (s ensurer) ensureActive(ctx context.Context, tx storage.Tx, plans []plan, origin Event, off map[driver.Place]bool) ([]Ensured, error) {
+func (s ensurer) ensureActive(ctx context.Context, tx storage.Tx, plans []plan, origin Event, off map[driver.ScopedKey]bool) ([]Ensured, error) {
 	if len(off) == 0 {
 		return s.ensure(ctx, tx, plans, origin)
 	}
@@ -195,12 +195,12 @@ func (s ensurer) ensureActive(ctx context.Context, tx storage.Tx, plans []plan, 
 
 // isOff reports whether the setting of a reminder is among those that are off, by scope
 // and id.
-func (p *plan) isOff(off map[driver.Place]bool) bool {
-	return p.want.AutomationType == TypeReminder && off[driver.Place{Scope: p.want.Scope, Key: p.want.Setting}]
+func (p *plan) isOff(off map[driver.ScopedKey]bool) bool {
+	return p.want.AutomationType == TypeReminder && off[driver.ScopedKey{Scope: p.want.Scope, Key: p.want.Setting}]
 }
 
 // inactivePlans are the settings of plans that are off, by scope and id.
-func (s planner) inactivePlans(ctx context.Context, plans []plan) (map[driver.Place]bool, error) {
+func (s planner) inactivePlans(ctx context.Context, plans []plan) (map[driver.ScopedKey]bool, error) {
 	if s.opts.Settings == nil {
 		return nil, nil
 	}
@@ -210,7 +210,7 @@ func (s planner) inactivePlans(ctx context.Context, plans []plan) (map[driver.Pl
 			of[want.Scope] = append(of[want.Scope], want.Setting)
 		}
 	}
-	off := map[driver.Place]bool{}
+	off := map[driver.ScopedKey]bool{}
 	for scope, ids := range of {
 		slices.Sort(ids)
 		some, err := s.inactive(ctx, scope, slices.Compact(ids))
@@ -218,7 +218,7 @@ func (s planner) inactivePlans(ctx context.Context, plans []plan) (map[driver.Pl
 			return nil, err
 		}
 		for id := range some {
-			off[driver.Place{Scope: scope, Key: id}] = true
+			off[driver.ScopedKey{Scope: scope, Key: id}] = true
 		}
 	}
 	return off, nil

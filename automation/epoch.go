@@ -105,9 +105,9 @@ func (s *core) outdated(ctx context.Context, from driver.Reader, planned epochs)
 }
 
 func (s *core) readEpochs(ctx context.Context, from driver.Reader, scopes []Scope) (epochs, error) {
-	places := make([]driver.Place, len(scopes))
+	places := make([]driver.ScopedKey, len(scopes))
 	for i, scope := range scopes {
-		places[i] = driver.Place{Scope: scope, Key: epochKey}
+		places[i] = driver.ScopedKey{Scope: scope, Key: epochKey}
 	}
 	found, err := reconciliations.GetMany(ctx, from, places)
 	if err != nil {

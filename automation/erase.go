@@ -23,9 +23,9 @@ func (s keeper) erasures() []sweep.Rule {
 			Table: seriesTable, Rewrites: seriesRewriting, CutFrom: []string{"person"}, Keeps: map[string]string{"source": ids},
 			Ways: func(p sweep.Subject) (out []sweep.Way[series]) {
 				for _, way := range remindersOf(p) {
-					out = append(out, sweep.Via(way, seriesTable, func(r *scheduleRow) []driver.Place {
+					out = append(out, sweep.Via(way, seriesTable, func(r *scheduleRow) []driver.ScopedKey {
 						if key := r.seriesKey(); key != "" {
-							return []driver.Place{{Scope: r.Scope, Key: key}}
+							return []driver.ScopedKey{{Scope: r.Scope, Key: key}}
 						}
 						return nil
 					}))

@@ -375,9 +375,9 @@ func (s ensurer) endSuperseded(ctx context.Context, tx storage.Tx, e Event, p ev
 }
 
 func (s ensurer) ensureCandidates(ctx context.Context, tx storage.Tx, e Event, p eventPlan, result *EventResult) (err error) {
-	off := map[driver.Place]bool{}
+	off := map[driver.ScopedKey]bool{}
 	for id := range p.off {
-		off[driver.Place{Scope: e.Scope, Key: id}] = true
+		off[driver.ScopedKey{Scope: e.Scope, Key: id}] = true
 	}
 	result.Ensured, err = s.ensureActive(ctx, tx, p.plans, e, off)
 	return err

@@ -361,10 +361,10 @@ func (v revalidator) Revalidate(ctx context.Context, jobs []notify.Job) ([]notif
 
 // rows gives the row behind each job, nil where there is none.
 func (v revalidator) rows(ctx context.Context, jobs []notify.Job) ([]*scheduleRow, error) {
-	places := map[driver.Place]int{}
+	places := map[driver.ScopedKey]int{}
 	for i, j := range jobs {
 		if j.SourceKey != "" {
-			places[driver.Place{Scope: j.Scope, Key: j.SourceKey}] = i
+			places[driver.ScopedKey{Scope: j.Scope, Key: j.SourceKey}] = i
 		}
 	}
 	out := make([]*scheduleRow, len(jobs))

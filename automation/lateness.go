@@ -194,13 +194,13 @@ func (o overtaking) overtaken(now time.Time, r *scheduleRow) bool {
 // loadOvertaking takes a statement for all series, and one for each scope with dates.
 func loadOvertaking(ctx context.Context, from driver.Reader, now time.Time, tries []*try) (overtaking, error) {
 	o := overtaking{next: map[occasion]time.Time{}, latest: map[occasion]time.Time{}}
-	recurring, dated := map[driver.Place]*try{}, map[Scope][]*try{}
+	recurring, dated := map[driver.ScopedKey]*try{}, map[Scope][]*try{}
 	for _, t := range tries {
 		scope := t.row.Scope
 		if slices.Contains(oneByOne, t.row.TriggerType) {
 			dated[scope] = append(dated[scope], t)
 		} else if key := t.row.seriesKey(); key != "" {
-			recurring[driver.Place{Scope: scope, Key: key}] = t
+			recurring[driver.ScopedKey{Scope: scope, Key: key}] = t
 		}
 	}
 	found, err := seriesTable.GetMany(ctx, from, slices.Collect(maps.Keys(recurring)))
@@ -320,13 +320,13 @@ func (l latePlans) wants(plans []plan) map[*scheduleRow]bool {
 // tooLate finds those plans. Rows that are open are left to their type's Lateness.
 func tooLate(ctx context.Context, from driver.Reader, now time.Time, plans []plan) (latePlans, error) {
 	late := latePlans{missing: map[int]string{}, all: worthless(now, plans)}
-	var places []driver.Place
+	var places []driver.ScopedKey
 	for i := range late.all {
-		places = append(places, schedules.PlaceOf(&plans[i].want))
+		places = append(places, schedules.ScopedKeyOf(&plans[i].want))
 	}
 	exist, err := schedules.GetMany(ctx, from, places, "key")
 	for i, limit := range late.all {
-		if exist[schedules.PlaceOf(&plans[i].want)] == nil {
+		if exist[schedules.ScopedKeyOf(&plans[i].want)] == nil {
 			late.missing[i] = limit
 		}
 	}

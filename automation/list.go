@@ -91,9 +91,9 @@ func (s Support) AllSchedules(ctx context.Context, scope Scope, p storage.Page) 
 
 // SchedulesByKey reads rows of a scope by their keys; those that there are not are left out.
 func (s Support) SchedulesByKey(ctx context.Context, scope Scope, keys ...string) (map[string]*Schedule, error) {
-	places := make([]driver.Place, len(keys))
+	places := make([]driver.ScopedKey, len(keys))
 	for i, key := range keys {
-		places[i] = driver.Place{Scope: scope, Key: key}
+		places[i] = driver.ScopedKey{Scope: scope, Key: key}
 	}
 	out := map[string]*Schedule{}
 	_, _, err := s.list(ctx, "SchedulesByKey", func(from driver.Reader) ([]*scheduleRow, string, error) {

@@ -217,12 +217,12 @@ func (a *Absence) read(ctx context.Context, from driver.Reader) error {
 
 // readPassed finds what was asked for too late, and is not there.
 func (a *Absence) readPassed(ctx context.Context, from driver.Reader, all []passed) error {
-	var places []driver.Place
+	var places []driver.ScopedKey
 	var asked []passed
 	for _, p := range all {
 		if p.Setting == a.Setting {
 			asked = append(asked, p)
-			places = append(places, driver.Place{Scope: a.Scope, Key: keyPrefix(a.Setting, a.Source) + p.Key})
+			places = append(places, driver.ScopedKey{Scope: a.Scope, Key: keyPrefix(a.Setting, a.Source) + p.Key})
 		}
 	}
 	rows, err := schedules.GetMany(ctx, from, places, "key")

@@ -159,9 +159,9 @@ func (s Rollout) OwnershipConflicts(ctx context.Context, scope Scope, p storage.
 		if err != nil {
 			return err
 		}
-		places := make([]driver.Place, len(rows))
+		places := make([]driver.ScopedKey, len(rows))
 		for i, r := range rows {
-			places[i] = schedules.PlaceOf(r)
+			places[i] = schedules.ScopedKeyOf(r)
 		}
 		known, err := ownerships.GetMany(ctx, from, places)
 		out, next = make([]ContestedRun, len(rows)), after
@@ -209,12 +209,12 @@ func (s ensurer) lookUpOwners(ctx context.Context, from driver.Reader, wants []*
 		return g, nil
 	}
 	var parts []RolloutPart
-	var places []driver.Place
+	var places []driver.ScopedKey
 	g.owners = map[int]Owner{}
 	for i, w := range wants {
 		if s.registry.guards(w.Kind) {
 			parts = append(parts, w.rolloutPart())
-			places = append(places, schedules.PlaceOf(w))
+			places = append(places, schedules.ScopedKeyOf(w))
 			g.owners[i] = ""
 		}
 	}
@@ -225,7 +225,7 @@ func (s ensurer) lookUpOwners(ctx context.Context, from driver.Reader, wants []*
 	known, err := ownerships.GetMany(ctx, from, places)
 	for i := range g.owners {
 		w := wants[i]
-		g.owners[i] = ownerFor(stages.of(w.rolloutPart()), known[schedules.PlaceOf(w)], w, g.now)
+		g.owners[i] = ownerFor(stages.of(w.rolloutPart()), known[schedules.ScopedKeyOf(w)], w, g.now)
 	}
 	return g, err
 }
@@ -292,14 +292,14 @@ func (s *core) disown(ctx context.Context, tx storage.Tx, ended []note) error {
 	if !s.registry.guardsAny() {
 		return nil
 	}
-	var places []driver.Place
+	var places []driver.ScopedKey
 	for _, n := range ended {
 		over := n.row.Status == StatusCancelled || n.row.Status == StatusDeactivated && !n.row.inShadow()
 		if over && s.registry.guards(n.row.Kind) {
-			places = append(places, schedules.PlaceOf(n.row))
+			places = append(places, schedules.ScopedKeyOf(n.row))
 		}
 	}
-	return driver.Again("automation: the ownership of a run that ends", func() error {
+	return driver.RetryStale("automation: the ownership of a run that ends", func() error {
 		known, err := ownerships.GetMany(ctx, tx, places)
 		if err != nil {
 			return err

@@ -38,7 +38,7 @@ func keyPrefix(setting string, source Source) string {
 // rememberPassed notes with their sources the plans that come too late to have a row. It
 // reads those sources, but for that of an event, and writes where something is new.
 func (s ensurer) rememberPassed(ctx context.Context, tx storage.Tx, plans []plan, late latePlans) error {
-	of := map[driver.Place]*sourceState{}
+	of := map[driver.ScopedKey]*sourceState{}
 	var wants []*sourceState
 	now := s.now()
 	for i := range plans {
@@ -51,17 +51,17 @@ func (s ensurer) rememberPassed(ctx context.Context, tx storage.Tx, plans []plan
 		if err != nil {
 			return err
 		}
-		if known := of[sources.PlaceOf(state)]; known != nil {
+		if known := of[sources.ScopedKeyOf(state)]; known != nil {
 			state = known
 		} else {
-			of[sources.PlaceOf(state)], wants = state, append(wants, state)
+			of[sources.ScopedKeyOf(state)], wants = state, append(wants, state)
 		}
 		state.Passed = append(state.Passed, passed{want.Setting, rest, now, want.ScheduledOn, want.askedWords(now, late.missing[i])})
 	}
 	if len(wants) == 0 {
 		return nil
 	}
-	if s.source != nil && len(wants) == 1 && sources.PlaceOf(s.source) == sources.PlaceOf(wants[0]) {
+	if s.source != nil && len(wants) == 1 && sources.ScopedKeyOf(s.source) == sources.ScopedKeyOf(wants[0]) {
 		if _, isNew := addPassed(s.source, wants[0]); !isNew {
 			return nil
 		}

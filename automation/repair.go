@@ -234,7 +234,7 @@ func (p *scannedPage) otherRows(ctx context.Context, from driver.Reader, among [
 // event would, from the recorded readings and those of now. It writes nothing,
 // and tells which sources have a reading to record.
 func (p *scannedPage) measure(ctx context.Context, from driver.Reader, among []*scannedSource) (map[*scannedSource]bool, error) {
-	wants := make([]map[driver.Place]*thresholdState, len(among))
+	wants := make([]map[driver.ScopedKey]*thresholdState, len(among))
 	var keys []string
 	for i, x := range among {
 		x.asked = readAt(x.event, x.plan.plans)

@@ -87,7 +87,7 @@ type reportsPage struct {
 // refresh ensures a page. If a subscription was changed between its read and the write
 // of its run, the page is read and ensured again, so that it undoes no change.
 func (p *reportsPage) refresh(ctx context.Context, tx storage.Tx, at storage.Page) error {
-	return driver.Again("automation: subscriptions", func() (err error) {
+	return driver.RetryStale("automation: subscriptions", func() (err error) {
 		if p.subs, p.next, err = p.read(ctx, tx, p.scope, at); err != nil {
 			return err
 		}

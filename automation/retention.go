@@ -200,13 +200,13 @@ func outrun(ctx context.Context, from driver.Reader, rows []*scheduleRow) (map[i
 		row *scheduleRow
 		n   int64
 	}
-	rises := map[driver.Place][]rise{}
+	rises := map[driver.ScopedKey][]rise{}
 	for _, row := range rows {
 		id, key, ok := conditionOf(row)
 		if !ok || id.policy != FalseToTrue {
 			continue
 		}
-		place := driver.Place{Scope: id.scope, Key: id.state}
+		place := driver.ScopedKey{Scope: id.scope, Key: id.state}
 		rises[place] = append(rises[place], rise{row, key.Firing().Rises})
 	}
 	if len(rises) == 0 {

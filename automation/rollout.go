@@ -219,10 +219,10 @@ func (st stages) of(p RolloutPart) Stage {
 
 // loadStages reads what decides about runs of the parts.
 func loadStages(ctx context.Context, from driver.Reader, parts []RolloutPart) (stages, error) {
-	var wanted []driver.Place
+	var wanted []driver.ScopedKey
 	for _, p := range parts {
 		for _, wider := range p.wider() {
-			wanted = append(wanted, driver.Place{Scope: p.Scope, Key: wider.key()})
+			wanted = append(wanted, driver.ScopedKey{Scope: p.Scope, Key: wider.key()})
 		}
 	}
 	found, err := rollouts.GetMany(ctx, from, wanted)
@@ -265,18 +265,18 @@ func allowedAmong(ctx context.Context, from driver.Reader, tries []*try) (map[*t
 		return nil, err
 	}
 	allowed := map[*try]bool{}
-	var picked []driver.Place
+	var picked []driver.ScopedKey
 	for i, t := range tries {
 		switch stage := stages.of(parts[i]); {
 		case stage.runs(t.row.Key):
 			allowed[t] = true
 		case stage == StageRunNow:
-			picked = append(picked, schedules.PlaceOf(t.row))
+			picked = append(picked, schedules.ScopedKeyOf(t.row))
 		}
 	}
 	known, err := ownerships.GetMany(ctx, from, picked)
 	for _, t := range tries {
-		if o := known[schedules.PlaceOf(t.row)]; o != nil && o.Owner == AutomationScheduler {
+		if o := known[schedules.ScopedKeyOf(t.row)]; o != nil && o.Owner == AutomationScheduler {
 			allowed[t] = true
 		}
 	}

@@ -229,10 +229,10 @@ func (c *comparing) occurrences(d *series, missing map[string]time.Time) {
 // addMissing adds occurrences; the old scheduler may have run some of them
 // outside of the window.
 func (c *comparing) addMissing(ctx context.Context, from driver.Reader, missing map[string]time.Time) error {
-	all := make([]driver.Place, 0, len(missing))
+	all := make([]driver.ScopedKey, 0, len(missing))
 	for key, on := range missing {
 		c.runs[key] = &ComparedRun{Key: key, ScheduledOn: on}
-		all = append(all, driver.Place{Scope: c.part.Scope, Key: key})
+		all = append(all, driver.ScopedKey{Scope: c.part.Scope, Key: key})
 	}
 	for some := range slices.Chunk(all, compareChunk) {
 		known, err := ownerships.GetMany(ctx, from, some)

@@ -175,7 +175,7 @@ func (m *moving) moveFrom(ctx context.Context, from ...driver.Cond) error {
 	for after := (*driver.Position)(nil); ; {
 		var page []*ownership
 		var moved []MovedRun
-		err := driver.Again("a run that was to move", func() error {
+		err := driver.RetryStale("a run that was to move", func() error {
 			return m.s.inTx(ctx, func(tx storage.Tx) (err error) {
 				page, err = ownerships.Find(ctx, tx, m.report.Part.Scope, driver.Query{Where: where, Limit: movePage, After: after})
 				if err == nil {
@@ -369,17 +369,17 @@ func (s Rollout) advanceShadows(ctx context.Context, tx storage.Tx, page []*seri
 // deliveredAhead says of which series the old scheduler has delivered the current
 // occurrence whose moment lies ahead here: it ran early, or its clock is fast.
 func (s Rollout) deliveredAhead(ctx context.Context, from driver.Reader, page []*series, rows map[int64]*scheduleRow) (map[int64]bool, error) {
-	var places []driver.Place
+	var places []driver.ScopedKey
 	for _, d := range page {
 		if row := rows[d.ID]; row != nil && row.inShadow() && d.NextOn.After(s.now()) {
-			places = append(places, schedules.PlaceOf(row))
+			places = append(places, schedules.ScopedKeyOf(row))
 		}
 	}
 	known, err := ownerships.GetMany(ctx, from, places)
 	out := map[int64]bool{}
 	for _, d := range page {
 		if row := rows[d.ID]; row != nil {
-			o := known[schedules.PlaceOf(row)]
+			o := known[schedules.ScopedKeyOf(row)]
 			out[d.ID] = o != nil && o.ran(OldScheduler)
 		}
 	}

@@ -221,7 +221,7 @@ func currentRows(ctx context.Context, from driver.Reader, got []driver.Ensured[s
 
 // occurrencesOf gives the rows of current occurrences, by the id of the series.
 func occurrencesOf(ctx context.Context, from driver.Reader, stored []*series) (map[int64]*scheduleRow, error) {
-	ids := map[driver.Place]int64{}
+	ids := map[driver.ScopedKey]int64{}
 	for _, d := range stored {
 		if d.NextOn.IsZero() {
 			continue
@@ -230,7 +230,7 @@ func occurrencesOf(ctx context.Context, from driver.Reader, stored []*series) (m
 		if err != nil {
 			return nil, err
 		}
-		ids[driver.Place{Scope: d.Scope, Key: key}] = d.ID
+		ids[driver.ScopedKey{Scope: d.Scope, Key: key}] = d.ID
 	}
 	found, err := schedules.GetMany(ctx, from, slices.Collect(maps.Keys(ids)))
 	out := map[int64]*scheduleRow{}

@@ -135,7 +135,7 @@ func (s recurrer) advance(ctx context.Context, tx storage.Tx, left []gone) error
 // a new occurrence. Of those that somebody wrote meanwhile it looks again whether
 // the occurrence is still the current one; the others of the call are written.
 func (s recurrer) moveSeries(ctx context.Context, tx storage.Tx, left []gone) (moved []*series, err error) {
-	err = driver.Again("automation: a series", func() error {
+	err = driver.RetryStale("automation: a series", func() error {
 		current, err := stillCurrent(ctx, tx, left)
 		if err != nil {
 			return err
@@ -175,9 +175,9 @@ func saveSeries(ctx context.Context, tx storage.Tx, all []*series) (saved []*ser
 
 // stillCurrent loads the active series whose current occurrence is gone.
 func stillCurrent(ctx context.Context, from driver.Reader, left []gone) (map[*series]gone, error) {
-	of := map[driver.Place][]gone{}
+	of := map[driver.ScopedKey][]gone{}
 	for _, g := range left {
-		place := driver.Place{Scope: g.scope, Key: g.series}
+		place := driver.ScopedKey{Scope: g.scope, Key: g.series}
 		of[place] = append(of[place], g)
 	}
 	found, err := seriesTable.GetMany(ctx, from, slices.Collect(maps.Keys(of)))
@@ -242,7 +242,7 @@ func later(a, b time.Time) time.Time {
 // writes nothing: p.found is an occurrence that is and stays, p.moves says that
 // the series has to be written, p.ends the occurrence that would end.
 func foreseeSeries(ctx context.Context, from driver.Reader, now time.Time, plans []plan) ([]plan, error) {
-	var places []driver.Place
+	var places []driver.ScopedKey
 	for _, p := range plans {
 		if p.series != nil {
 			places = append(places, p.seriesPlace())
@@ -272,8 +272,8 @@ func foreseeSeries(ctx context.Context, from driver.Reader, now time.Time, plans
 	return t.plans, nil
 }
 
-func (p *plan) seriesPlace() driver.Place {
-	return driver.Place{Scope: p.want.Scope, Key: p.series.want.Key}
+func (p *plan) seriesPlace() driver.ScopedKey {
+	return driver.ScopedKey{Scope: p.want.Scope, Key: p.series.want.Key}
 }
 
 // foresee looks at one series; stored is nil if there is none.

@@ -25,7 +25,7 @@ func (s ensurer) takeSeries(ctx context.Context, tx storage.Tx, plans []plan, or
 	if t.plans, err = s.shadowSeries(ctx, tx, plans); err != nil { // a copy, for the transaction may run again
 		return nil, err
 	}
-	if err := driver.Again("automation: a series", func() error { return t.round(ctx, open) }); err != nil {
+	if err := driver.RetryStale("automation: a series", func() error { return t.round(ctx, open) }); err != nil {
 		return nil, err
 	}
 	for i, first := range t.again {
@@ -226,7 +226,7 @@ func (d *ending) stopSeries(ctx context.Context) error {
 		return nil
 	}
 	var stopped []*series
-	err := driver.Again("automation: a series that an event ends", func() error {
+	err := driver.RetryStale("automation: a series that an event ends", func() error {
 		found, err := seriesTable.Find(ctx, d.tx, d.event.Scope, driver.Query{
 			Where: []driver.Cond{driver.In("key", slices.Collect(maps.Keys(d.series)))}, Limit: len(d.series),
 		})

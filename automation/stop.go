@@ -113,7 +113,7 @@ type ending struct {
 
 // end ends those of the rows for which there is a reason.
 func (d *ending) end(ctx context.Context, rows []*scheduleRow) error {
-	return driver.Again("automation: a row that an event ends", func() (err error) {
+	return driver.RetryStale("automation: a row that an event ends", func() (err error) {
 		if rows, err = d.save(ctx, d.pick(rows)); err == nil && len(rows) > 0 {
 			err = storage.ErrStale
 		}

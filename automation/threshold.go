@@ -191,7 +191,7 @@ func (s ensurer) measure(ctx context.Context, tx storage.Tx, plans []plan) ([]pl
 }
 
 // fireAll gives the plans with the rows that they ask for in those states.
-func fireAll(plans []plan, states map[driver.Place]*thresholdState, now time.Time) (out []plan, err error) {
+func fireAll(plans []plan, states map[driver.ScopedKey]*thresholdState, now time.Time) (out []plan, err error) {
 	if len(states) == 0 {
 		return plans, nil
 	}
@@ -208,25 +208,27 @@ func fireAll(plans []plan, states map[driver.Place]*thresholdState, now time.Tim
 }
 
 // place is where the state of a condition is.
-func (k *condition) place() driver.Place { return driver.Place{Scope: k.candidate.Scope, Key: k.state} }
+func (k *condition) place() driver.ScopedKey {
+	return driver.ScopedKey{Scope: k.candidate.Scope, Key: k.state}
+}
 
 // recordReadings writes what is new.
-func recordReadings(ctx context.Context, tx storage.Tx, plans []plan) (map[driver.Place]*thresholdState, error) {
+func recordReadings(ctx context.Context, tx storage.Tx, plans []plan) (map[driver.ScopedKey]*thresholdState, error) {
 	wants := readingsOf(plans)
 	if len(wants) == 0 {
 		return nil, nil
 	}
 	got, err := thresholdStates.Ensure(ctx, tx, decideReading, slices.Collect(maps.Values(wants))...)
 	for _, g := range got {
-		wants[thresholdStates.PlaceOf(g.Row)] = g.Row
+		wants[thresholdStates.ScopedKeyOf(g.Row)] = g.Row
 	}
 	return wants, err
 }
 
 // readingsOf are the states that the plans ask for. Readings that share a row
 // are one: the newest counts, and of several of one version any that is met.
-func readingsOf(plans []plan) map[driver.Place]*thresholdState {
-	wants := map[driver.Place]*thresholdState{}
+func readingsOf(plans []plan) map[driver.ScopedKey]*thresholdState {
+	wants := map[driver.ScopedKey]*thresholdState{}
 	for _, p := range plans {
 		if p.condition == nil {
 			continue
@@ -275,10 +277,10 @@ func (b *batch) loadReadings(ctx context.Context) {
 	if !slices.ContainsFunc(b.tries, func(t *try) bool { return t.row.TriggerType == ThresholdCondition }) {
 		return
 	}
-	tries := map[driver.Place][]*try{}
+	tries := map[driver.ScopedKey][]*try{}
 	for _, t := range b.open() {
 		if id, _, ok := conditionOf(t.row); ok {
-			place := driver.Place{Scope: id.scope, Key: id.state}
+			place := driver.ScopedKey{Scope: id.scope, Key: id.state}
 			tries[place] = append(tries[place], t)
 		}
 	}
@@ -298,7 +300,7 @@ func (b *batch) read(ctx context.Context, f func(driver.Reader) error) error {
 	return b.s.store.View(ctx, f)
 }
 
-func readingsInto(ctx context.Context, from driver.Reader, tries map[driver.Place][]*try) error {
+func readingsInto(ctx context.Context, from driver.Reader, tries map[driver.ScopedKey][]*try) error {
 	states, err := thresholdStates.GetMany(ctx, from, slices.Collect(maps.Keys(tries)))
 	for place, state := range states {
 		for _, t := range tries[place] {

@@ -38,7 +38,7 @@ func (n *Notifier) AddRecipients(ctx context.Context, tx storage.Tx, scope Scope
 			return nil, fmt.Errorf("notify: AddRecipients, recipient %d: %w", i+1, err)
 		}
 	}
-	err = driver.Again("the job", func() error {
+	err = driver.RetryStale("the job", func() error {
 		return n.inTx(ctx, tx, func(tx storage.Tx) error {
 			row, err := jobs.Get(ctx, tx, scope, key)
 			if err != nil {

@@ -116,7 +116,7 @@ func ofCampaign(m *messageRow) bool {
 
 // undisputed has messages wait whose campaign is on hold for a conflict.
 func (n sender) undisputed(ctx context.Context, items []sending) ([]sending, error) {
-	var places []driver.Place
+	var places []driver.ScopedKey
 	for _, it := range items {
 		if at := it.Row.job(); ofCampaign(it.Row) && !slices.Contains(places, at) {
 			places = append(places, at)
@@ -125,7 +125,7 @@ func (n sender) undisputed(ctx context.Context, items []sending) ([]sending, err
 	if len(places) == 0 {
 		return items, nil
 	}
-	var found map[driver.Place]*messagingJobRow
+	var found map[driver.ScopedKey]*messagingJobRow
 	err := n.store.View(ctx, func(from driver.Reader) (err error) {
 		found, err = messagingJobs.GetMany(ctx, from, places, "hold_reason")
 		return err

@@ -167,8 +167,8 @@ func (n Contacts) GroupChoices(ctx context.Context, token string, methods ...str
 		return nil, err
 	}
 	var out []GroupChoice
-	var asked [][]driver.Place
-	var places []driver.Place
+	var asked [][]driver.ScopedKey
+	var places []driver.ScopedKey
 	for _, g := range n.choosable() {
 		for _, method := range methodsOf(m, methods...) {
 			a := Attempt{Scope: m.Scope, RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, Address: m.Address, Method: method, Group: g.Name}
@@ -177,7 +177,7 @@ func (n Contacts) GroupChoices(ctx context.Context, token string, methods ...str
 			out = append(out, GroupChoice{Group: g, Method: method, Asked: g.Name != "" && g.Name == m.ConsentGroup})
 		}
 	}
-	var known map[driver.Place]*preferenceRow
+	var known map[driver.ScopedKey]*preferenceRow
 	err = n.read(ctx, nil, func(from driver.Reader) error {
 		known, err = preferences.GetMany(ctx, from, places)
 		return err

@@ -213,7 +213,7 @@ func (n generator) gather(ctx context.Context, j *jobRow) (g gathered, err error
 }
 
 // entriesBehind is a page of a digest's entries, the oldest first, with their jobs.
-func (n generator) entriesBehind(ctx context.Context, j *jobRow, after int64) (page []*digestEntry, of map[driver.Place]*jobRow, err error) {
+func (n generator) entriesBehind(ctx context.Context, j *jobRow, after int64) (page []*digestEntry, of map[driver.ScopedKey]*jobRow, err error) {
 	err = n.store.View(ctx, func(from driver.Reader) (err error) {
 		page, err = digestEntries.Find(ctx, from, j.Scope, driver.Query{
 			Where: []driver.Cond{driver.Eq("digest", j.RowKey)}, Limit: maxEntries, After: &driver.Position{ID: after},
@@ -227,7 +227,7 @@ func (n generator) entriesBehind(ctx context.Context, j *jobRow, after int64) (p
 }
 
 // sift keeps the entries whose job is to be told still.
-func (n generator) sift(ctx context.Context, t Type, entries []*digestEntry, of map[driver.Place]*jobRow, g *gathered) error {
+func (n generator) sift(ctx context.Context, t Type, entries []*digestEntry, of map[driver.ScopedKey]*jobRow, g *gathered) error {
 	now := driver.Now(n.store)
 	var asked []Job
 	var about []*digestEntry

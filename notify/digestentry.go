@@ -45,12 +45,12 @@ func (d delivery) entry(j *jobRow, now time.Time) (*digestEntry, error) {
 }
 
 // source is where the entry's job is.
-func (e *digestEntry) source() driver.Place {
-	return driver.Place{Scope: e.Scope, Key: e.Key[:strings.LastIndexByte(e.Key, '\x1f')]}
+func (e *digestEntry) source() driver.ScopedKey {
+	return driver.ScopedKey{Scope: e.Scope, Key: e.Key[:strings.LastIndexByte(e.Key, '\x1f')]}
 }
 
-func sourcesOf(entries []*digestEntry) []driver.Place {
-	out := make([]driver.Place, len(entries))
+func sourcesOf(entries []*digestEntry) []driver.ScopedKey {
+	out := make([]driver.ScopedKey, len(entries))
 	for i, e := range entries {
 		out[i] = e.source()
 	}
@@ -58,8 +58,8 @@ func sourcesOf(entries []*digestEntry) []driver.Place {
 }
 
 // digest is where the job of the entry's digest is.
-func (e *digestEntry) digest() driver.Place {
-	return driver.Place{Scope: e.Scope, Key: digestPartition(e.Kind) + "\x1f" + e.Digest}
+func (e *digestEntry) digest() driver.ScopedKey {
+	return driver.ScopedKey{Scope: e.Scope, Key: digestPartition(e.Kind) + "\x1f" + e.Digest}
 }
 
 // aside has the recipients of a type with a Digest wait for it: they are rendered with
@@ -79,7 +79,7 @@ func (n generator) aside(j *jobRow, f *frozen) {
 type joining struct {
 	entries []*digestEntry
 	on      time.Time
-	at      driver.Place
+	at      driver.ScopedKey
 }
 
 // enter puts entries into digests that nobody has begun with. It begins those that do
@@ -119,12 +119,12 @@ func (n generator) enter(ctx context.Context, tx storage.Tx, entries []*digestEn
 
 // unentered are copies of the entries that do not exist: the others stay where they are.
 func (n generator) unentered(ctx context.Context, tx storage.Tx, entries []*digestEntry) (out []*digestEntry, err error) {
-	places := make([]driver.Place, len(entries))
+	places := make([]driver.ScopedKey, len(entries))
 	for i, e := range entries {
-		places[i] = driver.Place{Scope: e.Scope, Key: e.Key}
+		places[i] = driver.ScopedKey{Scope: e.Scope, Key: e.Key}
 	}
 	known, err := digestEntries.GetMany(ctx, tx, places, "digest")
-	seen := map[driver.Place]bool{}
+	seen := map[driver.ScopedKey]bool{}
 	for i, e := range entries {
 		if at := places[i]; known[at] == nil && !seen[at] {
 			e := *e // the transaction may run again
@@ -136,7 +136,7 @@ func (n generator) unentered(ctx context.Context, tx storage.Tx, entries []*dige
 
 // groups are the entries by the first digest that may take them.
 func (n generator) groups(entries []*digestEntry, now time.Time) ([]*joining, error) {
-	of := map[driver.Place]*joining{}
+	of := map[driver.ScopedKey]*joining{}
 	var out []*joining
 	for _, e := range entries {
 		w := n.registry.lookup(e.Kind).windows
@@ -172,9 +172,9 @@ const maxWindows = 50
 // openDigests finds the digest of each group: one that is to be begun, or one that takes
 // entries still. What comes too late for one goes into the next.
 func (n generator) openDigests(ctx context.Context, tx storage.Tx, groups []*joining, now time.Time) (begin, join []*jobRow, err error) {
-	chosen := map[driver.Place]bool{} // two groups may meet in one, by different zones
+	chosen := map[driver.ScopedKey]bool{} // two groups may meet in one, by different zones
 	for range maxWindows {
-		places := make([]driver.Place, len(groups))
+		places := make([]driver.ScopedKey, len(groups))
 		for i, g := range groups {
 			places[i] = g.at
 		}
@@ -228,8 +228,8 @@ func (n generator) postpone(late []*joining, now time.Time) (err error) {
 // leaveDigests keeps the digests of a job from being begun with until the transaction
 // that cancels the job is over, and says why it may not: one is under way.
 func leaveDigests(ctx context.Context, tx storage.Tx, scope Scope, job string) error {
-	return driver.Again("the digests of "+job, func() error { // entries of other jobs come between
-		return digestEntries.Walk(ctx, tx, scope, driver.Query{Where: driver.Under(job), OrderBy: "key", Limit: maxPage}, func(page []*digestEntry) error {
+	return driver.RetryStale("the digests of "+job, func() error { // entries of other jobs come between
+		return digestEntries.Walk(ctx, tx, scope, driver.Query{Where: driver.ChildrenOf(job), OrderBy: "key", Limit: maxPage}, func(page []*digestEntry) error {
 			digests, err := jobs.GetMany(ctx, tx, digestsOf(page))
 			if err != nil {
 				return err
@@ -244,8 +244,8 @@ func leaveDigests(ctx context.Context, tx storage.Tx, scope Scope, job string) e
 	})
 }
 
-func digestsOf(entries []*digestEntry) []driver.Place {
-	out := make([]driver.Place, len(entries))
+func digestsOf(entries []*digestEntry) []driver.ScopedKey {
+	out := make([]driver.ScopedKey, len(entries))
 	for i, e := range entries {
 		out[i] = e.digest()
 	}
@@ -254,7 +254,7 @@ func digestsOf(entries []*digestEntry) []driver.Place {
 
 // entriesOf are those of one job, of its first thousand recipients.
 func entriesOf(ctx context.Context, from driver.Reader, scope Scope, job string) ([]*digestEntry, error) {
-	return digestEntries.Find(ctx, from, scope, driver.Query{Where: driver.Under(job), OrderBy: "key", Limit: maxPage})
+	return digestEntries.Find(ctx, from, scope, driver.Query{Where: driver.ChildrenOf(job), OrderBy: "key", Limit: maxPage})
 }
 
 // cancelJob cancels a job, and takes it out of the digests that it waits for.
@@ -297,14 +297,14 @@ func entryRule() sweep.Rule {
 
 // keepDigested keeps jobs that a digest tells, or has told and is not forgotten.
 func keepDigested(ctx context.Context, from driver.Reader, rows []*jobRow, verdicts []sweep.Verdict) error {
-	var places []driver.Place
+	var places []driver.ScopedKey
 	var asked []int
 	for i, j := range rows {
 		if j.Status == StatusDigested && verdicts[i] != sweep.Keep {
-			places, asked = append(places, jobs.PlaceOf(j)), append(asked, i)
+			places, asked = append(places, jobs.ScopedKeyOf(j)), append(asked, i)
 		}
 	}
-	told, err := digestEntries.Under(ctx, from, places)
+	told, err := digestEntries.HasChildren(ctx, from, places)
 	if err != nil {
 		return err
 	}

@@ -89,12 +89,12 @@ func (n *Notifier) dryCopies(ctx context.Context, rows []messageRow, all []Forec
 
 // forecasts puts stored rows in the place of those that exist.
 func (n *Notifier) forecasts(ctx context.Context, rows []messageRow) ([]Forecast, error) {
-	places, wanted := make([]driver.Place, len(rows)), make([]*messageRow, len(rows))
+	places, wanted := make([]driver.ScopedKey, len(rows)), make([]*messageRow, len(rows))
 	for i := range rows {
-		places[i], wanted[i] = driver.Place{Scope: rows[i].Scope, Key: rows[i].Key}, &rows[i]
+		places[i], wanted[i] = driver.ScopedKey{Scope: rows[i].Scope, Key: rows[i].Key}, &rows[i]
 	}
-	var stored map[driver.Place]*messageRow
-	var inboxes map[driver.Place]*userMessageRow
+	var stored map[driver.ScopedKey]*messageRow
+	var inboxes map[driver.ScopedKey]*userMessageRow
 	err := n.read(ctx, nil, func(from driver.Reader) (err error) {
 		if stored, err = outgoingMessages.GetMany(ctx, from, places); err != nil {
 			return err

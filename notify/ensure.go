@@ -289,7 +289,7 @@ func (k *kind[R]) stopped(ctx context.Context, tx storage.Tx, stored *R) error {
 		return nil
 	}
 	rec := k.table.Record(stored)
-	return driver.Again("a conflict: the row", func() error { // a claim may come between
+	return driver.RetryStale("a conflict: the row", func() error { // a claim may come between
 		row, err := k.table.Get(ctx, tx, rec.Scope, rec.Key)
 		if err != nil || !k.stop(driver.Now(tx.Store()), row) {
 			return err

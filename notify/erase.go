@@ -232,12 +232,12 @@ func (s somebody) preferences() []sweep.Way[preferenceRow] {
 }
 
 func (s somebody) frequencies() []sweep.Way[frequency.Row] {
-	var places []driver.Place
+	var places []driver.ScopedKey
 	if s.Ref != "" {
-		places = append(places, driver.Place{Scope: s.Scope, Key: recipientOf(s.Ref)})
+		places = append(places, driver.ScopedKey{Scope: s.Scope, Key: recipientOf(s.Ref)})
 	}
 	for _, hash := range s.hashes("") {
-		places = append(places, driver.Place{Scope: s.Scope, Key: "hash:" + hash})
+		places = append(places, driver.ScopedKey{Scope: s.Scope, Key: "hash:" + hash})
 	}
 	return []sweep.Way[frequency.Row]{sweep.There(frequency.Table, places...)}
 }

@@ -17,10 +17,10 @@ import (
 
 // marks are where those of the person would be in the list of suppressed addresses. A
 // Ref is marked by a hash, too.
-func (s somebody) marks(reasons ...channel.SuppressionReason) (out []driver.Place) {
+func (s somebody) marks(reasons ...channel.SuppressionReason) (out []driver.ScopedKey) {
 	for _, m := range s.marked() {
 		for _, r := range reasons {
-			out = append(out, driver.Place{Scope: s.Scope, Key: suppressionKey(m.AddressHash, r)})
+			out = append(out, driver.ScopedKey{Scope: s.Scope, Key: suppressionKey(m.AddressHash, r)})
 		}
 	}
 	return out
@@ -102,7 +102,7 @@ func (n erasure) anyErased(ctx context.Context, from driver.Reader) (bool, error
 }
 
 // marksOf are where those of a recipient would be.
-func (n erasure) marksOf(scope Scope, ref, method, address string) (out []driver.Place) {
+func (n erasure) marksOf(scope Scope, ref, method, address string) (out []driver.ScopedKey) {
 	var hashes []string
 	if ref != "" {
 		hashes = n.refHashes(ref)
@@ -111,7 +111,7 @@ func (n erasure) marksOf(scope Scope, ref, method, address string) (out []driver
 		hashes = append(hashes, n.addressHashes(method, address)...)
 	}
 	for _, hash := range hashes {
-		out = append(out, driver.Place{Scope: scope, Key: suppressionKey(hash, channel.Erased)})
+		out = append(out, driver.ScopedKey{Scope: scope, Key: suppressionKey(hash, channel.Erased)})
 	}
 	return out
 }
@@ -126,13 +126,13 @@ func eraseWanted(ctx context.Context, n *core, tx storage.Tx, rows []*messageRow
 	if err != nil || !some {
 		return err
 	}
-	marks := make([][]driver.Place, len(rows))
+	marks := make([][]driver.ScopedKey, len(rows))
 	for i, m := range rows {
 		marks[i] = e.marksOf(m.Scope, m.RecipientRef, m.Method, m.Address)
 	}
 	found, err := suppressions.GetMany(ctx, tx, slices.Concat(marks...), "status")
 	for i, m := range rows {
-		if slices.ContainsFunc(marks[i], func(at driver.Place) bool { return found[at] != nil && found[at].Status == statusActive }) {
+		if slices.ContainsFunc(marks[i], func(at driver.ScopedKey) bool { return found[at] != nil && found[at].Status == statusActive }) {
 			m.Status, m.ReasonCode, m.EndedOn = StatusSkipped, ReasonErased, m.CreatedOn
 			messageErasures.Make(m.CreatedOn, m)
 		}
@@ -153,13 +153,13 @@ func (n erasure) mayBeErased() bool {
 
 // erasedAmong tells who was erased, in one statement.
 func (n erasure) erasedAmong(ctx context.Context, all map[Scope][]Recipient) (isErased, error) {
-	var found map[driver.Place]*suppressionRow
+	var found map[driver.ScopedKey]*suppressionRow
 	err := n.store.View(ctx, func(from driver.Reader) error {
 		some, err := n.anyErased(ctx, from)
 		if err != nil || !some {
 			return err
 		}
-		var places []driver.Place
+		var places []driver.ScopedKey
 		for scope, recipients := range all {
 			for _, r := range recipients {
 				places = append(places, n.marksOfRecipient(scope, r)...)
@@ -172,13 +172,13 @@ func (n erasure) erasedAmong(ctx context.Context, all map[Scope][]Recipient) (is
 		return nobodyErased, err
 	}
 	return func(scope Scope, r Recipient) bool {
-		return slices.ContainsFunc(n.marksOfRecipient(scope, r), func(at driver.Place) bool {
+		return slices.ContainsFunc(n.marksOfRecipient(scope, r), func(at driver.ScopedKey) bool {
 			return found[at] != nil && found[at].Status == statusActive
 		})
 	}, nil
 }
 
-func (n erasure) marksOfRecipient(scope Scope, r Recipient) []driver.Place {
+func (n erasure) marksOfRecipient(scope Scope, r Recipient) []driver.ScopedKey {
 	id := r.identity()
 	return n.marksOf(scope, r.Ref, id.method, id.address)
 }

@@ -19,15 +19,15 @@ import (
 // those about what is the person's.
 func (s somebody) jobs() (out []sweep.Way[jobRow]) {
 	for _, way := range s.messages() {
-		out = append(out, sweep.Via(way, jobs, func(m *messageRow) []driver.Place { return []driver.Place{m.job()} }))
+		out = append(out, sweep.Via(way, jobs, func(m *messageRow) []driver.ScopedKey { return []driver.ScopedKey{m.job()} }))
 	}
 	for _, way := range s.inbox() {
-		out = append(out, sweep.Via(way, jobs, func(m *userMessageRow) []driver.Place {
-			return []driver.Place{{Scope: m.Scope, Key: joined(m.JobPartitionKey, m.JobRowKey)}}
+		out = append(out, sweep.Via(way, jobs, func(m *userMessageRow) []driver.ScopedKey {
+			return []driver.ScopedKey{{Scope: m.Scope, Key: joined(m.JobPartitionKey, m.JobRowKey)}}
 		}))
 	}
 	for _, way := range s.entries() {
-		out = append(out, sweep.Via(way, jobs, func(e *digestEntry) []driver.Place {
+		out = append(out, sweep.Via(way, jobs, func(e *digestEntry) []driver.ScopedKey {
 			return append(digestsOf([]*digestEntry{e}), e.source())
 		}))
 	}

@@ -47,11 +47,13 @@ func (m *userMessageRow) letsOut(mail *messageRow, now time.Time) Verdict {
 }
 
 // inboxOf is where the message in the inbox is.
-func (m *messageRow) inboxOf() driver.Place { return driver.Place{Scope: m.Scope, Key: m.UnlessRead} }
+func (m *messageRow) inboxOf() driver.ScopedKey {
+	return driver.ScopedKey{Scope: m.Scope, Key: m.UnlessRead}
+}
 
 // besides finds the messages in inboxes that others go out beside.
-func besides(ctx context.Context, from driver.Reader, rows []*messageRow, columns ...string) (map[driver.Place]*userMessageRow, error) {
-	var places []driver.Place
+func besides(ctx context.Context, from driver.Reader, rows []*messageRow, columns ...string) (map[driver.ScopedKey]*userMessageRow, error) {
+	var places []driver.ScopedKey
 	for _, m := range rows {
 		if m.UnlessRead != "" {
 			places = append(places, m.inboxOf())
@@ -75,8 +77,8 @@ func (n sender) unreadOnly(ctx context.Context, items []sending) (open []sending
 	if !escalates {
 		return items, nil
 	}
-	var found map[driver.Place]*userMessageRow
-	var of map[driver.Place]*jobRow
+	var found map[driver.ScopedKey]*userMessageRow
+	var of map[driver.ScopedKey]*jobRow
 	err = n.store.View(ctx, func(from driver.Reader) (err error) {
 		found, err = besides(ctx, from, rows, "read_on", "archived_on", "snoozed_until", "forgotten_on")
 		if err == nil {
@@ -105,8 +107,8 @@ func (n sender) unreadOnly(ctx context.Context, items []sending) (open []sending
 
 // jobsOfSnoozed are the jobs of the messages that are put off, with what their hosts said
 // of their validity.
-func jobsOfSnoozed(ctx context.Context, from driver.Reader, rows []*messageRow, found map[driver.Place]*userMessageRow) (map[driver.Place]*jobRow, error) {
-	var places []driver.Place
+func jobsOfSnoozed(ctx context.Context, from driver.Reader, rows []*messageRow, found map[driver.ScopedKey]*userMessageRow) (map[driver.ScopedKey]*jobRow, error) {
+	var places []driver.ScopedKey
 	for _, m := range rows {
 		if user := found[m.inboxOf()]; m.UnlessRead != "" && user != nil && !user.SnoozedUntil.IsZero() {
 			places = append(places, m.job())

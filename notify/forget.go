@@ -145,7 +145,7 @@ func (m *messageRow) restsSince() time.Time {
 // judgeMessages deletes what a job led to, and shrinks messages that hosts asked for
 // themselves.
 func (n retention) judgeMessages(ctx context.Context, from driver.Reader, at sweep.At, rows []*messageRow) ([]sweep.Verdict, error) {
-	made, err := madeBy(ctx, from, rows, func(m *messageRow) (driver.Place, bool) { return m.job(), m.ByJob })
+	made, err := madeBy(ctx, from, rows, func(m *messageRow) (driver.ScopedKey, bool) { return m.job(), m.ByJob })
 	out := make([]sweep.Verdict, len(rows))
 	for i, m := range rows {
 		switch {
@@ -162,8 +162,8 @@ func (n retention) judgeMessages(ctx context.Context, from driver.Reader, at swe
 }
 
 func (n retention) judgeUserMessages(ctx context.Context, from driver.Reader, at sweep.At, rows []*userMessageRow) ([]sweep.Verdict, error) {
-	made, err := madeBy(ctx, from, rows, func(m *userMessageRow) (driver.Place, bool) {
-		return driver.Place{Scope: m.Scope, Key: m.JobPartitionKey + "\x1f" + m.JobRowKey}, m.ByJob
+	made, err := madeBy(ctx, from, rows, func(m *userMessageRow) (driver.ScopedKey, bool) {
+		return driver.ScopedKey{Scope: m.Scope, Key: m.JobPartitionKey + "\x1f" + m.JobRowKey}, m.ByJob
 	})
 	out := make([]sweep.Verdict, len(rows))
 	for i, m := range rows {
@@ -188,8 +188,8 @@ const (
 )
 
 // madeBy tells what has made messages: those of no generator were asked for by themselves.
-func madeBy[R any](ctx context.Context, from driver.Reader, rows []*R, of func(*R) (job driver.Place, byJob bool)) ([]maker, error) {
-	places := make([]driver.Place, 0, len(rows))
+func madeBy[R any](ctx context.Context, from driver.Reader, rows []*R, of func(*R) (job driver.ScopedKey, byJob bool)) ([]maker, error) {
+	places := make([]driver.ScopedKey, 0, len(rows))
 	for _, m := range rows {
 		if job, byJob := of(m); byJob {
 			places = append(places, job)
@@ -219,15 +219,15 @@ func madeBy[R any](ctx context.Context, from driver.Reader, rows []*R, of func(*
 // are not old: those are asked about with their job.
 func judgeJobs[R any](ctx context.Context, from driver.Reader, at sweep.At, rows []*R, of func(*R) (scope Scope, rowKey string, v sweep.Verdict)) ([]sweep.Verdict, error) {
 	out := make([]sweep.Verdict, len(rows))
-	var places []driver.Place
+	var places []driver.ScopedKey
 	var asked []int
 	for i, r := range rows {
 		scope, rowKey, verdict := of(r)
 		if out[i] = verdict; verdict != sweep.Keep {
-			places, asked = append(places, driver.Place{Scope: scope, Key: rowKey}), append(asked, i)
+			places, asked = append(places, driver.ScopedKey{Scope: scope, Key: rowKey}), append(asked, i)
 		}
 	}
-	needed, err := outgoingMessages.Under(ctx, from, places, driver.Any(
+	needed, err := outgoingMessages.HasChildren(ctx, from, places, driver.Any(
 		driver.NotNull("due_on"), driver.NotNull("lease_expires_on"), driver.Eq("is_on_support_hold", true), driver.In("status", unsettled),
 		driver.Greater("created_on", at.Before), driver.Greater("sent_on", at.Before), driver.Greater("failed_on", at.Before), driver.Greater("ended_on", at.Before),
 	))
@@ -247,9 +247,9 @@ var unsettled = []string{StatusCreated, StatusRetryReady, StatusSending, StatusO
 
 // judgeSchedules keeps those whose job has not ended: made again, they would wake it.
 func judgeSchedules(ctx context.Context, from driver.Reader, _ sweep.At, rows []*scheduleRow) ([]sweep.Verdict, error) {
-	var ofJobs, ofCampaigns []driver.Place
+	var ofJobs, ofCampaigns []driver.ScopedKey
 	for _, s := range rows {
-		at := driver.Place{Scope: s.Scope, Key: artifactKey(s)}
+		at := driver.ScopedKey{Scope: s.Scope, Key: artifactKey(s)}
 		if s.ArtifactType == ArtifactMessagingJob {
 			ofCampaigns = append(ofCampaigns, at)
 		} else {

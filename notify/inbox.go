@@ -174,7 +174,7 @@ func (i Inbox) change(ctx context.Context, change func(*userMessageRow, time.Tim
 	if limit == 0 {
 		return 0, nil
 	}
-	err = driver.Again("the inbox", func() error { // another device may mark the same
+	err = driver.RetryStale("the inbox", func() error { // another device may mark the same
 		return i.inTx(ctx, nil, func(tx storage.Tx) error {
 			rows, err := userMessages.Find(ctx, tx, i.scope, driver.Query{Where: which, Limit: limit})
 			if err != nil {

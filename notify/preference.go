@@ -163,8 +163,8 @@ func (preferenceGate) Name() string { return "preferences" }
 
 // Ask answers with one statement.
 func (g preferenceGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error) {
-	asked := make([][]driver.Place, len(a))
-	var all []driver.Place
+	asked := make([][]driver.ScopedKey, len(a))
+	var all []driver.ScopedKey
 	for i := range a {
 		if a[i].Mandatory {
 			continue
@@ -176,7 +176,7 @@ func (g preferenceGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error)
 	if len(all) == 0 {
 		return out, nil
 	}
-	var known map[driver.Place]*preferenceRow
+	var known map[driver.ScopedKey]*preferenceRow
 	err := g.n.store.View(ctx, func(from driver.Reader) (err error) {
 		known, err = preferences.GetMany(ctx, from, all)
 		return err
@@ -194,12 +194,12 @@ func (g preferenceGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error)
 
 // wishes are where the preferences about an attempt would be, the most particular
 // first.
-func (n Contacts) wishes(a *Attempt) (out []driver.Place) {
+func (n Contacts) wishes(a *Attempt) (out []driver.ScopedKey) {
 	who := n.namesOf(a)
 	add := func(notificationType, group string) {
 		for _, method := range [2]string{a.Method, ""} {
 			for _, name := range who {
-				out = append(out, driver.Place{Scope: a.Scope, Key: preferenceKey(name, method, notificationType, group)})
+				out = append(out, driver.ScopedKey{Scope: a.Scope, Key: preferenceKey(name, method, notificationType, group)})
 			}
 		}
 	}
@@ -230,7 +230,7 @@ func (n Contacts) namesOf(a *Attempt) []string {
 
 // refused is why the preferences that were asked for, the most particular first, let
 // nothing through; empty: they do. What has to be asked for is not asked for by "all".
-func refused(known map[driver.Place]*preferenceRow, asked []driver.Place, optIn bool) string {
+func refused(known map[driver.ScopedKey]*preferenceRow, asked []driver.ScopedKey, optIn bool) string {
 	for _, at := range asked {
 		switch p := known[at]; {
 		case p == nil:

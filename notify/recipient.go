@@ -299,7 +299,7 @@ func (n Support) JobsOf(ctx context.Context, scope Scope, r Recipient, p storage
 
 // jobsWithoutMessages reads on until the page is full: of each job little, since most are
 // of others.
-func jobsWithoutMessages(ctx context.Context, from driver.Reader, scope Scope, is func(Recipient) bool, p storage.Page) (out []driver.Place, next string, err error) {
+func jobsWithoutMessages(ctx context.Context, from driver.Reader, scope Scope, is func(Recipient) bool, p storage.Page) (out []driver.ScopedKey, next string, err error) {
 	at := storage.Page{After: p.After, Limit: driver.MaxPage}
 	for read := 0; read < maxJobsRead; read += driver.MaxPage {
 		rows, after, err := jobs.Page(ctx, from, scope, at, driver.Query{
@@ -312,7 +312,7 @@ func jobsWithoutMessages(ctx context.Context, from driver.Reader, scope Scope, i
 		for i, j := range rows {
 			made := j.Status == StatusGenerated || j.Status == StatusDigested
 			if !made && slices.ContainsFunc(j.Recipients, is) {
-				out = append(out, jobs.PlaceOf(j))
+				out = append(out, jobs.ScopedKeyOf(j))
 			}
 			if last := i == len(rows)-1 && after == ""; len(out) == p.Size() && !last {
 				return out, driver.Position{ID: j.ID}.String(), nil

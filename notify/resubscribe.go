@@ -22,11 +22,11 @@ func (n tracker) resubscribe(ctx context.Context, tx storage.Tx, facts []newFact
 		if err := n.noteReturn(ctx, tx, m, f.event); err != nil {
 			return err
 		}
-		var places []driver.Place
+		var places []driver.ScopedKey
 		for _, hash := range n.addressHashes(m.Method, m.Address) {
-			places = append(places, driver.Place{Scope: m.Scope, Key: suppressionKey(hash, channel.Unsubscribe)})
+			places = append(places, driver.ScopedKey{Scope: m.Scope, Key: suppressionKey(hash, channel.Unsubscribe)})
 		}
-		err := driver.Again("a recipient's return: the suppression", func() error {
+		err := driver.RetryStale("a recipient's return: the suppression", func() error {
 			found, err := suppressions.GetMany(ctx, tx, places)
 			if err != nil {
 				return err
@@ -106,7 +106,7 @@ func (n tracker) returned(ctx context.Context, e channel.StatusEvent) (rep Track
 func (n tracker) applyReturn(ctx context.Context, tx storage.Tx, e *deliveryEvent, hashes []string) error {
 	left := []driver.Cond{driver.In("address_hash", hashes), driver.Eq("reason", string(channel.Unsubscribe)), driver.Eq("status", statusActive), driver.Eq("source", e.Kind)}
 	var ids []string
-	err := driver.Again("a recipient's return: the suppressions", func() (err error) {
+	err := driver.RetryStale("a recipient's return: the suppressions", func() (err error) {
 		ids = nil
 		var rows []*suppressionRow
 		if q := (driver.Query{Where: left, Limit: maxPage}); e.Scope != "" {

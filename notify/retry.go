@@ -215,9 +215,9 @@ func (n Support) nextAttempts(rows []*messageRow, named bool) ([]*messageRow, []
 
 // refuseRetries says which messages are not to be sent again.
 func refuseRetries(ctx context.Context, tx storage.Tx, rows, next []*messageRow, out []Retried) error {
-	var campaigns, attempts []driver.Place
+	var campaigns, attempts []driver.ScopedKey
 	for i, m := range rows {
-		attempts = append(attempts, driver.Place{Scope: m.Scope, Key: next[i].Key})
+		attempts = append(attempts, driver.ScopedKey{Scope: m.Scope, Key: next[i].Key})
 		if m.JobPartitionKey == "" {
 			campaigns = append(campaigns, m.job())
 		}

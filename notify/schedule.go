@@ -246,12 +246,12 @@ func (w woken) empty() bool { return w.job == nil && w.messaging == nil }
 
 // artifacts are the jobs that a group of schedules names.
 type artifacts struct {
-	jobs      map[driver.Place]*jobRow
-	messaging map[driver.Place]*messagingJobRow
+	jobs      map[driver.ScopedKey]*jobRow
+	messaging map[driver.ScopedKey]*messagingJobRow
 }
 
 func (a artifacts) find(s *scheduleRow) (woken, bool) {
-	at := driver.Place{Scope: s.Scope, Key: artifactKey(s)}
+	at := driver.ScopedKey{Scope: s.Scope, Key: artifactKey(s)}
 	if s.ArtifactType == ArtifactMessagingJob {
 		j := a.messaging[at]
 		return woken{messaging: j}, j != nil
@@ -261,9 +261,9 @@ func (a artifacts) find(s *scheduleRow) (woken, bool) {
 }
 
 func (n generator) loadArtifacts(ctx context.Context, items []work.Item[scheduleRow]) (found artifacts, err error) {
-	var ofJobs, ofMessaging []driver.Place
+	var ofJobs, ofMessaging []driver.ScopedKey
 	for _, it := range items {
-		at := driver.Place{Scope: it.Row.Scope, Key: artifactKey(it.Row)}
+		at := driver.ScopedKey{Scope: it.Row.Scope, Key: artifactKey(it.Row)}
 		if it.Row.ArtifactType == ArtifactMessagingJob {
 			ofMessaging = append(ofMessaging, at)
 		} else {
@@ -329,10 +329,10 @@ func wakeAll[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], wake
 }
 
 func reload[R any](ctx context.Context, from driver.Reader, t *driver.Table[R], rows []*R, which []int) ([]*R, error) {
-	places := make([]driver.Place, len(which))
+	places := make([]driver.ScopedKey, len(which))
 	for i, n := range which {
 		rec := t.Record(rows[n])
-		places[i] = driver.Place{Scope: rec.Scope, Key: rec.Key}
+		places[i] = driver.ScopedKey{Scope: rec.Scope, Key: rec.Key}
 	}
 	found, err := t.GetMany(ctx, from, places)
 	again := make([]*R, 0, len(found))

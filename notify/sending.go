@@ -183,8 +183,8 @@ func (n sender) revalidate(ctx context.Context, items []sending) ([]sending, err
 func (m *messageRow) mayBeUnwanted() bool { return m.JobPartitionKey != "" || !m.NextRetryOn.IsZero() }
 
 // jobsOf loads the jobs of messages in one statement a scope.
-func (n sender) jobsOf(ctx context.Context, asked map[string][]sending) (found map[driver.Place]*jobRow, err error) {
-	var places []driver.Place
+func (n sender) jobsOf(ctx context.Context, asked map[string][]sending) (found map[driver.ScopedKey]*jobRow, err error) {
+	var places []driver.ScopedKey
 	for _, group := range asked {
 		for _, it := range group {
 			places = append(places, it.Row.job())
@@ -201,17 +201,17 @@ func (n sender) jobsOf(ctx context.Context, asked map[string][]sending) (found m
 }
 
 // job is where the message's notification job is, or its messaging job.
-func (m *messageRow) job() driver.Place {
+func (m *messageRow) job() driver.ScopedKey {
 	if m.JobPartitionKey == "" {
-		return driver.Place{Scope: m.Scope, Key: m.PartitionKey}
+		return driver.ScopedKey{Scope: m.Scope, Key: m.PartitionKey}
 	}
 	key, _ := keys.Join(m.JobPartitionKey, m.PartitionKey)
-	return driver.Place{Scope: m.Scope, Key: key}
+	return driver.ScopedKey{Scope: m.Scope, Key: key}
 }
 
 // stillWanted asks the type's revalidator about a group and applies the
 // answers. A message whose job is not there cannot be asked about.
-func (n sender) stillWanted(ctx context.Context, t Type, group []sending, found map[driver.Place]*jobRow) (open []sending) {
+func (n sender) stillWanted(ctx context.Context, t Type, group []sending, found map[driver.ScopedKey]*jobRow) (open []sending) {
 	var asked []Job
 	var waiting []sending
 	for _, it := range group {
@@ -281,8 +281,8 @@ func (n sender) apply(m *messageRow, v Verdict) bool {
 
 // addCampaigns adds what a revalidator is asked about in the place of the job of
 // a campaign's message: the campaign as its renderer saw it.
-func (n sender) addCampaigns(ctx context.Context, asked map[string][]sending, found map[driver.Place]*jobRow) error {
-	var places []driver.Place
+func (n sender) addCampaigns(ctx context.Context, asked map[string][]sending, found map[driver.ScopedKey]*jobRow) error {
+	var places []driver.ScopedKey
 	for _, group := range asked {
 		for _, it := range group {
 			if it.Row.JobPartitionKey == "" {
@@ -293,7 +293,7 @@ func (n sender) addCampaigns(ctx context.Context, asked map[string][]sending, fo
 	if len(places) == 0 {
 		return nil
 	}
-	var campaigns map[driver.Place]*messagingJobRow
+	var campaigns map[driver.ScopedKey]*messagingJobRow
 	err := n.store.View(ctx, func(from driver.Reader) (err error) {
 		campaigns, err = messagingJobs.GetMany(ctx, from, places)
 		return err

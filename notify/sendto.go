@@ -74,7 +74,7 @@ func (n Support) sendTo(ctx context.Context, tx storage.Tx, m, again *messageRow
 	if stops(reasons[0], &a) {
 		return refuse("messages to that address are stopped")
 	}
-	found, err := outgoingMessages.GetMany(ctx, tx, []driver.Place{{Scope: again.Scope, Key: again.Key}})
+	found, err := outgoingMessages.GetMany(ctx, tx, []driver.ScopedKey{{Scope: again.Scope, Key: again.Key}})
 	if err != nil {
 		return err
 	}
@@ -101,15 +101,15 @@ func (n Contacts) SuppressionsOf(ctx context.Context, scope Scope, to ...Destina
 	if len(to) > driver.DefaultPage {
 		return nil, fmt.Errorf("notify: SuppressionsOf: %d addresses, more than %d", len(to), driver.DefaultPage)
 	}
-	asked := make([][]driver.Place, len(to))
-	var all []driver.Place
+	asked := make([][]driver.ScopedKey, len(to))
+	var all []driver.ScopedKey
 	for i, d := range to {
 		if address, err := spelling.Of(d.Method, d.Address); err == nil {
 			asked[i] = n.suppressionsOf(scope, d.Method, address)
 			all = append(all, asked[i]...)
 		}
 	}
-	var found map[driver.Place]*suppressionRow
+	var found map[driver.ScopedKey]*suppressionRow
 	err := n.read(ctx, nil, func(from driver.Reader) (err error) {
 		found, err = suppressions.GetMany(ctx, from, all)
 		return err

@@ -295,9 +295,9 @@ func madeBefore(ctx context.Context, from driver.Reader, on time.Time, top int64
 // SourceKeys says for jobs of a scope which due work asked for them; those that nothing asked
 // for are left out.
 func (n Support) SourceKeys(ctx context.Context, scope Scope, of ...Coordinates) (out map[Coordinates]string, err error) {
-	places := make([]driver.Place, len(of))
+	places := make([]driver.ScopedKey, len(of))
 	for i, at := range of {
-		places[i] = driver.Place{Scope: scope, Key: at.PartitionKey + "\x1f" + at.RowKey}
+		places[i] = driver.ScopedKey{Scope: scope, Key: at.PartitionKey + "\x1f" + at.RowKey}
 	}
 	err = n.read(ctx, nil, func(from driver.Reader) error {
 		found, err := jobs.GetMany(ctx, from, places, "source_key")

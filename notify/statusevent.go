@@ -219,7 +219,7 @@ var deliveryFacts = driver.Define[factRow]("delivery_fact").Grows(driver.WithWor
 func (n Support) DeliveryFacts(ctx context.Context, scope Scope, messageIDs ...string) (out []DeliveryFact, err error) {
 	err = n.read(ctx, nil, func(from driver.Reader) error {
 		out = nil
-		found, err := deliveryFacts.FindUnder(ctx, from, scope, messageIDs, driver.Query{Limit: maxPage})
+		found, err := deliveryFacts.FindChildren(ctx, from, scope, messageIDs, driver.Query{Limit: maxPage})
 		for _, id := range messageIDs {
 			for _, f := range found[id] {
 				out = append(out, f.view())

@@ -244,7 +244,7 @@ func (n Support) Messages(ctx context.Context, scope Scope, jobRowKey string, p 
 // limit of each, which is 1 to 1000. Those of a hundred jobs are one statement.
 func (n Support) MessagesOfJobs(ctx context.Context, scope Scope, jobRowKeys []string, limit int) (out map[string][]OutgoingMessage, err error) {
 	err = n.read(ctx, nil, func(from driver.Reader) error {
-		found, err := outgoingMessages.FindUnder(ctx, from, scope, jobRowKeys, driver.Query{Limit: min(max(limit, 1), maxPage)})
+		found, err := outgoingMessages.FindChildren(ctx, from, scope, jobRowKeys, driver.Query{Limit: min(max(limit, 1), maxPage)})
 		out = make(map[string][]OutgoingMessage, len(found))
 		for key, rows := range found {
 			for _, m := range rows {
@@ -281,9 +281,9 @@ func (n Support) MessagesByID(ctx context.Context, scope Scope, id string) (out 
 // MessagesByKey reads outgoing messages of a scope by the keys of their rows, in their order;
 // those that there are not are left out.
 func (n Support) MessagesByKey(ctx context.Context, scope Scope, keys ...string) (out []OutgoingMessage, err error) {
-	places := make([]driver.Place, len(keys))
+	places := make([]driver.ScopedKey, len(keys))
 	for i, key := range keys {
-		places[i] = driver.Place{Scope: scope, Key: key}
+		places[i] = driver.ScopedKey{Scope: scope, Key: key}
 	}
 	err = n.read(ctx, nil, func(from driver.Reader) error {
 		found, err := outgoingMessages.GetMany(ctx, from, places)
@@ -310,7 +310,7 @@ func under(parts ...string) ([]driver.Cond, error) {
 	if err != nil {
 		return nil, err
 	}
-	return driver.Under(prefix), nil
+	return driver.ChildrenOf(prefix), nil
 }
 
 // list reads a page of rows in the order of their keys, and says where the next

@@ -188,8 +188,8 @@ func (n Contacts) suppressed(ctx context.Context, from driver.Reader, attempts [
 	if err != nil {
 		return nil, err
 	}
-	places := make([]driver.Place, 0, len(attempts)*len(strongest))
-	asked := make([][]driver.Place, len(attempts))
+	places := make([]driver.ScopedKey, 0, len(attempts)*len(strongest))
+	asked := make([][]driver.ScopedKey, len(attempts))
 	for i := range attempts {
 		m := &attempts[i]
 		asked[i] = n.suppressionsOf(m.Scope, m.Method, m.Address)
@@ -208,17 +208,17 @@ func (n Contacts) suppressed(ctx context.Context, from driver.Reader, attempts [
 
 // suppressionsOf are where those of an address would be, the one that stops most
 // first.
-func (n Contacts) suppressionsOf(scope Scope, method, address string) (out []driver.Place) {
+func (n Contacts) suppressionsOf(scope Scope, method, address string) (out []driver.ScopedKey) {
 	hashes := n.addressHashes(method, address)
 	for _, r := range strongest {
 		for _, hash := range hashes {
-			out = append(out, driver.Place{Scope: scope, Key: suppressionKey(hash, r)})
+			out = append(out, driver.ScopedKey{Scope: scope, Key: suppressionKey(hash, r)})
 		}
 	}
 	return out
 }
 
-func strongestOf(found map[driver.Place]*suppressionRow, asked []driver.Place) channel.SuppressionReason {
+func strongestOf(found map[driver.ScopedKey]*suppressionRow, asked []driver.ScopedKey) channel.SuppressionReason {
 	for _, at := range asked {
 		if s := found[at]; s != nil && s.Status == statusActive {
 			return s.Reason
@@ -352,7 +352,7 @@ func (n Contacts) Unsuppress(ctx context.Context, scope Scope, to Destination, b
 	})
 }
 
-func lift(ctx context.Context, tx storage.Tx, scope Scope, places []driver.Place, by By) error {
+func lift(ctx context.Context, tx storage.Tx, scope Scope, places []driver.ScopedKey, by By) error {
 	found, err := suppressions.GetMany(ctx, tx, places)
 	if err != nil {
 		return err

@@ -34,10 +34,10 @@ func (n *Notifier) Trace(ctx context.Context, scope Scope, at Coordinates) (t Tr
 	if err != nil {
 		return t, err
 	}
-	job := driver.Place{Scope: scope, Key: key}
+	job := driver.ScopedKey{Scope: scope, Key: key}
 	var j *jobRow
 	err = n.read(ctx, nil, func(from driver.Reader) error {
-		found, err := jobs.GetMany(ctx, from, []driver.Place{job})
+		found, err := jobs.GetMany(ctx, from, []driver.ScopedKey{job})
 		j = found[job]
 		return err
 	})
@@ -127,10 +127,10 @@ func (j *jobRow) userMessages(ctx context.Context, from driver.Reader, told []Re
 	if err != nil {
 		return nil, err
 	}
-	var places []driver.Place
+	var places []driver.ScopedKey
 	for _, r := range told {
 		if key, err := keys.Join(r.Inbox, row); err == nil {
-			places = append(places, driver.Place{Scope: j.Scope, Key: key})
+			places = append(places, driver.ScopedKey{Scope: j.Scope, Key: key})
 		}
 	}
 	found, err := userMessages.GetMany(ctx, from, places)
@@ -252,7 +252,7 @@ func (n *Notifier) Digests(ctx context.Context, tx storage.Tx, scope Scope, job 
 		return nil, err
 	}
 	var entries []*digestEntry
-	var digests map[driver.Place]*jobRow
+	var digests map[driver.ScopedKey]*jobRow
 	others := map[string]int{}
 	err = n.read(ctx, tx, func(from driver.Reader) (err error) {
 		if entries, err = entriesOf(ctx, from, scope, key); err != nil {

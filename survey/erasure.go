@@ -26,8 +26,8 @@ func erasures() []sweep.Rule {
 			Table: responses, With: instances.Name, Keeps: goes,
 			Ways: func(p sweep.Subject) (out []sweep.Way[responseRow]) {
 				for _, way := range instancesOf(p) {
-					out = append(out, sweep.Via(way, responses, func(i *instanceRow) []driver.Place {
-						return []driver.Place{{Scope: i.Scope, Key: i.PublicID}}
+					out = append(out, sweep.Via(way, responses, func(i *instanceRow) []driver.ScopedKey {
+						return []driver.ScopedKey{{Scope: i.Scope, Key: i.PublicID}}
 					}))
 				}
 				return out

@@ -98,7 +98,7 @@ func endingOf(ctx context.Context, from driver.Reader, row *instanceRow, v *vers
 func (s *Service) Opened(ctx context.Context, token string) error {
 	find := byToken(token)
 	return s.inTx(ctx, func(tx storage.Tx) error {
-		return driver.Again("the link", func() error {
+		return driver.RetryStale("the link", func() error {
 			row, err := find(ctx, tx)
 			if err != nil {
 				return err

@@ -19,7 +19,7 @@ type largestTx struct {
 	most int
 }
 
-func (t *largestTx) Get(ctx context.Context, s *driver.Schema, places []driver.Place, columns []string) ([]driver.Row, error) {
+func (t *largestTx) Get(ctx context.Context, s *driver.Schema, places []driver.ScopedKey, columns []string) ([]driver.Row, error) {
 	rows, err := t.Tx.Get(ctx, s, places, columns)
 	if s.Name == versions.Name {
 		t.most = max(t.most, len(rows))

@@ -240,7 +240,7 @@ func setTriggers(ctx context.Context, tx storage.Tx, scope Scope, surveyID int64
 	}
 	survey := strconv.FormatInt(surveyID, 10)
 	stored, err := triggers.Find(ctx, tx, scope, driver.Query{
-		Where: append(driver.Under(survey), driver.Any(driver.Greater("event_kind", ""), driver.In("key", slices.Sorted(maps.Keys(missing))))),
+		Where: append(driver.ChildrenOf(survey), driver.Any(driver.Greater("event_kind", ""), driver.In("key", slices.Sorted(maps.Keys(missing))))),
 		Limit: 2 * form.MaxTriggers,
 	})
 	if err != nil {

@@ -53,7 +53,7 @@ type recount struct {
 }
 
 func (r *recount) begin(ctx context.Context) error {
-	return driver.Again("the results", func() error {
+	return driver.RetryStale("the results", func() error {
 		return r.store.InTx(ctx, func(tx storage.Tx) (err error) {
 			if r.head, err = takeHead(ctx, tx, r.ref); err != nil {
 				return err
@@ -77,14 +77,14 @@ func (r *recount) walk(ctx context.Context) (n int, err error) {
 	}
 	for {
 		var page []*responseRow
-		var waiting map[driver.Place]*entryRow
+		var waiting map[driver.ScopedKey]*entryRow
 		err := r.store.InTx(ctx, func(tx storage.Tx) (err error) {
 			if page, err = responses.Find(ctx, tx, r.ref.scope, q); err != nil {
 				return err
 			}
-			places := make([]driver.Place, len(page))
+			places := make([]driver.ScopedKey, len(page))
 			for i, p := range page {
-				places[i] = driver.Place{Scope: r.ref.scope, Key: p.Key + answeredEntry}
+				places[i] = driver.ScopedKey{Scope: r.ref.scope, Key: p.Key + answeredEntry}
 			}
 			if waiting, err = entries.GetMany(ctx, tx, places, "survey_id"); err != nil {
 				return err
@@ -98,7 +98,7 @@ func (r *recount) walk(ctx context.Context) (n int, err error) {
 			return 0, err
 		}
 		for _, p := range page {
-			if p.Fact != nil && waiting[driver.Place{Scope: r.ref.scope, Key: p.Key + answeredEntry}] == nil {
+			if p.Fact != nil && waiting[driver.ScopedKey{Scope: r.ref.scope, Key: p.Key + answeredEntry}] == nil {
 				r.sums.add(p.Fact)
 			}
 		}
@@ -124,7 +124,7 @@ func (r *recount) finish(ctx context.Context) error {
 			left[p] = c
 		}
 		err := resultRows.Walk(ctx, tx, r.ref.scope, driver.Query{
-			Where:   driver.Under(headKey(r.ref.id)),
+			Where:   driver.ChildrenOf(headKey(r.ref.id)),
 			OrderBy: "key", Limit: 1000,
 		}, func(page []*resultRow) error {
 			var kept, empty []*resultRow

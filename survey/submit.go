@@ -76,7 +76,7 @@ func (s *Service) submit(ctx context.Context, find finder, r Response, shown boo
 		return Receipt{}, err
 	}
 	err = s.inTx(ctx, func(tx storage.Tx) error {
-		return driver.Again("the link", func() (err error) {
+		return driver.RetryStale("the link", func() (err error) {
 			out, err = s.submitOnce(ctx, tx, find, r, shown)
 			return err
 		})

@@ -238,9 +238,9 @@ func (s sums) at(p place) *counted {
 
 // store adds the sums to what is stored.
 func (s sums) store(ctx context.Context, tx storage.Tx, ref surveyRef) error {
-	places := make([]driver.Place, 0, len(s))
+	places := make([]driver.ScopedKey, 0, len(s))
 	for p := range s {
-		places = append(places, driver.Place{Scope: ref.scope, Key: p.key(ref.id)})
+		places = append(places, driver.ScopedKey{Scope: ref.scope, Key: p.key(ref.id)})
 	}
 	stored, err := resultRows.GetMany(ctx, tx, places)
 	if err != nil {
@@ -248,7 +248,7 @@ func (s sums) store(ctx context.Context, tx storage.Tx, ref surveyRef) error {
 	}
 	rows := make([]*resultRow, 0, len(s))
 	for p, c := range s {
-		row := stored[driver.Place{Scope: ref.scope, Key: p.key(ref.id)}]
+		row := stored[driver.ScopedKey{Scope: ref.scope, Key: p.key(ref.id)}]
 		if row == nil {
 			row = p.row(ref)
 		}

@@ -124,7 +124,7 @@ func (h hashes) complete(ref versionRef) versionRef {
 
 // hashesOf reads the hashes of those references that have none.
 func hashesOf(ctx context.Context, from driver.Reader, refs []versionRef) (hashes, error) {
-	var places []driver.Place
+	var places []driver.ScopedKey
 	for _, ref := range refs {
 		if ref.ContentHash == "" {
 			places = append(places, ref.place())
@@ -139,8 +139,8 @@ func hashesOf(ctx context.Context, from driver.Reader, refs []versionRef) (hashe
 }
 
 // place is where the version's row is.
-func (r versionRef) place() driver.Place {
-	return driver.Place{Scope: r.Scope, Key: versionKey(r.SurveyID, r.Number)}
+func (r versionRef) place() driver.ScopedKey {
+	return driver.ScopedKey{Scope: r.Scope, Key: versionKey(r.SurveyID, r.Number)}
 }
 
 // version is a published version with its parsed definition. It is shared by
@@ -192,7 +192,7 @@ func (s *core) versionsOf(ctx context.Context, from driver.Reader, refs ...versi
 	if err != nil {
 		return nil, err
 	}
-	out, missing := versionSet{}, []driver.Place(nil)
+	out, missing := versionSet{}, []driver.ScopedKey(nil)
 	for _, asked := range refs {
 		if v := s.parsed.get(hashes.complete(asked)); v != nil {
 			out[asked] = parsedVersion{version: v}
@@ -213,7 +213,7 @@ func (s *core) versionsOf(ctx context.Context, from driver.Reader, refs ...versi
 }
 
 // load reads and parses versions.
-func (s *core) load(ctx context.Context, from driver.Reader, places []driver.Place) (versionSet, error) {
+func (s *core) load(ctx context.Context, from driver.Reader, places []driver.ScopedKey) (versionSet, error) {
 	rows, err := versions.GetMany(ctx, from, places)
 	out := versionSet{}
 	for _, row := range rows {

@@ -73,10 +73,10 @@ func TestAScanRestoresWhatIsLost(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.create(weekly(nil))
 		w.create(weekly(func(s *report.Subscription) { s.GUID, s.Zone = "g-2", "UTC" }))
-		lost := driver.Place{Key: "report-subscription:g-2:scheduled:2026-03-02T09:00:00Z"}
+		lost := driver.ScopedKey{Key: "report-subscription:g-2:scheduled:2026-03-02T09:00:00Z"}
 		w.must(w.store.InTx(w.ctx, func(tx storage.Tx) error {
 			of := automation.Schemas()[0]
-			found, err := tx.Get(w.ctx, of, []driver.Place{lost}, nil)
+			found, err := tx.Get(w.ctx, of, []driver.ScopedKey{lost}, nil)
 			if err == nil {
 				_, err = tx.Delete(w.ctx, of, found)
 			}

@@ -53,7 +53,7 @@ func TestAChangeReachesTheRunThatWaits(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.create(weekly(nil))
 		version := func() int64 {
-			return storetest.Record(w, w.store, automation.Schemas()[0], driver.Place{Key: "report-subscription:g-1:scheduled:2026-03-02T09:00:00Z"}).Version
+			return storetest.Record(w, w.store, automation.Schemas()[0], driver.ScopedKey{Key: "report-subscription:g-1:scheduled:2026-03-02T09:00:00Z"}).Version
 		}
 		before := version()
 		sub := w.get("g-1")

@@ -168,7 +168,7 @@ func (w *world) row(key string) stored {
 	if err != nil || e.Schedule == nil {
 		w.Fatalf("%s: %v %v", key, e, err)
 	}
-	record := storetest.Record(w, w.store, automation.Schemas()[0], driver.Place{Key: key})
+	record := storetest.Record(w, w.store, automation.Schemas()[0], driver.ScopedKey{Key: key})
 	return stored{*e.Schedule, record.ID, record.Version}
 }
 

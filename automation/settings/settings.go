@@ -308,7 +308,7 @@ func wrap(kind, id string, err error) error {
 // rewrite changes a stored row, again if somebody else writes it meanwhile.
 // change reports whether there is something to write.
 func rewrite[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], scope storage.Scope, key string, change func(*R) bool) error {
-	return driver.Again("the setting", func() error {
+	return driver.RetryStale("the setting", func() error {
 		row, err := find(ctx, tx, t, scope, key)
 		switch {
 		case err != nil:

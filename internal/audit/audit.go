@@ -110,7 +110,7 @@ func Histories(ctx context.Context, from driver.Reader, scope storage.Scope, of 
 	for i, r := range of {
 		keys[i] = rowsKey(r.Subject, r.Key)
 	}
-	named, err := People.FindUnder(ctx, from, scope, keys, driver.Query{ // most have one, none that is before the limit is left out
+	named, err := People.FindChildren(ctx, from, scope, keys, driver.Query{ // most have one, none that is before the limit is left out
 		Where: []driver.Cond{driver.Eq("kind", kindRow)}, Columns: []string{"pseudonym"}, Desc: true, Limit: limit,
 	})
 	if err != nil {
@@ -122,7 +122,7 @@ func Histories(ctx context.Context, from driver.Reader, scope storage.Scope, of 
 			pseudonyms = append(pseudonyms, p.Pseudonym)
 		}
 	}
-	entries, err := Table.FindUnder(ctx, from, scope, pseudonyms, driver.Query{Desc: true, Limit: limit})
+	entries, err := Table.FindChildren(ctx, from, scope, pseudonyms, driver.Query{Desc: true, Limit: limit})
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +238,7 @@ func Change[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], scope
 	if err := by.Check(); err != nil {
 		return err
 	}
-	return driver.Again(action+" of "+key+": the row", func() error { // a claim may come between
+	return driver.RetryStale(action+" of "+key+": the row", func() error { // a claim may come between
 		return changeOnce(ctx, tx, t, scope, key, action, by, change)
 	})
 }

@@ -81,14 +81,14 @@ func hide(ctx context.Context, tx storage.Tx, entries []*Entry) error {
 
 // pseudonyms are those of the rows and actors of entries, by where they are kept. New
 // ones get one.
-func pseudonyms(ctx context.Context, tx storage.Tx, entries []*Entry) (map[driver.Place]string, error) {
+func pseudonyms(ctx context.Context, tx storage.Tx, entries []*Entry) (map[driver.ScopedKey]string, error) {
 	var want []*Personal
-	known := map[driver.Place]string{}
+	known := map[driver.ScopedKey]string{}
 	add := func(p *Personal) (err error) {
-		if _, has := known[People.PlaceOf(p)]; has {
+		if _, has := known[People.ScopedKeyOf(p)]; has {
 			return nil
 		}
-		known[People.PlaceOf(p)] = ""
+		known[People.ScopedKeyOf(p)] = ""
 		want = append(want, p)
 		p.Pseudonym, err = pseudonym(tx.Store())
 		return err
@@ -104,7 +104,7 @@ func pseudonyms(ctx context.Context, tx storage.Tx, entries []*Entry) (map[drive
 	}
 	got, err := People.Ensure(ctx, tx, asItIs, want...)
 	for _, one := range got {
-		known[People.PlaceOf(one.Row)] = one.Row.Pseudonym
+		known[People.ScopedKeyOf(one.Row)] = one.Row.Pseudonym
 	}
 	return known, err
 }
@@ -113,9 +113,11 @@ func (e *Entry) record(kind, key string) storage.Record {
 	return storage.Record{Scope: e.Scope, Key: key, Kind: kind}
 }
 
-func (e *Entry) row() driver.Place { return driver.Place{Scope: e.Scope, Key: e.rowKey()} }
+func (e *Entry) row() driver.ScopedKey { return driver.ScopedKey{Scope: e.Scope, Key: e.rowKey()} }
 
-func (e *Entry) actor() driver.Place { return driver.Place{Scope: e.Scope, Key: actorKey(e.Actor)} }
+func (e *Entry) actor() driver.ScopedKey {
+	return driver.ScopedKey{Scope: e.Scope, Key: actorKey(e.Actor)}
+}
 
 // asItIs leaves who is known as they are.
 func asItIs(*Personal, *Personal) (storage.Outcome, bool) { return storage.Unchanged, false }
@@ -191,11 +193,11 @@ const erasePage = 400
 // there were none. What is written meanwhile begins a new history, which a later call
 // finds.
 func Forget(ctx context.Context, tx storage.Tx, scope storage.Scope, subject string, subjectKeys ...string) (some bool, err error) {
-	places := make([]driver.Place, len(subjectKeys))
+	places := make([]driver.ScopedKey, len(subjectKeys))
 	for i, key := range subjectKeys {
-		places[i] = driver.Place{Scope: scope, Key: rowsKey(subject, key)}
+		places[i] = driver.ScopedKey{Scope: scope, Key: rowsKey(subject, key)}
 	}
-	told, err := People.Under(ctx, tx, places)
+	told, err := People.HasChildren(ctx, tx, places)
 	if err != nil {
 		return false, err
 	}
@@ -204,7 +206,7 @@ func Forget(ctx context.Context, tx storage.Tx, scope storage.Scope, subject str
 		if !told[i] || left == 0 {
 			continue
 		}
-		rows, err := People.Find(ctx, tx, scope, driver.Query{Where: driver.Under(at.Key), OrderBy: "key", Limit: left})
+		rows, err := People.Find(ctx, tx, scope, driver.Query{Where: driver.ChildrenOf(at.Key), OrderBy: "key", Limit: left})
 		if err != nil {
 			return false, err
 		}
@@ -241,13 +243,13 @@ func ForgetActor(ctx context.Context, tx storage.Tx, scope storage.Scope, actor 
 // Orphans tells which of rows, which are as old as an entry that was forgotten, are
 // needed by none that stays.
 func Orphans(ctx context.Context, from driver.Reader, rows []*Personal) ([]bool, error) {
-	out, places, named := make([]bool, len(rows)), []driver.Place{}, []int{}
+	out, places, named := make([]bool, len(rows)), []driver.ScopedKey{}, []int{}
 	for i, p := range rows {
 		switch p.Kind {
 		case kindWords: // as old as their entry
 			out[i] = true
 		case kindRow:
-			places, named = append(places, driver.Place{Scope: p.Scope, Key: p.Pseudonym}), append(named, i)
+			places, named = append(places, driver.ScopedKey{Scope: p.Scope, Key: p.Pseudonym}), append(named, i)
 		default: // there are few
 			n, err := Table.Count(ctx, from, p.Scope, 1, driver.Eq("person", p.Pseudonym))
 			if err != nil {
@@ -256,7 +258,7 @@ func Orphans(ctx context.Context, from driver.Reader, rows []*Personal) ([]bool,
 			out[i] = n == 0
 		}
 	}
-	left, err := Table.Under(ctx, from, places)
+	left, err := Table.HasChildren(ctx, from, places)
 	if err != nil {
 		return nil, err
 	}

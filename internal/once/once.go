@@ -66,7 +66,7 @@ func (r Request) name() string {
 // Kept are the answers so far, by target; ErrOther if they are to another body.
 func (r Request) Kept(ctx context.Context, from driver.Reader) (map[int]string, error) {
 	out := map[int]string{}
-	rows, err := Table.Find(ctx, from, r.Scope, driver.Query{Where: driver.Under(r.name()), OrderBy: "key", Limit: driver.MaxPage})
+	rows, err := Table.Find(ctx, from, r.Scope, driver.Query{Where: driver.ChildrenOf(r.name()), OrderBy: "key", Limit: driver.MaxPage})
 	for _, row := range rows {
 		if row.Body != r.Body {
 			return nil, ErrOther

@@ -354,7 +354,7 @@ func (r *Row) pause() time.Duration {
 func (w *Watch) change(ctx context.Context, at Line, f func(r *Row, now time.Time) (changed bool, action string)) {
 	var row *Row
 	var action string
-	err := driver.Again("the outage of "+at.Channel, func() error {
+	err := driver.RetryStale("the outage of "+at.Channel, func() error {
 		return w.store.InTx(ctx, func(tx storage.Tx) (err error) {
 			row, action, err = w.changeIn(ctx, tx, at, f)
 			return err

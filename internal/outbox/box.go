@@ -258,9 +258,9 @@ func (b *Box) deliver(ctx context.Context, items []work.Item[deliveryRow]) ([]no
 	return make([]nothing, len(items)), nil
 }
 
-func (b *Box) call(it work.Item[deliveryRow], s Subscriber, found map[driver.Place]*eventRow) {
+func (b *Box) call(it work.Item[deliveryRow], s Subscriber, found map[driver.ScopedKey]*eventRow) {
 	d := it.Row
-	e := found[driver.Place{Scope: d.Scope, Key: d.EventKey}]
+	e := found[driver.ScopedKey{Scope: d.Scope, Key: d.EventKey}]
 	now := func() time.Time { return driver.Now(b.store) }
 	if e == nil {
 		d.failed(now(), "the event is gone", "", true)
@@ -295,10 +295,10 @@ func (s Subscriber) call(ctx context.Context, e Event) error {
 }
 
 // load reads the events of a group.
-func (b *Box) load(ctx context.Context, items []work.Item[deliveryRow]) (found map[driver.Place]*eventRow, err error) {
-	places := make([]driver.Place, len(items))
+func (b *Box) load(ctx context.Context, items []work.Item[deliveryRow]) (found map[driver.ScopedKey]*eventRow, err error) {
+	places := make([]driver.ScopedKey, len(items))
 	for i, it := range items {
-		places[i] = driver.Place{Scope: it.Row.Scope, Key: it.Row.EventKey}
+		places[i] = driver.ScopedKey{Scope: it.Row.Scope, Key: it.Row.EventKey}
 	}
 	err = b.store.View(ctx, func(from driver.Reader) (err error) {
 		found, err = events.GetMany(ctx, from, places)

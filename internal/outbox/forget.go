@@ -30,11 +30,11 @@ func Rules() []sweep.Rule {
 
 // judgeEvents keeps those that a subscriber is still to get, or may be given again.
 func judgeEvents(ctx context.Context, from driver.Reader, _ sweep.At, rows []*eventRow) ([]sweep.Verdict, error) {
-	places := make([]driver.Place, len(rows))
+	places := make([]driver.ScopedKey, len(rows))
 	for i, e := range rows {
-		places[i] = events.PlaceOf(e)
+		places[i] = events.ScopedKeyOf(e)
 	}
-	left, err := deliveries.Under(ctx, from, places)
+	left, err := deliveries.HasChildren(ctx, from, places)
 	if err != nil {
 		return nil, err
 	}

@@ -159,7 +159,7 @@ func (t spyReader) Select(ctx context.Context, s *driver.Schema, reach driver.Re
 }
 
 // Get tells the hook of columns, but not of places.
-func (t spyReader) Get(ctx context.Context, s *driver.Schema, places []driver.Place, columns []string) ([]driver.Row, error) {
+func (t spyReader) Get(ctx context.Context, s *driver.Schema, places []driver.ScopedKey, columns []string) ([]driver.Row, error) {
 	if err := t.at(Get, s, nil, driver.Query{Columns: columns}); err != nil {
 		return nil, err
 	}
@@ -203,12 +203,12 @@ func (t spyReader) Count(ctx context.Context, s *driver.Schema, reach driver.Rea
 	return t.Reader.Count(ctx, s, reach, where, limit)
 }
 
-// Under tells the hook of conditions, but not of places.
-func (t spyReader) Under(ctx context.Context, s *driver.Schema, places []driver.Place, where []driver.Cond) ([]int, error) {
+// HasChildren tells the hook of conditions, but not of places.
+func (t spyReader) HasChildren(ctx context.Context, s *driver.Schema, places []driver.ScopedKey, where []driver.Cond) ([]int, error) {
 	if err := t.at(Under, s, nil, driver.Query{Where: where}); err != nil {
 		return nil, err
 	}
-	return t.Reader.Under(ctx, s, places, where)
+	return t.Reader.HasChildren(ctx, s, places, where)
 }
 
 func (t spyReader) Tally(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Tally) ([]driver.Group, error) {

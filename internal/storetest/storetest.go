@@ -150,11 +150,11 @@ func closeAfter(t testing.TB, store interface{ Close() error }) {
 
 // Record is what the shared columns of a row hold, for a test outside the package
 // that has the table.
-func Record(t testing.TB, store storage.Store, of *driver.Schema, place driver.Place) storage.Record {
+func Record(t testing.TB, store storage.Store, of *driver.Schema, place driver.ScopedKey) storage.Record {
 	t.Helper()
 	var rows []driver.Row
 	err := store.InTx(t.Context(), func(tx storage.Tx) (err error) {
-		rows, err = tx.Get(t.Context(), of, []driver.Place{place}, nil)
+		rows, err = tx.Get(t.Context(), of, []driver.ScopedKey{place}, nil)
 		return err
 	})
 	if err != nil || len(rows) != 1 {

@@ -137,15 +137,15 @@ func (p *pager[R]) plan(ctx context.Context, store storage.Store, at At, way int
 
 // own finds the blobs of rows that may be written.
 func (p *pager[R]) own(ctx context.Context, from driver.Reader, rows []*found[R]) error {
-	var places []driver.Place
+	var places []driver.ScopedKey
 	for _, f := range rows {
 		if f.written() {
-			places = append(places, p.table.PlaceOf(f.row))
+			places = append(places, p.table.ScopedKeyOf(f.row))
 		}
 	}
 	owned, err := driver.OwnedBy(ctx, from, p.table.Name, places...)
 	for _, f := range rows {
-		f.owned = owned[p.table.PlaceOf(f.row)]
+		f.owned = owned[p.table.ScopedKeyOf(f.row)]
 	}
 	return err
 }
@@ -256,7 +256,7 @@ func (p *pager[R]) kept(rows []*found[R]) (out []storage.Owned) {
 }
 
 func (p *pager[R]) owner(f *found[R], refs []storage.Ref) storage.Owned {
-	at := p.table.PlaceOf(f.row)
+	at := p.table.ScopedKeyOf(f.row)
 	return storage.Owned{Scope: at.Scope, Table: p.table.Name, Key: at.Key, Refs: refs}
 }
 
@@ -269,7 +269,7 @@ func (p *pager[R]) forgetDeeds(ctx context.Context, tx storage.Tx, rows []*found
 	var keys []string
 	for _, f := range rows {
 		if f.Verdict == Delete || f.Verdict == Empty || f.Verdict == Cut && p.emptiesCut {
-			keys = append(keys, p.table.PlaceOf(f.row).Key)
+			keys = append(keys, p.table.ScopedKeyOf(f.row).Key)
 		}
 	}
 	return audit.Forget(ctx, tx, p.table.Record(rows[0].row).Scope, p.table.Name, keys...)

@@ -50,7 +50,7 @@ func Among[R any](t *driver.Table[R], scope storage.Scope, lists func(context.Co
 }
 
 // There finds the rows at places.
-func There[R any](t *driver.Table[R], places ...driver.Place) Way[R] {
+func There[R any](t *driver.Table[R], places ...driver.ScopedKey) Way[R] {
 	return func(ctx context.Context, from driver.Reader, _ int64) ([]*R, int64, error) {
 		found, err := t.GetMany(ctx, from, places)
 		return values(t, found), 0, err
@@ -58,18 +58,18 @@ func There[R any](t *driver.Table[R], places ...driver.Place) Way[R] {
 }
 
 // values are rows in the order of their ids, so that two looks write in one order.
-func values[R any](t *driver.Table[R], found map[driver.Place]*R) []*R {
+func values[R any](t *driver.Table[R], found map[driver.ScopedKey]*R) []*R {
 	return slices.SortedFunc(maps.Values(found), func(a, b *R) int { return cmp.Compare(t.Record(a).ID, t.Record(b).ID) })
 }
 
 // Via finds rows by those of another table that lead to them.
-func Via[P, R any](way Way[P], t *driver.Table[R], places func(*P) []driver.Place) Way[R] {
+func Via[P, R any](way Way[P], t *driver.Table[R], places func(*P) []driver.ScopedKey) Way[R] {
 	return func(ctx context.Context, from driver.Reader, after int64) ([]*R, int64, error) {
 		parents, next, err := way(ctx, from, after)
 		if err != nil {
 			return nil, 0, err
 		}
-		var wanted []driver.Place
+		var wanted []driver.ScopedKey
 		for _, p := range parents {
 			wanted = append(wanted, places(p)...)
 		}

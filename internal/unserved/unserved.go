@@ -42,7 +42,7 @@ func Served(ctx context.Context, from driver.Reader, table string) (all []string
 	if err != nil {
 		return nil, err
 	}
-	rows, err := kinds.Find(ctx, from, "", driver.Query{Where: driver.Under(key), Limit: 1000})
+	rows, err := kinds.Find(ctx, from, "", driver.Query{Where: driver.ChildrenOf(key), Limit: 1000})
 	for _, r := range rows {
 		if _, kind, ok := strings.Cut(r.Key, "\x1f"); ok && !r.ServedOn.IsZero() {
 			all = append(all, kind)

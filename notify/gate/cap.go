@@ -152,8 +152,8 @@ func (g *capGate) count(ctx context.Context, from driver.Reader, a []notify.Atte
 }
 
 // rows loads the recipients' rows; those that have none get a new one.
-func (g *capGate) rows(ctx context.Context, from driver.Reader, a []notify.Attempt) (map[driver.Place]*frequencyRow, error) {
-	var places []driver.Place
+func (g *capGate) rows(ctx context.Context, from driver.Reader, a []notify.Attempt) (map[driver.ScopedKey]*frequencyRow, error) {
+	var places []driver.ScopedKey
 	for i := range a {
 		if g.counts(&a[i]) {
 			places = append(places, placeOf(&a[i]))
@@ -172,7 +172,9 @@ func (g *capGate) rows(ctx context.Context, from driver.Reader, a []notify.Attem
 }
 
 // placeOf is where a recipient's row is.
-func placeOf(a *notify.Attempt) driver.Place { return driver.Place{Scope: a.Scope, Key: a.Recipient()} }
+func placeOf(a *notify.Attempt) driver.ScopedKey {
+	return driver.ScopedKey{Scope: a.Scope, Key: a.Recipient()}
+}
 
 // errOvertaken says that somebody else has counted in between.
 var errOvertaken = errors.New("gate: a count was overtaken")

@@ -201,18 +201,18 @@ func (g *rateGate) countWaiting(ctx context.Context, from driver.Reader, a *noti
 // rateRound is what one transaction of counting reads and makes.
 type rateRound struct {
 	limits   map[string]Rate
-	attempts []driver.Place // of the reservations, in the order of the attempts
-	reserved map[driver.Place]*rateReservation
-	buckets  map[driver.Place]*rateBucket
+	attempts []driver.ScopedKey // of the reservations, in the order of the attempts
+	reserved map[driver.ScopedKey]*rateReservation
+	buckets  map[driver.ScopedKey]*rateBucket
 	waiting  map[string]scopesWaiting // by channel
 	touched  map[*rateBucket]bool
 	made     []*rateReservation
 }
 
 func (r *rateRound) load(ctx context.Context, from driver.Reader, a []notify.Attempt, limited []int) (err error) {
-	var buckets []driver.Place
+	var buckets []driver.ScopedKey
 	for _, i := range limited {
-		r.attempts = append(r.attempts, driver.Place{Scope: a[i].Scope, Key: a[i].Key()})
+		r.attempts = append(r.attempts, driver.ScopedKey{Scope: a[i].Scope, Key: a[i].Key()})
 		buckets = append(buckets, r.bucketOf(&a[i]), ofScope(&a[i]))
 	}
 	if r.reserved, err = rateReservations.GetMany(ctx, from, r.attempts); err != nil {
@@ -231,17 +231,19 @@ func (r *rateRound) load(ctx context.Context, from driver.Reader, a []notify.Att
 }
 
 // bucketOf is where the bucket of an attempt is.
-func (r *rateRound) bucketOf(a *notify.Attempt) driver.Place {
+func (r *rateRound) bucketOf(a *notify.Attempt) driver.ScopedKey {
 	if r.limits[a.Channel].PerScope {
 		return ofScope(a)
 	}
-	return driver.Place{Scope: "", Key: a.Channel}
+	return driver.ScopedKey{Scope: "", Key: a.Channel}
 }
 
 // ofScope is where it is kept how long the messages of an attempt's scope wait.
-func ofScope(a *notify.Attempt) driver.Place { return driver.Place{Scope: a.Scope, Key: a.Channel} }
+func ofScope(a *notify.Attempt) driver.ScopedKey {
+	return driver.ScopedKey{Scope: a.Scope, Key: a.Channel}
+}
 
-func (r *rateRound) answer(a *notify.Attempt, at driver.Place) notify.Verdict {
+func (r *rateRound) answer(a *notify.Attempt, at driver.ScopedKey) notify.Verdict {
 	if r.reserved[at] != nil {
 		return notify.Proceed()
 	}

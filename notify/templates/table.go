@@ -109,7 +109,7 @@ func ofType(notificationType string) ([]driver.Cond, error) {
 	if err != nil {
 		return nil, err
 	}
-	return driver.Under(prefix), nil
+	return driver.ChildrenOf(prefix), nil
 }
 
 // Put stores a set as the newest version of a type, and returns the version; a set that
@@ -127,7 +127,7 @@ func (t *Table) Put(ctx context.Context, scope storage.Scope, notificationType s
 	if size := len(set.json()); size > maxSet {
 		return "", fmt.Errorf("templates: they have %d bytes, more than %d", size, maxSet)
 	}
-	err = driver.Again("the templates", func() error {
+	err = driver.RetryStale("the templates", func() error {
 		return t.inTx(ctx, func(tx storage.Tx) (err error) {
 			version, err = t.put(ctx, tx, scope, notificationType, set, by)
 			return err
@@ -279,7 +279,7 @@ func (t *Table) Templates(ctx context.Context, scope storage.Scope, notification
 // memory is what was read of the table of late.
 type memory struct {
 	mu   sync.Mutex
-	sets map[driver.Place]remembered
+	sets map[driver.ScopedKey]remembered
 }
 
 type remembered struct {
@@ -292,7 +292,7 @@ const remember = 5 * time.Second
 func (m *memory) known(scope storage.Scope, notificationType string, now time.Time) (Set, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r, ok := m.sets[driver.Place{Scope: scope, Key: notificationType}]
+	r, ok := m.sets[driver.ScopedKey{Scope: scope, Key: notificationType}]
 	return r.set, ok && now.Sub(r.on) < remember
 }
 
@@ -300,15 +300,15 @@ func (m *memory) keep(scope storage.Scope, notificationType string, set Set, now
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.sets == nil || len(m.sets) >= maxCompiled {
-		m.sets = map[driver.Place]remembered{}
+		m.sets = map[driver.ScopedKey]remembered{}
 	}
-	m.sets[driver.Place{Scope: scope, Key: notificationType}] = remembered{set, now}
+	m.sets[driver.ScopedKey{Scope: scope, Key: notificationType}] = remembered{set, now}
 }
 
 func (m *memory) forget(scope storage.Scope, notificationType string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.sets, driver.Place{Scope: scope, Key: notificationType})
+	delete(m.sets, driver.ScopedKey{Scope: scope, Key: notificationType})
 }
 
 var _ Source = (*Table)(nil)

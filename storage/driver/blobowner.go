@@ -149,14 +149,14 @@ func Release(ctx context.Context, tx Tx, owned ...Owned) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	var places []Place
+	var places []ScopedKey
 	names := map[string]bool{}
 	for _, r := range rows {
 		name, _, _ := strings.Cut(r.Key, "/")
 		names[name] = true
-		places = append(places, Place{Key: r.Key})
+		places = append(places, ScopedKey{Key: r.Key})
 	}
-	err := Again("the owners of blobs", func() error {
+	err := RetryStale("the owners of blobs", func() error {
 		found, err := blobOwners.GetMany(ctx, tx, places)
 		if err != nil {
 			return err
@@ -170,7 +170,7 @@ func Release(ctx context.Context, tx Tx, owned ...Owned) error {
 	if err != nil {
 		return fmt.Errorf("storage: release blobs: %w", err)
 	}
-	err = Again("the headers of blobs", func() error {
+	err = RetryStale("the headers of blobs", func() error {
 		headers, err := blobHeaders.Find(ctx, tx, "", Query{Where: []Cond{In("key", sortedNames(names)), Null("due_on")}, Limit: len(names)})
 		if err != nil {
 			return err
@@ -200,15 +200,15 @@ func sortedNames(names map[string]bool) []string {
 
 // OwnedBy tells which blobs the rows of a table at places own, for each that owns some:
 // in one statement.
-func OwnedBy(ctx context.Context, from Reader, table string, places ...Place) (map[Place]Owned, error) {
-	of := make(map[string]Place, len(places))
+func OwnedBy(ctx context.Context, from Reader, table string, places ...ScopedKey) (map[ScopedKey]Owned, error) {
+	of := make(map[string]ScopedKey, len(places))
 	var digests []string
 	for _, p := range places {
 		digest := Owned{Scope: p.Scope, Table: table, Key: p.Key}.digest()
 		of[digest] = p
 		digests = append(digests, digest)
 	}
-	out := map[Place]Owned{}
+	out := map[ScopedKey]Owned{}
 	if len(digests) == 0 {
 		return out, nil
 	}

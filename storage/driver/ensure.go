@@ -156,7 +156,7 @@ func (e *ensuring[R]) insert(ctx context.Context, round []int) (taken []int, err
 
 func (e *ensuring[R]) distinct(open []int) (round, rest []int) {
 	for i, n := range open {
-		if i > 0 && e.table.PlaceOf(e.want[n]) == e.table.PlaceOf(e.want[open[i-1]]) {
+		if i > 0 && e.table.ScopedKeyOf(e.want[n]) == e.table.ScopedKeyOf(e.want[open[i-1]]) {
 			rest = append(rest, n)
 		} else {
 			round = append(round, n)
@@ -207,7 +207,7 @@ func (e *ensuring[R]) decideOn(ctx context.Context, columns []string, taken []in
 		return nil, nil, err
 	}
 	for _, n := range taken {
-		row, ok := stored[e.table.PlaceOf(e.want[n])]
+		row, ok := stored[e.table.ScopedKeyOf(e.want[n])]
 		if !ok {
 			gone = append(gone, n)
 			continue
@@ -222,10 +222,10 @@ func (e *ensuring[R]) decideOn(ctx context.Context, columns []string, taken []in
 }
 
 // load reads columns of the stored rows that are wanted, in one statement.
-func (e *ensuring[R]) load(ctx context.Context, columns []string, taken []int) (map[Place]*R, error) {
-	places := make([]Place, len(taken))
+func (e *ensuring[R]) load(ctx context.Context, columns []string, taken []int) (map[ScopedKey]*R, error) {
+	places := make([]ScopedKey, len(taken))
 	for i, n := range taken {
-		places[i] = e.table.PlaceOf(e.want[n])
+		places[i] = e.table.ScopedKeyOf(e.want[n])
 	}
 	return e.table.GetMany(ctx, e.tx, places, columns...)
 }

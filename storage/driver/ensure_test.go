@@ -33,7 +33,7 @@ type interfering struct {
 	gets                    int
 }
 
-func (x *interfering) Get(ctx context.Context, s *driver.Schema, places []driver.Place, columns []string) ([]driver.Row, error) {
+func (x *interfering) Get(ctx context.Context, s *driver.Schema, places []driver.ScopedKey, columns []string) ([]driver.Row, error) {
 	x.gets++
 	if x.beforeGet != nil {
 		x.beforeGet()
@@ -213,7 +213,7 @@ type readings struct {
 	columns []string
 }
 
-func (r *readings) Get(ctx context.Context, s *driver.Schema, places []driver.Place, columns []string) ([]driver.Row, error) {
+func (r *readings) Get(ctx context.Context, s *driver.Schema, places []driver.ScopedKey, columns []string) ([]driver.Row, error) {
 	r.columns = append(r.columns, strings.Join(columns, ","))
 	return r.Tx.Get(ctx, s, places, columns)
 }

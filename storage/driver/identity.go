@@ -49,7 +49,7 @@ func LoadIdentity(ctx context.Context, store Store, given, present string) (Iden
 
 // storeLoss adds a loss to what all processes know, and forgets it here.
 func storeLoss(ctx context.Context, store Store, id *Identity, found Loss) error {
-	err := Again("store_identity", func() error {
+	err := RetryStale("store_identity", func() error {
 		return store.InTx(ctx, func(tx Tx) error {
 			row, err := identities.Get(ctx, tx, "", identityKey)
 			if err != nil {

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// Place is where a row is: its scope and its key.
-type Place struct {
+// ScopedKey is where a row is: its scope and its key.
+type ScopedKey struct {
 	Scope Scope
 	Key   string
 }
 
-// PlaceOf is where r is.
-func (t *Table[R]) PlaceOf(r *R) Place {
+// ScopedKeyOf is where r is.
+func (t *Table[R]) ScopedKeyOf(r *R) ScopedKey {
 	rec := t.Record(r)
-	return Place{rec.Scope, rec.Key}
+	return ScopedKey{rec.Scope, rec.Key}
 }
 
 // GetMany reads the rows at places, of any scopes, in one statement, or in none for
 // no places. Places without a row are left out of the answer, and a place may be given
 // twice. Of the rows only columns are read, if any are named; see [Query]. A scope that
 // no row can have is refused with a [*ValueError].
-func (t *Table[R]) GetMany(ctx context.Context, from Reader, places []Place, columns ...string) (map[Place]*R, error) {
+func (t *Table[R]) GetMany(ctx context.Context, from Reader, places []ScopedKey, columns ...string) (map[ScopedKey]*R, error) {
 	wanted, err := t.distinct(places)
 	if err != nil || len(wanted) == 0 {
 		return nil, err
@@ -31,19 +31,19 @@ func (t *Table[R]) GetMany(ctx context.Context, from Reader, places []Place, col
 	if err != nil {
 		return nil, err
 	}
-	found := make(map[Place]*R, len(rows))
+	found := make(map[ScopedKey]*R, len(rows))
 	for _, r := range typed[R](rows) {
-		found[t.PlaceOf(r)] = r
+		found[t.ScopedKeyOf(r)] = r
 	}
 	return found, nil
 }
 
-// Under tells for each of places whether there is a row of its scope whose key goes on
+// HasChildren tells for each of places whether there is a row of its scope whose key goes on
 // behind the place's and U+001F, and for which all conditions hold: whether a job has such
 // messages. It is one statement, or none for no places.
-func (t *Table[R]) Under(ctx context.Context, from Reader, places []Place, where ...Cond) ([]bool, error) {
+func (t *Table[R]) HasChildren(ctx context.Context, from Reader, places []ScopedKey, where ...Cond) ([]bool, error) {
 	out := make([]bool, len(places))
-	asked, at := make([]Place, 0, len(places)), make([]int, 0, len(places))
+	asked, at := make([]ScopedKey, 0, len(places)), make([]int, 0, len(places))
 	for i, p := range places {
 		if err := t.CheckScope(p.Scope); err != nil {
 			return nil, err
@@ -55,20 +55,20 @@ func (t *Table[R]) Under(ctx context.Context, from Reader, places []Place, where
 	if len(asked) == 0 {
 		return out, nil
 	}
-	found, err := from.Under(ctx, &t.Schema, asked, where)
+	found, err := from.HasChildren(ctx, &t.Schema, asked, where)
 	for _, i := range found {
 		out[at[i]] = true
 	}
 	return out, err
 }
 
-// maxUnder is how many keys one statement of FindUnder names.
-const maxUnder = 100
+// maxParents is how many keys one statement of FindChildren names.
+const maxParents = 100
 
-// FindUnder reads for each of keys the rows of scope whose keys go on behind it and U+001F,
+// FindChildren reads for each of keys the rows of scope whose keys go on behind it and U+001F,
 // at most q.Limit of each, in the order of keys: the messages of each of some jobs. q says
 // which, and which columns of them. A hundred keys are one statement, none are none.
-func (t *Table[R]) FindUnder(ctx context.Context, from Reader, scope Scope, keys []string, q Query) (map[string][]*R, error) {
+func (t *Table[R]) FindChildren(ctx context.Context, from Reader, scope Scope, keys []string, q Query) (map[string][]*R, error) {
 	out := make(map[string][]*R, len(keys))
 	var asked []string
 	for _, key := range keys {
@@ -76,8 +76,8 @@ func (t *Table[R]) FindUnder(ctx context.Context, from Reader, scope Scope, keys
 			out[key], asked = nil, append(asked, key)
 		}
 	}
-	for some := range slices.Chunk(asked, maxUnder) {
-		q.Under = some
+	for some := range slices.Chunk(asked, maxParents) {
+		q.Parents = some
 		rows, err := t.Find(ctx, from, scope, q)
 		if err != nil {
 			return nil, err
@@ -101,24 +101,24 @@ func (t *Table[R]) under(rows []*R, key string) []*R {
 		at, _ := slices.BinarySearchFunc(rows, of, func(r *R, of string) int { return strings.Compare(t.Record(r).Key, of) })
 		return at
 	}
-	from, to := UnderKey(key)
+	from, to := ChildKeys(key)
 	return slices.Clone(rows[place(from):place(to)])
 }
 
-// UnderKey is what keys that go on behind key lie between, both not among them: from is
+// ChildKeys are what keys that go on behind key lie between, both not among them: from is
 // less, and to greater than any of them.
-func UnderKey(key string) (from, to string) { return key + "\x1f", key + "\x20" }
+func ChildKeys(key string) (from, to string) { return key + "\x1f", key + "\x20" }
 
-// Under holds for the keys that go on behind key and U+001F.
-func Under(key string) []Cond {
-	from, to := UnderKey(key)
+// ChildrenOf holds for the keys that go on behind key and U+001F.
+func ChildrenOf(key string) []Cond {
+	from, to := ChildKeys(key)
 	return []Cond{Greater("key", from), Less("key", to)}
 }
 
 // distinct leaves out keys that no row can have, and what comes again.
-func (s *Schema) distinct(places []Place) ([]Place, error) {
-	seen := make(map[Place]bool, len(places))
-	out := make([]Place, 0, len(places))
+func (s *Schema) distinct(places []ScopedKey) ([]ScopedKey, error) {
+	seen := make(map[ScopedKey]bool, len(places))
+	out := make([]ScopedKey, 0, len(places))
 	for _, p := range places {
 		if err := s.CheckScope(p.Scope); err != nil {
 			return nil, err

@@ -115,10 +115,10 @@ type Query struct {
 	Limit int
 	// After continues behind the last row of the page before (keyset paging).
 	After *Position
-	// Under, if it has any, are keys of one scope: the rows are those whose keys go on behind
+	// Parents, if it has any, are keys of one scope: the rows are those whose keys go on behind
 	// one of them and U+001F, at most Limit of each, the lowest keys first (the highest, if
-	// Desc). OrderBy and After are empty. [Table.FindUnder] asks so.
-	Under []string
+	// Desc). OrderBy and After are empty. [Table.FindChildren] asks so.
+	Parents []string
 }
 
 // Position is a place in an ordered result: the value of the OrderBy column

@@ -63,12 +63,12 @@ type Reader interface {
 	Select(ctx context.Context, s *Schema, reach Reach, q Query) ([]Row, error)
 	// Get returns the rows at places, of any scopes, in any order. Places are all
 	// different. Columns are as those of a [Query].
-	Get(ctx context.Context, s *Schema, places []Place, columns []string) ([]Row, error)
+	Get(ctx context.Context, s *Schema, places []ScopedKey, columns []string) ([]Row, error)
 	// Count counts rows within reach, but not further than limit.
 	Count(ctx context.Context, s *Schema, reach Reach, where []Cond, limit int) (int, error)
-	// Under tells for which of places, by their number, there is a row of their scope whose
+	// HasChildren tells for which of places, by their number, there is a row of their scope whose
 	// key goes on behind theirs and U+001F, and for which all conditions hold; in any order.
-	Under(ctx context.Context, s *Schema, places []Place, where []Cond) ([]int, error)
+	HasChildren(ctx context.Context, s *Schema, places []ScopedKey, where []Cond) ([]int, error)
 	// Tally counts rows within reach by kind, but not further than q.Limit.
 	Tally(ctx context.Context, s *Schema, reach Reach, q Tally) ([]Group, error)
 	// Store is the store whose rows it reads.

@@ -15,7 +15,7 @@ func (t *tx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q
 	if err != nil {
 		return nil, err
 	}
-	if len(q.Under) > 0 {
+	if len(q.Parents) > 0 {
 		return t.selectUnder(ctx, s, reach, q)
 	}
 	found, err := tab.find(s, reach, q.Where)
@@ -42,9 +42,9 @@ func (t *tx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q
 // selectUnder selects behind one key after the other.
 func (t *tx) selectUnder(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) (all []driver.Row, err error) {
 	one := q
-	one.Under, one.OrderBy = nil, "key"
-	for _, key := range q.Under {
-		one.Where = slices.Concat(driver.Under(key), q.Where)
+	one.Parents, one.OrderBy = nil, "key"
+	for _, key := range q.Parents {
+		one.Where = slices.Concat(driver.ChildrenOf(key), q.Where)
 		rows, err := t.Select(ctx, s, reach, one)
 		if err != nil {
 			return nil, err
@@ -55,7 +55,7 @@ func (t *tx) selectUnder(ctx context.Context, s *driver.Schema, reach driver.Rea
 }
 
 // Get looks rows up by scope and key.
-func (t *tx) Get(ctx context.Context, s *driver.Schema, places []driver.Place, columns []string) ([]driver.Row, error) {
+func (t *tx) Get(ctx context.Context, s *driver.Schema, places []driver.ScopedKey, columns []string) ([]driver.Row, error) {
 	tab, err := t.table(ctx, s)
 	if err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (t *table) named(reach driver.Reach, where []driver.Cond) ([]*entry, bool) 
 		case c.Column == "id":
 			return lookUp(listed[int64](c), func(id int64) *entry { return t.byID[id] }), true
 		case c.Column == "key" && one:
-			return lookUp(listed[string](c), func(key string) *entry { return t.byKey[driver.Place{Scope: scope, Key: key}] }), true
+			return lookUp(listed[string](c), func(key string) *entry { return t.byKey[driver.ScopedKey{Scope: scope, Key: key}] }), true
 		}
 	}
 	return nil, false
@@ -164,8 +164,8 @@ func lookUp[V comparable](values []V, get func(V) *entry) []*entry {
 	return found
 }
 
-// Under looks at all rows once.
-func (t *tx) Under(ctx context.Context, s *driver.Schema, places []driver.Place, where []driver.Cond) ([]int, error) {
+// HasChildren looks at all rows once.
+func (t *tx) HasChildren(ctx context.Context, s *driver.Schema, places []driver.ScopedKey, where []driver.Cond) ([]int, error) {
 	tab, err := t.table(ctx, s)
 	if err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (t *tx) Under(ctx context.Context, s *driver.Schema, places []driver.Place,
 	}
 	var found []int
 	for i, p := range places {
-		from, to := driver.UnderKey(p.Key)
+		from, to := driver.ChildKeys(p.Key)
 		keys := of[p.Scope]
 		if at, _ := slices.BinarySearch(keys, from+"\x00"); at < len(keys) && keys[at] < to {
 			found = append(found, i)

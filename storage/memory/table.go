@@ -17,7 +17,7 @@ type table struct {
 	shape  *shape
 	lastID int64
 	byID   map[int64]*entry
-	byKey  map[driver.Place]*entry
+	byKey  map[driver.ScopedKey]*entry
 	due    map[int16]*btree.BTreeG[*entry] // per lane, by (due, id)
 }
 
@@ -36,7 +36,7 @@ func newTable(s *driver.Schema) *table {
 	return &table{
 		shape: newShape(s),
 		byID:  map[int64]*entry{},
-		byKey: map[driver.Place]*entry{},
+		byKey: map[driver.ScopedKey]*entry{},
 		due:   map[int16]*btree.BTreeG[*entry]{},
 	}
 }
@@ -67,10 +67,10 @@ func (t *table) set(e *entry, img *image) {
 	switch {
 	case img == nil:
 		delete(t.byID, e.id)
-		delete(t.byKey, driver.Place{Scope: e.img.rec.Scope, Key: e.img.rec.Key})
+		delete(t.byKey, driver.ScopedKey{Scope: e.img.rec.Scope, Key: e.img.rec.Key})
 	case e.img == nil:
 		t.byID[e.id] = e
-		t.byKey[driver.Place{Scope: img.rec.Scope, Key: img.rec.Key}] = e
+		t.byKey[driver.ScopedKey{Scope: img.rec.Scope, Key: img.rec.Key}] = e
 	}
 	if due != e.due {
 		t.move(e, due)

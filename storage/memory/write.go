@@ -127,7 +127,7 @@ func (t *tx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([
 	inserted := make([]bool, len(rows))
 	for i, r := range rows {
 		rec := driver.RecordOf(r)
-		if tab.byKey[driver.Place{Scope: rec.Scope, Key: rec.Key}] != nil {
+		if tab.byKey[driver.ScopedKey{Scope: rec.Scope, Key: rec.Key}] != nil {
 			continue
 		}
 		img, err := tab.shape.image(r, nil, nil)

@@ -168,9 +168,9 @@ func (g *guarded) pass() map[string]statement {
 			}
 		})[0],
 		"get": one("SELECT", func(tx driver.Tx) error {
-			places := []driver.Place{{Scope: "elsewhere", Key: "a"}}
+			places := []driver.ScopedKey{{Scope: "elsewhere", Key: "a"}}
 			for _, r := range rows {
-				places = append(places, wides.PlaceOf(r))
+				places = append(places, wides.ScopedKeyOf(r))
 			}
 			found, err := wides.GetMany(ctx, tx, places)
 			if len(found) != len(rows) {

@@ -263,9 +263,9 @@ func owner(key string, refs ...driver.Ref) driver.Owned {
 // owned is how many blobs the owner owns.
 func (w blobs) owned(key string) (n int) {
 	w.Helper()
-	at := driver.Place{Scope: "north", Key: key}
+	at := driver.ScopedKey{Scope: "north", Key: key}
 	w.tx(func(tx driver.Tx) error {
-		got, err := driver.OwnedBy(w.ctx, tx, "letter", at, driver.Place{Scope: "south", Key: key})
+		got, err := driver.OwnedBy(w.ctx, tx, "letter", at, driver.ScopedKey{Scope: "south", Key: key})
 		n = len(got[at].Refs)
 		if len(got) > 1 || n == 0 && len(got) > 0 {
 			w.Errorf("owned are %+v", got)

@@ -22,17 +22,17 @@ var countTheme = theme{name: "count", sentences: []sentence{
 		w.same("limit 3", w.count("", 3), 3)
 		w.same("limit 4", w.count("", 4), 3)
 	}},
-	{"Under tells behind which keys others go on", func(w *world) {
+	{"HasChildren tells behind which keys others go on", func(w *world) {
 		w.insert(newThings("a", "a\x1f1", "a\x1f2", "b", "b\x201", "ab\x1f1", "c\x1f")...)
 		w.insert(scoped("one", "b\x1f1"), scoped("two", "d\x1f1"))
-		places := []driver.Place{{Key: "a"}, {Key: "b"}, {Key: "c"}, {Key: "d"}, {Key: "a\x1f1"}, {Key: "a"}, {Scope: "one", Key: "b"}, {Scope: "two", Key: "d"}, {Key: "a\x00"}}
+		places := []driver.ScopedKey{{Key: "a"}, {Key: "b"}, {Key: "c"}, {Key: "d"}, {Key: "a\x1f1"}, {Key: "a"}, {Scope: "one", Key: "b"}, {Scope: "two", Key: "d"}, {Key: "a\x00"}}
 		w.same("any", w.under(places), []bool{true, false, false, false, false, true, true, true, false})
 		w.same("those of a key", w.under(places, driver.Eq("key", "a\x1f3")), make([]bool, len(places)))
 		w.same("those of one of two", w.under(places, driver.Any(driver.Eq("key", "a\x1f2"), driver.Eq("key", "d\x1f1"))),
 			[]bool{true, false, false, false, false, true, false, true, false})
 		w.same("no places", w.under(nil), []bool{})
 	}},
-	{"FindUnder reads what goes on behind each of some keys, at most Limit of each", func(w *world) {
+	{"FindChildren reads what goes on behind each of some keys, at most Limit of each", func(w *world) {
 		w.insert(newThings("a", "a\x1f2", "a\x1f1", "a\x1f3", "b\x1f1", "b\x201", "ab\x1f1", "c\x1f1", "a\x1f1\x1f1")...)
 		w.insert(scoped("one", "a\x1f9"))
 		first := driver.Query{Limit: 2}
@@ -43,15 +43,15 @@ var countTheme = theme{name: "count", sentences: []sentence{
 		w.same("one behind another", w.findUnder("", first, "a", "a\x1f1"), map[string][]string{"a": {"a\x1f1", "a\x1f1\x1f1"}, "a\x1f1": {"a\x1f1\x1f1"}})
 		w.same("of another scope", w.findUnder("one", first, "a", "b"), map[string][]string{"a": {"a\x1f9"}, "b": nil})
 		w.same("no keys", w.findUnder("", first), map[string][]string{})
-		rows := w.find("", driver.Query{Columns: []string{"name"}, Under: []string{"b"}, Limit: 1})
+		rows := w.find("", driver.Query{Columns: []string{"name"}, Parents: []string{"b"}, Limit: 1})
 		w.same("columns", []any{keysOf(rows), rows[0].Version}, []any{[]string{"b\x1f1"}, int64(0)})
 	}},
 }}
 
-func (w *world) under(places []driver.Place, where ...driver.Cond) (found []bool) {
+func (w *world) under(places []driver.ScopedKey, where ...driver.Cond) (found []bool) {
 	w.Helper()
 	w.tx(func(tx driver.Tx) (err error) {
-		found, err = w.things.Under(w.ctx, tx, places, where...)
+		found, err = w.things.HasChildren(w.ctx, tx, places, where...)
 		return err
 	})
 	return found
@@ -61,7 +61,7 @@ func (w *world) findUnder(scope driver.Scope, q driver.Query, keys ...string) ma
 	w.Helper()
 	out := map[string][]string{}
 	w.tx(func(tx driver.Tx) error {
-		found, err := w.things.FindUnder(w.ctx, tx, scope, keys, q)
+		found, err := w.things.FindChildren(w.ctx, tx, scope, keys, q)
 		for key, rows := range found {
 			out[key] = nil
 			for _, row := range rows {

@@ -124,7 +124,7 @@ func (c *countingTx) Insert(ctx context.Context, s *driver.Schema, rows []driver
 	return c.Tx.Insert(ctx, s, rows)
 }
 
-func (c *countingTx) Get(ctx context.Context, s *driver.Schema, places []driver.Place, columns []string) ([]driver.Row, error) {
+func (c *countingTx) Get(ctx context.Context, s *driver.Schema, places []driver.ScopedKey, columns []string) ([]driver.Row, error) {
 	c.calls++
 	return c.Tx.Get(ctx, s, places, columns)
 }

@@ -85,26 +85,26 @@ var scopeTheme = theme{name: "scopes", sentences: []sentence{
 			r.Name, r.Amount = "Ann", 3
 		}
 		w.insert(rows...)
-		one, two := driver.Place{Scope: "one", Key: "a"}, driver.Place{Scope: "two", Key: "a"}
-		for _, places := range [][]driver.Place{{one, one}, {two, one, two}} {
+		one, two := driver.ScopedKey{Scope: "one", Key: "a"}, driver.ScopedKey{Scope: "two", Key: "a"}
+		for _, places := range [][]driver.ScopedKey{{one, one}, {two, one, two}} {
 			for _, r := range w.many(places, "amount") {
 				w.same("amount and name", []any{r.Amount, r.Name, r.Version}, []any{int64(3), "", int64(0)})
 			}
 			w.same("rows", len(w.many(places)), len(places)-1)
 		}
-		w.same("whole", w.many([]driver.Place{one, two})[two], rows[1])
+		w.same("whole", w.many([]driver.ScopedKey{one, two})[two], rows[1])
 	}},
 	{"GetMany passes over keys that no row can have", func(w *world) {
 		w.insert(scoped("one", "a"), scoped("two", "a"))
-		w.same("none", len(w.many([]driver.Place{{Scope: "one", Key: "\x00"}, {Scope: "two", Key: "\xff"}})), 0)
-		w.same("one", len(w.many([]driver.Place{{Scope: "one", Key: "a\x00"}, {Scope: "two", Key: "a"}})), 1)
+		w.same("none", len(w.many([]driver.ScopedKey{{Scope: "one", Key: "\x00"}, {Scope: "two", Key: "\xff"}})), 0)
+		w.same("one", len(w.many([]driver.ScopedKey{{Scope: "one", Key: "a\x00"}, {Scope: "two", Key: "a"}})), 1)
 		w.same("nothing asked", len(w.many(nil)), 0)
 	}},
 	{"GetMany takes thousands of places", func(w *world) {
 		w.insert(scoped("one", "3"), scoped("two", "3000"), scoped("two", "3"))
-		var places []driver.Place
+		var places []driver.ScopedKey
 		for i := range 4000 {
-			places = append(places, driver.Place{Scope: []driver.Scope{"one", "two"}[i%2], Key: fmt.Sprint(i)})
+			places = append(places, driver.ScopedKey{Scope: []driver.Scope{"one", "two"}[i%2], Key: fmt.Sprint(i)})
 		}
 		w.same("rows", len(w.many(places)), 1)
 	}},
@@ -132,7 +132,7 @@ func noSuchScope(w *world) {
 			_, got := w.things.Get(w.ctx, tx, scope, "a")
 			_, counted := w.things.Count(w.ctx, tx, scope, 10)
 			_, tallied := w.things.Tally(w.ctx, tx, scope, driver.Tally{OrderBy: "id", Limit: 10})
-			_, many := w.things.GetMany(w.ctx, tx, []driver.Place{{Scope: "one", Key: "a"}, {Scope: scope, Key: "a"}})
+			_, many := w.things.GetMany(w.ctx, tx, []driver.ScopedKey{{Scope: "one", Key: "a"}, {Scope: scope, Key: "a"}})
 			for what, err := range map[string]error{"Find": found, "Get": got, "GetMany": many, "Count": counted, "Tally": tallied} {
 				refused := (*driver.ValueError)(nil)
 				if !errors.As(err, &refused) || refused.Column != "scope" {
@@ -147,8 +147,8 @@ func noSuchScope(w *world) {
 
 // getsMany tells pairs apart that only look alike.
 func getsMany(w *world) {
-	at := func(scope driver.Scope, key string) driver.Place { return driver.Place{Scope: scope, Key: key} }
-	var stored []driver.Place
+	at := func(scope driver.Scope, key string) driver.ScopedKey { return driver.ScopedKey{Scope: scope, Key: key} }
+	var stored []driver.ScopedKey
 	for _, text := range []string{"a", "A", "a,b", `a"b`, "a\\b", "{}", "NULL", "?", "\u00e4", "<\u2028>"} {
 		stored = append(stored, at("one", text), at(driver.Scope("s"+text), "key"))
 	}
@@ -162,11 +162,11 @@ func getsMany(w *world) {
 			w.Errorf("at %q, %q is %v", p.Scope, p.Key, r)
 		}
 	}
-	w.same("rows of one scope", len(w.many([]driver.Place{at("one", "a"), at("one", "A"), at("one", "nobody")})), 2)
+	w.same("rows of one scope", len(w.many([]driver.ScopedKey{at("one", "a"), at("one", "A"), at("one", "nobody")})), 2)
 }
 
 // many gives the rows at places.
-func (w *world) many(places []driver.Place, columns ...string) (rows map[driver.Place]*thing) {
+func (w *world) many(places []driver.ScopedKey, columns ...string) (rows map[driver.ScopedKey]*thing) {
 	w.Helper()
 	w.tx(func(tx driver.Tx) (err error) {
 		rows, err = w.things.GetMany(w.ctx, tx, places, columns...)

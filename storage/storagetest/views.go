@@ -13,7 +13,7 @@ var viewTheme = theme{name: "views", sentences: []sentence{
 			found, err := w.things.Find(w.ctx, from, "", driver.Query{Limit: 10})
 			w.is("Find", err, nil)
 			w.same("found", keysOf(found), []string{"a", "b"})
-			places, err := w.things.GetMany(w.ctx, from, []driver.Place{{Key: "b"}})
+			places, err := w.things.GetMany(w.ctx, from, []driver.ScopedKey{{Key: "b"}})
 			w.is("GetMany", err, nil)
 			w.same("got", len(places), 1)
 			n, err := w.things.Count(w.ctx, from, "", 10)

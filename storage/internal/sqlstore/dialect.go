@@ -45,10 +45,10 @@ type syntax interface {
 	scoped(column string) string
 	pairs(all []driver.ScopedKind) any
 	// at reads columns of the rows of a table that are at places.
-	at(table, columns string, places []driver.Place) (text string, args []any)
+	at(table, columns string, places []driver.ScopedKey) (text string, args []any)
 	// under tells the numbers of places under which a table has a row; conditions on it
 	// come between the two texts.
-	under(table string, places []driver.Place) (head, tail string, args []any)
+	under(table string, places []driver.ScopedKey) (head, tail string, args []any)
 	// value is a parameter from a canonical value; lists are []string and []int64.
 	value(v any) any
 

@@ -67,7 +67,7 @@ func (p postgres) pairs(all []driver.ScopedKind) any {
 
 // at looks each row up by itself: the LIMIT keeps the planner from a join that reads
 // the whole table, and the SELECT hides how many there are.
-func (postgres) at(table, columns string, places []driver.Place) (text string, args []any) {
+func (postgres) at(table, columns string, places []driver.ScopedKey) (text string, args []any) {
 	scopes, keys := make([]string, len(places)), make([]string, len(places))
 	for i, p := range places {
 		scopes[i], keys[i] = string(p.Scope), p.Key
@@ -77,11 +77,11 @@ func (postgres) at(table, columns string, places []driver.Place) (text string, a
 }
 
 // under keeps the planner from joining the whole table: a subquery with a LIMIT stays one.
-func (postgres) under(table string, places []driver.Place) (head, tail string, args []any) {
+func (postgres) under(table string, places []driver.ScopedKey) (head, tail string, args []any) {
 	scopes, from, to := make([]string, len(places)), make([]string, len(places)), make([]string, len(places))
 	for i, p := range places {
 		scopes[i] = string(p.Scope)
-		from[i], to[i] = driver.UnderKey(p.Key)
+		from[i], to[i] = driver.ChildKeys(p.Key)
 	}
 	return "SELECT p.n - 1 FROM unnest((SELECT ?::text[]), (SELECT ?::text[]), (SELECT ?::text[])) WITH ORDINALITY AS p(scope, low, high, n)," +
 			" LATERAL (SELECT 1 FROM " + table + ` AS t WHERE t."scope" = p.scope AND t."key" > p.low AND t."key" < p.high AND `,

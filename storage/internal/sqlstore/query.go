@@ -22,7 +22,7 @@ func (x *tx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q
 }
 
 // Get returns the rows at places.
-func (x *tx) Get(ctx context.Context, s *driver.Schema, places []driver.Place, columns []string) (rows []driver.Row, err error) {
+func (x *tx) Get(ctx context.Context, s *driver.Schema, places []driver.ScopedKey, columns []string) (rows []driver.Row, err error) {
 	if len(places) == 0 {
 		return nil, x.usable(ctx)
 	}
@@ -58,8 +58,8 @@ func (x *tx) Count(ctx context.Context, s *driver.Schema, reach driver.Reach, wh
 	return n, nil
 }
 
-// Under tells the numbers of places under which there is a row.
-func (x *tx) Under(ctx context.Context, s *driver.Schema, places []driver.Place, where []driver.Cond) (found []int, err error) {
+// HasChildren tells the numbers of places under which there is a row.
+func (x *tx) HasChildren(ctx context.Context, s *driver.Schema, places []driver.ScopedKey, where []driver.Cond) (found []int, err error) {
 	if len(places) == 0 {
 		return nil, x.usable(ctx)
 	}

@@ -172,7 +172,7 @@ func (b *builder) ordered(c *driver.Column) (string, error) {
 // selectText reads the rows within reach that q describes, and says which columns of them.
 func (t *tableText) selectText(reach driver.Reach, q driver.Query) (s statement, columns []*driver.Column, err error) {
 	columns, names := t.read(q.Columns)
-	if len(q.Under) > 0 {
+	if len(q.Parents) > 0 {
 		s, err = t.selectUnder(reach, q, names)
 		return s, columns, err
 	}
@@ -192,12 +192,12 @@ func (t *tableText) selectText(reach driver.Reach, q driver.Query) (s statement,
 func (t *tableText) selectUnder(reach driver.Reach, q driver.Query, names string) (s statement, err error) {
 	b := newBuilder(t, "")
 	q.OrderBy = "key"
-	for i, key := range q.Under {
+	for i, key := range q.Parents {
 		if i > 0 {
 			b.write(" UNION ALL ")
 		}
 		b.write("SELECT * FROM (SELECT " + names + " FROM " + t.name + " WHERE ")
-		if err := b.where(reach, slices.Concat(driver.Under(key), q.Where)); err != nil {
+		if err := b.where(reach, slices.Concat(driver.ChildrenOf(key), q.Where)); err != nil {
 			return s, err
 		}
 		if err := b.order(&q); err != nil {
@@ -210,9 +210,9 @@ func (t *tableText) selectUnder(reach driver.Reach, q driver.Query, names string
 
 // getText reads the rows at places, which are some, and says which columns of them. Those
 // of one scope are selected like any others by their keys.
-func (t *tableText) getText(places []driver.Place, columns []string) (statement, []*driver.Column, error) {
+func (t *tableText) getText(places []driver.ScopedKey, columns []string) (statement, []*driver.Column, error) {
 	scope := places[0].Scope
-	if !slices.ContainsFunc(places, func(p driver.Place) bool { return p.Scope != scope }) {
+	if !slices.ContainsFunc(places, func(p driver.ScopedKey) bool { return p.Scope != scope }) {
 		keys := make([]string, len(places))
 		for i, p := range places {
 			keys[i] = p.Key
@@ -239,7 +239,7 @@ func (t *tableText) countText(reach driver.Reach, where []driver.Cond, limit int
 }
 
 // underText tells the numbers of places under which there is a row.
-func (t *tableText) underText(places []driver.Place, where []driver.Cond) (statement, error) {
+func (t *tableText) underText(places []driver.ScopedKey, where []driver.Cond) (statement, error) {
 	head, tail, args := t.dialect.under(t.name, places)
 	b := newBuilder(t, "")
 	b.write(head, args...)

@@ -51,7 +51,7 @@ func (sqlite) pairs(all []driver.ScopedKind) any {
 	return asJSON(pairs)
 }
 
-func (sqlite) at(table, columns string, places []driver.Place) (text string, args []any) {
+func (sqlite) at(table, columns string, places []driver.ScopedKey) (text string, args []any) {
 	pairs := make([][2]string, len(places))
 	for i, p := range places {
 		pairs[i] = [2]string{string(p.Scope), p.Key}
@@ -60,10 +60,10 @@ func (sqlite) at(table, columns string, places []driver.Place) (text string, arg
 		" (SELECT value ->> 0, value ->> 1 FROM json_each(?))", []any{asJSON(pairs)}
 }
 
-func (sqlite) under(table string, places []driver.Place) (head, tail string, args []any) {
+func (sqlite) under(table string, places []driver.ScopedKey) (head, tail string, args []any) {
 	spans := make([][3]string, len(places))
 	for i, p := range places {
-		from, to := driver.UnderKey(p.Key)
+		from, to := driver.ChildKeys(p.Key)
 		spans[i] = [3]string{string(p.Scope), from, to}
 	}
 	return "SELECT p.key FROM json_each(?) AS p WHERE EXISTS (SELECT 1 FROM " + table +

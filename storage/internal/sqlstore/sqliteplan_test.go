@@ -40,7 +40,7 @@ func TestSQLiteNeverScansATable(t *testing.T) {
 		}
 		return s
 	}
-	get := func(places ...driver.Place) statement {
+	get := func(places ...driver.ScopedKey) statement {
 		s, _, err := table.getText(places, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -57,7 +57,7 @@ func TestSQLiteNeverScansATable(t *testing.T) {
 		"next":   {table.next(c), "INDEX job_due (lane=? AND due_on"},
 		"update": {statement{update.text, make([]any, len(update.columns))}, "PRIMARY KEY"},
 		"keys":   {sel(driver.In("key", []string{"a", "b"})), "(scope=? AND key=?)"},
-		"places": {get(driver.Place{Scope: "a", Key: "b"}, driver.Place{Scope: "b", Key: "a"}), "(scope=? AND key=?)"},
+		"places": {get(driver.ScopedKey{Scope: "a", Key: "b"}, driver.ScopedKey{Scope: "b", Key: "a"}), "(scope=? AND key=?)"},
 		// the predicate of a partial index, repeated
 		"held": {sel(driver.Eq("note", "a"), driver.Any(driver.NotNull("due_on"), driver.Eq("abandoned", true))), "INDEX job_held (note=?"},
 	}

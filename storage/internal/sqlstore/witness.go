@@ -20,7 +20,7 @@ import (
 // each commit. Witnesses cost no statement until the server may have changed.
 type witness struct {
 	schema  *driver.Schema
-	at      driver.Place
+	at      driver.ScopedKey
 	id      int64
 	version int64
 	on      time.Time
@@ -54,7 +54,7 @@ func lasting(s *driver.Schema) bool {
 // wrote notes a row that the transaction has written: of an earlier one nothing is known.
 func (x *tx) wrote(s *driver.Schema, r *driver.Record) {
 	if r.Version > 1 || lasting(s) {
-		x.last = witness{schema: s, at: driver.Place{Scope: r.Scope, Key: r.Key}, id: r.ID, version: r.Version}
+		x.last = witness{schema: s, at: driver.ScopedKey{Scope: r.Scope, Key: r.Key}, id: r.ID, version: r.Version}
 	}
 }
 
@@ -130,14 +130,14 @@ func (m *memory) forget(some []witness) []witness {
 // row is one of a table.
 type row struct {
 	table string
-	at    driver.Place
+	at    driver.ScopedKey
 }
 
 // present reads the id and version of the rows of witnesses.
 func (s *Store) present(ctx context.Context, c Runner, all []witness) (map[row]driver.Record, error) {
 	there, x := map[row]driver.Record{}, &tx{store: s, db: c}
 	defer func() { x.err = errOver }()
-	places := map[string][]driver.Place{}
+	places := map[string][]driver.ScopedKey{}
 	schemas := map[string]*driver.Schema{}
 	for _, w := range all {
 		name := w.schema.Name
@@ -152,7 +152,7 @@ func (s *Store) present(ctx context.Context, c Runner, all []witness) (map[row]d
 		}
 		for _, r := range rows {
 			rec := driver.RecordOf(r)
-			there[row{name, driver.Place{Scope: rec.Scope, Key: rec.Key}}] = *rec
+			there[row{name, driver.ScopedKey{Scope: rec.Scope, Key: rec.Key}}] = *rec
 		}
 	}
 	return there, nil

@@ -19,10 +19,10 @@ func TestWhatIsForgotten(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	saw := func(s *driver.Schema, key string, version int64) witness {
-		return witness{schema: s, at: driver.Place{Key: key}, id: 7, version: version, on: noon}
+		return witness{schema: s, at: driver.ScopedKey{Key: key}, id: 7, version: version, on: noon}
 	}
 	is := func(s *driver.Schema, key string, id, version int64) (row, driver.Record) {
-		return row{s.Name, driver.Place{Key: key}}, driver.Record{ID: id, Version: version}
+		return row{s.Name, driver.ScopedKey{Key: key}}, driver.Record{ID: id, Version: version}
 	}
 	for name, c := range map[string]struct {
 		saw   []witness

@@ -50,7 +50,7 @@ func newDesk(t *testing.T) *desk17 {
 		return channel.Receipt{ID: "p-" + m.ID}, nil
 	})
 	text := channel.Func("sms:gateway", func(context.Context, channel.Message) (channel.Receipt, error) {
-		return channel.Receipt{}, channel.Transient("401", 0, nil).Blame(channel.FaultChannel)
+		return channel.Receipt{}, channel.Transient("401", 0, nil).Blame(channel.FaultAccount)
 	})
 	d.out = notify.New(store, &notify.Options{Groups: []notify.Group{{Name: "offers", Title: "News and offers"}}}, mail, text)
 	d.out.Register(notify.Type{Name: "lesson", InDoubt: notify.Hold, Renderer: notify.RendererFunc(func(context.Context, notify.Job, notify.Recipient) (notify.Content, error) {

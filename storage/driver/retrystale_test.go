@@ -18,7 +18,7 @@ func TestAgainUntilNobodyComesBetween(t *testing.T) {
 		want  error
 	}{{0, nil, nil}, {3, nil, nil}, {3, odd, odd}, {99, nil, nil}, {100, nil, driver.ErrBusy}} {
 		runs := 0
-		err := driver.Again("the row", func() error {
+		err := driver.RetryStale("the row", func() error {
 			if runs++; runs <= c.stale {
 				return fmt.Errorf("wrapped: %w", driver.ErrStale)
 			}
