@@ -33,7 +33,7 @@ func period(line recur.Timeline, o recur.Occurrence) string {
 func samePeriod(a, b string) bool {
 	dateA, _, severalA := strings.Cut(a, "T")
 	dateB, _, severalB := strings.Cut(b, "T")
-	return a == b || dateA == dateB && !(severalA && severalB)
+	return a == b || dateA == dateB && (!severalA || !severalB)
 }
 
 func dateOfPeriod(p string) string {

@@ -38,7 +38,7 @@ func (d Doubts) query() (driver.Query, error) {
 	case d.Channel == "":
 		return q, errors.New("no Channel is set")
 	case d.From.IsZero() || !d.From.Before(d.Until):
-		return q, errors.New("From and Until are no hours of an outage")
+		return q, errors.New("the hours from From to Until are missing or invalid")
 	case d.OwnAccount && d.Everywhere:
 		return q, errors.New("OwnAccount, and Everywhere: an account of its own is one scope's")
 	case q.Limit < 1 || q.Limit > maxPage:

@@ -121,7 +121,7 @@ type Made struct {
 func (m Made) check() error {
 	switch {
 	case m.From.IsZero() || m.Until.IsZero():
-		return errors.New("From and Until are required")
+		return errors.New("both From and Until are required")
 	case m.Stage != "" && !slices.Contains(Stages(), m.Stage):
 		return fmt.Errorf("%.40q is not a stage", string(m.Stage))
 	}

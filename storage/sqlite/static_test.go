@@ -31,7 +31,7 @@ func TestAProgramWithoutCgoIsOneStaticFile(t *testing.T) {
 		}
 		wantStatic(t, file)
 		run := exec.CommandContext(t.Context(), file)
-		run.Dir = dir
+		run.Dir = t.TempDir() // the demo makes a folder of its own name
 		if out, err := run.CombinedOutput(); err != nil || !strings.Contains(string(out), says) {
 			t.Errorf("%s: %v\n%s", program, err, out)
 		}
