@@ -92,7 +92,7 @@ func (p *Poller) since(ago time.Duration) string {
 // Health is what all services of the poller say of their work, one after another: the
 // answers of their Health methods in one, and which calls of this process do not return.
 // See [health.Summary] for its bounds.
-func (p *Poller) Health(ctx context.Context, reach storage.Reach) (health.Summary, error) {
+func (p *Poller) Health(ctx context.Context, reach storage.ScopeFilter) (health.Summary, error) {
 	var out health.Summary
 	for i, s := range p.services {
 		of, err := s.Health(ctx, reach)
@@ -133,7 +133,7 @@ func withOutages(all, more []health.Outage) []health.Outage {
 }
 
 // stuck sums up what the runners say, the oldest first.
-func (p *Poller) stuck(reach storage.Reach) (out []health.Stuck) {
+func (p *Poller) stuck(reach storage.ScopeFilter) (out []health.Stuck) {
 	scope, one := reach.Scope()
 	for _, r := range p.runners {
 		for _, loop := range r.Liveness() {

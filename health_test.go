@@ -346,7 +346,9 @@ type saying struct {
 func (s saying) Passes() []work.Pass       { return nil }
 func (s saying) SweepRules() []sweep.Rules { return nil }
 
-func (s saying) Health(context.Context, storage.Reach) (health.Summary, error) { return s.says, nil }
+func (s saying) Health(context.Context, storage.ScopeFilter) (health.Summary, error) {
+	return s.says, nil
+}
 
 // What any service says is in the Health of the poller, whichever field it is in.
 func TestHealthIsWhatAllServicesSay(t *testing.T) {
@@ -382,7 +384,7 @@ type hanging struct {
 	belfry.Service
 }
 
-func (hanging) Health(ctx context.Context, _ storage.Reach) (health.Summary, error) {
+func (hanging) Health(ctx context.Context, _ storage.ScopeFilter) (health.Summary, error) {
 	<-ctx.Done()
 	return health.Summary{}, ctx.Err()
 }

@@ -125,7 +125,7 @@ func TestHealthNamesWhoDoesNotReturn(t *testing.T) {
 			defer close(ended)
 			_ = p.Run(ctx)
 		}()
-		is := func(when string, reach storage.Reach, want ...health.Stuck) {
+		is := func(when string, reach storage.ScopeFilter, want ...health.Stuck) {
 			t.Helper()
 			synctest.Wait()
 			got, err := p.Health(t.Context(), reach)

@@ -30,7 +30,7 @@ type Service interface {
 	// Wiring says what the service works on, and what it hands work to.
 	Wiring() wiring.Service
 	// Health tells how its work is doing, in one scope or everywhere.
-	Health(ctx context.Context, reach storage.Reach) (health.Summary, error)
+	Health(ctx context.Context, reach storage.ScopeFilter) (health.Summary, error)
 }
 
 // Report counts what a poll did; its fields are documented where they are named.

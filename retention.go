@@ -75,7 +75,7 @@ func (p *Poller) sweeping(rules []sweep.Rules) *sweep.Sweep {
 	}, rules)
 }
 
-// PreviewRetention tells what each table would lose if it were pruned now, in Stubs and
+// PreviewRetention tells what each table would lose if it were pruned now, in Tombstones and
 // Deleted. It reads all old rows, and writes none.
 func (p *Poller) PreviewRetention(ctx context.Context) ([]health.Retention, error) {
 	out, err := p.sweep.PreviewRetention(ctx)

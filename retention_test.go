@@ -84,7 +84,7 @@ func (f *forgetter) rows(table string) (whole, stubs int) {
 			all, err := from.Select(f.t.Context(), s, driver.Within(""), driver.Query{Limit: 10_000})
 			whole, stubs = 0, 0
 			for _, r := range all {
-				if stub, ok := r.(interface{ IsStub() bool }); ok && stub.IsStub() {
+				if stub, ok := r.(interface{ IsTombstone() bool }); ok && stub.IsTombstone() {
 					stubs++
 				} else {
 					whole++
@@ -290,7 +290,7 @@ func TestTheFirstDeletionIsAnnouncedForAWeek(t *testing.T) {
 		}
 		preview, err := f.poller.PreviewRetention(t.Context())
 		for _, p := range preview {
-			if p.Table == "notification_job" && (p.Stubs != 1 || p.Deleted != 0) {
+			if p.Table == "notification_job" && (p.Tombstones != 1 || p.Deleted != 0) {
 				t.Errorf("%+v", p)
 			}
 		}
@@ -304,7 +304,7 @@ func TestTheFirstDeletionIsAnnouncedForAWeek(t *testing.T) {
 			}
 		}
 		f.pass(2)
-		if got := f.retention("notification_job"); got.Stubs+got.Deleted > 1 || got.FinishedOn.IsZero() || got.Running {
+		if got := f.retention("notification_job"); got.Tombstones+got.Deleted > 1 || got.FinishedOn.IsZero() || got.Running {
 			t.Errorf("%+v", got)
 		}
 		if _, stubs := f.rows("notification_job"); stubs != 1 {

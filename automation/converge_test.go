@@ -268,7 +268,7 @@ func (c *chaos) repair() {
 		}
 	}
 	for setting := range c.host.rules {
-		r, err := c.two[1].s.Upkeep().Reconcile(c.ctx, c.host.scope, setting, &automation.ReconcileOptions{FromStart: true, DryRun: true})
+		r, err := c.two[1].s.Maintenance().Reconcile(c.ctx, c.host.scope, setting, &automation.ReconcileOptions{FromStart: true, DryRun: true})
 		left := slices.DeleteFunc(r.Differences, c.unseen)
 		if err != nil || r.Failed > 0 || len(left) > 0 {
 			c.wrong("after the scans a look from the start finds %+v: %v", r, err)
@@ -279,7 +279,7 @@ func (c *chaos) repair() {
 // scannedSince reports whether each setting was scanned from its first page to
 // its last one since then.
 func (c *chaos) scannedSince(then time.Time) bool {
-	states, err := c.two[0].s.Upkeep().Reconciliations(c.ctx, c.host.scope)
+	states, err := c.two[0].s.Maintenance().Reconciliations(c.ctx, c.host.scope)
 	if err != nil {
 		c.wrong("the scans: %v", err)
 	}

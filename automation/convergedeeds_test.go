@@ -220,7 +220,7 @@ func (c *chaos) scan(d deed) {
 
 func (c *chaos) reconcile(d deed) {
 	setting := slices.Sorted(maps.Keys(c.host.rules))[d.N%len(c.host.rules)]
-	_, err := c.process(d.M).s.Upkeep().Reconcile(c.ctx, c.host.scope, setting, &automation.ReconcileOptions{FromStart: d.M%3 == 0, DryRun: d.M%5 == 0})
+	_, err := c.process(d.M).s.Maintenance().Reconcile(c.ctx, c.host.scope, setting, &automation.ReconcileOptions{FromStart: d.M%3 == 0, DryRun: d.M%5 == 0})
 	c.mayFail("a reconciliation", err)
 }
 

@@ -292,9 +292,9 @@ func decideAt(now time.Time, late map[*scheduleRow]bool) driver.Decide[scheduleR
 			return stored.underWorker(now, want)
 		case stored.Status == StatusCompleted:
 			return storage.Unchanged, false
-		case stored.IsStub() && stored.InputHash != want.InputHash:
+		case stored.IsTombstone() && stored.InputHash != want.InputHash:
 			return storage.Conflict, false // nothing of it can go out
-		case stored.IsStub():
+		case stored.IsTombstone():
 			return storage.Unchanged, false
 		case stored.InputHash != want.InputHash:
 			return storage.Conflict, stored.holdConflict(want)

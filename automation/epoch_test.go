@@ -112,7 +112,7 @@ func TestAPlanThatWasMadeInAnOlderZoneDoesNotUndoTheNewOne(t *testing.T) {
 			l.ensure(c)
 		},
 		"scan": func(l *late) {
-			_, err := l.s.Upkeep().Reconcile(l.ctx, "", "certificate", &automation.ReconcileOptions{FromStart: true})
+			_, err := l.s.Maintenance().Reconcile(l.ctx, "", "certificate", &automation.ReconcileOptions{FromStart: true})
 			l.must(err)
 		},
 	} {

@@ -315,14 +315,14 @@ func Example_movingOver() {
 	fmt.Println(err)
 
 	// What would there be? Nothing is written.
-	report, err := reminders.Upkeep().Reconcile(ctx, "", "certificate", &automation.ReconcileOptions{DryRun: true, FromStart: true})
+	report, err := reminders.Maintenance().Reconcile(ctx, "", "certificate", &automation.ReconcileOptions{DryRun: true, FromStart: true})
 	for _, d := range report.Differences {
 		fmt.Println(d.Kind, d.Key)
 	}
 	fmt.Println("passed:", report.OffsetPassed, err)
 
 	// The import.
-	report, err = reminders.Upkeep().Reconcile(ctx, "", "certificate", &automation.ReconcileOptions{FromStart: true})
+	report, err = reminders.Maintenance().Reconcile(ctx, "", "certificate", &automation.ReconcileOptions{FromStart: true})
 	fmt.Println("created:", report.Created, err)
 
 	// 1 March, 09:30: the cron job has sent one of today's two, and is stopped.

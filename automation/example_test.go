@@ -260,7 +260,7 @@ func ExampleScheduler_Health() {
 
 // Reminders stay for a year after they ended. Then they go, and whoever asks for
 // one again is told that its moment has passed.
-func ExampleUpkeep_Retain() {
+func ExampleMaintenance_Retain() {
 	ctx := context.Background()
 	store, clk := open()
 	out := notify.New(store, nil)
@@ -288,7 +288,7 @@ func ExampleUpkeep_Retain() {
 		panic(err)
 	}
 	clk.Set(time.Date(2027, 4, 2, 9, 0, 0, 0, time.UTC))
-	report, err := reminders.Upkeep().Retain(ctx) // a Poller does it once a day
+	report, err := reminders.Maintenance().Retain(ctx) // a Poller does it once a day
 	fmt.Println(report.Deleted, err)
 	again, err := reminders.Ensure(ctx, expires)
 	fmt.Println(again[0].Outcome, err)
@@ -337,7 +337,7 @@ func (m expiries) scan(_ context.Context, r automation.ScanRequest) (automation.
 
 // An event was lost. A dry run tells what is missing, a run mends it, and a
 // second run finds nothing. In production a Poller does this once an hour.
-func ExampleUpkeep_Reconcile() {
+func ExampleMaintenance_Reconcile() {
 	ctx := context.Background()
 	store, _ := open()
 	known := expiries{"7": {Year: 2026, Month: 5, Day: 1}, "8": {Year: 2026, Month: 6, Day: 1}}
@@ -352,7 +352,7 @@ func ExampleUpkeep_Reconcile() {
 		fmt.Println(err)
 	}
 	for _, opts := range []*automation.ReconcileOptions{{DryRun: true}, nil, nil} {
-		report, err := reminders.Upkeep().Reconcile(ctx, "", "certificate", opts)
+		report, err := reminders.Maintenance().Reconcile(ctx, "", "certificate", opts)
 		fmt.Println("scanned", report.Scanned, "unchanged", report.Unchanged, "created", report.Created, err)
 		for _, d := range report.Differences {
 			fmt.Println(d.Kind, d.Key)

@@ -18,7 +18,7 @@ import (
 // alerts: however many rows there are, it looks at no more than ten thousand of each
 // lane that are due for longest, and as many holds of each reason, over all scopes. It
 // writes nothing, and takes no lock.
-func (s *Scheduler) Health(ctx context.Context, reach storage.Reach) (health.Summary, error) {
+func (s *Scheduler) Health(ctx context.Context, reach storage.ScopeFilter) (health.Summary, error) {
 	out, err := backlog.Take(ctx, s.read, reach, backlog.Of(s.dueTables()...), s.explainer().lostSeries, skippedSources, backlog.Pauses(pauses))
 	if err != nil {
 		return health.Summary{}, fmt.Errorf("automation: Health: %w", err)

@@ -15,7 +15,7 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-func (w *world) health(reach storage.Reach) health.Summary {
+func (w *world) health(reach storage.ScopeFilter) health.Summary {
 	w.t.Helper()
 	h, err := w.s.Health(w.ctx, reach)
 	if err != nil {
@@ -132,7 +132,7 @@ func TestI28_HealthIsOfTheScopesThatWereAskedFor(t *testing.T) {
 		if err := w.s.Support().Hold(w.ctx, "south", w.ensure(of("south", "held", 3))[0].Key, ann); err != nil {
 			w.t.Fatal(err)
 		}
-		for want, reach := range map[string]storage.Reach{
+		for want, reach := range map[string]storage.ScopeFilter{
 			"[{certificate 2}] []":             storage.Within("north"),
 			"[{certificate 1} {secret 1}] [1]": storage.Within("south"),
 			"[{certificate 3} {secret 1}] [1]": storage.Everywhere(),

@@ -312,7 +312,7 @@ func TestRetentionOfInstants(t *testing.T) {
 			rows int
 		}{{at.Add(21 * time.Hour), 1}, {at.Add(23 * time.Hour), 0}} {
 			w.clk.Set(c.on)
-			_, err := w.s.Upkeep().Retain(w.ctx)
+			_, err := w.s.Maintenance().Retain(w.ctx)
 			w.must(err)
 			if got := w.rows(); len(got) != c.rows {
 				w.t.Errorf("%s: %d rows of %s", c.on, len(got), key)

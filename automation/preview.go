@@ -10,7 +10,7 @@ import (
 	"github.com/belfry-go/belfry/keys"
 )
 
-// foreseen is how many sources a [Upkeep.Foresee] looks at before it stops.
+// foreseen is how many sources a [Maintenance.Foresee] looks at before it stops.
 const foreseen = 1000
 
 // Foresee says what re-plans would change, and writes nothing: it is their dry run.
@@ -18,7 +18,7 @@ const foreseen = 1000
 // settings, look at the answer, and commit or not. It looks at a thousand sources, or a
 // page more; More says that there are others. A Replan without a Type is that of the
 // types registered here. Sources are asked about inside a bound transaction.
-func (s Upkeep) Foresee(ctx context.Context, what ...Replan) (ReconcileReport, error) {
+func (s Maintenance) Foresee(ctx context.Context, what ...Replan) (ReconcileReport, error) {
 	total := ReconcileReport{DryRun: true, StartedOn: s.now()}
 	for _, w := range what {
 		if _, err := w.row(s.now()); err != nil {
@@ -40,7 +40,7 @@ func (s Upkeep) Foresee(ctx context.Context, what ...Replan) (ReconcileReport, e
 }
 
 // foresee adds the dry run of one re-plan.
-func (s Upkeep) foresee(ctx context.Context, what Replan, total *ReconcileReport) error {
+func (s Maintenance) foresee(ctx context.Context, what Replan, total *ReconcileReport) error {
 	t, known := s.registry.reminder(what.Type)
 	if !known {
 		return fmt.Errorf("no reminder type %.40q is registered here", what.Type)

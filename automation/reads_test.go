@@ -42,7 +42,7 @@ func rehearsed(text string) error {
 
 // reads are calls that only look.
 func (w *world) reads() map[string]func(context.Context) error {
-	support, rollout, upkeep := w.s.Support(), w.s.Rollout(), w.s.Upkeep()
+	support, rollout, upkeep := w.s.Support(), w.s.Rollout(), w.s.Maintenance()
 	page, window := storage.Page{}, automation.Window{From: start.AddDate(0, 0, -7)}
 	explain := func(key string) func(context.Context) error {
 		return func(ctx context.Context) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// ReconcileOptions are the settings of [Upkeep.Reconcile]; nil is the zero
+// ReconcileOptions are the settings of [Maintenance.Reconcile]; nil is the zero
 // value.
 type ReconcileOptions struct {
 	// DryRun finds the differences and writes nothing at all.
@@ -33,7 +33,7 @@ type ReconcileOptions struct {
 // takes the row of its source. The error is for a type without a [Scan], a scope
 // that it does not allow, a bound scheduler, and for a page that failed: then
 // the pages before it are done, and the report counts them.
-func (s Upkeep) Reconcile(ctx context.Context, scope Scope, name string, opts *ReconcileOptions) (ReconcileReport, error) {
+func (s Maintenance) Reconcile(ctx context.Context, scope Scope, name string, opts *ReconcileOptions) (ReconcileReport, error) {
 	var o ReconcileOptions
 	if opts != nil {
 		o = *opts
@@ -123,12 +123,12 @@ type ReconcileReport struct {
 	// their moment is later than the type's [Lateness] allows.
 	OffsetPassed int
 
-	// More says that [Upkeep.Foresee] stopped counting, with more sources to look at.
+	// More says that [Maintenance.Foresee] stopped counting, with more sources to look at.
 	More bool `json:",omitempty"`
 
 	// Failure is the error of the last of the Failed sources.
 	Failure string `json:",omitempty"`
-	// Differences are the first 1000 of a call of [Upkeep.Reconcile];
+	// Differences are the first 1000 of a call of [Maintenance.Reconcile];
 	// background runs do not keep theirs.
 	Differences []Difference `json:",omitempty"`
 }

@@ -148,7 +148,7 @@ func (w *world) hear(s *staff, id string) {
 
 func (w *world) reconcile(o automation.ReconcileOptions) automation.ReconcileReport {
 	w.t.Helper()
-	r, err := w.s.Upkeep().Reconcile(w.ctx, "", "certificate", &o)
+	r, err := w.s.Maintenance().Reconcile(w.ctx, "", "certificate", &o)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func (w *world) scanAll() {
 // state is that of the empty scope's only scan.
 func (w *world) state() automation.ReconciliationState {
 	w.t.Helper()
-	states, err := w.s.Upkeep().Reconciliations(w.ctx, "")
+	states, err := w.s.Maintenance().Reconciliations(w.ctx, "")
 	if err != nil || len(states) != 1 {
 		w.t.Fatal(states, err)
 	}

@@ -151,7 +151,7 @@ const maxReconciliations = 1000
 
 // Reconciliations tells the state of all background runs in a scope, in the
 // order of the types' names; there is none for a type that no Poller has seen.
-func (s Upkeep) Reconciliations(ctx context.Context, scope Scope) ([]ReconciliationState, error) {
+func (s Maintenance) Reconciliations(ctx context.Context, scope Scope) ([]ReconciliationState, error) {
 	var out []ReconciliationState
 	err := s.read(ctx, func(from driver.Reader) error {
 		rows, err := reconciliations.Find(ctx, from, scope, driver.Query{

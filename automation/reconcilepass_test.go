@@ -354,7 +354,7 @@ func TestRunWaitsForAScan(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if states, err := w.s.Upkeep().Reconciliations(w.ctx, ""); len(states) != 2 {
+	if states, err := w.s.Maintenance().Reconciliations(w.ctx, ""); len(states) != 2 {
 		t.Error(states, err)
 	}
 }
@@ -370,7 +370,7 @@ func TestRunDoesTheReplansOfATypeWithoutAScan(t *testing.T) {
 		go func() { ended <- w.scanner().Run(ctx) }()
 		synctest.Wait() // it rests, since nothing is registered
 		w.s.Register(certificates(nil))
-		if err := w.s.Upkeep().Replan(ctx, certificatesAgain); err != nil {
+		if err := w.s.Maintenance().Replan(ctx, certificatesAgain); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-ended; !errors.Is(err, context.DeadlineExceeded) {

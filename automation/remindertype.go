@@ -46,7 +46,7 @@ type ReminderType struct {
 	// Triggers listen to, where it is one, else the Name.
 	Stream string
 	// Scan declares how reconciliation repairs what missed events left behind, by
-	// asking Triggers about the sources; nil: it does not. See [Upkeep.Reconcile].
+	// asking Triggers about the sources; nil: it does not. See [Maintenance.Reconcile].
 	Scan *Scan
 
 	// Recipients is asked when a row is due. It is required.

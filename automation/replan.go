@@ -35,9 +35,9 @@ type Replan struct {
 
 // MarkReplan marks what has to be planned again, in the transaction of the change:
 // they commit or vanish together. A Poller works the marks off, page by page (see
-// [Upkeep.Replans]). To mark what is under way has it begin again. Package settings
+// [Maintenance.Replans]). To mark what is under way has it begin again. Package settings
 // marks what it saves; a host with settings of its own calls this, or
-// [Upkeep.Replan].
+// [Maintenance.Replan].
 //
 // What is planned again are the sources with open rows of the type: a
 // [CandidatesProvider] says what they want, else each row is compared with its setting,
@@ -164,7 +164,7 @@ type ReplanState struct {
 
 // Replans tells how far the re-plans of a scope have come, those that are done
 // included, at most 1000.
-func (s Upkeep) Replans(ctx context.Context, scope Scope) ([]ReplanState, error) {
+func (s Maintenance) Replans(ctx context.Context, scope Scope) ([]ReplanState, error) {
 	var out []ReplanState
 	err := s.read(ctx, func(from driver.Reader) error {
 		rows, err := reconciliations.Find(ctx, from, scope, driver.Query{
@@ -212,11 +212,11 @@ func replanCursorOf(text string) (c replanCursor, err error) {
 
 // Replan marks what has to be planned again, in the bound transaction or in one of
 // its own; see [MarkReplan].
-func (s Upkeep) Replan(ctx context.Context, what ...Replan) error {
+func (s Maintenance) Replan(ctx context.Context, what ...Replan) error {
 	return s.inTx(ctx, func(tx storage.Tx) error { return MarkReplan(ctx, tx, what...) })
 }
 
-// Replan is [Upkeep.Replan] by a person, and tells the audit who asked for it and why.
+// Replan is [Maintenance.Replan] by a person, and tells the audit who asked for it and why.
 func (s Support) Replan(ctx context.Context, what Replan, by By) error {
 	if err := by.Check(); err != nil {
 		return fmt.Errorf("automation: Replan: %w", err)

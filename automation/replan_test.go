@@ -18,7 +18,7 @@ import (
 // replan marks, and works everything off.
 func (w *world) replan(what ...automation.Replan) {
 	w.t.Helper()
-	if err := w.s.Upkeep().Replan(w.ctx, what...); err != nil {
+	if err := w.s.Maintenance().Replan(w.ctx, what...); err != nil {
 		w.t.Fatal(err)
 	}
 	w.drain(passOf(w.s, "automation.reconcile"))
@@ -27,7 +27,7 @@ func (w *world) replan(what ...automation.Replan) {
 // replanState is that of the re-plan of certificates.
 func (w *world) replanState() automation.ReplanState {
 	w.t.Helper()
-	states, err := w.s.Upkeep().Replans(w.ctx, "")
+	states, err := w.s.Maintenance().Replans(w.ctx, "")
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestAReplanGoesOnPageByPage(t *testing.T) {
 			w.hear(k.staff, id)
 		}
 		k.offsets = []int{30, 14}
-		if err := w.s.Upkeep().Replan(w.ctx, certificatesAgain); err != nil {
+		if err := w.s.Maintenance().Replan(w.ctx, certificatesAgain); err != nil {
 			w.t.Fatal(err)
 		}
 		for page, want := range []int{25, 50, 75, 100, 112} {
@@ -83,7 +83,7 @@ func TestAReplanGoesOnAfterACrash(t *testing.T) {
 			w.hear(k.staff, id)
 		}
 		k.offsets = []int{14}
-		if err := w.s.Upkeep().Replan(w.ctx, certificatesAgain); err != nil {
+		if err := w.s.Maintenance().Replan(w.ctx, certificatesAgain); err != nil {
 			w.t.Fatal(err)
 		}
 		w.scan()
@@ -131,7 +131,7 @@ func TestAMarkUnderAWorkerBeginsAgain(t *testing.T) {
 			}
 			marked = true
 			k.offsets = []int{14}
-			return w.s.Upkeep().Replan(w.ctx, certificatesAgain)
+			return w.s.Maintenance().Replan(w.ctx, certificatesAgain)
 		}
 		w.clk.Add(time.Second)
 		w.replan(certificatesAgain)
@@ -225,7 +225,7 @@ func TestAMarkVanishesWithItsTransaction(t *testing.T) {
 		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
 			return errors.Join(automation.MarkReplan(w.ctx, tx, certificatesAgain), errBoom)
 		})
-		if states, _ := w.s.Upkeep().Replans(w.ctx, ""); !errors.Is(err, errBoom) || len(states) != 0 {
+		if states, _ := w.s.Maintenance().Replans(w.ctx, ""); !errors.Is(err, errBoom) || len(states) != 0 {
 			w.t.Errorf("%v %+v", err, states)
 		}
 	})
@@ -264,7 +264,7 @@ func TestAMarkThatComesAgainBeginsAtTheStart(t *testing.T) {
 		for id := range k.people {
 			w.hear(k.staff, id)
 		}
-		if err := w.s.Upkeep().Replan(w.ctx, certificatesAgain); err != nil {
+		if err := w.s.Maintenance().Replan(w.ctx, certificatesAgain); err != nil {
 			w.t.Fatal(err)
 		}
 		w.scan()

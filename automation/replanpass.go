@@ -222,7 +222,7 @@ func (s keeper) nextSetting(ctx context.Context, from driver.Reader, scope Scope
 // type and types. It is a tally of one row, for a page would be ordered by id among
 // equals, and so read them all.
 func (s keeper) firstOpen(ctx context.Context, from driver.Reader, scope Scope, by string, where ...driver.Cond) (*scheduleRow, error) {
-	found, err := schedules.Tally(ctx, from, scope, driver.Tally{
+	found, err := schedules.CountBy(ctx, from, scope, driver.CountBy{
 		By: []string{"setting", "source_type", "kind", "automation_type"}, Where: append(where, open()), OrderBy: by, Limit: 1,
 	})
 	if err != nil || len(found) == 0 {

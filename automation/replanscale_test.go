@@ -57,7 +57,7 @@ func (w *world) replanMany(n int, strict, oneWriter bool) {
 	vacuum(t, spy.Store)
 	k.offsets = []int{14}
 	k.others = person{expires: date(2026, 5, 1)} // a map of a million would make this process collect garbage beside the pages
-	if err := w.s.Upkeep().Replan(w.ctx, certificatesAgain); err != nil {
+	if err := w.s.Maintenance().Replan(w.ctx, certificatesAgain); err != nil {
 		t.Fatal(err)
 	}
 	writes := &writing{watch: watch, began: map[int]time.Time{}, rows: map[int]int{}}

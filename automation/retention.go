@@ -70,8 +70,8 @@ func (r Retention) check() error {
 type RetentionReport struct {
 	// Deleted rows are gone. Rows that somebody wrote meanwhile are not among them.
 	Deleted int
-	// Stubs are left of rows whose key may still be asked for.
-	Stubs int
+	// Tombstones are left of rows whose key may still be asked for.
+	Tombstones int
 	// Remembered rows are old enough and stay as they are, for the same reason: stubs
 	// from before, and rows that ended unsent.
 	Remembered int
@@ -88,12 +88,12 @@ var errBound = errors.New("not in a bound transaction")
 // it. What the Poller's Retention says is not looked at.
 // The report tells what was done also where there is an error: that of an
 // Archive, or one that ended the walk.
-func (s Upkeep) Retain(ctx context.Context) (RetentionReport, error) {
+func (s Maintenance) Retain(ctx context.Context) (RetentionReport, error) {
 	if s.tx != nil {
 		return RetentionReport{}, fmt.Errorf("automation: Retain: %w", errBound)
 	}
 	sum, err := s.keeper().forgetRows().Now(ctx, s.store, 0, false)
-	report := RetentionReport{Deleted: sum.Deleted, Stubs: sum.Emptied, Remembered: sum.Kept, Unarchived: sum.Unarchived}
+	report := RetentionReport{Deleted: sum.Deleted, Tombstones: sum.Emptied, Remembered: sum.Kept, Unarchived: sum.Unarchived}
 	if err != nil {
 		return report, fmt.Errorf("automation: Retain: %w", err)
 	}
@@ -102,12 +102,12 @@ func (s Upkeep) Retain(ctx context.Context) (RetentionReport, error) {
 
 // scheduleStubs are what is left of a row: what decides about a repeated wish and until
 // when it may come, and the coordinates that are its answer.
-var scheduleStubs = schedules.Stubs("trigger_type", "trigger_key", "target_date", "days_before", "input_hash", "scheduled_on", "scheduled_local_date", "created_on", "ended_on", "reason_code", "dispatch_result")
+var scheduleStubs = schedules.Tombstones("trigger_type", "trigger_key", "target_date", "days_before", "input_hash", "scheduled_on", "scheduled_local_date", "created_on", "ended_on", "reason_code", "dispatch_result")
 
 // forgetRows says how rows go with their age.
 func (s keeper) forgetRows() sweep.Rule {
 	return sweep.Retention[scheduleRow]{
-		Table: schedules, By: "Reminders", Stubs: scheduleStubs,
+		Table: schedules, By: "Reminders", Tombstones: scheduleStubs,
 		Created: func(r *scheduleRow) time.Time { return r.CreatedOn },
 		After:   s.registry.shortest,
 		Old: func(before time.Time) []driver.Cond {
@@ -138,7 +138,7 @@ func (m keeping) verdict(r *scheduleRow, now time.Time, outrun bool) sweep.Verdi
 	switch {
 	case outrun || known && last.Before(now):
 		return sweep.Delete
-	case r.IsStub():
+	case r.IsTombstone():
 		return sweep.Keep
 	case r.Status == StatusCompleted || r.isOver() || len(r.DispatchResult) > 0:
 		return sweep.Empty
@@ -167,7 +167,7 @@ func bareResult(r *scheduleRow) {
 func (s keeper) archive(ctx context.Context, rows []*scheduleRow) (stay map[*scheduleRow]bool, refused error) {
 	types, byType := s.registry.keepings(0), map[string][]*scheduleRow{}
 	for _, r := range rows {
-		if types[r.Kind].Archive != nil && !r.IsStub() {
+		if types[r.Kind].Archive != nil && !r.IsTombstone() {
 			byType[r.Kind] = append(byType[r.Kind], r)
 		}
 	}

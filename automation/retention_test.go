@@ -28,7 +28,7 @@ func forMonth(t *automation.ReminderType) { t.Retention = automation.Retention{A
 
 func (w *world) retain() automation.RetentionReport {
 	w.t.Helper()
-	report, err := w.s.Upkeep().Retain(w.ctx)
+	report, err := w.s.Maintenance().Retain(w.ctx)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func TestRowsAreArchivedBeforeTheyAreDeleted(t *testing.T) {
 		w.ensure(candidate(nil), of("", "invoice", 1))
 		w.pollAt(day(2026, 4, 1, 9))
 		w.clk.Set(day(2026, 6, 1, 9))
-		report, err := w.s.Upkeep().Retain(w.ctx)
+		report, err := w.s.Maintenance().Retain(w.ctx)
 		if report != (automation.RetentionReport{Deleted: 1, Unarchived: 1}) || !errors.Is(err, errBoom) || !strings.Contains(err.Error(), "Archive of certificate") {
 			w.t.Errorf("%+v %v", report, err)
 		}
@@ -262,7 +262,7 @@ func TestAPanicInArchiveKeepsTheRows(t *testing.T) {
 		w.ensure(candidate(nil))
 		w.pollAt(day(2026, 4, 1, 9))
 		w.clk.Set(day(2026, 6, 1, 9))
-		report, err := w.s.Upkeep().Retain(w.ctx)
+		report, err := w.s.Maintenance().Retain(w.ctx)
 		if panicked := (*work.PanicError)(nil); report != (automation.RetentionReport{Unarchived: 1}) || !errors.As(err, &panicked) {
 			w.t.Errorf("%+v %v", report, err)
 		}
@@ -308,7 +308,7 @@ func TestRetentionThatMakesNoSenseIsRefused(t *testing.T) {
 		t.Error(got)
 	}
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-		_, err := w.s.WithTx(tx).Upkeep().Retain(w.ctx)
+		_, err := w.s.WithTx(tx).Maintenance().Retain(w.ctx)
 		return err
 	})
 	if !errors.Is(err, automation.ErrBound) {
@@ -344,7 +344,7 @@ func TestARiseIsRememberedUntilTheNextOne(t *testing.T) {
 		}
 		reads(1, "18")
 		w.clk.Add(100 * days)
-		if got := w.retain(); got != (automation.RetentionReport{Stubs: 1}) {
+		if got := w.retain(); got != (automation.RetentionReport{Tombstones: 1}) {
 			w.t.Errorf("%+v %v", got, w.statuses())
 		}
 		reads(2, "17")

@@ -82,7 +82,7 @@ func TestI21_APageThatLeavesItsBoundsIsRefused(t *testing.T) {
 			*p = page
 			p.Done = p.Done || len(s.requests) > 5 // a check that is missing does not keep the test for ever
 		}
-		_, err := w.s.Upkeep().Reconcile(w.ctx, "", "certificate", nil)
+		_, err := w.s.Maintenance().Reconcile(w.ctx, "", "certificate", nil)
 		if err == nil || !strings.Contains(err.Error(), "automation: scan of certificate: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
@@ -93,7 +93,7 @@ func TestI21_APageThatLeavesItsBoundsIsRefused(t *testing.T) {
 	w := memoryWorld(t)
 	s := w.withStaff(nil)
 	s.answer = func(p *automation.ScanPage) { p.Done, p.Next = len(s.requests) > 5, "stuck" }
-	if r, err := w.s.Upkeep().Reconcile(w.ctx, "", "certificate", nil); err == nil || r.Pages != 1 || !strings.Contains(err.Error(), "does not move on") {
+	if r, err := w.s.Maintenance().Reconcile(w.ctx, "", "certificate", nil); err == nil || r.Pages != 1 || !strings.Contains(err.Error(), "does not move on") {
 		t.Errorf("%+v %v", r, err)
 	}
 }
@@ -105,7 +105,7 @@ func TestReconcileRefusesWhatItCannotDo(t *testing.T) {
 	w.s.Register(certificates(func(t *automation.ReminderType) { t.Name = "other" }))
 	wantErr := func(s *automation.Scheduler, scope automation.Scope, name, want string) {
 		t.Helper()
-		if _, err := s.Upkeep().Reconcile(w.ctx, scope, name, nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := s.Maintenance().Reconcile(w.ctx, scope, name, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -270,13 +270,13 @@ func TestI28_AScanSeesTheRowsOfItsTenantOnly(t *testing.T) {
 		s := w.withStaff(func(c *automation.Scan) { c.Scopes = []automation.Scope{"east", "west"} })
 		w.hire(s, 2)
 		for _, scope := range []automation.Scope{"east", "west"} {
-			if r, err := w.s.Upkeep().Reconcile(w.ctx, scope, "certificate", nil); err != nil || r.Created != 4 {
+			if r, err := w.s.Maintenance().Reconcile(w.ctx, scope, "certificate", nil); err != nil || r.Created != 4 {
 				w.t.Errorf("%+v %v", r, err)
 			}
 		}
 		s.offsets = []int{30}
 		before := w.rowIn("west", keyOf("000", "2026-05-01", 7))
-		r, err := w.s.Upkeep().Reconcile(w.ctx, "east", "certificate", &automation.ReconcileOptions{FromStart: true})
+		r, err := w.s.Maintenance().Reconcile(w.ctx, "east", "certificate", &automation.ReconcileOptions{FromStart: true})
 		if err != nil || r.Deactivated != 2 || len(r.Differences) != 2 {
 			w.t.Errorf("%+v %v", r, err)
 		}
@@ -303,7 +303,7 @@ func TestI19_RisesThatNoEventToldAreCountedByReconciliation(t *testing.T) {
 		})
 		run := func(dry bool) automation.ReconcileReport {
 			t.Helper()
-			r, err := w.s.Upkeep().Reconcile(w.ctx, "", "capacity", &automation.ReconcileOptions{FromStart: true, DryRun: dry})
+			r, err := w.s.Maintenance().Reconcile(w.ctx, "", "capacity", &automation.ReconcileOptions{FromStart: true, DryRun: dry})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -373,7 +373,7 @@ func TestAScanListsItsScopesAnew(t *testing.T) {
 			}
 			off := map[automation.Scope]bool{}
 			for _, scope := range []automation.Scope{"a", "b"} {
-				states, err := w.s.Upkeep().Reconciliations(w.ctx, scope)
+				states, err := w.s.Maintenance().Reconciliations(w.ctx, scope)
 				if err != nil {
 					w.t.Fatal(err)
 				}

@@ -88,7 +88,7 @@ func (s *Schedule) Dispatched() (notify.DispatchResult, error) {
 // small; whatever is large belongs into a blob.
 type scheduleRow struct {
 	driver.Due
-	driver.Stub
+	driver.Tombstone
 
 	AutomationType string      `db:"automation_type,fixed,plain"`
 	TriggerType    TriggerType `db:"trigger_type,fixed,plain"`

@@ -32,7 +32,7 @@
 // Events come first; what one of them missed is repaired by reconciliation. A
 // reminder type with a [Scan] lets a Poller read its sources in bounded pages,
 // at a low frequency, and compare what they want with their rows, by the same
-// keys. [Upkeep.Reconcile] does it at once, after settings have changed, and
+// keys. [Maintenance.Reconcile] does it at once, after settings have changed, and
 // as a dry run.
 //
 // # When something is wrong
@@ -120,12 +120,12 @@ func (s *core) rollout() Rollout { return Rollout{s} }
 // Rollout gives the move from an old scheduler.
 func (s *Scheduler) Rollout() Rollout { return Rollout{s.core} }
 
-// Upkeep repairs and deletes what pollers otherwise repair and delete by
+// Maintenance repairs and deletes what pollers otherwise repair and delete by
 // themselves. Its methods may be called from any number of goroutines.
-type Upkeep struct{ *core }
+type Maintenance struct{ *core }
 
-// Upkeep gives repair and deletion on demand.
-func (s *Scheduler) Upkeep() Upkeep { return Upkeep{s.core} }
+// Maintenance gives repair and deletion on demand.
+func (s *Scheduler) Maintenance() Maintenance { return Maintenance{s.core} }
 
 // New returns a scheduler on store whose notifications go to out, usually a
 // *notify.Notifier on the same store. opts may be nil. It panics if store or out

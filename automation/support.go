@@ -191,7 +191,7 @@ func (r *scheduleRow) rerun(now time.Time) (next *scheduleRow, refused string) {
 	if r.AutomationType == TypeReportSubscription {
 		return nil, "a report is built once more by another run of it"
 	}
-	if r.IsStub() {
+	if r.IsTombstone() {
 		return nil, forgottenRow
 	}
 	if r.Status != StatusCompleted {
@@ -284,7 +284,7 @@ func (a acting) decide(rows []*scheduleRow, s *core, answer func(*scheduleRow) *
 	for _, row := range rows {
 		was := row.past()
 		refused := forgottenRow
-		if !row.IsStub() {
+		if !row.IsTombstone() {
 			refused = change(row, now, a.by)
 		}
 		*answer(row) = Acted{Key: row.Key, From: was.status, To: row.Status, Refused: refused}

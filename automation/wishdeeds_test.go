@@ -166,7 +166,7 @@ func (w *wishWorld) late() {
 
 // reconcile finds nothing to do but what time has done, since all was told.
 func (w *wishWorld) reconcile() {
-	_, err := w.s.Upkeep().Reconcile(w.ctx, w.scope, w.buses, &automation.ReconcileOptions{FromStart: true})
+	_, err := w.s.Maintenance().Reconcile(w.ctx, w.scope, w.buses, &automation.ReconcileOptions{FromStart: true})
 	w.must(err)
 	w.askedOfScan()
 	w.say("reconciled")

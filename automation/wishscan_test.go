@@ -67,7 +67,7 @@ func sameByEventAndScan(t *testing.T, n int, byEvent, byScan storage.Store) (row
 		told.step()
 		scanned.step()
 		told.tellAll(told.buses)
-		_, err := scanned.s.Upkeep().Reconcile(t.Context(), scanned.scope, scanned.buses, &automation.ReconcileOptions{FromStart: true})
+		_, err := scanned.s.Maintenance().Reconcile(t.Context(), scanned.scope, scanned.buses, &automation.ReconcileOptions{FromStart: true})
 		scanned.must(err)
 		want, got := told.busRows(), scanned.busRows()
 		if diff := cmp.Diff(want, got); diff != "" || len(told.wrong)+len(scanned.wrong) > 0 {

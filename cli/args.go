@@ -99,7 +99,7 @@ func (c *call) parse(args []string) error {
 
 func (f *flags) tenant() storage.Scope { return storage.Scope(f.scope) }
 
-func (f *flags) reach() storage.Reach {
+func (f *flags) reach() storage.ScopeFilter {
 	if f.everywhere {
 		return storage.Everywhere()
 	}

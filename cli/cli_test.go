@@ -340,7 +340,7 @@ func TestNothingIsDoneWithoutAYesAnActorAndAReason(t *testing.T) {
 		if after := s.needs(); after != before {
 			s.Errorf("something was done:\n%s\n%s", before, after)
 		}
-		if all, err := s.reminders.Upkeep().Replans(s.Context(), tenant); err != nil || len(all) > 0 {
+		if all, err := s.reminders.Maintenance().Replans(s.Context(), tenant); err != nil || len(all) > 0 {
 			s.Error(all, err)
 		}
 	})
@@ -434,7 +434,7 @@ func TestAProgramWithoutTheHostsPartsSaysSo(t *testing.T) {
 			return err
 		}))
 		s.drain() // the host's Poller works the mark off
-		if all, err := s.reminders.Upkeep().Replans(s.Context(), tenant); err != nil || len(all) == 0 || slices.ContainsFunc(all, func(r automation.ReplanState) bool { return !r.Done }) {
+		if all, err := s.reminders.Maintenance().Replans(s.Context(), tenant); err != nil || len(all) == 0 || slices.ContainsFunc(all, func(r automation.ReplanState) bool { return !r.Done }) {
 			s.Error(all, err)
 		}
 	})

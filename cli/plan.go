@@ -58,7 +58,7 @@ func (c *call) replan(ctx context.Context) error {
 		fmt.Fprintf(c.out, "would mark: %s; how many rows that changes only the host's program can foresee\n", printable(what.String()))
 		return errNotDone
 	}
-	r, err := c.s.Automation.Upkeep().Foresee(ctx, what)
+	r, err := c.s.Automation.Maintenance().Foresee(ctx, what)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (c *call) replan(ctx context.Context) error {
 }
 
 func (c *call) replans(ctx context.Context) error {
-	all, err := c.s.Automation.Upkeep().Replans(ctx, c.flags.tenant())
+	all, err := c.s.Automation.Maintenance().Replans(ctx, c.flags.tenant())
 	switch {
 	case err != nil:
 		return err
@@ -216,7 +216,7 @@ func (c *call) printRetention(all []health.Retention) {
 		if r.KeptFor > 0 {
 			kept = fmt.Sprintf("%.0f days", r.KeptFor.Hours()/24)
 		}
-		t.add(r.Table, kept, number(r.Deleted), number(r.Stubs), moment(r.AnnouncedOn), moment(r.From), moment(r.FinishedOn))
+		t.add(r.Table, kept, number(r.Deleted), number(r.Tombstones), moment(r.AnnouncedOn), moment(r.From), moment(r.FinishedOn))
 	}
 	t.print(c.out)
 }

@@ -146,7 +146,7 @@ type Retention struct {
 	// one last ended, and of how many rows it left a stub or nothing.
 	BegunOn, FinishedOn time.Time
 	Running             bool
-	Stubs, Deleted      int
+	Tombstones, Deleted int
 }
 
 // OldestOn is the due moment of the row that has waited for longest; zero if none

@@ -123,7 +123,7 @@ func (r Retention) what() string {
 	case r.BegunOn.Before(r.From):
 		return text + ", some go from " + stamp(r.From)
 	}
-	text += fmt.Sprintf(", %d stubs made and %d deleted since %s", r.Stubs, r.Deleted, stamp(r.BegunOn))
+	text += fmt.Sprintf(", %d tombstones made and %d deleted since %s", r.Tombstones, r.Deleted, stamp(r.BegunOn))
 	if !r.Running {
 		text += ", until " + stamp(r.FinishedOn)
 	}

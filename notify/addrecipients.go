@@ -44,7 +44,7 @@ func (n *Notifier) AddRecipients(ctx context.Context, tx storage.Tx, scope Scope
 			if err != nil {
 				return err
 			}
-			if row.IsStub() {
+			if row.IsTombstone() {
 				return fmt.Errorf("%w: it was forgotten", ErrActionRefused)
 			}
 			if added = row.without(more); len(added) == 0 {

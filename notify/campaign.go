@@ -97,7 +97,7 @@ func (j *messagingJobRow) progress() CampaignProgress {
 
 // tally counts the messages by status, up to the cap.
 func (p *CampaignProgress) tally(ctx context.Context, from driver.Reader, within []driver.Cond) error {
-	groups, err := outgoingMessages.Tally(ctx, from, p.Scope, driver.Tally{
+	groups, err := outgoingMessages.CountBy(ctx, from, p.Scope, driver.CountBy{
 		By: []string{"status"}, Where: within, OrderBy: "key", Limit: maxTallied,
 	})
 	p.Messages = map[string]int{}

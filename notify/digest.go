@@ -132,7 +132,7 @@ func (j *jobRow) isDigest() bool { return !j.DigestOn.IsZero() }
 // raises its version in the same transaction, so that a claim which comes between makes
 // the one of them fail that comes later.
 func (j *jobRow) takesEntries() bool {
-	return j.Status == StatusReady && j.Frozen.isZero() && !j.IsStub()
+	return j.Status == StatusReady && j.Frozen.isZero() && !j.IsTombstone()
 }
 
 // digestAt are the coordinates of the digest that takes an entry at a moment.
@@ -265,7 +265,7 @@ func (n generator) sift(ctx context.Context, t Type, entries []*digestEntry, of 
 // untold is why a job is not told by a digest, whatever its revalidator says.
 func (j *jobRow) untold(now time.Time, t Type) string {
 	switch {
-	case j == nil || j.IsStub():
+	case j == nil || j.IsTombstone():
 		return ReasonArtifactMissing
 	case j.Status == StatusCancelled:
 		return ReasonCancelled

@@ -286,7 +286,7 @@ func entryRule() sweep.Rule {
 			digests, err := jobs.GetMany(ctx, from, digestsOf(rows), "forgotten_on")
 			out := make([]sweep.Verdict, len(rows))
 			for i, e := range rows {
-				if d := digests[e.digest()]; d == nil || d.IsStub() {
+				if d := digests[e.digest()]; d == nil || d.IsTombstone() {
 					out[i] = sweep.Delete
 				}
 			}

@@ -170,7 +170,7 @@ func TestDoubtsThatNobodyCanMeanAreRefused(t *testing.T) {
 		}
 		for want, d := range map[string]notify.Doubts{
 			"no Channel":               with(func(d *notify.Doubts) { d.Channel = "" }),
-			"missing or invalid":    with(func(d *notify.Doubts) { d.Until = d.From }),
+			"missing or invalid":       with(func(d *notify.Doubts) { d.Until = d.From }),
 			"OwnAccount, and Everywhe": with(func(d *notify.Doubts) { d.OwnAccount, d.Everywhere = true, true }),
 			"a scope, and Everywhere":  with(func(d *notify.Doubts) { d.Everywhere = true }),
 			"Limit":                    with(func(d *notify.Doubts) { d.Limit = 1001 }),

@@ -54,7 +54,7 @@ func (s somebody) entries() (out []sweep.Way[digestEntry]) {
 // judgeJob takes the person out of a job, and cancels and empties one that nobody else is
 // in, or that is about the person alone.
 func (s somebody) judgeJob(ctx context.Context, at sweep.At, j *jobRow) (sweep.Fate, error) {
-	if j.IsStub() {
+	if j.IsTombstone() {
 		return sweep.Fate{}, nil
 	}
 	blobs, before := s.n.store.Blobs(), j.Frozen.Blob
@@ -138,7 +138,7 @@ func (s somebody) campaigns() []sweep.Way[messagingJobRow] {
 // judgeCampaign blanks the person in an audience, in as many bytes: the cursor of the
 // campaign goes by them.
 func (s somebody) judgeCampaign(ctx context.Context, at sweep.At, j *messagingJobRow) (sweep.Fate, error) {
-	if j.IsStub() || j.Blob.IsZero() {
+	if j.IsTombstone() || j.Blob.IsZero() {
 		return sweep.Fate{}, nil
 	}
 	blobs := s.n.store.Blobs()

@@ -34,7 +34,7 @@ func (m *messageRow) patience() time.Duration { return max(m.ScheduledOn.Sub(m.C
 // letsOut says whether a message goes out beside this one in an inbox, as it is now; nil:
 // it is there no more. One that comes back from a snooze is new, and has its time again.
 func (m *userMessageRow) letsOut(mail *messageRow, now time.Time) Verdict {
-	if m == nil || m.IsStub() || !m.ReadOn.IsZero() || !m.ArchivedOn.IsZero() {
+	if m == nil || m.IsTombstone() || !m.ReadOn.IsZero() || !m.ArchivedOn.IsZero() {
 		return Skip(ReasonRead)
 	}
 	if m.SnoozedUntil.IsZero() {
@@ -123,7 +123,7 @@ func jobsOfSnoozed(ctx context.Context, from driver.Reader, rows []*messageRow, 
 // livesFrom has a message that was put off be valid from then on for as long as its type
 // says, unless its job says until when.
 func (m *messageRow) livesFrom(on time.Time, j *jobRow, t Type) {
-	if j != nil && !j.IsStub() && j.until(t).IsZero() && !m.ValidUntil.IsZero() {
+	if j != nil && !j.IsTombstone() && j.until(t).IsZero() && !m.ValidUntil.IsZero() {
 		m.ValidUntil = t.validUntil(time.Time{}, on, m.Lane)
 	}
 }

@@ -15,10 +15,10 @@ import (
 // What is left of a wish that is forgotten: what a repeated one is compared by, and
 // answered with.
 var (
-	jobStubs       = jobs.Stubs("input_hash", "reason_code", "created_on", "ended_on")
-	messagingStubs = messagingJobs.Stubs("guid", "business_unit", "input_hash", "content_hash", "reason_code", "created_on", "ended_on")
-	messageStubs   = outgoingMessages.Stubs("notification_type", "input_hash", "content_hash", "message_id", "reason_code", "created_on", "sent_on", "ended_on")
-	userStubs      = userMessages.Stubs("input_hash", "content_hash", "created_on", "archived_on")
+	jobStubs       = jobs.Tombstones("input_hash", "reason_code", "created_on", "ended_on")
+	messagingStubs = messagingJobs.Tombstones("guid", "business_unit", "input_hash", "content_hash", "reason_code", "created_on", "ended_on")
+	messageStubs   = outgoingMessages.Tombstones("notification_type", "input_hash", "content_hash", "message_id", "reason_code", "created_on", "sent_on", "ended_on")
+	userStubs      = userMessages.Tombstones("input_hash", "content_hash", "created_on", "archived_on")
 )
 
 // coordinates are those of a row, and of its stub, which has its key alone.
@@ -32,8 +32,8 @@ func coordinates(key, partition, row string) Coordinates {
 
 // isStub reports whether little is left of a row of any table.
 func isStub(row any) bool {
-	s, ok := row.(interface{ IsStub() bool })
-	return ok && s.IsStub()
+	s, ok := row.(interface{ IsTombstone() bool })
+	return ok && s.IsTombstone()
 }
 
 // forgetting says how the tables of this package forget. A job goes first, once nothing
@@ -42,7 +42,7 @@ func isStub(row any) bool {
 func (n retention) forgetting() []sweep.Rule {
 	return append([]sweep.Rule{
 		sweep.Retention[messageRow]{
-			Table: outgoingMessages, By: "Messages", Stubs: messageStubs,
+			Table: outgoingMessages, By: "Messages", Tombstones: messageStubs,
 			Created: func(m *messageRow) time.Time { return m.CreatedOn },
 			Old: func(before time.Time) []driver.Cond {
 				return append(atRest("created_on", before), driver.In("status", sentOrEnded), driver.Eq("is_on_support_hold", false))
@@ -50,7 +50,7 @@ func (n retention) forgetting() []sweep.Rule {
 			Judge: n.judgeMessages,
 		}.Rule(),
 		sweep.Retention[userMessageRow]{
-			Table: userMessages, By: "Inbox", Stubs: userStubs,
+			Table: userMessages, By: "Inbox", Tombstones: userStubs,
 			Created: func(m *userMessageRow) time.Time { return m.CreatedOn },
 			Old: func(before time.Time) []driver.Cond {
 				return []driver.Cond{driver.AtMost("created_on", before), driver.Any(driver.Null("snoozed_until"), driver.AtMost("snoozed_until", before))}
@@ -59,12 +59,12 @@ func (n retention) forgetting() []sweep.Rule {
 			Trim:  func(m *userMessageRow) { m.ArchivedOn = later(m.ArchivedOn, m.CreatedOn) }, // not new any more
 		}.Rule(),
 		sweep.Retention[jobRow]{
-			Table: jobs, By: "Messages", Stubs: jobStubs,
+			Table: jobs, By: "Messages", Tombstones: jobStubs,
 			Created: func(j *jobRow) time.Time { return j.CreatedOn },
 			Old:     endedBy,
 			Judge: func(ctx context.Context, from driver.Reader, at sweep.At, rows []*jobRow) ([]sweep.Verdict, error) {
 				out, err := judgeJobs(ctx, from, at, rows, func(j *jobRow) (Scope, string, sweep.Verdict) {
-					return j.Scope, j.Coordinates().RowKey, n.wish(j.Kind, j.IsStub(), at.Now, j.EndedOn)
+					return j.Scope, j.Coordinates().RowKey, n.wish(j.Kind, j.IsTombstone(), at.Now, j.EndedOn)
 				})
 				if err != nil {
 					return nil, err
@@ -73,12 +73,12 @@ func (n retention) forgetting() []sweep.Rule {
 			},
 		}.Rule(),
 		sweep.Retention[messagingJobRow]{
-			Table: messagingJobs, By: "Messages", Stubs: messagingStubs,
+			Table: messagingJobs, By: "Messages", Tombstones: messagingStubs,
 			Created: func(j *messagingJobRow) time.Time { return j.CreatedOn },
 			Old:     endedBy,
 			Judge: func(ctx context.Context, from driver.Reader, at sweep.At, rows []*messagingJobRow) ([]sweep.Verdict, error) {
 				return judgeJobs(ctx, from, at, rows, func(j *messagingJobRow) (Scope, string, sweep.Verdict) {
-					return j.Scope, j.Key, n.wish(j.Kind, j.IsStub(), at.Now, j.EndedOn)
+					return j.Scope, j.Key, n.wish(j.Kind, j.IsTombstone(), at.Now, j.EndedOn)
 				})
 			},
 		}.Rule(),
@@ -155,7 +155,7 @@ func (n retention) judgeMessages(ctx context.Context, from driver.Reader, at swe
 		case made[i] == byStub:
 			out[i] = sweep.Delete
 		default:
-			out[i] = n.wish(m.NotificationType, m.IsStub(), at.Now, m.restsSince())
+			out[i] = n.wish(m.NotificationType, m.IsTombstone(), at.Now, m.restsSince())
 		}
 	}
 	return out, err
@@ -172,7 +172,7 @@ func (n retention) judgeUserMessages(ctx context.Context, from driver.Reader, at
 		case byStub:
 			out[i] = sweep.Delete
 		default:
-			out[i] = n.wish(m.Kind, m.IsStub(), at.Now, m.CreatedOn)
+			out[i] = n.wish(m.Kind, m.IsTombstone(), at.Now, m.CreatedOn)
 		}
 	}
 	return out, err
@@ -206,7 +206,7 @@ func madeBy[R any](ctx context.Context, from driver.Reader, rows []*R, of func(*
 		j, c := known[job], campaigns[job]
 		switch {
 		case !byJob || j == nil && c == nil:
-		case j != nil && !j.IsStub() || c != nil && !c.IsStub():
+		case j != nil && !j.IsTombstone() || c != nil && !c.IsTombstone():
 			out[i] = byWhole
 		default:
 			out[i] = byStub
@@ -282,7 +282,7 @@ func judgeFacts(ctx context.Context, from driver.Reader, _ sweep.At, rows []*fac
 	out := make([]sweep.Verdict, len(rows))
 	for i, f := range rows {
 		id, _, _ := strings.Cut(f.Key, "\x1f")
-		if m := known[id]; m == nil || m.IsStub() {
+		if m := known[id]; m == nil || m.IsTombstone() {
 			out[i] = sweep.Delete
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-func (h *host) health(reach storage.Reach) health.Summary {
+func (h *host) health(reach storage.ScopeFilter) health.Summary {
 	h.t.Helper()
 	got, err := h.Health(h.t.Context(), reach)
 	if err != nil {

@@ -90,7 +90,7 @@ func (j *Job) Coordinates() Coordinates {
 // jobRow has the columns of a [Job].
 type jobRow struct {
 	tried[ofJobs]
-	driver.Stub
+	driver.Tombstone
 	PartitionKey string          `db:"partition_key,fixed,person"`
 	RowKey       string          `db:"row_key,fixed,person"`
 	BusinessUnit string          `db:"business_unit,fixed,plain"`
@@ -196,7 +196,7 @@ var jobKind = &kind[jobRow]{
 			return nil
 		}
 		fields := []field{{"Type", s.Kind, w.Kind}}
-		if !s.IsStub() {
+		if !s.IsTombstone() {
 			fields = append(fields,
 				field{"BusinessUnit", s.BusinessUnit, w.BusinessUnit},
 				field{"EntityType", s.EntityType, w.EntityType},

@@ -28,7 +28,7 @@ func (j *jobRow) defaultHash() (string, error) {
 // of its first member that differs.
 func (j *jobRow) inputField(w *jobRow) field {
 	f := field{"InputHash", j.InputHash, w.InputHash}
-	if f.stored == f.wanted || j.IsStub() {
+	if f.stored == f.wanted || j.IsTombstone() {
 		return f
 	}
 	stored, err := j.defaultHash()

@@ -110,7 +110,7 @@ func waiting(ctx context.Context, from driver.Reader, s *driver.Schema, column, 
 		return false, err
 	}
 	for _, lane := range lanes {
-		found, err := from.Tally(ctx, s, driver.Everywhere(), driver.Tally{
+		found, err := from.CountBy(ctx, s, driver.Everywhere(), driver.CountBy{
 			By: []string{column}, Where: []driver.Cond{driver.Eq("lane", int64(lane)), driver.NotNull("due_on")}, OrderBy: "due_on", Limit: backlog.Limit,
 		})
 		if err != nil {

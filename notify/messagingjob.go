@@ -66,7 +66,7 @@ func campaignAt(businessUnit, guid string) Coordinates {
 // messagingJobRow has the columns of a [MessagingJob].
 type messagingJobRow struct {
 	tried[ofMessagingJobs]
-	driver.Stub
+	driver.Tombstone
 	GUID         string      `db:"guid,fixed,plain"`
 	BusinessUnit string      `db:"business_unit,fixed,plain"`
 	Blob         storage.Ref `db:"blob,fixed,json,address"`

@@ -348,7 +348,7 @@ func (n *core) logPanic(text string, err error, where slog.Attr) {
 // many rows there are, it looks at no more than ten thousand of each lane that are due
 // for longest, and as many holds of each reason, over all scopes. It writes nothing,
 // and takes no lock.
-func (n *Notifier) Health(ctx context.Context, reach storage.Reach) (health.Summary, error) {
+func (n *Notifier) Health(ctx context.Context, reach storage.ScopeFilter) (health.Summary, error) {
 	read := func(ctx context.Context, f func(driver.Reader) error) error { return n.read(ctx, nil, f) }
 	out, err := backlog.Take(ctx, read, reach, backlog.Of(n.dueTables()...), n.box.Health(topicStatus), backlog.Pauses(pauses), backlog.Outages(true))
 	if err != nil {

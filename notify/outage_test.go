@@ -156,7 +156,7 @@ func TestHealthShowsWhoIsOut(t *testing.T) {
 		own := health.Outage{Scope: "north", Channel: channelKey, Class: "Permanent", Code: "403", Since: since}
 		shared := health.Outage{Everywhere: true, Channel: channelKey, Class: "Transient", Code: "401", Since: since}
 		byScope := func(a, b health.Outage) int { return strings.Compare(string(a.Scope), string(b.Scope)) }
-		for reach, want := range map[storage.Reach][]health.Outage{
+		for reach, want := range map[storage.ScopeFilter][]health.Outage{
 			storage.Everywhere(): {shared, own}, storage.Within("north"): {shared, own}, storage.Within("tenant"): {shared},
 		} {
 			got := h.health(reach)

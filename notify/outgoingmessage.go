@@ -94,7 +94,7 @@ func (m *OutgoingMessage) Coordinates() Coordinates { return Coordinates{m.Parti
 // messageRow has the columns of an [OutgoingMessage].
 type messageRow struct {
 	driver.Due
-	driver.Stub
+	driver.Tombstone
 	PartitionKey     string    `db:"partition_key,fixed,person"`
 	RowKey           string    `db:"row_key,fixed,person"`
 	JobPartitionKey  string    `db:"job_partition_key,fixed,person"`
@@ -313,7 +313,7 @@ var outgoingKind = &kind[messageRow]{
 			return nil
 		}
 		fields := []field{{"NotificationType", s.NotificationType, w.NotificationType}}
-		if !s.IsStub() {
+		if !s.IsTombstone() {
 			fields = append(fields,
 				field{"JobPartitionKey", s.JobPartitionKey, w.JobPartitionKey},
 				field{"Method", s.Method, w.Method},

@@ -16,7 +16,7 @@ import (
 func (n tracker) resubscribe(ctx context.Context, tx storage.Tx, facts []newFact) error {
 	for _, f := range facts {
 		m := f.message
-		if f.event.StatusKind != channel.KindResubscribed || m.Redirected || m.IsStub() {
+		if f.event.StatusKind != channel.KindResubscribed || m.Redirected || m.IsTombstone() {
 			continue
 		}
 		if err := n.noteReturn(ctx, tx, m, f.event); err != nil {

@@ -233,7 +233,7 @@ func refuseRetries(ctx context.Context, tx storage.Tx, rows, next []*messageRow,
 	for i, m := range rows {
 		campaign := of[m.job()]
 		switch {
-		case m.IsStub():
+		case m.IsTombstone():
 			out[i].Refusal = "it was forgotten"
 		case m.Status != StatusFailedFinal:
 			out[i].Refusal = "it is " + m.Status + ", and has not failed for good"

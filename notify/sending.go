@@ -216,7 +216,7 @@ func (n sender) stillWanted(ctx context.Context, t Type, group []sending, found 
 	var waiting []sending
 	for _, it := range group {
 		j := found[it.Row.job()]
-		if j == nil || j.IsStub() {
+		if j == nil || j.IsTombstone() {
 			it.Row.unasked(driver.Now(n.store), ReasonRevalidation)
 			continue
 		}

@@ -42,7 +42,7 @@ func (n Support) SendTo(ctx context.Context, scope Scope, key, address string, b
 		switch {
 		case err != nil || to == "":
 			return refuse("that is not an address for " + m.Method)
-		case m.IsStub():
+		case m.IsTombstone():
 			return refuse("it was forgotten")
 		case to == m.Address:
 			return refuse("it went to that address already")

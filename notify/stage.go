@@ -215,7 +215,7 @@ func (n Support) CountMade(ctx context.Context, scope Scope, of Made) (out []Sta
 			return err
 		}
 		floor := max(top-madeWindow, low)
-		groups, err := outgoingMessages.Tally(ctx, from, scope, driver.Tally{
+		groups, err := outgoingMessages.CountBy(ctx, from, scope, driver.CountBy{
 			By: []string{"kind", "status", "is_on_support_hold", "reason_code"}, Where: append(within(floor, top), of.conds()...), OrderBy: "id", Limit: madeWindow,
 		})
 		counts := map[StageCount]int{}

@@ -123,7 +123,7 @@ func (n tracker) suppressFacts(ctx context.Context, tx storage.Tx, facts []newFa
 	var rows []*suppressionRow
 	for _, f := range facts {
 		m := f.message
-		if r := f.event.suppresses(); r != "" && !m.Redirected && !m.IsStub() {
+		if r := f.event.suppresses(); r != "" && !m.Redirected && !m.IsTombstone() {
 			rows = append(rows, n.suppression(m.Scope, Destination{m.Method, m.Address}, r, f.event.On, f.event.Kind, m.MessageID))
 		}
 	}

@@ -290,7 +290,7 @@ func (n *Notifier) Digests(ctx context.Context, tx storage.Tx, scope Scope, job 
 // inDigest says where the entry is; digest is nil if it was forgotten for good.
 func (n *Notifier) inDigest(ctx context.Context, e *digestEntry, digest *jobRow) (InDigest, error) {
 	in := InDigest{RecipientRef: e.RecipientRef, Digest: Coordinates{digestPartition(e.Kind), e.Digest}, Reason: ReasonArtifactMissing}
-	if digest == nil || digest.IsStub() {
+	if digest == nil || digest.IsTombstone() {
 		return in, nil
 	}
 	in.On, in.Status, in.Reason = digest.DigestOn, digest.Status, ""

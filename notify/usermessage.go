@@ -56,7 +56,7 @@ type UserMessage struct {
 // userMessageRow has the columns of a [UserMessage].
 type userMessageRow struct {
 	storage.Record
-	driver.Stub
+	driver.Tombstone
 	PartitionKey    string    `db:"partition_key,fixed,person"`
 	RowKey          string    `db:"row_key,fixed,person"`
 	JobPartitionKey string    `db:"job_partition_key,fixed,person"`
@@ -116,7 +116,7 @@ var userKind = &kind[userMessageRow]{
 	fill:     fillUserMessage,
 	immutable: func(s, w *userMessageRow) []field {
 		fields := []field{{"Type", s.Kind, w.Kind}}
-		if !s.IsStub() {
+		if !s.IsTombstone() {
 			fields = append(fields,
 				field{"JobPartitionKey", s.JobPartitionKey, w.JobPartitionKey},
 				field{"JobRowKey", s.JobRowKey, w.JobRowKey},

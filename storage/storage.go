@@ -22,9 +22,9 @@ type (
 	Scope = driver.Scope
 	// Clock is a store's only source of time; see the Options of its adapter.
 	Clock = driver.Clock
-	// Reach is what a call looks at: one scope, or everywhere. See [Within] and
+	// ScopeFilter is what a call looks at: one scope, or everywhere. See [Within] and
 	// [Everywhere].
-	Reach = driver.Reach
+	ScopeFilter = driver.ScopeFilter
 	// Page says which part of a list is wanted.
 	Page = driver.Page
 	// Record is what every row has.
@@ -40,10 +40,10 @@ type (
 )
 
 // Within reaches what belongs to one scope.
-func Within(scope Scope) Reach { return driver.Within(scope) }
+func Within(scope Scope) ScopeFilter { return driver.Within(scope) }
 
 // Everywhere reaches what belongs to any scope. No string of a host stands for it.
-func Everywhere() Reach { return driver.Everywhere() }
+func Everywhere() ScopeFilter { return driver.Everywhere() }
 
 // The lanes; a host may use numbers of its own.
 const (

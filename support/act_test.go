@@ -41,7 +41,7 @@ func TestWhatNeedsAPersonIsOneListByCause(t *testing.T) {
 	schools(t, func(s *school) {
 		s.troubled()
 		s.must(s.out.Support().Pause(s.Context(), notify.Extent{Scope: tenant, Type: "news"}, time.Time{}, by))
-		for _, reach := range []storage.Reach{storage.Within(tenant), storage.Everywhere()} {
+		for _, reach := range []storage.ScopeFilter{storage.Within(tenant), storage.Everywhere()} {
 			needs, err := s.desk.Needs(s.Context(), reach)
 			s.must(err)
 			var got []string

@@ -239,7 +239,7 @@ func (d planner) replanning(what automation.Replan, o Order) deed {
 		if !o.DryRun {
 			return did{}, bound.Support().Replan(ctx, what, o.By)
 		}
-		r, err := bound.Upkeep().Foresee(ctx, what)
+		r, err := bound.Maintenance().Foresee(ctx, what)
 		if err != nil {
 			return did{}, err
 		}

@@ -78,11 +78,11 @@ func New(o Options) *Desk {
 func (c *core) now() time.Time { return driver.Now(c.o.Store) }
 
 // Health is what the domains say of their work, each that there is.
-func (d *Desk) Health(ctx context.Context, reach storage.Reach) ([]DomainHealth, error) {
+func (d *Desk) Health(ctx context.Context, reach storage.ScopeFilter) ([]DomainHealth, error) {
 	return d.health(ctx, reach)
 }
 
-func (c *core) health(ctx context.Context, reach storage.Reach) ([]DomainHealth, error) {
+func (c *core) health(ctx context.Context, reach storage.ScopeFilter) ([]DomainHealth, error) {
 	var out []DomainHealth
 	for _, of := range c.domains() {
 		h, err := of.health(ctx, reach)

@@ -125,7 +125,7 @@ func (l lister) planned(scope Scope, of List) reader {
 		}, l.reminder)
 	}
 	return paged(func(ctx context.Context, _ storage.Page) ([]automation.ReplanState, string, error) {
-		all, err := l.o.Automation.Upkeep().Replans(ctx, scope)
+		all, err := l.o.Automation.Maintenance().Replans(ctx, scope)
 		return all, "", err
 	}, replanEntry)
 }

@@ -83,7 +83,7 @@ func conflictEntry(c *notify.Conflict) Entry {
 }
 
 // erasureEntry is that somebody was erased, or is about to be.
-func erasureEntry(r *sweep.Wish) Entry {
+func erasureEntry(r *sweep.Request) Entry {
 	e := Entry{On: r.BegunOn, Kind: KindErasure, Outcome: UnderWay, Type: "erasure", Status: r.Status, Key: r.ID, NextOn: r.NextOn, What: "erasure: under way"}
 	if r.Status == sweep.StatusDone {
 		e.Outcome, e.What = Reached, "erasure: done on "+moment(r.EndedOn)

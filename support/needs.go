@@ -96,7 +96,7 @@ type DomainHealth struct {
 
 type domain struct {
 	name   string
-	health func(context.Context, storage.Reach) (health.Summary, error)
+	health func(context.Context, storage.ScopeFilter) (health.Summary, error)
 	coming func(ctx context.Context, scope Scope, after, until time.Time) ([]health.Due, bool, error)
 }
 
@@ -120,11 +120,11 @@ const unservedAfter = 10 * time.Minute
 // Needs lists what waits for a person, in one scope or everywhere: by cause, with how many
 // rows wait for it, the most urgent first. Health says how far it counts. A type or channel
 // that this process does not serve is listed once its work has waited for ten minutes.
-func (d *Desk) Needs(ctx context.Context, reach storage.Reach) ([]Need, error) {
+func (d *Desk) Needs(ctx context.Context, reach storage.ScopeFilter) ([]Need, error) {
 	return d.needs(ctx, reach)
 }
 
-func (c *core) needs(ctx context.Context, reach storage.Reach) ([]Need, error) {
+func (c *core) needs(ctx context.Context, reach storage.ScopeFilter) ([]Need, error) {
 	all, err := c.health(ctx, reach)
 	if err != nil {
 		return nil, fmt.Errorf("support: Needs: %w", err)
@@ -192,7 +192,7 @@ func needsOf(h DomainHealth) (out []Need) {
 	for _, s := range h.Skipped {
 		out = append(out, Need{
 			Kind: NeedSkipped, Domain: h.Domain, Name: s.Kind, Rows: s.Sources, Since: s.Since, Scope: s.Scope,
-			What: fmt.Sprintf("sources of %s cannot be planned", s.Kind), ToDo: "Its provider fails or a candidate is refused; Upkeep().Reconciliations says which.",
+			What: fmt.Sprintf("sources of %s cannot be planned", s.Kind), ToDo: "Its provider fails or a candidate is refused; Maintenance().Reconciliations says which.",
 		})
 	}
 	for _, o := range h.Outages {

@@ -13,14 +13,14 @@ import (
 
 // instanceStubs are what is left of an instance: what its event is known by when it is
 // told again, and what it counts as in a [Tally].
-var instanceStubs = instances.Stubs("public_id", "survey_id", "survey_version", "trigger_id", "unique_hash", "created_on", "completed_on", "ended_on", "deleted_on")
+var instanceStubs = instances.Tombstones("public_id", "survey_id", "survey_version", "trigger_id", "unique_hash", "created_on", "completed_on", "ended_on", "deleted_on")
 
 // forgetting says how the tables of this package forget. Who answered is not asked again
 // without the response: the instance says so, or its stub.
 func (s *core) forgetting() []sweep.Rule {
 	return append([]sweep.Rule{
 		sweep.Retention[instanceRow]{
-			Table: instances, By: "Surveys", Stubs: instanceStubs,
+			Table: instances, By: "Surveys", Tombstones: instanceStubs,
 			Created: func(i *instanceRow) time.Time { return i.CreatedOn },
 			Old: func(before time.Time) []driver.Cond {
 				return []driver.Cond{
@@ -66,7 +66,7 @@ func (s *core) judge(i *instanceRow, now time.Time) sweep.Verdict {
 		return sweep.Delete
 	case strings.HasPrefix(i.Key, forgotten): // its event makes a new one anyway
 		return sweep.Delete
-	case i.IsStub():
+	case i.IsTombstone():
 		return sweep.Keep
 	}
 	return sweep.Empty
@@ -89,7 +89,7 @@ func judgeDeliveries(ctx context.Context, from driver.Reader, _ sweep.At, rows [
 			return nil, err
 		}
 		for _, i := range found {
-			whole[i.PublicID] = !i.IsStub()
+			whole[i.PublicID] = !i.IsTombstone()
 		}
 	}
 	out := make([]sweep.Verdict, len(rows))

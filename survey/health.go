@@ -15,7 +15,7 @@ import (
 // scope (storage.Within), or everywhere (storage.Everywhere). However many rows there
 // are, it looks at no more than ten thousand of each lane that are due for longest, and
 // as many holds, over all scopes. It writes nothing, and takes no lock.
-func (s *Service) Health(ctx context.Context, reach storage.Reach) (health.Summary, error) {
+func (s *Service) Health(ctx context.Context, reach storage.ScopeFilter) (health.Summary, error) {
 	out, err := backlog.Take(ctx, s.read, reach, backlog.Of(s.dueTable()), s.heldLinks, backlog.Outages(false), s.box.Health(topicCompleted))
 	if err != nil {
 		return health.Summary{}, fmt.Errorf("survey: Health: %w", err)
@@ -38,7 +38,7 @@ func (s *core) dueTable() backlog.Table {
 // heldLinks counts the links that wait for a person, in one statement: a reason is
 // theirs alone while they are on hold.
 func (*core) heldLinks(ctx context.Context, c *backlog.Stats) error {
-	_, err := c.Count(ctx, &instances.Schema, driver.Tally{
+	_, err := c.Count(ctx, &instances.Schema, driver.CountBy{
 		By: []string{"channel", "reason_code", "in_doubt"}, Where: []driver.Cond{driver.Eq("is_on_support_hold", true)}, OrderBy: "id",
 	}, func(row driver.Row, n int, capped bool) {
 		held := row.(*instanceRow)

@@ -92,7 +92,7 @@ type Instance struct {
 // when the schedule has stopped, so that any process expires it.
 type instanceRow struct {
 	driver.Due
-	driver.Stub
+	driver.Tombstone
 	PublicID string `db:"public_id,fixed,indexed,plain"`
 	LinkKey  string `db:"link_key,fixed,plain"`
 	// LinkHash is what a token is looked up by.

@@ -116,7 +116,7 @@ type Tally struct {
 func (s Responses) Tally(ctx context.Context, scope Scope, surveyID int64) (Tally, error) {
 	var out Tally
 	err := s.read(ctx, func(from driver.Reader) error {
-		groups, err := instances.Tally(ctx, from, scope, driver.Tally{
+		groups, err := instances.CountBy(ctx, from, scope, driver.CountBy{
 			By: []string{"status"}, Where: append(ofSurvey(surveyID), driver.Null("deleted_on")), OrderBy: "key", Limit: tallyLimit,
 		})
 		out = Tally{}

@@ -18,7 +18,7 @@ import (
 // scanState is how far the scan of the empty scope's subscriptions has come.
 func (w *world) scanState() automation.ReconciliationState {
 	w.Helper()
-	states, err := w.work.Upkeep().Reconciliations(w.ctx, "")
+	states, err := w.work.Maintenance().Reconciliations(w.ctx, "")
 	if err != nil || len(states) != 1 || states[0].Type != automation.TypeReportSubscription {
 		w.Fatal(states, err)
 	}
@@ -58,7 +58,7 @@ func TestAReplanOfAllScansTheSubscriptions(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.create(weekly(nil))
 		w.unit = "America/New_York"
-		w.must(w.work.Upkeep().Replan(w.ctx, automation.Replan{BusinessUnit: "north"}))
+		w.must(w.work.Maintenance().Replan(w.ctx, automation.Replan{BusinessUnit: "north"}))
 		w.pollAt(at(3, 1, 8, 1))
 		w.pollAt(at(3, 1, 8, 2))
 		if runs := w.runs("g-1"); !slices.Contains(runs, "scheduled:2026-03-02T14:00:00Z Pending") {
@@ -155,7 +155,7 @@ func TestNothingIsRefreshedWithoutReports(t *testing.T) {
 		err := w.work.InHostTx(w.ctx, func(s *automation.Scheduler, _ storage.Tx) error {
 			return errors.Join(s.KeepReports(w.ctx, ""), errNo)
 		})
-		if states, _ := w.work.Upkeep().Reconciliations(w.ctx, ""); !errors.Is(err, errNo) || len(states) != 0 {
+		if states, _ := w.work.Maintenance().Reconciliations(w.ctx, ""); !errors.Is(err, errNo) || len(states) != 0 {
 			w.Error(states, err)
 		}
 	})

@@ -141,7 +141,7 @@ func TestOnlyWhatRowsDependOnIsPlannedAgain(t *testing.T) {
 		w.targets = []settings.Target{{Date: firstOfMay}}
 		setting := w.save(expiry(nil))
 		w.drain()
-		replans, err := w.reminders.Upkeep().Replans(w.ctx, "")
+		replans, err := w.reminders.Maintenance().Replans(w.ctx, "")
 		if err != nil || len(replans) != 1 || !replans[0].Done || replans[0].Setting != "" || replans[0].Type != "certificate" {
 			w.Fatalf("%+v %v", replans, err)
 		}
@@ -149,7 +149,7 @@ func TestOnlyWhatRowsDependOnIsPlannedAgain(t *testing.T) {
 		setting.Template, setting.Channels, setting.Name = "friendly", []string{"sms:print"}, "Other words"
 		setting = w.save(setting)
 		w.save(setting)
-		again, err := w.reminders.Upkeep().Replans(w.ctx, "")
+		again, err := w.reminders.Maintenance().Replans(w.ctx, "")
 		if diff := cmp.Diff(replans, again); diff != "" || err != nil {
 			w.Error(diff, err)
 		}

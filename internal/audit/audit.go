@@ -251,7 +251,7 @@ func changeOnce[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], s
 	}
 	rec := t.Record(row)
 	now, from := driver.Now(tx.Store()), rec.Status
-	if stub, ok := any(row).(interface{ IsStub() bool }); ok && stub.IsStub() {
+	if stub, ok := any(row).(interface{ IsTombstone() bool }); ok && stub.IsTombstone() {
 		return fmt.Errorf("%w: %s of %s: it was forgotten", ErrActionRefused, action, key)
 	}
 	if refused := change(row, now); refused != "" {

@@ -44,7 +44,7 @@ type Table struct {
 // Stats is one count under way.
 type Stats struct {
 	From  driver.Reader
-	reach storage.Reach
+	reach storage.ScopeFilter
 	out   *health.Summary
 	due   map[dueKey]*health.Due
 }
@@ -59,7 +59,7 @@ type Look func(ctx context.Context, c *Stats) error
 
 // Take runs looks over one moment of the database and sums up. read may run its
 // function more than once. The error names no scope.
-func Take(ctx context.Context, read func(context.Context, func(driver.Reader) error) error, reach storage.Reach, looks ...Look) (health.Summary, error) {
+func Take(ctx context.Context, read func(context.Context, func(driver.Reader) error) error, reach storage.ScopeFilter, looks ...Look) (health.Summary, error) {
 	scope, one := reach.Scope()
 	if one {
 		if err := (&driver.Schema{Name: "health"}).CheckScope(scope); err != nil {
@@ -127,7 +127,7 @@ func (c *Stats) lanes(ctx context.Context, t Table) error {
 // says whether there are more.
 func LanesOf(ctx context.Context, from driver.Reader, s *driver.Schema) (lanes []int16, more bool, err error) {
 	for first := math.MinInt16; first <= math.MaxInt16; first = int(lanes[len(lanes)-1]) + 1 {
-		got, err := from.Tally(ctx, s, driver.Everywhere(), driver.Tally{
+		got, err := from.CountBy(ctx, s, driver.Everywhere(), driver.CountBy{
 			By: []string{"lane"}, Where: []driver.Cond{driver.AtLeast("lane", first), driver.NotNull("due_on")},
 			OrderBy: "lane", Limit: 1,
 		})
@@ -145,7 +145,7 @@ func LanesOf(ctx context.Context, from driver.Reader, s *driver.Schema) (lanes [
 // lane counts the due rows of a lane. Those of one claim share the end of their
 // lease, so that groups stay few.
 func (c *Stats) lane(ctx context.Context, t Table, lane int16) error {
-	got, err := c.tally(ctx, t.Schema, driver.Tally{
+	got, err := c.tally(ctx, t.Schema, driver.CountBy{
 		By:      append([]string{"kind", "lease_expires_on"}, t.By...),
 		Where:   []driver.Cond{driver.Eq("lane", lane), driver.AtMost("due_on", c.out.On)},
 		OrderBy: "due_on",
@@ -170,12 +170,12 @@ type tallied struct {
 
 // tally counts up to the limit over all scopes, whatever was asked for: the rows of
 // one scope may lie far apart.
-func (c *Stats) tally(ctx context.Context, s *driver.Schema, q driver.Tally) (out tallied, err error) {
+func (c *Stats) tally(ctx context.Context, s *driver.Schema, q driver.CountBy) (out tallied, err error) {
 	if _, one := c.reach.Scope(); one {
 		q.By = append(q.By, "scope")
 	}
 	q.Limit = Limit
-	got, err := c.From.Tally(ctx, s, driver.Everywhere(), q)
+	got, err := c.From.CountBy(ctx, s, driver.Everywhere(), q)
 	seen := 0
 	for _, g := range got {
 		seen += g.N
@@ -216,7 +216,7 @@ func (c *Stats) add(t Table, lane int16, g driver.Group, capped bool) {
 // holds counts what waits for a person, by reason, and of what is in doubt by kind.
 func (c *Stats) holds(ctx context.Context, t Table) error {
 	for _, reason := range t.Reasons {
-		capped, err := c.Count(ctx, t.Schema, driver.Tally{
+		capped, err := c.Count(ctx, t.Schema, driver.CountBy{
 			By:      []string{"kind"},
 			Where:   []driver.Cond{driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", reason)},
 			OrderBy: "id",
@@ -238,7 +238,7 @@ func (c *Stats) holds(ctx context.Context, t Table) error {
 
 // Count counts the rows that q describes, in the order of an index and up to the
 // limit, and tells of each group. capped says that there may be more.
-func (c *Stats) Count(ctx context.Context, s *driver.Schema, q driver.Tally, each func(row driver.Row, n int, capped bool)) (capped bool, err error) {
+func (c *Stats) Count(ctx context.Context, s *driver.Schema, q driver.CountBy, each func(row driver.Row, n int, capped bool)) (capped bool, err error) {
 	got, err := c.tally(ctx, s, q)
 	for _, g := range got.groups {
 		each(g.Row, g.N, got.capped)

@@ -52,7 +52,7 @@ func due(scope storage.Scope, lane int16) task {
 	return task{Due: driver.Due{Record: storage.Record{Scope: scope}, Lane: lane, DueOn: start}}
 }
 
-func take(t *testing.T, store storage.Store, reach storage.Reach) health.Summary {
+func take(t *testing.T, store storage.Store, reach storage.ScopeFilter) health.Summary {
 	t.Helper()
 	got, err := backlog.Take(t.Context(), store.View, reach, backlog.Of(backlog.Table{Schema: &tasks.Schema, Reasons: []string{"Refused"}}))
 	if err != nil {

@@ -21,7 +21,7 @@ func Coming(ctx context.Context, from driver.Reader, scope storage.Scope, s *dri
 		return nil, false, err
 	}
 	for _, lane := range lanes {
-		got, err := from.Tally(ctx, s, driver.Everywhere(), driver.Tally{
+		got, err := from.CountBy(ctx, s, driver.Everywhere(), driver.CountBy{
 			By:      []string{"scope", "kind", "due_on"},
 			Where:   append([]driver.Cond{driver.Eq("lane", int64(lane)), driver.Greater("due_on", after), driver.AtMost("due_on", until)}, where...),
 			OrderBy: "due_on", Limit: Limit,

@@ -22,7 +22,7 @@ func (b *Box) Health(topic string) backlog.Look {
 		if err := due(ctx, c); err != nil {
 			return err
 		}
-		_, err := c.Count(ctx, &deliveries.Schema, driver.Tally{
+		_, err := c.Count(ctx, &deliveries.Schema, driver.CountBy{
 			By: []string{"kind", "topic"}, Where: []driver.Cond{driver.NotNull("dead_on")}, OrderBy: "scope",
 		}, func(row driver.Row, n int, capped bool) {
 			if ours(row) {

@@ -92,7 +92,7 @@ func saysScope(method reflect.Type) bool {
 		if in.Kind() == reflect.Slice {
 			in = in.Elem()
 		}
-		if in == reflect.TypeFor[storage.Scope]() || in == reflect.TypeFor[storage.Reach]() {
+		if in == reflect.TypeFor[storage.Scope]() || in == reflect.TypeFor[storage.ScopeFilter]() {
 			return true
 		}
 		if in.Kind() != reflect.Struct || i == 0 { // the receiver

@@ -225,7 +225,7 @@ func (w *world) desk(ctx context.Context, scope storage.Scope) room {
 }
 
 func (w *world) automation(ctx context.Context, scope storage.Scope) []room {
-	s, support, rollout, upkeep := w.work, w.work.Support(), w.work.Rollout(), w.work.Upkeep()
+	s, support, rollout, upkeep := w.work, w.work.Support(), w.work.Rollout(), w.work.Maintenance()
 	part := automation.RolloutPart{Scope: scope, Type: "certificate"}
 	window := automation.Window{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC)}
 	return []room{

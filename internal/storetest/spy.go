@@ -151,7 +151,7 @@ func (t spyTx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) 
 	return t.tx.Insert(ctx, s, rows)
 }
 
-func (t spyReader) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
+func (t spyReader) Select(ctx context.Context, s *driver.Schema, reach driver.ScopeFilter, q driver.Query) ([]driver.Row, error) {
 	if err := t.at(Select, s, nil, q); err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func (t spyTx) Delete(ctx context.Context, s *driver.Schema, rows []driver.Row) 
 	return t.tx.Delete(ctx, s, rows)
 }
 
-func (t spyReader) Count(ctx context.Context, s *driver.Schema, reach driver.Reach, where []driver.Cond, limit int) (int, error) {
+func (t spyReader) Count(ctx context.Context, s *driver.Schema, reach driver.ScopeFilter, where []driver.Cond, limit int) (int, error) {
 	if err := t.at(Count, s, nil, driver.Query{Where: where}); err != nil {
 		return 0, err
 	}
@@ -211,11 +211,11 @@ func (t spyReader) HasChildren(ctx context.Context, s *driver.Schema, places []d
 	return t.Reader.HasChildren(ctx, s, places, where)
 }
 
-func (t spyReader) Tally(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Tally) ([]driver.Group, error) {
+func (t spyReader) CountBy(ctx context.Context, s *driver.Schema, reach driver.ScopeFilter, q driver.CountBy) ([]driver.Group, error) {
 	if err := t.at(Tally, s, nil, driver.Query{Where: q.Where}); err != nil {
 		return nil, err
 	}
-	return t.Reader.Tally(ctx, s, reach, q)
+	return t.Reader.CountBy(ctx, s, reach, q)
 }
 
 // Calls are those of verbs that a Spy told of. They may be noted by many goroutines.

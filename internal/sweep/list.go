@@ -8,19 +8,19 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// Wish is that somebody is to be erased, or was, as a list has it: it says not who.
-type Wish struct {
+// Request is that somebody is to be erased, or was, as a list has it: it says not who.
+type Request struct {
 	ID, Status               string
 	BegunOn, NextOn, EndedOn time.Time
 }
 
 // List lists the erasures of a scope in no promised order, and says where the next page
 // begins; empty after the last.
-func List(ctx context.Context, from driver.Reader, scope storage.Scope, p storage.Page) ([]Wish, string, error) {
+func List(ctx context.Context, from driver.Reader, scope storage.Scope, p storage.Page) ([]Request, string, error) {
 	rows, next, err := requests.Page(ctx, from, scope, p, driver.Query{Columns: []string{"status", "due_on", "begun_on", "ended_on"}})
-	out := make([]Wish, len(rows))
+	out := make([]Request, len(rows))
 	for i, r := range rows {
-		out[i] = Wish{ID: r.Key, Status: r.Status, BegunOn: r.BegunOn, NextOn: r.DueOn, EndedOn: r.EndedOn}
+		out[i] = Request{ID: r.Key, Status: r.Status, BegunOn: r.BegunOn, NextOn: r.DueOn, EndedOn: r.EndedOn}
 	}
 	return out, next, err
 }

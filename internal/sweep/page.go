@@ -30,7 +30,7 @@ type pager[R any] struct {
 	// judge decides outside a transaction; nil: find has decided.
 	judge      func(ctx context.Context, at At, r *R) (Fate, error)
 	archive    func(ctx context.Context, rows []*R) (stay map[*R]bool, err error)
-	stubs      *driver.Stubs[R]
+	stubs      *driver.Tombstones[R]
 	trim       func(*R)
 	cut        func(ctx context.Context, tx storage.Tx, rows []*R) error
 	audited    bool

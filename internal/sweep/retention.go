@@ -23,7 +23,7 @@ type walk struct {
 	AnnouncedOn time.Time `db:"announced_on"`
 	BegunOn     time.Time `db:"begun_on"`
 	FinishedOn  time.Time `db:"finished_on"`
-	Stubs       int       `db:"stubs"` // of the walk under way, or of the last one
+	Tombstones  int       `db:"stubs"` // of the walk under way, or of the last one
 	Deleted     int       `db:"deleted"`
 }
 
@@ -166,7 +166,7 @@ func (r *retention) next(ctx context.Context, w *walk) error {
 		r.logger.WarnContext(ctx, "belfry: old rows could not be archived, so they stay", "table", rule.Table, "rows", step.unarchived, "error", step.refused)
 	}
 	if next.After == 0 {
-		next.BegunOn, next.Stubs, next.Deleted = now, 0, 0
+		next.BegunOn, next.Tombstones, next.Deleted = now, 0, 0
 	}
 	if quiet && step.count().Any() {
 		return r.announce(ctx, next, now, rule.after(keep))
@@ -198,7 +198,7 @@ func (w *walk) shorten(keptFor int64) {
 
 // with is w with what was done.
 func (w walk) with(got applied) walk {
-	w.Stubs, w.Deleted = w.Stubs+got.done.Emptied, w.Deleted+got.done.Deleted
+	w.Tombstones, w.Deleted = w.Tombstones+got.done.Emptied, w.Deleted+got.done.Deleted
 	return w
 }
 
@@ -221,7 +221,7 @@ func (s *Sweep) Retained(ctx context.Context) ([]health.Retention, error) {
 func (w *walk) health() health.Retention {
 	h := health.Retention{
 		Table: w.Key, KeptFor: time.Duration(w.KeptFor) * time.Second, AnnouncedOn: w.AnnouncedOn,
-		BegunOn: w.BegunOn, FinishedOn: w.FinishedOn, Running: w.After > 0, Stubs: w.Stubs, Deleted: w.Deleted,
+		BegunOn: w.BegunOn, FinishedOn: w.FinishedOn, Running: w.After > 0, Tombstones: w.Tombstones, Deleted: w.Deleted,
 	}
 	if !w.AnnouncedOn.IsZero() {
 		h.From = w.AnnouncedOn.Add(notice)
@@ -243,7 +243,7 @@ func (s *Sweep) PreviewRetention(ctx context.Context) (out []health.Retention, e
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, health.Retention{Table: rule.Table, KeptFor: rule.after(keep), Stubs: done.Emptied, Deleted: done.Deleted})
+		out = append(out, health.Retention{Table: rule.Table, KeptFor: rule.after(keep), Tombstones: done.Emptied, Deleted: done.Deleted})
 	}
 	return out, nil
 }

@@ -109,8 +109,8 @@ type Retention[R any] struct {
 	Old func(before time.Time) []driver.Cond
 	// Judge decides about such rows; nil: all go.
 	Judge func(ctx context.Context, from driver.Reader, at At, rows []*R) ([]Verdict, error)
-	// Stubs makes the stubs; nil: there are none.
-	Stubs *driver.Stubs[R]
+	// Tombstones makes the stubs; nil: there are none.
+	Tombstones *driver.Tombstones[R]
 	// Trim takes from a row what its stub does not keep of the columns that it does, or
 	// marks it; nil: nothing.
 	Trim func(*R)
@@ -124,7 +124,7 @@ func (s Retention[R]) Rule() Rule {
 	if s.After == nil {
 		s.After = func(keep time.Duration) time.Duration { return keep }
 	}
-	p := &pager[R]{table: s.Table, find: s.find, stubs: s.Stubs, trim: s.Trim, archive: s.Archive, byID: true, weight: 1}
+	p := &pager[R]{table: s.Table, find: s.find, stubs: s.Tombstones, trim: s.Trim, archive: s.Archive, byID: true, weight: 1}
 	return Rule{
 		Table: s.Table.Name, plan: p.plan, by: s.By, after: s.After, every: daily, silent: s.Silent,
 		hasOld: func(ctx context.Context, from driver.Reader, before time.Time) (bool, error) {
@@ -176,7 +176,7 @@ type Erasure[R any] struct {
 	// transaction, so that it may read and write blobs. Nil: all rows go, unless they Stay.
 	Judge func(ctx context.Context, s Subject, at At, r *R) (Fate, error)
 	// Empties makes what is left of a row; nil: none is emptied.
-	Empties *driver.Stubs[R]
+	Empties *driver.Tombstones[R]
 	// Rewrites writes rows that are cut, CutFrom are its columns that tell of people.
 	Rewrites *driver.Rewriting[R]
 	CutFrom  []string

@@ -31,7 +31,7 @@ func (t Table[R]) waiting(ctx context.Context, from driver.Reader, l looking, se
 		return nil, err
 	}
 	for _, lane := range lanes {
-		found, err := from.Tally(ctx, &t.Rows.Schema, driver.Everywhere(), driver.Tally{
+		found, err := from.CountBy(ctx, &t.Rows.Schema, driver.Everywhere(), driver.CountBy{
 			By: []string{"kind"}, Where: append(t.free(l, lane), driver.AtMost("due_on", l.now)), OrderBy: "due_on", Limit: backlog.Limit,
 		})
 		if err != nil {

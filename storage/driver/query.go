@@ -202,8 +202,8 @@ func (c Cursor) Before(dueOn time.Time, id int64) bool {
 	return c.ID < id
 }
 
-// Tally asks how many rows there are of each kind.
-type Tally struct {
+// CountBy asks how many rows there are of each kind.
+type CountBy struct {
 	// By are the columns whose values tell the kinds apart; JSON and bytes have
 	// none, and the scope is one only if it is named here.
 	By    []string
@@ -216,7 +216,7 @@ type Tally struct {
 	Limit int
 }
 
-// Group is one kind of rows in the answer to a [Tally].
+// Group is one kind of rows in the answer to a [CountBy].
 type Group struct {
 	// Row has the values of By, and in OrderBy the lowest one of the kind.
 	Row Row
@@ -229,16 +229,16 @@ type GroupOf[R any] struct {
 	N   int
 }
 
-// Tally counts rows of scope by kind, in no particular order.
-func (t *Table[R]) Tally(ctx context.Context, from Reader, scope Scope, q Tally) ([]GroupOf[R], error) {
+// CountBy counts rows of scope by kind, in no particular order.
+func (t *Table[R]) CountBy(ctx context.Context, from Reader, scope Scope, q CountBy) ([]GroupOf[R], error) {
 	if err := t.CheckScope(scope); err != nil {
 		return nil, err
 	}
 	return t.tally(ctx, from, Within(scope), q)
 }
 
-func (t *Table[R]) tally(ctx context.Context, from Reader, reach Reach, q Tally) ([]GroupOf[R], error) {
-	groups, err := from.Tally(ctx, &t.Schema, reach, q)
+func (t *Table[R]) tally(ctx context.Context, from Reader, reach ScopeFilter, q CountBy) ([]GroupOf[R], error) {
+	groups, err := from.CountBy(ctx, &t.Schema, reach, q)
 	out := make([]GroupOf[R], len(groups))
 	for i, g := range groups {
 		out[i] = GroupOf[R]{any(g.Row).(*R), g.N}

@@ -60,17 +60,17 @@ const ViewTime = 30 * time.Second
 // verb ends it.
 type Reader interface {
 	// Select returns the rows within reach that q describes.
-	Select(ctx context.Context, s *Schema, reach Reach, q Query) ([]Row, error)
+	Select(ctx context.Context, s *Schema, reach ScopeFilter, q Query) ([]Row, error)
 	// Get returns the rows at places, of any scopes, in any order. Places are all
 	// different. Columns are as those of a [Query].
 	Get(ctx context.Context, s *Schema, places []ScopedKey, columns []string) ([]Row, error)
 	// Count counts rows within reach, but not further than limit.
-	Count(ctx context.Context, s *Schema, reach Reach, where []Cond, limit int) (int, error)
+	Count(ctx context.Context, s *Schema, reach ScopeFilter, where []Cond, limit int) (int, error)
 	// HasChildren tells for which of places, by their number, there is a row of their scope whose
 	// key goes on behind theirs and U+001F, and for which all conditions hold; in any order.
 	HasChildren(ctx context.Context, s *Schema, places []ScopedKey, where []Cond) ([]int, error)
-	// Tally counts rows within reach by kind, but not further than q.Limit.
-	Tally(ctx context.Context, s *Schema, reach Reach, q Tally) ([]Group, error)
+	// CountBy counts rows within reach by kind, but not further than q.Limit.
+	CountBy(ctx context.Context, s *Schema, reach ScopeFilter, q CountBy) ([]Group, error)
 	// Store is the store whose rows it reads.
 	Store() Store
 }

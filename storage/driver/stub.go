@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Stub is embedded by rows that can be forgotten but for what keeps a repeated wish from
+// Tombstone is embedded by rows that can be forgotten but for what keeps a repeated wish from
 // happening twice.
-type Stub struct {
+type Tombstone struct {
 	// ForgottenOn is when the row became a stub; zero: it is whole.
 	ForgottenOn time.Time `db:"forgotten_on,fixed,unclaimed"`
 	// ErasedOn is when it became one since a person was erased, so that not even what it
@@ -16,36 +16,36 @@ type Stub struct {
 	ErasedOn time.Time `db:"erased_on,fixed,unclaimed"`
 }
 
-// IsStub reports whether little of the row is left.
-func (s Stub) IsStub() bool { return !s.ForgottenOn.IsZero() }
+// IsTombstone reports whether little of the row is left.
+func (s Tombstone) IsTombstone() bool { return !s.ForgottenOn.IsZero() }
 
 // IsErased reports whether it is a stub since a person was erased.
-func (s Stub) IsErased() bool { return !s.ErasedOn.IsZero() }
+func (s Tombstone) IsErased() bool { return !s.ErasedOn.IsZero() }
 
-// stub lets Save of [Stubs] write a row without knowing its type.
-func (s *Stub) stub() *Stub { return s }
+// stub lets Save of [Tombstones] write a row without knowing its type.
+func (s *Tombstone) stub() *Tombstone { return s }
 
-// Stubs makes stubs of the rows of a table; see [Table.Stubs].
-type Stubs[R any] struct {
+// Tombstones makes stubs of the rows of a table; see [Table.Tombstones].
+type Tombstones[R any] struct {
 	w      *Rewriting[R]
 	empty  []*Column
 	erases bool
 }
 
-// Stubs declares what is left of a row of t that is forgotten, which embeds [Stub]: its
+// Tombstones declares what is left of a row of t that is forgotten, which embeds [Tombstone]: its
 // scope, key, kind, status, version and lane, and the columns that are named. Columns
 // that tell about people may be named only where they are a part of the answer. It is
-// called once, beside Define, and panics on a table whose rows embed no Stub.
-func (t *Table[R]) Stubs(keep ...string) *Stubs[R] {
-	if _, ok := any(new(R)).(interface{ stub() *Stub }); !ok {
-		panic("storage: " + t.Name + ": its rows embed no Stub")
+// called once, beside Define, and panics on a table whose rows embed no Tombstone.
+func (t *Table[R]) Tombstones(keep ...string) *Tombstones[R] {
+	if _, ok := any(new(R)).(interface{ stub() *Tombstone }); !ok {
+		panic("storage: " + t.Name + ": its rows embed no Tombstone")
 	}
 	for _, name := range keep {
 		t.Column(name) // panics
 	}
 	keep = append([]string{"id", "scope", "key", "kind", "status", "version", "lane", "forgotten_on", "erased_on"}, keep...)
 	rewritten := []string{"forgotten_on", "erased_on"}
-	s := &Stubs[R]{}
+	s := &Tombstones[R]{}
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		if slices.Contains(keep, c.Name) {
@@ -60,33 +60,33 @@ func (t *Table[R]) Stubs(keep ...string) *Stubs[R] {
 	return s
 }
 
-// Erasures is Stubs for rows whose person is erased: what is named tells of nobody.
-func (t *Table[R]) Erasures(keep ...string) *Stubs[R] {
-	s := t.Stubs(keep...)
+// Erasures is Tombstones for rows whose person is erased: what is named tells of nobody.
+func (t *Table[R]) Erasures(keep ...string) *Tombstones[R] {
+	s := t.Tombstones(keep...)
 	s.erases = true
 	return s
 }
 
 // Empties reports whether a column is empty in a stub.
-func (s *Stubs[R]) Empties(column string) bool {
+func (s *Tombstones[R]) Empties(column string) bool {
 	return slices.ContainsFunc(s.empty, func(c *Column) bool { return c.Name == column })
 }
 
 // Save makes stubs of rows, each only if nobody wrote it since it was read; losers are
 // reported as by [Table.Save], and stay whole.
-func (s *Stubs[R]) Save(ctx context.Context, tx Tx, rows ...*R) error {
+func (s *Tombstones[R]) Save(ctx context.Context, tx Tx, rows ...*R) error {
 	s.Make(Now(tx.Store()), rows...)
 	return s.w.Save(ctx, tx, rows...)
 }
 
 // Make makes stubs of rows that are not stored yet.
-func (s *Stubs[R]) Make(now time.Time, rows ...*R) {
+func (s *Tombstones[R]) Make(now time.Time, rows ...*R) {
 	for _, r := range rows {
 		fields := FieldsOf(s.w.t.row(r))
 		for _, c := range s.empty {
 			c.In(fields).SetZero()
 		}
-		stub := any(r).(interface{ stub() *Stub }).stub()
+		stub := any(r).(interface{ stub() *Tombstone }).stub()
 		stub.ForgottenOn = now
 		if s.erases {
 			stub.ErasedOn = now

@@ -16,7 +16,7 @@ import (
 // guest is a row that can be forgotten.
 type guest struct {
 	driver.Due
-	driver.Stub
+	driver.Tombstone
 	Name    string            `db:"name,fixed,person"`
 	Room    int               `db:"room"`
 	Stay    string            `db:"stay,fixed,plain"`
@@ -28,7 +28,7 @@ type guest struct {
 func TestAStubKeepsWhatIsNamedAndNothingElse(t *testing.T) {
 	t.Parallel()
 	guests := driver.Define[guest]("guest")
-	stubs := guests.Stubs("stay", "left_on")
+	stubs := guests.Tombstones("stay", "left_on")
 	clk := clock.NewMock()
 	clk.Set(noon)
 	store := memory.New(&memory.Options{Clock: clk})
@@ -45,10 +45,10 @@ func TestAStubKeepsWhatIsNamedAndNothingElse(t *testing.T) {
 	inStore(t, store, func(tx driver.Tx) error {
 		got, err := guests.Get(t.Context(), tx, "s", "k")
 		want := &guest{
-			Due:  driver.Due{Record: driver.Record{ID: 1, Scope: "s", Key: "k", Kind: "t", Status: "Gone", Version: 2}, Lane: 1},
-			Stub: driver.Stub{ForgottenOn: noon}, Stay: "2026", LeftOn: noon, Picture: []byte{},
+			Due:       driver.Due{Record: driver.Record{ID: 1, Scope: "s", Key: "k", Kind: "t", Status: "Gone", Version: 2}, Lane: 1},
+			Tombstone: driver.Tombstone{ForgottenOn: noon}, Stay: "2026", LeftOn: noon, Picture: []byte{},
 		}
-		if diff := cmp.Diff(want, got); diff != "" || !got.IsStub() {
+		if diff := cmp.Diff(want, got); diff != "" || !got.IsTombstone() {
 			t.Error(diff)
 		}
 		if err := stubs.Save(t.Context(), tx, &stale); !errors.Is(err, driver.ErrStale) {
@@ -61,11 +61,11 @@ func TestAStubKeepsWhatIsNamedAndNothingElse(t *testing.T) {
 func TestATableWithoutStubsHasNone(t *testing.T) {
 	t.Parallel()
 	defer func() {
-		if said, ok := recover().(string); !ok || !strings.Contains(said, "embed no Stub") {
+		if said, ok := recover().(string); !ok || !strings.Contains(said, "embed no Tombstone") {
 			t.Error(said)
 		}
 	}()
-	visits().Stubs()
+	visits().Tombstones()
 }
 
 func TestReleasedBlobsAreCollected(t *testing.T) {

@@ -65,7 +65,7 @@ func (t *Table[R]) Find(ctx context.Context, from Reader, scope Scope, q Query) 
 	return t.find(ctx, from, Within(scope), q)
 }
 
-func (t *Table[R]) find(ctx context.Context, from Reader, reach Reach, q Query) ([]*R, error) {
+func (t *Table[R]) find(ctx context.Context, from Reader, reach ScopeFilter, q Query) ([]*R, error) {
 	rows, err := from.Select(ctx, &t.Schema, reach, q)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 
 // Select looks rows up by id or key where the query names them, and otherwise
 // looks at all rows of the table.
-func (t *tx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
+func (t *tx) Select(ctx context.Context, s *driver.Schema, reach driver.ScopeFilter, q driver.Query) ([]driver.Row, error) {
 	tab, err := t.table(ctx, s)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (t *tx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q
 }
 
 // selectUnder selects behind one key after the other.
-func (t *tx) selectUnder(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) (all []driver.Row, err error) {
+func (t *tx) selectUnder(ctx context.Context, s *driver.Schema, reach driver.ScopeFilter, q driver.Query) (all []driver.Row, err error) {
 	one := q
 	one.Parents, one.OrderBy = nil, "key"
 	for _, key := range q.Parents {
@@ -91,7 +91,7 @@ func only(s *driver.Schema, columns []string, row driver.Row) driver.Row {
 }
 
 // Count counts what Select would find, up to limit.
-func (t *tx) Count(ctx context.Context, s *driver.Schema, reach driver.Reach, where []driver.Cond, limit int) (int, error) {
+func (t *tx) Count(ctx context.Context, s *driver.Schema, reach driver.ScopeFilter, where []driver.Cond, limit int) (int, error) {
 	tab, err := t.table(ctx, s)
 	if err != nil {
 		return 0, err
@@ -104,7 +104,7 @@ func (t *tx) Count(ctx context.Context, s *driver.Schema, reach driver.Reach, wh
 }
 
 // find returns the rows within reach for which all conditions hold, in no order.
-func (t *table) find(s *driver.Schema, reach driver.Reach, where []driver.Cond) ([]*image, error) {
+func (t *table) find(s *driver.Schema, reach driver.ScopeFilter, where []driver.Cond) ([]*image, error) {
 	holds, err := compile(s, where)
 	if err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (t *table) find(s *driver.Schema, reach driver.Reach, where []driver.Cond) 
 }
 
 // named returns the rows that a condition on id or key names, each once.
-func (t *table) named(reach driver.Reach, where []driver.Cond) ([]*entry, bool) {
+func (t *table) named(reach driver.ScopeFilter, where []driver.Cond) ([]*entry, bool) {
 	scope, one := reach.Scope()
 	for _, c := range where {
 		if c.Op != driver.OpEq && c.Op != driver.OpIn {
@@ -192,8 +192,8 @@ func (t *tx) HasChildren(ctx context.Context, s *driver.Schema, places []driver.
 	return found, nil
 }
 
-// Tally counts what Select would find, up to q.Limit, by kind.
-func (t *tx) Tally(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Tally) ([]driver.Group, error) {
+// CountBy counts what Select would find, up to q.Limit, by kind.
+func (t *tx) CountBy(ctx context.Context, s *driver.Schema, reach driver.ScopeFilter, q driver.CountBy) ([]driver.Group, error) {
 	tab, err := t.table(ctx, s)
 	if err != nil {
 		return nil, err
@@ -227,7 +227,7 @@ func (t *tx) Tally(ctx context.Context, s *driver.Schema, reach driver.Reach, q 
 }
 
 // tallied are the columns of a tally. It refuses what databases cannot do.
-func tallied(s *driver.Schema, q driver.Tally) (order *driver.Column, by []*driver.Column, err error) {
+func tallied(s *driver.Schema, q driver.CountBy) (order *driver.Column, by []*driver.Column, err error) {
 	for _, name := range q.By {
 		column := s.Column(name)
 		if column.Type == driver.JSON || column.Type == driver.Bytes {

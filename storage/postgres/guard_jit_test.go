@@ -58,7 +58,7 @@ func TestGuardNoStatementIsCompiled(t *testing.T) {
 			if _, err := wides.Count(t.Context(), from, "", 10_000); err != nil {
 				return err
 			}
-			_, err := wides.Tally(t.Context(), from, "", driver.Tally{By: []string{"status"}, OrderBy: "id", Limit: 10_000})
+			_, err := wides.CountBy(t.Context(), from, "", driver.CountBy{By: []string{"status"}, OrderBy: "id", Limit: 10_000})
 			return err
 		}); err != nil {
 			t.Error(err)

@@ -309,7 +309,7 @@ func TestGuardAPageOfAReplanIsCheapHoweverManyRowsAreOpen(t *testing.T) {
 		Name: "certificate", Template: notify.Template{Subject: "Due"}, Triggers: nobody{}, Recipients: nobody{}, SendAt: "09:00", Zone: "UTC",
 	})
 	for _, what := range []automation.Replan{{Scope: "tenant"}, {Scope: "tenant", Setting: "odd", Type: "certificate"}} {
-		if err := reminders.Upkeep().Replan(t.Context(), what); err != nil {
+		if err := reminders.Maintenance().Replan(t.Context(), what); err != nil {
 			t.Fatal(err)
 		}
 		if seen := r.cheap(t, s, fmt.Sprint(what), `"automation_scheduler"`, 250, func() { // fifty rows, each on a page of its own

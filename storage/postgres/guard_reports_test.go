@@ -28,7 +28,7 @@ func TestGuardAStepOfRetentionIsCheapHoweverManyRowsThereAre(t *testing.T) {
 	var report automation.RetentionReport
 	statements := r.during(t, "SELECT", func() {
 		var err error
-		if report, err = work.Upkeep().Retain(t.Context()); err != nil {
+		if report, err = work.Maintenance().Retain(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -46,7 +46,7 @@ func TestGuardAStepOfRetentionIsCheapHoweverManyRowsThereAre(t *testing.T) {
 	}
 	// A step asks twice about 5,000 rows, or, with what they own, three times about the 450 of
 	// them that go.
-	if worst > retainBuffers || len(statements) > 5+2*rows/5000+3*report.Stubs/450 {
+	if worst > retainBuffers || len(statements) > 5+2*rows/5000+3*report.Tombstones/450 {
 		t.Errorf("%d buffers, %d statements", worst, len(statements))
 	}
 	t.Logf("%d rows: %d statements, at most %d buffers (of %d looked at), %+v", rows, len(statements), worst, sum, report)

@@ -95,22 +95,22 @@ var tallyTheme = theme{name: "tally", sentences: []sentence{
 	{"Tally counts rows of scope by kind", func(w *world) {
 		w.insert(grid()...)
 		w.insert(scoped("one", "x1"))
-		w.same("by name", w.tallies().tally("", driver.Tally{By: []string{"name"}, OrderBy: "id", Limit: 10}), []string{"x 2", "y 2"})
-		w.same("by two", w.tallies().tally("", driver.Tally{By: []string{"name", "ranking"}, OrderBy: "key", Limit: 10}),
+		w.same("by name", w.tallies().tally("", driver.CountBy{By: []string{"name"}, OrderBy: "id", Limit: 10}), []string{"x 2", "y 2"})
+		w.same("by two", w.tallies().tally("", driver.CountBy{By: []string{"name", "ranking"}, OrderBy: "key", Limit: 10}),
 			[]string{"x 1 1", "x 2 1", "y 1 1", "y 2 1"})
-		w.same("in all", w.tallies().tally("", driver.Tally{OrderBy: "id", Limit: 10}), []string{"4"})
-		w.same("of another scope", w.tallies().tally("two", driver.Tally{By: []string{"name"}, OrderBy: "id", Limit: 10}), []string{})
-		w.same("nothing in all", w.tallies().tally("two", driver.Tally{OrderBy: "id", Limit: 10}), []string{})
+		w.same("in all", w.tallies().tally("", driver.CountBy{OrderBy: "id", Limit: 10}), []string{"4"})
+		w.same("of another scope", w.tallies().tally("two", driver.CountBy{By: []string{"name"}, OrderBy: "id", Limit: 10}), []string{})
+		w.same("nothing in all", w.tallies().tally("two", driver.CountBy{OrderBy: "id", Limit: 10}), []string{})
 	}},
 	{"it counts those for which all conditions hold", func(w *world) {
 		w.insert(grid()...)
-		q := driver.Tally{By: []string{"name"}, Where: []driver.Cond{driver.Greater("key", "x1")}, OrderBy: "id", Limit: 10}
+		q := driver.CountBy{By: []string{"name"}, Where: []driver.Cond{driver.Greater("key", "x1")}, OrderBy: "id", Limit: 10}
 		w.same("behind x1", w.tallies().tally("", q), []string{"x 1", "y 2"})
 	}},
 	{"it tells scopes apart where they are named", func(w *world) {
 		w.insert(newThing("a"), scoped("one", "a"), scoped("one", "b"))
-		w.same("by scope", w.tallies().tallyEverywhere(driver.Tally{By: []string{"scope"}, OrderBy: "id", Limit: 10}), []string{" 1", "one 2"})
-		w.same("together", w.tallies().tallyEverywhere(driver.Tally{OrderBy: "id", Limit: 10}), []string{"3"})
+		w.same("by scope", w.tallies().tallyEverywhere(driver.CountBy{By: []string{"scope"}, OrderBy: "id", Limit: 10}), []string{" 1", "one 2"})
+		w.same("together", w.tallies().tallyEverywhere(driver.CountBy{OrderBy: "id", Limit: 10}), []string{"3"})
 	}},
 	{"it counts not further than limit, the lowest values first", func(w *world) {
 		rows := grid()
@@ -119,7 +119,7 @@ var tallyTheme = theme{name: "tally", sentences: []sentence{
 		}
 		w.insert(rows...)
 		by := func(order string, limit int) []string {
-			return w.tallies().tally("", driver.Tally{By: []string{"name"}, OrderBy: order, Limit: limit})
+			return w.tallies().tally("", driver.CountBy{By: []string{"name"}, OrderBy: order, Limit: limit})
 		}
 		w.same("by key", by("key", 3), []string{"x 2", "y 1"})
 		w.same("by moment", by("due_on", 3), []string{"x 1", "y 2"})
@@ -132,34 +132,34 @@ var tallyTheme = theme{name: "tally", sentences: []sentence{
 			r.DueOn, r.Amount = at(-i), int64(i)
 		}
 		w.insert(rows...)
-		got := w.tallies().groups("", driver.Tally{By: []string{"name"}, OrderBy: "due_on", Limit: 10})
+		got := w.tallies().groups("", driver.CountBy{By: []string{"name"}, OrderBy: "due_on", Limit: 10})
 		w.same("moments", []any{got[0].Row.Name, got[0].Row.DueOn, got[1].Row.Name, got[1].Row.DueOn}, []any{"x", at(-1), "y", at(-3)})
-		got = w.tallies().groups("", driver.Tally{By: []string{"name"}, OrderBy: "amount", Limit: 10})
+		got = w.tallies().groups("", driver.CountBy{By: []string{"name"}, OrderBy: "amount", Limit: 10})
 		w.same("numbers", []any{got[0].Row.Amount, got[1].Row.Amount}, []any{int64(0), int64(2)})
-		got = w.tallies().groups("", driver.Tally{By: []string{"name"}, OrderBy: "key", Limit: 10})
+		got = w.tallies().groups("", driver.CountBy{By: []string{"name"}, OrderBy: "key", Limit: 10})
 		w.same("texts", []any{got[0].Row.Key, got[1].Row.Key}, []any{"x1", "y1"})
 	}},
 	{"NULL is a kind, and not counted in the order", func(w *world) {
 		rows := grid()
 		rows[0].Note, rows[1].SeenOn = "seen", at(1)
 		w.insert(rows...)
-		w.same("a kind", w.tallies().tally("", driver.Tally{By: []string{"note"}, OrderBy: "id", Limit: 10}), []string{" 3", "seen 1"})
-		w.same("in the order", w.tallies().tally("", driver.Tally{By: []string{"name"}, OrderBy: "seen_on", Limit: 10}), []string{"x 1"})
+		w.same("a kind", w.tallies().tally("", driver.CountBy{By: []string{"note"}, OrderBy: "id", Limit: 10}), []string{" 3", "seen 1"})
+		w.same("in the order", w.tallies().tally("", driver.CountBy{By: []string{"name"}, OrderBy: "seen_on", Limit: 10}), []string{"x 1"})
 	}},
 	{"every kind of column can be counted by but JSON and bytes", func(w *world) {
 		rows := grid()
 		rows[0].Ready, rows[0].SeenOn, rows[0].Lane = true, at(5), 7
 		w.insert(rows...)
-		got := w.tallies().groups("", driver.Tally{By: []string{"is_ready", "seen_on", "lane"}, OrderBy: "id", Limit: 10})
+		got := w.tallies().groups("", driver.CountBy{By: []string{"is_ready", "seen_on", "lane"}, OrderBy: "id", Limit: 10})
 		slices.SortFunc(got, func(a, b driver.GroupOf[thing]) int { return a.N - b.N })
 		w.same("numbers", []int{got[0].N, got[1].N}, []int{1, 3})
 		w.same("values", []any{got[0].Row.Ready, got[0].Row.SeenOn, got[0].Row.Lane}, []any{true, at(5), int16(7)})
-		for _, q := range []driver.Tally{
+		for _, q := range []driver.CountBy{
 			{By: []string{"tags"}, OrderBy: "id", Limit: 1}, {By: []string{"data"}, OrderBy: "id", Limit: 1},
 			{OrderBy: "tags", Limit: 1}, {OrderBy: "data", Limit: 1}, {OrderBy: "is_ready", Limit: 1},
 		} {
 			err := w.store.InTx(w.ctx, func(tx driver.Tx) error {
-				_, err := w.things.Tally(w.ctx, tx, "", q)
+				_, err := w.things.CountBy(w.ctx, tx, "", q)
 				return err
 			})
 			if err == nil {
@@ -169,16 +169,16 @@ var tallyTheme = theme{name: "tally", sentences: []sentence{
 	}},
 }}
 
-func (w tallies) groups(scope driver.Scope, q driver.Tally) (out []driver.GroupOf[thing]) {
+func (w tallies) groups(scope driver.Scope, q driver.CountBy) (out []driver.GroupOf[thing]) {
 	w.Helper()
 	w.tx(func(tx driver.Tx) (err error) {
-		out, err = w.things.Tally(w.ctx, tx, scope, q)
+		out, err = w.things.CountBy(w.ctx, tx, scope, q)
 		return err
 	})
 	return sorted(out, q)
 }
 
-func sorted(out []driver.GroupOf[thing], q driver.Tally) []driver.GroupOf[thing] {
+func sorted(out []driver.GroupOf[thing], q driver.CountBy) []driver.GroupOf[thing] {
 	slices.SortFunc(out, func(a, b driver.GroupOf[thing]) int {
 		return slices.Compare(kind(a, q.By), kind(b, q.By))
 	})
@@ -186,22 +186,22 @@ func sorted(out []driver.GroupOf[thing], q driver.Tally) []driver.GroupOf[thing]
 }
 
 // tally tells of each kind its values and how many rows it has.
-func (w tallies) tally(scope driver.Scope, q driver.Tally) []string {
+func (w tallies) tally(scope driver.Scope, q driver.CountBy) []string {
 	w.Helper()
 	return told(w.groups(scope, q), q)
 }
 
-func (w tallies) tallyEverywhere(q driver.Tally) []string {
+func (w tallies) tallyEverywhere(q driver.CountBy) []string {
 	w.Helper()
 	var out []driver.GroupOf[thing]
 	w.tx(func(tx driver.Tx) (err error) {
-		out, err = w.things.Everywhere().Tally(w.ctx, tx, q)
+		out, err = w.things.Everywhere().CountBy(w.ctx, tx, q)
 		return err
 	})
 	return told(sorted(out, q), q)
 }
 
-func told(groups []driver.GroupOf[thing], q driver.Tally) []string {
+func told(groups []driver.GroupOf[thing], q driver.CountBy) []string {
 	out := []string{}
 	for _, g := range groups {
 		text := ""

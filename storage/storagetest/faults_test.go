@@ -51,18 +51,18 @@ var faults = []fault{
 	{name: "an error commits", theme: "transactions", inTx: commits},
 	{name: "others see what is rolled back", theme: "isolation", inTx: commits},
 	{name: "a tenant reads the rows of all", theme: "scopes",
-		find: func(ctx context.Context, tx driver.Tx, s *driver.Schema, _ driver.Reach, q driver.Query) ([]driver.Row, error) {
+		find: func(ctx context.Context, tx driver.Tx, s *driver.Schema, _ driver.ScopeFilter, q driver.Query) ([]driver.Row, error) {
 			return tx.Select(ctx, s, driver.Everywhere(), q)
 		}},
 	{name: "a page skips rows that tie with its last", theme: "paging",
-		find: func(ctx context.Context, tx driver.Tx, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
+		find: func(ctx context.Context, tx driver.Tx, s *driver.Schema, reach driver.ScopeFilter, q driver.Query) ([]driver.Row, error) {
 			if q.After != nil && q.OrderBy != "" {
 				q.After = &driver.Position{Value: q.After.Value, ID: 1 << 60}
 			}
 			return tx.Select(ctx, s, reach, q)
 		}},
 	{name: "text is trimmed", theme: "text",
-		find: func(ctx context.Context, tx driver.Tx, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
+		find: func(ctx context.Context, tx driver.Tx, s *driver.Schema, reach driver.ScopeFilter, q driver.Query) ([]driver.Row, error) {
 			rows, err := tx.Select(ctx, s, reach, q)
 			for _, r := range rows {
 				if r, ok := r.(*thing); ok {
@@ -72,7 +72,7 @@ var faults = []fault{
 			return rows, err
 		}},
 	{name: "a long sequence of verbs loses a version", theme: "model",
-		find: func(ctx context.Context, tx driver.Tx, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
+		find: func(ctx context.Context, tx driver.Tx, s *driver.Schema, reach driver.ScopeFilter, q driver.Query) ([]driver.Row, error) {
 			rows, err := tx.Select(ctx, s, reach, q)
 			for _, r := range rows {
 				if rec := driver.RecordOf(r); rec.Version > 3 {

@@ -17,7 +17,7 @@ type fault struct {
 
 	inTx   func(ctx context.Context, s *faulty, f func(driver.Tx) error) error
 	insert func(ctx context.Context, tx driver.Tx, s *driver.Schema, rows []driver.Row) ([]bool, error)
-	find   func(ctx context.Context, tx driver.Tx, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error)
+	find   func(ctx context.Context, tx driver.Tx, s *driver.Schema, reach driver.ScopeFilter, q driver.Query) ([]driver.Row, error)
 	claim  claimFunc
 	update func(ctx context.Context, tx driver.Tx, s *driver.Schema, rows []driver.Row) ([]bool, error)
 	extend func(ctx context.Context, tx driver.Tx, s *driver.Schema, rows []driver.Row, until time.Time) ([]bool, error)
@@ -84,7 +84,7 @@ func (x *faultyTx) Insert(ctx context.Context, s *driver.Schema, rows []driver.R
 	return x.Tx.Insert(ctx, s, rows)
 }
 
-func (x *faultyTx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
+func (x *faultyTx) Select(ctx context.Context, s *driver.Schema, reach driver.ScopeFilter, q driver.Query) ([]driver.Row, error) {
 	if x.s.find != nil {
 		return x.s.find(ctx, x.Tx, s, reach, q)
 	}

@@ -122,7 +122,7 @@ type filter struct {
 }
 
 // find gives the rows within reach for which all filters hold, in the order of q.
-func (m *model) find(reach driver.Reach, filters []filter, q driver.Query) []*thing {
+func (m *model) find(reach driver.ScopeFilter, filters []filter, q driver.Query) []*thing {
 	scope, one := reach.Scope()
 	rows := []*thing{}
 	for _, r := range m.rows {

@@ -145,7 +145,7 @@ func (m *machine) remove(t *rapid.T) {
 }
 
 func (m *machine) find(t *rapid.T) {
-	reach := rapid.SampledFrom([]driver.Reach{
+	reach := rapid.SampledFrom([]driver.ScopeFilter{
 		driver.Within(""), driver.Within("one"), driver.Within("two"), driver.Everywhere(),
 	}).Draw(t, "reach")
 	filters := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) filter { return someFilters(t, 2) }), 0, 2).Draw(t, "filters")
@@ -170,7 +170,7 @@ func (m *machine) find(t *rapid.T) {
 }
 
 // read finds and counts.
-func (m *machine) read(tx driver.Tx, reach driver.Reach, q driver.Query) (rows []*thing, n int, err error) {
+func (m *machine) read(tx driver.Tx, reach driver.ScopeFilter, q driver.Query) (rows []*thing, n int, err error) {
 	ctx, things := m.w.ctx, m.w.things
 	if scope, one := reach.Scope(); one {
 		if rows, err = things.Find(ctx, tx, scope, q); err == nil {

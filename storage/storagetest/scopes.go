@@ -131,7 +131,7 @@ func noSuchScope(w *world) {
 			_, found := w.things.Find(w.ctx, tx, scope, driver.Query{Limit: 10})
 			_, got := w.things.Get(w.ctx, tx, scope, "a")
 			_, counted := w.things.Count(w.ctx, tx, scope, 10)
-			_, tallied := w.things.Tally(w.ctx, tx, scope, driver.Tally{OrderBy: "id", Limit: 10})
+			_, tallied := w.things.CountBy(w.ctx, tx, scope, driver.CountBy{OrderBy: "id", Limit: 10})
 			_, many := w.things.GetMany(w.ctx, tx, []driver.ScopedKey{{Scope: "one", Key: "a"}, {Scope: scope, Key: "a"}})
 			for what, err := range map[string]error{"Find": found, "Get": got, "GetMany": many, "Count": counted, "Tally": tallied} {
 				refused := (*driver.ValueError)(nil)

@@ -19,7 +19,7 @@ var viewTheme = theme{name: "views", sentences: []sentence{
 			n, err := w.things.Count(w.ctx, from, "", 10)
 			w.is("Count", err, nil)
 			w.same("counted", n, 2)
-			groups, err := w.things.Tally(w.ctx, from, "", driver.Tally{By: []string{"scope"}, OrderBy: "id", Limit: 10})
+			groups, err := w.things.CountBy(w.ctx, from, "", driver.CountBy{By: []string{"scope"}, OrderBy: "id", Limit: 10})
 			w.is("Tally", err, nil)
 			w.same("groups", len(groups), 1)
 			w.same("store", from.Store() == w.store, true)

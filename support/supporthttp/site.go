@@ -320,13 +320,13 @@ func (c *call) need() (n support.Need, p storage.Page, ok bool) {
 }
 
 // reach is the tenant, or all of them where that is asked for.
-func (c *call) reach() (storage.Reach, bool) {
+func (c *call) reach() (storage.ScopeFilter, bool) {
 	if c.query.Get("everywhere") != "true" {
 		return storage.Within(c.scope), true
 	}
 	if !c.caller.Everywhere {
 		c.fail(http.StatusForbidden, "not allowed")
-		return storage.Reach{}, false
+		return storage.ScopeFilter{}, false
 	}
 	return storage.Everywhere(), true
 }

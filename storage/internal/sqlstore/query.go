@@ -7,7 +7,7 @@ import (
 )
 
 // Select returns the rows within reach that q describes.
-func (x *tx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) (rows []driver.Row, err error) {
+func (x *tx) Select(ctx context.Context, s *driver.Schema, reach driver.ScopeFilter, q driver.Query) (rows []driver.Row, err error) {
 	if q.Limit <= 0 {
 		return nil, x.usable(ctx)
 	}
@@ -37,7 +37,7 @@ func (x *tx) Get(ctx context.Context, s *driver.Schema, places []driver.ScopedKe
 }
 
 // Count counts rows within reach, but reads no more than limit of them.
-func (x *tx) Count(ctx context.Context, s *driver.Schema, reach driver.Reach, where []driver.Cond, limit int) (n int, err error) {
+func (x *tx) Count(ctx context.Context, s *driver.Schema, reach driver.ScopeFilter, where []driver.Cond, limit int) (n int, err error) {
 	if limit <= 0 {
 		return 0, x.usable(ctx)
 	}
@@ -82,8 +82,8 @@ func (x *tx) HasChildren(ctx context.Context, s *driver.Schema, places []driver.
 	return found, nil
 }
 
-// Tally counts rows within reach by kind, but reads no more than q.Limit of them.
-func (x *tx) Tally(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Tally) (groups []driver.Group, err error) {
+// CountBy counts rows within reach by kind, but reads no more than q.Limit of them.
+func (x *tx) CountBy(ctx context.Context, s *driver.Schema, reach driver.ScopeFilter, q driver.CountBy) (groups []driver.Group, err error) {
 	if q.Limit <= 0 {
 		return nil, x.usable(ctx)
 	}

@@ -34,7 +34,7 @@ func (b *builder) statement() statement { return statement{b.dialect.rebind(b.b.
 func (b *builder) value(v any) any { return b.dialect.value(v) }
 
 // where writes the reach and the conditions.
-func (b *builder) where(reach driver.Reach, conds []driver.Cond) error {
+func (b *builder) where(reach driver.ScopeFilter, conds []driver.Cond) error {
 	if scope, one := reach.Scope(); one {
 		b.write(`"scope" = ?`, string(scope))
 	} else {
@@ -170,7 +170,7 @@ func (b *builder) ordered(c *driver.Column) (string, error) {
 }
 
 // selectText reads the rows within reach that q describes, and says which columns of them.
-func (t *tableText) selectText(reach driver.Reach, q driver.Query) (s statement, columns []*driver.Column, err error) {
+func (t *tableText) selectText(reach driver.ScopeFilter, q driver.Query) (s statement, columns []*driver.Column, err error) {
 	columns, names := t.read(q.Columns)
 	if len(q.Parents) > 0 {
 		s, err = t.selectUnder(reach, q, names)
@@ -189,7 +189,7 @@ func (t *tableText) selectText(reach driver.Reach, q driver.Query) (s statement,
 }
 
 // selectUnder has a limit for each of the keys that are gone behind, and so a SELECT.
-func (t *tableText) selectUnder(reach driver.Reach, q driver.Query, names string) (s statement, err error) {
+func (t *tableText) selectUnder(reach driver.ScopeFilter, q driver.Query, names string) (s statement, err error) {
 	b := newBuilder(t, "")
 	q.OrderBy = "key"
 	for i, key := range q.Parents {
@@ -229,7 +229,7 @@ func (t *tableText) getText(places []driver.ScopedKey, columns []string) (statem
 }
 
 // countText counts rows within reach, but reads no more than limit of them.
-func (t *tableText) countText(reach driver.Reach, where []driver.Cond, limit int) (statement, error) {
+func (t *tableText) countText(reach driver.ScopeFilter, where []driver.Cond, limit int) (statement, error) {
 	b := newBuilder(t, "SELECT count(*) FROM (SELECT 1 FROM "+t.name+" WHERE ")
 	if err := b.where(reach, where); err != nil {
 		return statement{}, err
@@ -320,7 +320,7 @@ func excludesNull(where []driver.Cond, column string) bool {
 
 // tallyText counts rows within reach by kind, but reads no more than q.Limit of them. Its
 // rows are values of columns, and a count.
-func (t *tableText) tallyText(reach driver.Reach, q driver.Tally) (s statement, columns []*driver.Column, err error) {
+func (t *tableText) tallyText(reach driver.ScopeFilter, q driver.CountBy) (s statement, columns []*driver.Column, err error) {
 	by := make([]string, len(q.By))
 	for i, name := range q.By {
 		column := t.schema.Column(name)

@@ -114,7 +114,7 @@ func TestI28_EveryReadFiltersItsScope(t *testing.T) {
 	for _, d := range []*Dialect{PostgreSQL, SQLite} {
 		f := &fake{}
 		s := f.store(t, func(c *Config) { c.Dialect = d })
-		read := func(reach driver.Reach) {
+		read := func(reach driver.ScopeFilter) {
 			f.texts = nil
 			err := s.InTx(t.Context(), func(tx driver.Tx) error {
 				if _, err := tx.Select(t.Context(), &jobs.Schema, reach, driver.Query{Limit: 1}); err != nil {

@@ -12,7 +12,7 @@ import (
 // stubs is a table whose rows stay.
 var stubs = driver.Define[struct {
 	driver.Record
-	driver.Stub
+	driver.Tombstone
 }]("stubs")
 
 func TestWhatIsForgotten(t *testing.T) {

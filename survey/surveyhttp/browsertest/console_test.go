@@ -37,7 +37,10 @@ func console(t *testing.T, caller supporthttp.Caller) (*notify.Notifier, string)
 	mail := channel.Func("email:test", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		return channel.Receipt{}, channel.Unknown("timeout", nil)
 	})
-	out := notify.New(store, nil, mail)
+	text := channel.Func("sms:test", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
+		return channel.Receipt{ID: m.ID}, nil
+	})
+	out := notify.New(store, nil, mail, text)
 	reminders := automation.New(store, out, nil)
 	reminders.Register(automation.ReminderType{
 		Name: "certificate", SendAt: "09:00", Zone: "UTC", Template: notify.Template{Subject: "It expires"},
