@@ -131,7 +131,7 @@ func (v Privacy) Reapply(ctx context.Context, list io.Reader, by By) (erased int
 		}
 		var e Erasure
 		if json.Unmarshal(lines.Bytes(), &e) != nil { // its error may show a part of the line
-			err = errors.New("it is no Erasure in JSON")
+			err = errors.New("it is not an Erasure in JSON")
 		} else {
 			_, err = v.Erase(ctx, e.Scope, e.Person, by)
 		}

@@ -336,7 +336,7 @@ func (r OldRun) check() error {
 // storage.ErrNotFound where the guard of scope knows no such key.
 func (s Rollout) TransferOwnership(ctx context.Context, scope Scope, key string, to Owner, by By) error {
 	if to != OldScheduler && to != AutomationScheduler {
-		return fmt.Errorf("automation: TransferOwnership: %.40q is no side", string(to))
+		return fmt.Errorf("automation: TransferOwnership: %.40q is not a side", string(to))
 	}
 	if err := by.Check(); err != nil {
 		return fmt.Errorf("automation: TransferOwnership: %w", err)

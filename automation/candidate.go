@@ -196,7 +196,7 @@ func (e *CandidateError) Unwrap() error { return e.Err }
 //
 // Only the next occurrence exists as a row. The one behind it is made in the
 // transaction in which the row first ends or is put on hold, whatever became of
-// it, so a failure never ends a series. The cadence is no part of the
+// it, so a failure never ends a series. The cadence is not a part of the
 // InputHash: it may change under the same series, whose row then ends as
 // Superseded unless the new cadence comes to the same instant.
 //
@@ -314,7 +314,7 @@ var comparisons = map[Comparison]struct {
 
 func (c Comparison) check() error {
 	if _, ok := comparisons[c]; !ok {
-		return fmt.Errorf("%.40q is none of AtLeast, MoreThan, AtMost, LessThan", c)
+		return fmt.Errorf("%.40q is not one of AtLeast, MoreThan, AtMost, LessThan", c)
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func (s *Scheduler) claim(method, name string, add func()) {
 type Outcome struct {
 	// Err fails the try; see [Permanent]. Nothing else of the outcome counts then.
 	Err error
-	// Deactivate ends the row as no longer wanted, which is no failure; the reason
+	// Deactivate ends the row as no longer wanted, which is not a failure; the reason
 	// is kept with it. Result and Artifacts count as they do for a row that is
 	// completed.
 	Deactivate Reason
@@ -236,7 +236,7 @@ func (d *Due) manual(r *scheduleRow) error {
 	parsed, err := keys.Parse(r.Key)
 	k, ok := parsed.(keys.ManualReportRun)
 	if !ok {
-		return fmt.Errorf("automation: key of %s is none of a run that was asked for: %w", r.Key, err)
+		return fmt.Errorf("automation: key of %s is not that of a run that was asked for: %w", r.Key, err)
 	}
 	d.Run = k.Run
 	return d.local(r)
@@ -278,7 +278,7 @@ type Validity struct {
 func StillValid() Validity { return Validity{valid: true} }
 
 // NoLongerValid says that the source is gone or wants no reminder any more: the
-// row ends as Deactivated, which is no failure. An empty reason is
+// row ends as Deactivated, which is not a failure. An empty reason is
 // SourceNoLongerValid.
 func NoLongerValid(reason Reason) Validity { return Validity{reason: reason} }
 

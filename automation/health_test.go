@@ -81,7 +81,7 @@ func TestHealthCountsWhatIsDueAndServedByNobody(t *testing.T) {
 	})
 }
 
-// A worker that works is no reason to worry, one that is gone is.
+// A worker that works is not a reason to worry, one that is gone is.
 func TestHealthTellsWhatWorkersHaveFromWhatTheyLeft(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))

@@ -182,7 +182,7 @@ func TestRecurringCandidatesThatAreRefused(t *testing.T) {
 		if len(w.rows()) != 0 {
 			w.t.Error("something was written")
 		}
-		same := w.ensure(daily(nil), daily(nil)) // twice the same is no matter
+		same := w.ensure(daily(nil), daily(nil)) // the same twice changes nothing
 		if same[0].Outcome != storage.Created || same[1].Key != same[0].Key || len(w.rows()) != 1 {
 			w.t.Errorf("%+v", same)
 		}

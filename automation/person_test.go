@@ -36,7 +36,7 @@ func (w *world) planned(scope automation.Scope, person string, limit int) (out [
 	}
 }
 
-// Whom a wish is about is no part of what it stands for: it moves with the open row,
+// Whom a wish is about is not a part of what it stands for: it moves with the open row,
 // and what went out keeps it.
 func TestWhomAWishIsAboutMovesWithTheRow(t *testing.T) {
 	eachWorld(t, func(w *world) {
@@ -125,7 +125,7 @@ func TestWhatIsPlannedForAPersonIsStopped(t *testing.T) {
 	})
 }
 
-// What could stand in no key is no person.
+// What could stand in no key is not a person.
 func TestNoPerson(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		for _, person := range []string{strings.Repeat("x", 201), "a\x1fb", "\xff"} {
@@ -191,7 +191,7 @@ func TestAllRowsOfAPersonOrASourceAreListedByTheirMoment(t *testing.T) {
 		}
 		for _, of := range []automation.Subject{{}, {Person: "sam", Source: candidate(nil).Source}, {Source: automation.Source{ID: "7"}}} {
 			if _, _, err := w.s.Support().Schedules(w.ctx, "", of, middle, true, storage.Page{}); err == nil {
-				w.t.Errorf("%+v is no error", of)
+				w.t.Errorf("%+v is not an error", of)
 			}
 		}
 	})

@@ -230,7 +230,7 @@ func (p *Processors) handlers(asked []Processor) ([]EventHandler, error) {
 		}
 		h, ok := one.Handler.(TxEventHandler)
 		if !ok {
-			return nil, fmt.Errorf("automation: processor %s cannot work inside a transaction: its %T is no TxEventHandler", one.Name, one.Handler)
+			return nil, fmt.Errorf("automation: processor %s cannot work inside a transaction: its %T is not a TxEventHandler", one.Name, one.Handler)
 		}
 		out[i] = h.BindEvents(p.tx)
 	}

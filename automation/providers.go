@@ -147,7 +147,7 @@ type Setting struct {
 // own store reads through [TxOf]; package automation/settings is one.
 type SettingsSource interface {
 	// Setting returns the setting with that id; one that does not exist is not
-	// Active, which is no error.
+	// Active, which is not an error.
 	Setting(ctx context.Context, scope Scope, id string) (Setting, error)
 }
 

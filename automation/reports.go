@@ -206,11 +206,11 @@ func (c Candidate) checkReport() (field string, err error) {
 	case c.Source.Type != TypeReportSubscription:
 		return "Source", errors.New("is not of the type " + TypeReportSubscription)
 	case c.Setting != "" && c.Setting != TypeReportSubscription:
-		return "Setting", errors.New("is none of a report's")
+		return "Setting", errors.New("is not allowed for reports")
 	case c.TriggerKey != "" && c.TriggerKey != defaultTriggerKey:
-		return "TriggerKey", errors.New("is none of a report's: its key has none")
+		return "TriggerKey", errors.New("is not allowed for reports")
 	case len(c.Identity) > 0:
-		return "Identity", errors.New("is none of a report's: a run stands for its subscription")
+		return "Identity", errors.New("is not allowed for reports: a run stands for its subscription")
 	case (c.Run == "") == (c.Recurrence == nil):
 		return "Recurrence", errors.New("or Run is required, and only one of them")
 	}

@@ -176,7 +176,7 @@ func (p ScanPage) check(c *Scan, r ScanRequest) error {
 		case len(p.Next) > maxCursor:
 			return fmt.Errorf("a Next of %d bytes, more than %d", len(p.Next), maxCursor)
 		case !utf8.ValidString(p.Next) || strings.ContainsRune(p.Next, 0):
-			return errors.New("a Next that is no text: NUL, or invalid UTF-8")
+			return errors.New("a Next that is not a text: NUL, or invalid UTF-8")
 		}
 	}
 	seen := map[string]bool{}

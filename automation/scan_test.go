@@ -70,7 +70,7 @@ func TestI21_APageThatLeavesItsBoundsIsRefused(t *testing.T) {
 		"a page of 3 sources, more than the 2 asked for":         {Sources: employee("1", "2", "3"), Done: true},
 		"the page is not Done, and its Next does not move on":    {Sources: employee("1")},
 		"a Next of 1025 bytes, more than 1024":                   {Next: strings.Repeat("x", 1025)},
-		"a Next that is no text":                                 {Next: "a\x00"},
+		"a Next that is not a text":                              {Next: "a\x00"},
 		`source 1 of the page is a "manager", not a "employee"`:  {Sources: []automation.ScannedSource{employee("1")[0], {Source: automation.Source{"manager", "1"}}}, Done: true},
 		"source 1 of the page was in it before":                  {Sources: employee("1", "1"), Done: true},
 		"source 0 of the page has a negative Version":            {Sources: []automation.ScannedSource{{Source: automation.Source{"employee", "1"}, Version: -1}}, Done: true},

@@ -18,7 +18,7 @@ import (
 // they are occurrences of, as no longer wanted: what an event of the source does
 // that asks for none of them. A row that a worker has ends under it, and nothing
 // of what the worker decides is dispatched. Completed rows stay, and to ensure a
-// candidate again brings its row back. No open row is no error.
+// candidate again brings its row back. No open row is not an error.
 func (s *Scheduler) Deactivate(ctx context.Context, scope Scope, setting string, source Source, why Reason) (ended []Deactivation, err error) {
 	if setting == "" || source.Type == "" || source.ID == "" || why == "" {
 		return nil, errors.New("automation: Deactivate: setting, source and reason are required")
@@ -245,7 +245,7 @@ func (sel Selection) query() (driver.Query, error) {
 	if sel.After != "" {
 		id, err := strconv.ParseInt(sel.After, 36, 64)
 		if err != nil {
-			return q, fmt.Errorf("the After %.40q is no Next of a report", sel.After)
+			return q, fmt.Errorf("the After %.40q is not the Next of a report", sel.After)
 		}
 		q.After = &driver.Position{ID: id}
 	}

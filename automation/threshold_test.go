@@ -156,7 +156,7 @@ func TestASourceWithoutVersionsCountsEveryChange(t *testing.T) {
 }
 
 // Two lines of OncePerSource are one row, wanted while either is met; their
-// order does not matter, and a line that moves is no conflict.
+// order does not matter, and a line that moves is not a conflict.
 func TestTwoCandidatesUnderOneKeyAreWantedIfEitherIsMet(t *testing.T) {
 	for name, turn := range map[string]func([]automation.Candidate){"in order": func([]automation.Candidate) {}, "turned": slices.Reverse[[]automation.Candidate]} {
 		t.Run(name, func(t *testing.T) {

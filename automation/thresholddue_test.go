@@ -210,7 +210,7 @@ func TestAThresholdRowThatCannotBeReadIsHeld(t *testing.T) {
 		wrong := w.row(certificateKey)
 		wrong.TriggerType = automation.ThresholdCondition
 		if _, err := automation.RowDue(&wrong); err == nil {
-			w.t.Error("a date's key is no threshold's")
+			w.t.Error("a date's key is not a threshold's")
 		}
 	})
 }

@@ -14,7 +14,7 @@ import (
 
 // flags are those of all commands; each takes some of them.
 type flags struct {
-	args []string // what is no flag
+	args []string // what is not a flag
 
 	json       bool
 	scope      string
@@ -183,7 +183,7 @@ func (f *flags) targets() (out []support.Target, err error) {
 	for _, arg := range f.args {
 		kind, key, ok := strings.Cut(arg, "/")
 		if !ok || kind == "" || key == "" {
-			return nil, usage("%.60q is no target: KIND/KEY, as holds and story print them", arg)
+			return nil, usage("%.60q is not a target: KIND/KEY, as holds and story print them", arg)
 		}
 		out = append(out, support.Target{Kind: support.Kind(kind), Key: unprintable(key)})
 	}

@@ -385,7 +385,7 @@ func TestWhatMakesNoSenseIsUsage(t *testing.T) {
 			"-as is sent or again":           {"resolve", "Message/x"},
 			"give targets":                   {"release"},
 			"-table and -cause go together":  {"holds", "-table", "outgoing_message"},
-			"is no target":                   {"release", "Message"},
+			"is not a target":                {"release", "Message"},
 			"-domain is automation or":       {"pause"},
 			"is neither a moment":            {"pause", "-domain", "notify", "-until", "soon"},
 			"an address is METHOD:ADDRESS":   {"story", "-address", "sam@example.com"},

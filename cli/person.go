@@ -143,7 +143,7 @@ func listed(list []byte) (n int, err error) {
 		case errors.Is(err, io.EOF):
 			return n, nil
 		case err != nil:
-			return n, fmt.Errorf("number %d is no Erasure in JSON", n+1)
+			return n, fmt.Errorf("number %d is not an Erasure in JSON", n+1)
 		}
 		if err := e.Person.Check(); err != nil {
 			return n, fmt.Errorf("number %d: %w", n+1, err)

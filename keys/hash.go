@@ -186,7 +186,7 @@ const linkKeyMessage = "belfry-link-key-1"
 const LinkTokenLen = 8 + 32
 
 // LinkKey makes the secret part of a survey's links. Whoever has it can make every
-// link, so it is 32 random bytes. The zero value is no key.
+// link, so it is 32 random bytes. The zero value is not a key.
 type LinkKey struct {
 	id     string
 	secret []byte

@@ -196,7 +196,7 @@ func cutExponent(s string) (mantissa string, exponent int, problem string) {
 	}
 	n, err := strconv.Atoi(s[i+1:])
 	if err != nil || n < -maxDecimalExponent || n > maxDecimalExponent {
-		return "", 0, "has an exponent that is no number from -" + strconv.Itoa(maxDecimalExponent) + " to " + strconv.Itoa(maxDecimalExponent)
+		return "", 0, "has an exponent that is not a number from -" + strconv.Itoa(maxDecimalExponent) + " to " + strconv.Itoa(maxDecimalExponent)
 	}
 	return s[:i], n, ""
 }

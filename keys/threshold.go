@@ -156,7 +156,7 @@ func (f Firing) suffix() (string, *PartError) {
 		}
 		return "@" + n, nil
 	}
-	return "", thresholdError("firingPolicy", string(f.Policy), "is none of OncePerSource, OncePerThreshold, OncePerDay, FalseToTrue")
+	return "", thresholdError("firingPolicy", string(f.Policy), "is not one of OncePerSource, OncePerThreshold, OncePerDay, FalseToTrue")
 }
 
 // firingOf is the inverse of parts for what parts gives; for anything else

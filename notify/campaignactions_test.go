@@ -79,7 +79,7 @@ func TestAPauseInTheMiddleOfAChunkDropsTheChunk(t *testing.T) {
 }
 
 // The worker that had the campaign when it was paused is dead by the time it is
-// resumed: that is no failure.
+// resumed: that is not a failure.
 func TestAResumedCampaignDoesNotCountALeaseThatWasLeft(t *testing.T) {
 	for name, wait := range map[string]time.Duration{"after the lease": time.Hour, "before its end": time.Second} {
 		t.Run(name, func(t *testing.T) {

@@ -58,7 +58,7 @@ func (c Content) check() error {
 		}
 	}
 	if len(c.Version) > 200 || strings.ContainsRune(c.Version, 0) || !utf8.ValidString(c.Version) {
-		return fmt.Errorf("%w: version is no text of at most 200 bytes", channel.ErrContent)
+		return fmt.Errorf("%w: version is not a text of at most 200 bytes", channel.ErrContent)
 	}
 	if strings.ContainsAny(c.Subject, "\r\n") {
 		return fmt.Errorf("%w: subject holds a line break", channel.ErrContent)
@@ -168,7 +168,7 @@ func (a AttachmentRef) checkLabels() error {
 	case !utf8.ValidString(a.Name) || strings.ContainsFunc(a.Name, unlikely):
 		return errors.New("its name holds what no file name may")
 	case !mediaType.MatchString(a.MediaType):
-		return fmt.Errorf("%.40q is no media type of the form type/subtype in lower case", a.MediaType)
+		return fmt.Errorf("%.40q is not a media type of the form type/subtype in lower case", a.MediaType)
 	case strings.HasPrefix(a.MediaType, "multipart/") || strings.HasPrefix(a.MediaType, "message/"):
 		return fmt.Errorf("%.40q is the media type of a mail, not of a file", a.MediaType)
 	case len(a.ContentID) > maxAttachmentName || strings.Trim(a.ContentID, contentIDCharacters) != "":

@@ -30,7 +30,7 @@ func TestAttachmentsHaveLimits(t *testing.T) {
 		"attachment 1: its name holds what no file name may":    with(func(a *AttachmentRef) { a.Name = "canary\r\nBcc: x" }),
 		"its name holds what no file name":                      with(func(a *AttachmentRef) { a.Name = "../canary" }),
 		"its name holds what no file":                           with(func(a *AttachmentRef) { a.Name = "canary\u202efdp.exe" }),
-		`attachment 1: "PDF" is no media type`:                  with(func(a *AttachmentRef) { a.MediaType = "PDF" }),
+		`attachment 1: "PDF" is not a media type`:               with(func(a *AttachmentRef) { a.MediaType = "PDF" }),
 		`attachment 1: "message/rfc822" is the media type of a`: with(func(a *AttachmentRef) { a.MediaType = "message/rfc822" }),
 		"its content id is too long or holds more than letters": with(func(a *AttachmentRef) { a.ContentID = "canary>" }),
 		"attachment 2: its content id is that of another one":   append(same, same...),

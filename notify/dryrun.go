@@ -167,7 +167,7 @@ type CampaignForecast struct {
 // exist, and writes nothing. It gives at most so many samples. An audience of a
 // million takes as long as its renderings do, and about 40 MB of memory to find
 // those who are in it twice. The gates are not asked: [Notifier.DryRun] asks them
-// about the samples. The error wraps [ErrPayload] for a blob that is no audience.
+// about the samples. The error wraps [ErrPayload] for a blob that is not an audience.
 func (n Campaigns) DryRun(ctx context.Context, j MessagingJob, samples int) (f CampaignForecast, err error) {
 	if err := messagingJobs.CheckScope(j.Scope); err != nil {
 		return f, err

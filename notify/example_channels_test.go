@@ -39,5 +39,5 @@ func Example_channels() {
 	fmt.Println(err)
 	// Output:
 	// twilio: accountSID is not AC and 32 hex digits; secret is required
-	// fcm: account is not JSON; account has no project_id; account has no client_email; account's private_key: it is no PEM with a private key of RSA, 2048 bits or more, or of P-256
+	// fcm: account is not JSON; account has no project_id; account has no client_email; account's private_key: it is not a PEM with a private key of RSA, 2048 bits or more, or of P-256
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/belfry-go/belfry/notify/notifytest"
 )
 
-// Offers go to whom they were promised: silence is no consent.
+// Offers go to whom they were promised: silence is not consent.
 func ExampleGroup() {
 	ctx := context.Background()
 	store, _ := newStore()

@@ -220,7 +220,7 @@ func TestAChannelThatNeverAnswersIsOut(t *testing.T) {
 	})
 }
 
-// A message that the channel does not take while it takes others is no outage: its
+// A message that the channel does not take while it takes others is not an outage: its
 // tries are counted.
 func TestOneMessageDoesNotStopItsChannel(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {

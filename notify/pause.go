@@ -319,7 +319,7 @@ func (n Support) ReleaseQuarantine(ctx context.Context, by By) error {
 		return fmt.Errorf("notify: ReleaseQuarantine: %w", err)
 	}
 	if !id.Copied() && !id.Loss.Open() {
-		return fmt.Errorf("notify: ReleaseQuarantine: %w: the database is no copy, and has forgotten nothing", ErrActionRefused)
+		return fmt.Errorf("notify: ReleaseQuarantine: %w: the database is not a copy, and has forgotten nothing", ErrActionRefused)
 	}
 	err = n.store.InTx(ctx, func(tx storage.Tx) error {
 		row, err := driver.Adopt(ctx, tx, id, driver.Now(n.store))

@@ -151,7 +151,7 @@ func TestAMessageIsFoundByOurIDAndByTheProviders(t *testing.T) {
 			}
 		}
 		if _, err := h.Support().MessagesByID(t.Context(), "north", ""); err == nil {
-			t.Error("no id is no error")
+			t.Error("no id is not an error")
 		}
 	})
 }

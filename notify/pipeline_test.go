@@ -144,7 +144,7 @@ func TestUserMessageRetryWithStableSourceTicksMakesOneRow(t *testing.T) {
 		h.dispatch(visit("7", inbox("sam")))
 		h.run("notify.scheduler")
 		h.generateAndDie()
-		h.clk.Add(time.Hour) // the moment of writing is no part of the key
+		h.clk.Add(time.Hour) // the moment of writing is not a part of the key
 		h.drain()
 		h.clk.Add(time.Hour)
 		h.regenerate()

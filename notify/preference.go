@@ -269,7 +269,7 @@ func (o *UnsubscribeOptions) check() {
 	}
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Host == "" || u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" || strings.ContainsAny(o.URL, "\r\n<> ") {
-		panic("notify: New: Options.Unsubscribe.URL is no https address without a query")
+		panic("notify: New: Options.Unsubscribe.URL is not an https address without a query")
 	}
 	if len(o.Key) < 16 {
 		panic("notify: New: Options.Unsubscribe.Key needs 32 random bytes")
@@ -277,7 +277,7 @@ func (o *UnsubscribeOptions) check() {
 }
 
 // canLeave reports whether recipients can leave messages of a group, or of none: where there
-// are groups, what has none is no offer that somebody could leave.
+// are groups, what has none is not an offer that somebody could leave.
 func (n *core) canLeave(group string) bool { return group != "" || len(n.options.Groups) == 0 }
 
 // unsubscribeURL is the link of a message; of a mandatory type there is none, since

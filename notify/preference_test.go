@@ -96,7 +96,7 @@ func offer(id, recipient string) notify.OutgoingMessage {
 	return letter(id, recipient, func(m *notify.OutgoingMessage) { m.Group = "offers" })
 }
 
-// Silence is no consent, nor is a wish for everything; one click takes it back.
+// Silence is not consent, nor is a wish for everything; one click takes it back.
 func TestWhatHasToBeAskedForGoesToWhoHasAsked(t *testing.T) {
 	gated(t, offers, func(t *testing.T, h *host) {
 		h.prefers(

@@ -85,7 +85,7 @@ const (
 	// ReasonNoSubscribers: nobody has subscribed to the type in its business unit.
 	// Subscribe somebody, for later messages.
 	ReasonNoSubscribers = "NoSubscribers"
-	// ReasonPayload: the campaign's blob is no audience that this version can read.
+	// ReasonPayload: the campaign's blob is not an audience that this version can read.
 	// It has stopped; cancel it, and ensure another with a payload of PutAudience.
 	ReasonPayload = "PayloadIncompatible"
 	// ReasonPayloadMissing: the campaign's blob is missing. It is tried again; if it

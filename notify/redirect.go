@@ -27,11 +27,11 @@ func Redirect(to string, c channel.Channel) channel.Channel {
 	clean, err := channel.NormaliseAddress("email", to)
 	switch _, chain := c.(*failover); {
 	case c == nil || channel.Method(c.Key()) != "email":
-		panic("notify: Redirect: the channel is none for e-mail")
+		panic("notify: Redirect: the channel is not for e-mail")
 	case chain:
 		panic(fmt.Sprintf("notify: Redirect: %q is a chain; redirect its channels", c.Key()))
 	case err != nil:
-		panic("notify: Redirect: the address is no mail address")
+		panic("notify: Redirect: the address is not a mail address")
 	}
 	r := &redirected{Channel: c, to: clean}
 	if lookup, ok := c.(channel.StatusLookup); ok {

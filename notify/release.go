@@ -39,7 +39,7 @@ func (h HeldMessages) query() (driver.Query, error) {
 	case q.Limit < 0 || q.Limit > maxPage:
 		return q, fmt.Errorf("the Limit %d is not between 1 and %d", h.Limit, maxPage)
 	case err != nil || after != nil && after.Value != nil:
-		return q, fmt.Errorf("the After %.40q is no Next of a report", h.After)
+		return q, fmt.Errorf("the After %.40q is not the Next of a report", h.After)
 	}
 	q.After = after
 	return q, nil

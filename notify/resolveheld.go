@@ -44,7 +44,7 @@ func (d Doubts) query() (driver.Query, error) {
 	case q.Limit < 1 || q.Limit > maxPage:
 		return q, fmt.Errorf("the Limit %d is not between 1 and %d", d.Limit, maxPage)
 	case err != nil || after != nil && after.Value != nil:
-		return q, fmt.Errorf("the After %.40q is no Next of a report", d.After)
+		return q, fmt.Errorf("the After %.40q is not the Next of a report", d.After)
 	}
 	q.After = after
 	return q, nil
@@ -85,7 +85,7 @@ func (n Support) ResolveHeld(ctx context.Context, scope Scope, d Doubts, decisio
 	case d.Everywhere && scope != "":
 		err = errors.New("a scope, and Everywhere")
 	case decision != DecideSent && decision != DecideSendAgain:
-		err = fmt.Errorf("%q is no decision", string(decision))
+		err = fmt.Errorf("%q is not a decision", string(decision))
 	}
 	report := ResolveReport{DryRun: audit.IsDry(opts)}
 	if err == nil {

@@ -47,7 +47,7 @@ func (f Failures) query() (driver.Query, error) {
 	}
 	after, err := driver.ParsePosition(f.After)
 	if err != nil || after != nil && (after.Value == nil) != (q.OrderBy == "") {
-		return q, fmt.Errorf("the After %.40q is no Next of a report", f.After)
+		return q, fmt.Errorf("the After %.40q is not the Next of a report", f.After)
 	}
 	q.After, q.Where = after, f.conds()
 	return q, nil

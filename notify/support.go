@@ -59,7 +59,7 @@ func (m *messageRow) decided(d Decision, now time.Time) (refused string) {
 		m.retryOn(now)
 		m.unhold()
 	default:
-		return fmt.Sprintf("%q is no decision", string(d))
+		return fmt.Sprintf("%q is not a decision", string(d))
 	}
 	m.resolved(now, ResolvedBySupport)
 	return ""

@@ -286,7 +286,7 @@ func (n Contacts) Suppress(ctx context.Context, scope Scope, reason channel.Supp
 		return err
 	}
 	if !slices.Contains(strongest, reason) {
-		return fmt.Errorf("notify: %q is no reason to suppress an address", string(reason))
+		return fmt.Errorf("notify: %q is not a reason to suppress an address", string(reason))
 	}
 	if len(to) > maxPage {
 		return fmt.Errorf("notify: %d addresses to suppress at once, more than %d", len(to), maxPage)

@@ -88,7 +88,7 @@ func TestTemplatesRefuse(t *testing.T) {
 		content bool // refused as content, so that no try follows
 	}{
 		"a name that is missing":      {notify.Template{Text: "{{.Sourse}}"}, `{"Source":1}`, false},
-		"data that is no JSON":        {notify.Template{Text: "x"}, `{`, false},
+		"data that is not JSON":       {notify.Template{Text: "x"}, `{`, false},
 		"a template that is none":     {notify.Template{Subject: "{{"}, `{}`, false},
 		"HTML that cannot be escaped": {notify.Template{HTML: `<a href={{if .A}}"{{end}}>`}, `{"A":true}`, false},
 		"a subject that is too long":  {notify.Template{Subject: "{{.A}}"}, `{"A":"` + strings.Repeat("x", channel.MaxSubject+1) + `"}`, true},

@@ -28,7 +28,7 @@ type Trace struct {
 }
 
 // Trace tells what became of the job or the campaign at those coordinates. What does
-// not exist is no error.
+// not exist is not an error.
 func (n *Notifier) Trace(ctx context.Context, scope Scope, at Coordinates) (t Trace, err error) {
 	key, err := keys.Join(at.PartitionKey, at.RowKey)
 	if err != nil {

@@ -68,7 +68,7 @@ type Hit struct {
 
 // Search finds what somebody has pasted: a host's id of a person, an address or a phone
 // number in any spelling, a key, a message's or a provider's id, or, by the Directory, a
-// name. names says whether the Directory is asked. Nothing found is no error.
+// name. names says whether the Directory is asked. Nothing found is not an error.
 func (d *Desk) Search(ctx context.Context, scope Scope, text string, names bool) (hits []Hit, err error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -228,7 +228,7 @@ func methodsOf(text string) []string {
 }
 
 // byAddress finds what went to an address and names nobody. One of which nothing can be
-// made is no address.
+// made is not an address.
 func (f finder) byAddress(ctx context.Context, scope Scope, text string) (hits []Hit, err error) {
 	if f.o.Notify == nil {
 		return nil, nil

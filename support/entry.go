@@ -70,7 +70,7 @@ type Entry struct {
 	NextOn time.Time
 	// Can are the actions that make sense.
 	Can []Action
-	// Part is what those actions are taken on where it is no row.
+	// Part is what those actions are taken on where it is not a row.
 	Part Part
 	// Version is that of the templates that made a message.
 	Version string

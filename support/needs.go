@@ -40,7 +40,7 @@ type Need struct {
 	Table  string // whose rows wait
 	// Reason is the code of a hold; Name a channel, a type or a subscriber.
 	Reason, Name string
-	// Rows wait for it; Capped says that there may be more. Zero where it is no matter of rows.
+	// Rows wait for it; Capped says that there may be more. Zero where it is not a matter of rows.
 	Rows   int
 	Capped bool
 	Since  time.Time // zero: not known
@@ -53,7 +53,7 @@ type Need struct {
 	Can []Action
 }
 
-// Part is what an action of Can is taken on where the cause is no matter of rows: the
+// Part is what an action of Can is taken on where the cause is not a matter of rows: the
 // subscriber that has dead letters.
 func (n Need) Part() Part {
 	if n.Kind != NeedDead {

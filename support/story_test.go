@@ -200,7 +200,7 @@ func TestARowIsFoundByWhateverIsKnownOfIt(t *testing.T) {
 		}
 		for _, about := range []support.About{{}, {Key: key, Person: "sam"}, {Entity: automation.Source{Type: "car"}}, {Address: notify.Destination{Method: "sms"}}} {
 			if _, err := s.desk.Story(s.Context(), tenant, about, storage.Page{}); err == nil {
-				s.Errorf("%+v is no error", about)
+				s.Errorf("%+v is not an error", about)
 			}
 		}
 	})
@@ -242,7 +242,7 @@ func TestASearchTakesAnything(t *testing.T) {
 		}
 		for _, text := range []string{"a\x00b", "\xff", fmt.Sprintf("%01001d", 7)} {
 			if _, err := s.desk.Search(s.Context(), tenant, text, false); err == nil {
-				s.Errorf("%.20q is no error", text)
+				s.Errorf("%.20q is not an error", text)
 			}
 		}
 	})

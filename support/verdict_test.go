@@ -167,7 +167,7 @@ var causes = map[string]cause{
 			other := wish(p)
 			other.Identity = map[string]string{"form": "b"}
 			if _, err := s.reminders.Ensure(s.Context(), other); err == nil {
-				s.Error("another input is no conflict")
+				s.Error("another input is not a conflict")
 			}
 		}},
 	"the provider gave no code": {typ: "news", outcome: support.Failed, reason: "Refused", says: "(Refused)",
@@ -517,7 +517,7 @@ func TestEveryReasonCodeIsSaidInWords(t *testing.T) {
 	for word := range support.Words {
 		of, code, _ := strings.Cut(word, " ")
 		if strings.HasPrefix(support.Meaning(of, code), "A code of the host") {
-			t.Errorf("%s is no code", word)
+			t.Errorf("%s is not a code", word)
 		}
 	}
 }
@@ -563,7 +563,7 @@ func TestEveryReasonCodeHasACauseOrAReasonForNone(t *testing.T) {
 	}
 	for code := range left {
 		if !known[code] {
-			t.Errorf("%s is no code", code)
+			t.Errorf("%s is not a code", code)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func (s *Service) Alert(o AlertOptions) Subscriber {
 	}
 	to, err := channel.NormaliseAddress(channel.Method(o.Channel.Key()), o.To)
 	if err != nil {
-		panic("survey: Alert: To is no address of its channel")
+		panic("survey: Alert: To is not an address of its channel")
 	}
 	o.To = to
 	return SubscriberFunc(o.Key, func(ctx context.Context, e ResponseCompleted) error { return s.alert(ctx, &o, e) })

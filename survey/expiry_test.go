@@ -172,7 +172,7 @@ func TestASendWaitsForAProcessThatHasItsChannel(t *testing.T) {
 }
 
 // After an outage the first process to come back may have no channel: nobody could
-// take the send, so that is no reason to stop it.
+// take the send, so that is not a reason to stop it.
 func TestAnOutageStopsNoSend(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.drain() // the channel has been seen

@@ -136,7 +136,7 @@ func (r *Recipient) check() error {
 		}
 	}
 	if _, err := civil.LoadZone(r.Zone); err != nil && r.Zone != "" {
-		return fmt.Errorf("%s: is no IANA time zone, such as Europe/Dublin", zonePath)
+		return fmt.Errorf("%s: is not an IANA time zone, such as Europe/Dublin", zonePath)
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func checkSurveyURL(template string) error {
 	case err != nil:
 		return err
 	case u.Scheme != "https" && u.Scheme != "http" || u.Host == "":
-		return errors.New("it is no absolute http or https address")
+		return errors.New("it is not an absolute http or https address")
 	case strings.ContainsAny(filled, "{} \t"):
 		return errors.New("it holds a space or a brace that is no {token} or {publicId}")
 	}

@@ -107,7 +107,7 @@ func TestARecipientHasAZone(t *testing.T) {
 			got, err := h.survey.Ingest(t.Context(), survey.Batch{EventKind: "service-visit-closed", Items: []survey.Item{
 				{Payload: []byte(`{"wip":"3"}`), Recipient: survey.Recipient{Address: "a", Zone: zone}},
 			}})
-			if err != nil || got.Failed != 1 || got.Items[0].Reason != "recipient.zone: is no IANA time zone, such as Europe/Dublin" {
+			if err != nil || got.Failed != 1 || got.Items[0].Reason != "recipient.zone: is not an IANA time zone, such as Europe/Dublin" {
 				t.Errorf("%s: %+v, %v", zone, got, err)
 			}
 		}

@@ -121,7 +121,7 @@ func (q *ResultQuery) check() error {
 		return errors.New("no survey is named")
 	}
 	if !utf8.ValidString(q.By) || strings.ContainsFunc(q.By, unicode.IsControl) {
-		return errors.New("its By is no dimension")
+		return errors.New("its By is not a dimension")
 	}
 	if !q.Since.IsZero() && !q.Until.IsZero() && q.Until.Before(q.Since) {
 		return errors.New("its Until is before its Since")

@@ -53,7 +53,7 @@ func (s asker) checkSending() {
 	switch s.options.InDoubt {
 	case "", notify.AssumeSent, notify.Resend, notify.Hold:
 	default:
-		panic(fmt.Sprintf("survey: New: %q is no policy for a send in doubt", string(s.options.InDoubt)))
+		panic(fmt.Sprintf("survey: New: %q is not a policy for a send in doubt", string(s.options.InDoubt)))
 	}
 }
 

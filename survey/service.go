@@ -157,8 +157,8 @@ var errForeignTx = errors.New("survey: the transaction belongs to another store"
 // New makes a Service that sends through channels. A process without channels
 // publishes, ingests and takes responses, and leaves sending to others. New panics
 // on a nil store, a nil channel or gate, a notify.Failover, two channels of one key, an
-// InDoubt that is none, channels without a SurveyURL, a SurveyURL that is no address with
-// {token}, an UnsubscribeURL that is no https address with one, and a link key of fewer
+// InDoubt that is none, channels without a SurveyURL, a SurveyURL that is not an address with
+// {token}, an UnsubscribeURL that is not an https address with one, and a link key of fewer
 // than 32 bytes.
 func New(store storage.Store, opts *Options, channels ...channel.Channel) *Service {
 	if store == nil {

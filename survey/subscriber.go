@@ -102,7 +102,7 @@ type ResponseCompleted struct {
 	Locale              string          `json:"locale,omitempty"` // that the form was filled in in
 	Answers             json.RawMessage `json:"answers"`
 	CandidateMetadata   json.RawMessage `json:"candidateMetadataJson"`
-	// DispatchedOn is when this call began, by the store's clock. It is no part of
+	// DispatchedOn is when this call began, by the store's clock. It is not a part of
 	// the event.
 	DispatchedOn time.Time `json:"-"`
 }

@@ -18,7 +18,7 @@ const mails = "email"
 // checkUnsubscribeURL refuses a template that no mail program would follow.
 func checkUnsubscribeURL(template string) error {
 	if !strings.HasPrefix(template, "https://") {
-		return errors.New("it is no https address")
+		return errors.New("it is not an https address")
 	}
 	return checkSurveyURL(template)
 }

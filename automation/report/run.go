@@ -57,7 +57,7 @@ func reportKey(key string) error {
 	case keys.ReportRun, keys.ManualReportRun:
 		return nil
 	}
-	return fmt.Errorf("report: %.200q is no key of a run: %w", key, storage.ErrNotFound)
+	return fmt.Errorf("report: %.200q is not a key of a run: %w", key, storage.ErrNotFound)
 }
 
 // Sent is one message of a run, without its address and its text.

@@ -162,7 +162,7 @@ func (f *faults) parameters(p json.RawMessage) {
 	case len(p) > maxParameters:
 		f.Add("Parameters", "has %d bytes, more than %d", len(p), maxParameters)
 	case len(p) > 0 && !json.Valid(p):
-		f.Add("Parameters", "is no JSON")
+		f.Add("Parameters", "is not JSON")
 	}
 }
 
@@ -270,7 +270,7 @@ func find(ctx context.Context, from driver.Reader, scope storage.Scope, guid str
 	return found, err
 }
 
-// compact gives parameters one spelling; what is no JSON is refused later.
+// compact gives parameters one spelling; what is not JSON is refused later.
 func compact(p json.RawMessage) json.RawMessage {
 	var out bytes.Buffer
 	if len(p) == 0 || json.Compact(&out, p) != nil {

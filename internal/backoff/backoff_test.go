@@ -41,7 +41,7 @@ func TestTheJitterFollowsFromTheKeyAndSpreads(t *testing.T) {
 			t.Errorf("%s waits %v, then %v", key, first, again)
 		}
 		if first.Truncate(time.Microsecond) != first {
-			t.Errorf("%v is no whole microsecond", first)
+			t.Errorf("%v is not a whole microsecond", first)
 		}
 		seen[first.Truncate(time.Second)] = true
 	}

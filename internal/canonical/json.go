@@ -37,7 +37,7 @@ func Exact(text []byte) ([]byte, error) {
 // Differing is the first member in which two texts differ.
 type Differing struct {
 	// Path is such as "order.lines[2].price"; empty where they differ as a whole, or one of
-	// them is no JSON.
+	// them is not JSON.
 	Path string
 	// Was and Is are both sides, if they are short and can be told: numbers, true, false, null
 	// and "nothing" where a member is missing. Both are empty else, as texts may be anything.

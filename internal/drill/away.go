@@ -41,7 +41,7 @@ func away(ctx context.Context, g *ground) ([]figure, error) {
 }
 
 // slots is a day on which another client takes all connections of the server. Deliberate
-// fault: "I-10 a server without slots is no outage".
+// fault: "I-10 a server without slots is not an outage".
 func slots(ctx context.Context, g *ground) ([]figure, error) {
 	return g.underLoad(ctx, fmt.Sprintf("%v without connection slots:", g.slots), func(ctx context.Context, dsn string) (err error) {
 		db, err := sql.Open("postgres", dsn+"&application_name="+hogName)

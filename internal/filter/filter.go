@@ -189,18 +189,18 @@ func (c *checker) condition(f *Filter, path string) {
 		if text, ok := f.Value.(string); ok {
 			c.text(text, at, MaxText, false)
 		} else {
-			c.faults.Add(at, "is no text")
+			c.faults.Add(at, "is not a text")
 		}
 	case Exists:
 		if _, ok := f.Value.(bool); !ok && f.Value != nil {
 			c.faults.Add(at, "is neither true nor false")
 		}
 	default:
-		c.faults.Add(strictjson.Member(path, "op"), "%.40q is none of %v", f.Op, ops)
+		c.faults.Add(strictjson.Member(path, "op"), "%.40q is not one of %v", f.Op, ops)
 	}
 }
 
-// scalar checks a value that is no list.
+// scalar checks a value that is not a list.
 func (c *checker) scalar(value any, path string, empty bool) {
 	switch v := value.(type) {
 	case nil:
@@ -221,7 +221,7 @@ func (c *checker) scalar(value any, path string, empty bool) {
 func (c *checker) list(value any, path string) {
 	elements, ok := value.([]any)
 	if !ok || len(elements) == 0 {
-		c.faults.Add(path, "is no list of at least one value")
+		c.faults.Add(path, "is not a list of at least one value")
 		return
 	}
 	if c.listed += len(elements); c.listed > MaxListed {

@@ -191,7 +191,7 @@ func spelled(v any) (text string, number, ok bool) {
 }
 
 // CompareNumbers compares two decimals exactly: negative if a is less. ok is false
-// if one of them is no number to [keys.Decimal].
+// if one of them is not a number to [keys.Decimal].
 func CompareNumbers(a, b string) (n int, ok bool) {
 	return orderOfNumbers(operandOf(a), operandOf(b))
 }

@@ -245,7 +245,7 @@ var mutants = []mutant{
 		Old: "http.MaxBytesReader(w, r.Body, limit)", New: "http.MaxBytesReader(w, r.Body, limit*10)", Test: "./survey/surveyhttp TestABodyOfUnknownLength"},
 	{Name: "survey: the event stays in the outbox", File: "internal/outbox/replay.go",
 		Old: "return events.Delete(ctx, tx, found...)", New: "_ = found; return nil", Test: "./survey TestACustomerIsErased/memory"},
-	{Name: "I-10 a server without slots is no outage", File: "storage/internal/sqlstore/class.go",
+	{Name: "I-10 a server without slots is not an outage", File: "storage/internal/sqlstore/class.go",
 		Old: "families[state[:2]]", New: "map[string]Class{\"08\": Connection}[state[:2]]", Test: "./storage/internal/sqlstore TestCodesHaveAClass"},
 	{Name: "cli: what changes something is done without a yes", File: "cli/act.go",
 		Old: "DryRun: !c.flags.yes", New: "DryRun: false", Test: "./cli TestNothingIsDoneWithoutAYes/memory"},

@@ -61,7 +61,7 @@ func New(t testing.TB, opts *Options) *Server {
 	return s
 }
 
-// Launch is New for a program that is no test, such as a benchmark. The caller
+// Launch is New for a program that is not a test, such as a benchmark. The caller
 // removes the cluster.
 func Launch(opts *Options) (*Server, error) {
 	if opts == nil {
@@ -91,7 +91,7 @@ func (s *Server) Database(t testing.TB) string {
 	return dsn
 }
 
-// CreateDatabase is Database for a program that is no test.
+// CreateDatabase is Database for a program that is not a test.
 func (s *Server) CreateDatabase() (string, error) {
 	server, err := url.Parse(s.DSN())
 	if err != nil {

@@ -238,7 +238,7 @@ func parse(t testing.TB, dsn string) *url.URL {
 func parseDSN(dsn string) (*url.URL, error) {
 	u, err := url.Parse(dsn)
 	if err != nil {
-		return nil, errors.New("pgtest: the DSN is no URL of the form postgres://user@host:port/database")
+		return nil, errors.New("pgtest: the DSN is not a URL of the form postgres://user@host:port/database")
 	}
 	if (u.Scheme != "postgres" && u.Scheme != "postgresql") || u.Host == "" {
 		return nil, fmt.Errorf("pgtest: the DSN must have the form postgres://user@host:port/database, this has scheme %q and host %q", u.Scheme, u.Host)

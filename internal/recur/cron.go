@@ -86,7 +86,7 @@ func (f cronField) check(text string) error {
 		}
 		m := part.FindStringSubmatch(p)
 		if m == nil {
-			return fmt.Errorf("%q is no number, range or step", p)
+			return fmt.Errorf("%q is not a number, range or step", p)
 		}
 		if m[1] != "" && len(parts) > 1 {
 			return errors.New("a star in a list")

@@ -57,10 +57,10 @@ func TestCronsThatAreRefused(t *testing.T) {
 		"0 24 * * *":        `cron "0 24 * * *": hour: 24 is not from 0 to 23`,
 		"0 9 0 * *":         `cron "0 9 0 * *": day of month: 0 is not from 1 to 31`,
 		"0 9 32W * *":       `cron "0 9 32W * *": day of month: 32W is not from 1 to 31`,
-		"0 9 ? * 1":         `cron "0 9 ? * 1": day of month: "?" is no number, range or step`,
+		"0 9 ? * 1":         `cron "0 9 ? * 1": day of month: "?" is not a number, range or step`,
 		"*/0 9 * * *":       `cron "*/0 9 * * *": minute: the step 0 is not from 1 to 59`,
 		"30-10 9 * * *":     `cron "30-10 9 * * *": minute: the range 30-10 runs backwards`,
-		"0 9 * * MON#6":     `cron "0 9 * * MON#6": day of week: "MON#6" is no number, range or step`,
+		"0 9 * * MON#6":     `cron "0 9 * * MON#6": day of week: "MON#6" is not a number, range or step`,
 		"0 9 30 2 *":        `cron 0 9 30 2 * never comes true`,
 		"0 9 31 4,6,9,11 *": `cron 0 9 31 4,6,9,11 * never comes true`,
 	} {

@@ -139,7 +139,7 @@ func TestAlertsAndDashboardAskForMetricsThatExist(t *testing.T) {
 		}
 	}
 	if !json.Valid([]byte(read(t, "deploy/monitoring/dashboard.json"))) {
-		t.Error("the dashboard is no JSON")
+		t.Error("the dashboard is not JSON")
 	}
 }
 

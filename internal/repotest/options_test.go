@@ -93,7 +93,7 @@ func optionsPage(t *testing.T) string {
 		})
 	}
 	for name := range changed {
-		t.Errorf("whenToChange has %s, which is no option with such a default", name)
+		t.Errorf("whenToChange has %s, which is not an option with such a default", name)
 	}
 	var b strings.Builder
 	b.WriteString("# Options\n\nEvery option with its type, its default and when to change it. Durations are Go's (`90 * time.Second`). Empty under\n" +

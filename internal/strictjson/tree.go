@@ -48,7 +48,7 @@ func bare(value any) any {
 	return value
 }
 
-// parse makes a tree of text; ok is false if it is no JSON.
+// parse makes a tree of text; ok is false if it is not JSON.
 func parse(text []byte, f *Faults) (tree any, ok bool) {
 	if !utf8.Valid(text) {
 		f.Add("", "is not valid UTF-8")

@@ -111,7 +111,7 @@ func TestI29_APollIsMeasuredByNamesFromCode(t *testing.T) {
 				"belfry.due.lag pass=task":        {19, 90},
 				"belfry.group.duration pass=task": {0, 0, 0, 0, 18}, // a lease is renewed after three tenths of a minute
 			},
-			"belfry.handle pass=task,rows=1 ended ", // a lost lease is no error of its group
+			"belfry.handle pass=task,rows=1 ended ", // a lost lease is not an error of its group
 			"belfry.handle pass=task,rows=1 ended ",
 			"belfry.handle pass=task,rows=1 ended Error",
 			"belfry.handle pass=task,rows=1 ended Error",

@@ -63,7 +63,7 @@ func (m Mail) Check() error {
 func (m Mail) checkAddresses() error {
 	if m.ReplyTo != "" {
 		if a, err := ParseMailbox(m.ReplyTo); err != nil || !printable(a.Address) {
-			return errors.New("ReplyTo is no mail address")
+			return errors.New("ReplyTo is not a mail address")
 		}
 	}
 	if len(m.CC)+len(m.BCC) > maxCopies {
@@ -92,7 +92,7 @@ func (m Mail) checkThread() error {
 	size := 0
 	for _, id := range all {
 		if len(id) > 250 || !messageID.MatchString(id) || encodedWord.MatchString(id) {
-			return errors.New("InReplyTo or References holds what is no Message-ID without its angle brackets")
+			return errors.New("InReplyTo or References holds what is not a Message-ID without its angle brackets")
 		}
 		size += len(id) + len("<> ")
 	}
@@ -144,7 +144,7 @@ func isReserved(name string) bool {
 func checkHeader(name, value string) error {
 	switch {
 	case !headerName.MatchString(name):
-		return errors.New("a name among Headers is no name of a header")
+		return errors.New("a name among Headers is not a name of a header")
 	case isReserved(name):
 		return fmt.Errorf("%s is not for a message to set", name)
 	case value == "" || len(value) > MaxSubject || !printable(value) || encodedWord.MatchString(value):

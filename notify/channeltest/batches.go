@@ -17,7 +17,7 @@ type Batch struct {
 	// one call.
 	Open func(t *testing.T, at Provider) channel.Channel
 	// Read says what texts their recipients would read, in the order of the request; none:
-	// it is no request of several.
+	// it is not a request of several.
 	Read func(r *http.Request, body []byte) []string
 	// Answer accepts so many messages, but for one that is refused for its address,
 	// counted from zero; -1: none is.

@@ -245,7 +245,7 @@ func (t *Table) At(ctx context.Context, scope storage.Scope, notificationType, v
 func parseKey(notificationType, version string) (string, error) {
 	number, err := strconv.Atoi(version)
 	if err != nil || number < 1 || number > maxNumber || strconv.Itoa(number) != version {
-		return "", fmt.Errorf("templates: %.40q is no version: %w", version, storage.ErrNotFound)
+		return "", fmt.Errorf("templates: %.40q is not a version: %w", version, storage.ErrNotFound)
 	}
 	return keyOf(notificationType, number)
 }

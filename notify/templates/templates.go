@@ -112,7 +112,7 @@ func (l *localized) Render(ctx context.Context, j notify.Job, r notify.Recipient
 	return notify.Content{}, fmt.Errorf("templates: there is none for %.40q", r.Locale) // compile has made sure of one
 }
 
-// chain are the locales to try; one that is no tag is passed over. Who reads one script
+// chain are the locales to try; one that is not a tag is passed over. Who reads one script
 // gets no text in another, but for the default.
 func (l *localized) chain(locale string) []language.Tag {
 	var out []language.Tag
@@ -345,7 +345,7 @@ func readPart(files fs.FS, name string, parts map[language.Tag]*notify.Template)
 	case "html":
 		t.HTML = string(text)
 	default:
-		return fmt.Errorf("%.40q is none of subject, text and html", fields[0])
+		return fmt.Errorf("%.40q is not one of subject, text and html", fields[0])
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ type Blobs interface {
 	// KeepUntil keeps blobs without an owner for as long as until: then Collect removes
 	// them. It shortens nothing that was said before.
 	KeepUntil(ctx context.Context, tx Tx, until time.Time, refs ...Ref) error
-	// Delete removes a blob; one that is gone is no error.
+	// Delete removes a blob; one that is gone is not an error.
 	Delete(ctx context.Context, ref Ref) error
 	// Collect looks at at most limit blobs that nobody kept within a day, or whose time
 	// is over, or that lost an owner a day ago, and removes those that nobody owns. It

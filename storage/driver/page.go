@@ -19,7 +19,7 @@ type Page struct {
 }
 
 // ErrPage says that a [Page].After is none that a call returned.
-var ErrPage = errors.New("storage: After is none that a page returned")
+var ErrPage = errors.New("storage: invalid page token")
 
 // The default and the bound of a [Page].Limit.
 const (

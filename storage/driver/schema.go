@@ -111,7 +111,7 @@ type Column struct {
 	Fixed bool
 	// Null columns store the Go zero value as NULL.
 	Null bool
-	// Max bounds the bytes of a Text column; zero is no bound. Only such text may be
+	// Max bounds the bytes of a Text column; zero is not a bound. Only such text may be
 	// indexed.
 	Max int
 	// Data says what the column tells about people; empty: nobody has said.
@@ -131,7 +131,7 @@ type Data string
 
 // The kinds of data. Numbers, truths and moments need none.
 const (
-	Plain   Data = "plain"   // nothing: codes, settings, ids of what is no person
+	Plain   Data = "plain"   // nothing: codes, settings, ids of what is not a person
 	Person  Data = "person"  // who it is: an id, a reference, a name, a hash of one
 	Address Data = "address" // how to reach them: mail, phone, the link that they got
 	Content Data = "content" // what was said or done: texts, payloads, answers
@@ -161,7 +161,7 @@ type Schema struct {
 	Due bool
 	// New returns a pointer to a zero row.
 	New func() Row
-	// MaxRow bounds the bytes of text, JSON and bytes in a row; zero is no bound.
+	// MaxRow bounds the bytes of text, JSON and bytes in a row; zero is not a bound.
 	// Of a change, JSON that is fixed does not count.
 	MaxRow int
 	// Whole is the schema of the whole table, if this one says what workers see of

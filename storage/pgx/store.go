@@ -56,7 +56,7 @@ type Options struct {
 	MaxOpenConns int
 	// IOTimeout bounds each read from and write to the network on the pool that
 	// Open makes, and so the time that a statement may run; zero is 30 s, negative
-	// is no bound. It is what ends a call on a dead network whose context does not
+	// is not a bound. It is what ends a call on a dead network whose context does not
 	// end. Migrations are exempt. New ignores it.
 	IOTimeout time.Duration
 }

@@ -110,7 +110,7 @@ func TestTrap12OpenWorksWithoutCgo(t *testing.T) {
 	}
 	driver, ours, _ := strings.Cut(string(out), "\n")
 	if !strings.Contains(driver, "requires cgo") {
-		t.Errorf("the driver is no stub: %s", driver)
+		t.Errorf("the driver is not a stub: %s", driver)
 	}
 	if n := scan[int](t, s.DB(), "SELECT n FROM host"); strings.TrimSpace(ours) != "<nil>" || n != 7 {
 		t.Errorf("%s, and the row has %d", ours, n)

@@ -51,7 +51,7 @@ type Options struct {
 	// Synchronous says what a power cut may cost; empty is Full.
 	Synchronous Synchronous
 	// BusyTimeout is how long a transaction waits for those of other processes, and of this
-	// one, if its context does not end before; zero is 30 s, negative is no bound. Then
+	// one, if its context does not end before; zero is 30 s, negative is not a bound. Then
 	// nothing was written, and the error is a storage.ErrBusy. Migrations wait longer.
 	BusyTimeout time.Duration
 }

@@ -53,7 +53,7 @@ var blobSentences = []sentence{
 		}
 		for _, offset := range []int64{-1, ref.Size + 1} {
 			if _, err := w.store.Blobs().Open(w.ctx, ref, offset); err == nil {
-				w.Errorf("offset %d is no error", offset)
+				w.Errorf("offset %d is not an error", offset)
 			}
 		}
 	}},
@@ -170,7 +170,7 @@ var blobSentences = []sentence{
 			bad.Refs = []driver.Ref{ref}
 			err := w.store.InTx(w.ctx, func(tx driver.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, bad) })
 			if err == nil {
-				w.Errorf("%+v is no error", bad)
+				w.Errorf("%+v is not an error", bad)
 			}
 		}
 	}},
@@ -191,7 +191,7 @@ var blobSentences = []sentence{
 			w.is("Keep", err, driver.ErrNotFound)
 		}
 	}},
-	{"Delete removes a blob, kept or not, and one that is gone is no error", func(w *world) {
+	{"Delete removes a blob, kept or not, and one that is gone is not an error", func(w *world) {
 		one, two := w.blobs().put(pattern(3<<20)), w.blobs().put("y")
 		w.tx(func(tx driver.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, owner("1", one)) })
 		for range 2 {

@@ -93,7 +93,7 @@ var transactionTheme = theme{name: "transactions", sentences: []sentence{
 	{"an error of a verb ends the transaction, whatever it is", func(w *world) {
 		before := w.undoing().seed()
 		bad := copyOf(before[0])
-		bad.Raw = json.RawMessage("{") // is no JSON, and the verb has to say so
+		bad.Raw = json.RawMessage("{") // is not JSON, and the verb has to say so
 		fresh := copyOf(bad)
 		fresh.Key = "bad"
 		for verb, run := range map[string]func(tx driver.Tx) error{

@@ -66,7 +66,7 @@ type Options struct {
 }
 
 // New serves the desk. It panics without a desk, without Authorise, on a Key of another
-// length than 32 bytes, and on a name in Pages that is no part of a path.
+// length than 32 bytes, and on a name in Pages that is not a part of a path.
 func New(d *support.Desk, o Options) http.Handler {
 	if d == nil || o.Authorise == nil {
 		panic("supporthttp: New needs a desk and Authorise")

@@ -454,7 +454,7 @@ func TestPagesOfOthersAreFoundByTheirNames(t *testing.T) {
 	}
 	defer func() {
 		if recover() == nil {
-			t.Error("a name that is no part of a path was taken")
+			t.Error("a name that is not a part of a path was taken")
 		}
 	}()
 	supporthttp.New(o.desk, supporthttp.Options{

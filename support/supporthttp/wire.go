@@ -47,7 +47,7 @@ type entry struct {
 	ToDo       string           `json:"toDo,omitempty"`
 	NextOn     time.Time        `json:"nextOn,omitzero"`
 	Can        []support.Action `json:"can,omitempty"`
-	Part       *part            `json:"part,omitempty"` // what those are taken on, where it is no row
+	Part       *part            `json:"part,omitempty"` // what those are taken on, where it is not a row
 	Version    string           `json:"version,omitempty"`
 	Key        string           `json:"key"`
 	MessageID  string           `json:"messageId,omitempty"`

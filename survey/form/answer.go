@@ -34,7 +34,7 @@ func (q *Question) read(raw json.RawMessage) (any, *AnswerFault) {
 	switch {
 	case raw[0] == '"':
 		if err := json.Unmarshal(raw, &text); err != nil {
-			return nil, q.fault(FaultType, "is no text")
+			return nil, q.fault(FaultType, "is not a text")
 		}
 	case q.Type == NumberQuestion || q.Type.Rates():
 		text = string(raw)

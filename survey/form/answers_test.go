@@ -43,7 +43,7 @@ func TestAnswersHaveOneSpelling(t *testing.T) {
 		`{"why":["hidden, and no text"]}`:                  `{}`,
 		`{"again":"no","why":"late"}`:                      `{"again":"no","why":"late"}`,
 		`{"car":"used","on":"2026-02-28"}`:                 `{"car":"used","on":"2026-02-28"}`,
-		`{"name":"a\u0000b\u007f","story":"\u001b\u0003"}`: `{"name":"ab"}`, // nothing but what cannot be seen is no answer
+		`{"name":"a\u0000b\u007f","story":"\u001b\u0003"}`: `{"name":"ab"}`, // nothing but what cannot be seen is not an answer
 		`{"name":"two\nl\u000bo\u2028t"}`:                  `{"name":"two l o t"}`,
 		`{"story":"a\u000bb\u000cc\u0085d\u2028e\u2029\u2029f\tg\u0093\ufeffh"}`: `{"story":"a\nb\nc\nd\ne\n\nf\tgh"}`,
 		`{"name":"\u0627\u0628","story":"<&>"}`:                                  `{"name":"اب","story":"\u003c\u0026\u003e"}`,

@@ -97,7 +97,7 @@ var identifier = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
 // id checks what the authors call a question or a trigger by.
 func (c *checker) id(path, id string) {
 	if !identifier.MatchString(id) {
-		c.add(path, "%.40q is no id: 1 to 100 of A-Z a-z 0-9 _ . -, the first a letter or digit", id)
+		c.add(path, "%.40q is not an id: 1 to 100 of A-Z a-z 0-9 _ . -, the first a letter or digit", id)
 	}
 }
 

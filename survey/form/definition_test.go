@@ -62,7 +62,7 @@ func times(n int, f func(i int) string) []string {
 const (
 	visible = "1 to 100 of A-Z a-z 0-9 _ . -, the first a letter or digit"
 	nowhere = "is none of templateId, recipient.address, recipient.locale, recipient.customerRef and candidate.…"
-	noKey   = `is no key of a channel, such as "email:smtp": the delivery method, a colon, the transport`
+	noKey   = `is not a key of a channel, such as "email:smtp": the delivery method, a colon, the transport`
 )
 
 // definitionCases are what Validate, the JSON Schema and Publish agree about.
@@ -82,7 +82,7 @@ var definitionCases = map[string]definitionCase{
 	"an empty text":       {definition: `{"title": "", "intro": {"en": ""}, "thanks": {}}`, faults: []string{"title: is empty", "intro.en: is empty", "thanks: has no text in any locale"}},
 	"a control character": {definition: `{"title": "a\nb", "intro": "a\u0000b", "thanks": "a\u0085"}`, faults: []string{"title: holds the control character U+000A", "intro: holds the control character U+0000", "thanks: holds the control character U+0085"}},
 	"a long title":        {definition: `{"title": "` + strings.Repeat("é", 1001) + `"}`, faults: []string{"title: has 1001 characters, more than 1000"}},
-	"a locale":            {definition: `{"title": {"a b": "x"}}`, faults: []string{`title["a b"]: is for "a b", which is no BCP 47 language tag`}},
+	"a locale":            {definition: `{"title": {"a b": "x"}}`, faults: []string{`title["a b"]: is for "a b", which is not a BCP 47 language tag`}},
 	"an unusual locale":   {definition: `{"title": {"pt-br": "x", "iw": "x"}}`, faults: []string{"title.iw: is for a locale that is written he", "title.pt-br: is for a locale that is written pt-BR"}, blind: true},
 
 	"a question of each type": {definition: questionsJSON(rateJSON, askJSON,
@@ -92,9 +92,9 @@ var definitionCases = map[string]definitionCase{
 		`{"id": "5", "type": "choice", "options": [{"value": "a"}, {"value": "b", "label": "B"}]}`,
 		`{"id": "6", "type": "multiple", "options": [{"value": "a"}], "min": 1, "max": 1}`, `{"id": "7", "type": "date"}`)},
 	"a question without": {definition: questionsJSON(`{}`), faults: []string{"questions[0].id: is missing", "questions[0].type: is missing"}},
-	"a bad id":           {definition: questionsJSON(`{"id": "a b", "type": "date"}`, `{"id": "", "type": "date"}`), faults: []string{`questions[0].id: "a b" is no id: ` + visible, `questions[1].id: "" is no id: ` + visible}},
+	"a bad id":           {definition: questionsJSON(`{"id": "a b", "type": "date"}`, `{"id": "", "type": "date"}`), faults: []string{`questions[0].id: "a b" is not an id: ` + visible, `questions[1].id: "" is not an id: ` + visible}},
 	"an id twice":        {definition: questionsJSON(rateJSON, rateJSON), faults: []string{"questions[1].id: is the same as questions[0].id"}, blind: true},
-	"an unknown type":    {definition: questionJSON("slider", ""), faults: []string{`questions[0].type: "slider" is no type of question`}},
+	"an unknown type":    {definition: questionJSON("slider", ""), faults: []string{`questions[0].type: "slider" is not a type of question`}},
 	"too many questions": {definition: questionsJSON(times(201, func(i int) string { return fmt.Sprintf(`{"id": "q%d", "type": "date"}`, i) })...), faults: []string{"questions: has 201 elements, more than 200"}},
 	"nothing to choose":  {definition: questionJSON("choice", ""), faults: []string{"questions[0].options: is empty: there is nothing to choose from"}},
 	"no options":         {definition: questionJSON("multiple", `"options": []`), faults: []string{"questions[0].options: is empty: there is nothing to choose from"}},
@@ -136,7 +136,7 @@ var definitionCases = map[string]definitionCase{
 	"parts of a value":      {definition: messageJSON(`"ordinal": 0, "text": "{{slice (.Value \"vin\") 9 17}} {{.LinkData.Value \"x\"}} {{with $}}{{.Lang}}{{end}} {{.SurveyID}} {{.URL}}"`)},
 	"a subject of two":      {definition: messageJSON(`"ordinal": 0, "subject": "a\r\nBcc: b", "text": "a"`), faults: []string{"messages[0].subject: holds the control character U+000D"}},
 	"many messages":         {definition: `{"messages": [` + strings.Join(times(22, func(i int) string { return fmt.Sprintf(`{"ordinal": %d, "text": "a"}`, i) }), ", ") + `]}`, faults: []string{"messages: has 22 elements, more than 21", "messages[21].ordinal: is not from 0 to 20"}},
-	"everything at once":    {definition: `{"title": "", "questions": [{"id": "!", "type": "date"}], "triggers": [` + oneTrigger(`"channel": "sms"`) + `], "messages": [{"ordinal": -1, "text": "a"}], "more": 1}`, faults: []string{"more: is unknown", "title: is empty", `questions[0].id: "!" is no id: ` + visible, `triggers[0].channel: "sms" ` + noKey, "messages[0].ordinal: is not from 0 to 20"}},
+	"everything at once":    {definition: `{"title": "", "questions": [{"id": "!", "type": "date"}], "triggers": [` + oneTrigger(`"channel": "sms"`) + `], "messages": [{"ordinal": -1, "text": "a"}], "more": 1}`, faults: []string{"more: is unknown", "title: is empty", `questions[0].id: "!" is not an id: ` + visible, `triggers[0].channel: "sms" ` + noKey, "messages[0].ordinal: is not from 0 to 20"}},
 }
 
 func localesJSON(n int, text string) []string {

@@ -23,7 +23,7 @@ const oneDay = 24 * time.Hour
 func (d *Duration) UnmarshalJSON(text []byte) error {
 	var s string
 	if err := json.Unmarshal(text, &s); err != nil || len(text) == 0 || text[0] != '"' {
-		return strictjson.Faults{{Problem: `is no text such as "2d"`}}.Err()
+		return strictjson.Faults{{Problem: `is not a text such as "2d"`}}.Err()
 	}
 	read, err := ParseDuration(s)
 	if fault := (*DurationError)(nil); errors.As(err, &fault) {

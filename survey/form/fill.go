@@ -74,7 +74,7 @@ func (c *checker) endings(d *Definition) {
 		c.words(strictjson.Member(at, "label"), e.Label, maxLine, "")
 		c.characters(strictjson.Member(at, "link"), e.Link, maxLine, "")
 		if u, err := url.Parse(e.Link); e.Link != "" && (err != nil || u.Scheme != "https" || u.Host == "") {
-			c.add(strictjson.Member(at, "link"), "is no https address")
+			c.add(strictjson.Member(at, "link"), "is not an https address")
 		}
 	}
 }

@@ -120,7 +120,7 @@ func Render(messages []MessageText, d LinkData) (p Parts, err error) {
 	if p.Subject, err = execute("subject", m.Subject.For(d.Locale), data, channel.MaxSubject); err != nil {
 		return p, err
 	}
-	p.Subject = strings.Join(strings.Fields(p.Subject), " ") // a value of two lines is no second header
+	p.Subject = strings.Join(strings.Fields(p.Subject), " ") // a value of two lines is not a second header
 	if p.Text, err = execute("text", m.Text.For(d.Locale), data, channel.MaxText); err != nil {
 		return p, err
 	}

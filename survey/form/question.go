@@ -279,7 +279,7 @@ func (c *checker) question(at string, q *Question) {
 	c.prefill(strictjson.Member(at, "prefill"), q)
 	has, known := settingsOf[q.Type]
 	if !known {
-		c.add(strictjson.Member(at, "type"), "%.40q is no type of question", q.Type)
+		c.add(strictjson.Member(at, "type"), "%.40q is not a type of question", q.Type)
 		return
 	}
 	c.options(strictjson.Member(at, "options"), q, has.options)

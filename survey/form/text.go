@@ -61,7 +61,7 @@ func (t *Text) UnmarshalJSON(text []byte) error {
 	for _, locale := range slices.Sorted(maps.Keys(members)) {
 		one, ok := members[locale].(string)
 		if !ok {
-			faults.Add(strictjson.Member("", locale), "is no text")
+			faults.Add(strictjson.Member("", locale), "is not a text")
 		}
 		read[locale] = one
 	}
@@ -118,7 +118,7 @@ func (c *checker) locale(path, locale string) {
 	tag, err := language.Parse(locale)
 	switch {
 	case err != nil:
-		c.add(path, "is for %.40q, which is no BCP 47 language tag", locale)
+		c.add(path, "is for %.40q, which is not a BCP 47 language tag", locale)
 	case tag.String() != locale:
 		c.add(path, "is for a locale that is written %s", tag)
 	}

@@ -57,7 +57,7 @@ func TestATextInJSON(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		`5`: "is neither a text nor an object of texts by locale", `["a"]`: "is neither a text nor an object of texts by locale",
-		`{"en": 5, "ar": "a", "a b": []}`: `["a b"]: is no text; en: is no text`,
+		`{"en": 5, "ar": "a", "a b": []}`: `["a b"]: is not a text; en: is not a text`,
 	} {
 		got := form.Text{"x": "before"}
 		if err := json.Unmarshal([]byte(text), &got); err == nil || err.Error() != want || got["x"] != "before" {

@@ -247,7 +247,7 @@ var channelKey = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,49}:[A-Za-z0-9][A-Za-z0-
 
 func (c *checker) channel(path, key string) {
 	if !channelKey.MatchString(key) {
-		c.add(path, `%.40q is no key of a channel, such as "email:smtp": the delivery method, a colon, the transport`, key)
+		c.add(path, `%.40q is not a key of a channel, such as "email:smtp": the delivery method, a colon, the transport`, key)
 	}
 }
 

@@ -87,9 +87,9 @@ func TestWarnings(t *testing.T) {
 			{"id": "x", "type": "date", "when": {"all": [{"questionId": "ask", "op": "==", "value": "Yes"}, {"questionId": "ask", "op": "!=", "value": "no"}, {"questionId": "n", "op": "in", "value": [1, "2", "3"]},
 				{"questionId": "m", "op": "==", "value": "a"}, {"questionId": "m", "op": "contains", "value": "b"}, {"questionId": "m", "op": "contains", "value": "a"}, {"questionId": "n", "op": "exists"}]}}],
 			"triggers": [` + oneTrigger(`"subscribers": [{"key": "k"}, {"key": "s", "filter": {"not": {"questionId": "ask", "op": "in", "value": [true]}}}]`) + `]}`: {
-			`questions[3].when.all[0].value: is no answer to ask: ["yes" "no"] are`, `questions[3].when.all[2].value[2]: is no answer to n: ["1" "2"] are`,
-			"questions[3].when.all[3].op: compares a list of options, which equals nothing; contains looks into it", `questions[3].when.all[4].value: is no answer to m: ["a"] are`,
-			`triggers[0].subscribers[1].filter.not.value[0]: is no answer to ask: ["yes" "no"] are`,
+			`questions[3].when.all[0].value: is not an answer to ask: ["yes" "no"] are`, `questions[3].when.all[2].value[2]: is not an answer to n: ["1" "2"] are`,
+			"questions[3].when.all[3].op: compares a list of options, which equals nothing; contains looks into it", `questions[3].when.all[4].value: is not an answer to m: ["a"] are`,
+			`triggers[0].subscribers[1].filter.not.value[0]: is not an answer to ask: ["yes" "no"] are`,
 		},
 		`{"triggers": [` + oneTrigger(``) + `], "messages": [{"ordinal": 0, "subject": "Hello", "text": {"en": "{{if .Value \"x\"}}{{.URL}}{{end}}", "ar": "a"}, "html": "<p>"}, {"ordinal": 1, "text": "b", "html": "<a href='{{.URL}}'>a</a>"}]}`: {
 			"messages[0].text.ar: has no {{.URL}}: customers get no link", "messages[0].html: has no {{.URL}}: customers get no link", "messages[1].text: has no {{.URL}}: customers get no link", asks,
@@ -106,7 +106,7 @@ func TestWarnings(t *testing.T) {
 		`{"questions": [{"id": "a", "type": "rating"}, {"id": "b", "type": "rating", "lowIsBetter": true}], "triggers": [` + oneTrigger(``) + `]}`: nil,
 		`{"unhappy": {"any": [{"questionId": "a", "op": "<", "value": 3}, {"questionId": "c", "op": "==", "value": "No"}]}, "questions": [{"id": "a", "type": "rating"}, {"id": "b", "type": "nps"}, {"id": "c", "type": "yesNo"}],
 			"endings": [{"when": {"questionId": "c", "op": "==", "value": true}, "text": "x"}], "triggers": [` + oneTrigger(``) + `]}`: {
-			`endings[0].when.value: is no answer to c: ["yes" "no"] are`, `unhappy.any[1].value: is no answer to c: ["yes" "no"] are`,
+			`endings[0].when.value: is not an answer to c: ["yes" "no"] are`, `unhappy.any[1].value: is not an answer to c: ["yes" "no"] are`,
 		},
 		triggerJSON(`"dedupRecipe": ["candidate.wip"]`):                   {"triggers[0].dedupRecipe: lacks templateId, which every recipe should have", "triggers[0].dedupRecipe: lacks recipient.address, which every recipe should have"},
 		triggerJSON(`"dedupRecipe": ["templateId", "recipient.address"]`): {"triggers[0].dedupRecipe: has nothing that identifies the event: a recipient is asked once and never again"},
@@ -198,7 +198,7 @@ func ExampleValidate() {
 	}
 	// Output:
 	// triggers[0].schedule.reminders[0]: "2 d" has a unit that is none of w, d, h and m (at position 2)
-	// questions[0].type: "stars" is no type of question
+	// questions[0].type: "stars" is not a type of question
 	// triggers[0].filter.questionId: is none of templateId, recipient.address, recipient.locale, recipient.customerRef and candidate.…
 	// triggers[0].dedupRecipe[1]: is the same as triggers[0].dedupRecipe[0]
 	// triggers[0].expiresAfter: is 12h, shorter than initialDelay and all reminders together, 1d

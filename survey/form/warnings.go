@@ -124,7 +124,7 @@ func (d *Definition) neverTrue(path string, f *Filter, faults *strictjson.Faults
 	}
 }
 
-// unanswerable warns of a value, or one of a list, that is no answer to the question.
+// unanswerable warns of a value, or one of a list, that is not an answer to the question.
 func (q *Question) unanswerable(path string, value any, faults *strictjson.Faults) {
 	answers := q.answers()
 	if answers == nil {
@@ -138,7 +138,7 @@ func (q *Question) unanswerable(path string, value any, faults *strictjson.Fault
 	}
 	is := filter.Filter{QuestionID: q.ID, Op: filter.Equal, Value: value}
 	if !slices.ContainsFunc(answers, func(a string) bool { return is.Match(map[string]any{q.ID: a}) }) {
-		faults.Add(path, "is no answer to %s: %.20q are", q.ID, answers[:min(5, len(answers))])
+		faults.Add(path, "is not an answer to %s: %.20q are", q.ID, answers[:min(5, len(answers))])
 	}
 }
 

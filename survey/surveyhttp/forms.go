@@ -67,7 +67,7 @@ func withShipped(own map[string]Texts) map[string]Texts {
 	for _, locale := range slices.Sorted(maps.Keys(own)) { // "de" before "de-CH"
 		at := canonical(locale)
 		if at == "" {
-			panic(fmt.Sprintf("surveyhttp: Forms: Texts for %q, which is no locale", locale))
+			panic(fmt.Sprintf("surveyhttp: Forms: Texts for %q, which is not a locale", locale))
 		}
 		texts[at] = own[locale].over(textsFor(texts, at))
 	}

@@ -39,7 +39,7 @@ func spelled(text, locale string) string {
 }
 
 // read gives a number that a customer wrote, in the digits of any script, as JSON has it; false,
-// and nothing that is a number: it could be either of two. What is no number stays as it is.
+// and nothing that is a number: it could be either of two. What is not a number stays as it is.
 func (s separators) read(text string) (_ string, only bool) {
 	written := strings.Map(plain, strings.TrimFunc(text, func(r rune) bool { return plain(r) == ' ' || plain(r) < 0 }))
 	point, comma := strings.Count(written, "."), strings.Count(written, ",")

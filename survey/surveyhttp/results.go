@@ -116,7 +116,7 @@ func (h *results) list(w http.ResponseWriter, r *http.Request, c Caller) {
 	list, next, err := h.s.Surveys(r.Context(), c.Scope, storage.Page{After: r.URL.Query().Get("after")})
 	switch {
 	case errors.Is(err, storage.ErrPage):
-		httpapi.Fail(w, http.StatusBadRequest, "after is no place in this list")
+		httpapi.Fail(w, http.StatusBadRequest, "after is not a place in this list")
 		return
 	case err == nil:
 		list = slices.DeleteFunc(list, func(s survey.Survey) bool {
@@ -155,7 +155,7 @@ func (h *results) about(serve func(http.ResponseWriter, *http.Request, *asked) e
 		case errors.Is(err, storage.ErrNotFound):
 			httpapi.Fail(w, http.StatusNotFound, "there is no such survey")
 		case errors.Is(err, storage.ErrPage):
-			httpapi.Fail(w, http.StatusBadRequest, "after is no place in this list")
+			httpapi.Fail(w, http.StatusBadRequest, "after is not a place in this list")
 		case err != nil:
 			httpapi.LogFailure(r, h.logger, "results could not be shown", err)
 			httpapi.Fail(w, http.StatusServiceUnavailable, "try again")
@@ -185,7 +185,7 @@ func readAsked(r *http.Request, c Caller) (*asked, error) {
 		a.query.Until = a.query.Until.AddDate(0, 0, 1)
 	}
 	if !utf8.ValidString(a.query.By) || strings.ContainsFunc(a.query.By, unicode.IsControl) {
-		return nil, errors.New("by is no dimension")
+		return nil, errors.New("by is not a dimension")
 	}
 	switch a.query.Step {
 	case "", survey.Daily, survey.Weekly, survey.Monthly:
@@ -214,7 +214,7 @@ func readSheet(p url.Values) (o survey.CSVOptions, err error) {
 	}
 	if zone := p.Get("zone"); zone != "" {
 		if o.Zone, err = civil.LoadZone(zone); err != nil {
-			return o, errors.New("zone is no IANA time zone, such as Europe/Dublin")
+			return o, errors.New("zone is not an IANA time zone, such as Europe/Dublin")
 		}
 	}
 	return o, nil

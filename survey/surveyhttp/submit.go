@@ -18,7 +18,7 @@ import (
 // leastBody is what a customer may send in any case.
 const leastBody = 128 << 10
 
-// maxBody bounds what a customer sends: a form spells each byte that is no Latin letter
+// maxBody bounds what a customer sends: a form spells each byte that is not a Latin letter
 // with three.
 func maxBody(d *form.Definition) int64 { return int64(max(leastBody, 3*d.MostAnswers())) }
 

@@ -125,7 +125,7 @@ func TestAFormBeginsWithAnswersOnly(t *testing.T) {
 	h := onMemory(t, asks(`{"id": "q", "type": "rating", "max": 50}`))
 	token := h.visitOf(`{"wip": "1"}`, survey.Recipient{Address: "a", Locale: "en"})
 	if _, page := h.get("/s/" + token + "?q.q=99"); !strings.Contains(page, `name="q.q" value=""`) {
-		t.Errorf("what was clicked is no answer:\n%s", shown(page))
+		t.Errorf("what was clicked is not an answer:\n%s", shown(page))
 	}
 	_, page := h.get("/s/" + token + "?q.q=49")
 	h.says(page, `name="q.q" value="49"`)

@@ -94,7 +94,7 @@ func (h *worklist) serve(f func(http.ResponseWriter, *http.Request, Caller, int6
 		case errors.Is(err, storage.ErrNotFound):
 			httpapi.Fail(w, http.StatusNotFound, "there is no such response")
 		case errors.Is(err, storage.ErrPage):
-			httpapi.Fail(w, http.StatusBadRequest, "after is no place in the list")
+			httpapi.Fail(w, http.StatusBadRequest, "after is not a place in the list")
 		case err != nil:
 			httpapi.LogFailure(r, h.logger, "the worklist could not be served", err)
 			httpapi.Fail(w, http.StatusServiceUnavailable, "try again")

@@ -199,7 +199,7 @@ func (c *Channel) build(m channel.Message) ([]byte, error) {
 		return nil, err
 	}
 	if !devices.MatchString(m.To) {
-		return nil, rest.Unsendable(provider, "address", "recipient is no device token in hex").Blame(channel.FaultAddress)
+		return nil, rest.Unsendable(provider, "address", "recipient is not a device token in hex").Blame(channel.FaultAddress)
 	}
 	data := map[string]string{}
 	maps.Copy(data, m.Metadata)

@@ -71,7 +71,7 @@ func New(apiKey string, opts *Options) (*Channel, error) {
 	o := cmp.Or(opts, new(Options)).withDefaults()
 	var f rest.Faults
 	f.Secret("apiKey", apiKey)
-	f.Add(!language.MatchString(o.Language), "Language is none such as en or pt_BR")
+	f.Add(!language.MatchString(o.Language), "Language is not a code such as en or pt_BR")
 	base := f.BaseURL("BaseURL", o.BaseURL)
 	ro := o.client(apiKey)
 	ro.Check(&f)
@@ -246,7 +246,7 @@ func (c *Channel) check(m channel.Message) error {
 		return err
 	}
 	if t.Name != "" && !language.MatchString(c.languageOf(m)) {
-		return permanent("language", "Locale is no language of a template, such as en or pt-BR")
+		return permanent("language", "Locale is not a language of a template, such as en or pt-BR")
 	}
 	return nil
 }

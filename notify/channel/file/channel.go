@@ -38,7 +38,7 @@ type Options struct {
 
 // New returns a channel that writes into dir. It makes the folder, readable by
 // its owner only; where that fails, every Send tries it again and says why. New
-// panics on an empty dir and on a From or ReplyTo that is no mail address.
+// panics on an empty dir and on a From or ReplyTo that is not a mail address.
 func New(dir string, opts *Options) *Channel {
 	if dir == "" {
 		panic("file: New needs a folder")

@@ -56,11 +56,11 @@ func (o Options) check(f *rest.Faults, method string) {
 	case o.From == "":
 		f.Add(true, "From is required")
 	case method == "whatsapp":
-		f.Add(!number, "From is no number in E.164 form, such as +447860099299")
+		f.Add(!number, "From is not a number in E.164 form, such as +447860099299")
 	default:
-		f.Add(!number && !sender.MatchString(o.From), "From is no number in E.164 form, short code or sender id")
+		f.Add(!number && !sender.MatchString(o.From), "From is not a number in E.164 form, short code or sender id")
 	}
-	f.Add(!language.MatchString(o.Language), "Language is none such as en or en_GB")
+	f.Add(!language.MatchString(o.Language), "Language is not a code such as en or en_GB")
 }
 
 func (o Options) client(apiKey string) rest.Options {
@@ -248,7 +248,7 @@ func (c *Channel) check(m channel.Message) error {
 		return err
 	}
 	if t.Name != "" && !language.MatchString(c.languageOf(m)) {
-		return permanent("language", "Locale is no language of a template, such as en or en_GB")
+		return permanent("language", "Locale is not a language of a template, such as en or en_GB")
 	}
 	return nil
 }

@@ -208,7 +208,7 @@ func TestI30_SendEndsWithItsContextAndItsTimeout(t *testing.T) {
 func TestNewListsEveryFault(t *testing.T) {
 	t.Parallel()
 	_, err := NewSMS("http://canary.example", "canary key", &Options{From: "canary@school!", Language: "English", Timeout: -time.Second, MaxConns: -1})
-	for _, want := range []string{"baseURL", "apiKey", "From is no number", "Language", "Timeout", "MaxConns"} {
+	for _, want := range []string{"baseURL", "apiKey", "From is not a number", "Language", "Timeout", "MaxConns"} {
 		if !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%v says nothing about %s", err, want)
 		}

@@ -60,7 +60,7 @@ func publicKey(text string) (*ecdsa.PublicKey, error) {
 	parsed, err := x509.ParsePKIXPublicKey(der)
 	key, ok := parsed.(*ecdsa.PublicKey)
 	if err != nil || !ok {
-		return nil, errors.New("is no public key for ECDSA")
+		return nil, errors.New("is not a public key for ECDSA")
 	}
 	return key, nil
 }

@@ -74,11 +74,11 @@ var (
 func New(region string, credentials aws.CredentialsProvider, opts *Options) (*Channel, error) {
 	o := *cmp.Or(opts, new(Options))
 	var f rest.Faults
-	f.Add(!regions.MatchString(region), "region is none of the form eu-west-1")
+	f.Add(!regions.MatchString(region), "region is not of the form eu-west-1")
 	f.Add(credentials == nil, "credentials are required")
 	f.Add(!sets.MatchString(o.ConfigurationSet), "ConfigurationSet is not of letters, digits, '-' and '_'")
 	sender, err := mail.NewSender(o.From, o.ReplyTo)
-	f.Add(err != nil, "From or ReplyTo is no mail address")
+	f.Add(err != nil, "From or ReplyTo is not a mail address")
 	base := f.BaseURL("BaseURL", cmp.Or(o.BaseURL, "https://email."+region+".amazonaws.com"))
 	ro := rest.Options{Provider: provider, Timeout: o.Timeout, MaxConns: o.MaxConns, Proxy: o.Proxy, TLS: o.TLSConfig}
 	ro.Check(&f)

@@ -157,7 +157,7 @@ func (w *Webhook) prove(e *envelope, now time.Time) error {
 	signature, err := base64.StdEncoding.DecodeString(e.Signature)
 	switch {
 	case !w.topics[e.TopicARN]:
-		return rest.Refused(provider, "topic is none of ours")
+		return rest.Refused(provider, "topic is not one of ours")
 	case at == nil || !paths.MatchString(at.Path) || at.RawQuery != "":
 		return rest.Refused(provider, "certificate is not at SNS's address")
 	case sum == nil || err != nil:
@@ -191,7 +191,7 @@ func (w *Webhook) confirm(e *envelope) error {
 func decode(body []byte) (*envelope, error) {
 	var e envelope
 	if json.Unmarshal(body, &e) != nil || e.Type != notification && e.Type != confirmation {
-		return nil, rest.Refused(provider, "body is none of SNS")
+		return nil, rest.Refused(provider, "body is not one of SNS")
 	}
 	return &e, nil
 }

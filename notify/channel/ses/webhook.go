@@ -40,7 +40,7 @@ func newWebhook(o rest.Options, topics ...string) (*Webhook, error) {
 	w := &Webhook{topics: map[string]bool{}, certificates: &certificates{client: rest.NewClient(o)}}
 	for i, arn := range topics {
 		if !topicARN.MatchString(arn) {
-			return nil, fmt.Errorf("ses: topic %d is no ARN of the form arn:aws:sns:eu-west-1:123456789012:name", i+1)
+			return nil, fmt.Errorf("ses: topic %d is not an ARN of the form arn:aws:sns:eu-west-1:123456789012:name", i+1)
 		}
 		w.topics[arn] = true
 	}

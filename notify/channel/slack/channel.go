@@ -171,7 +171,7 @@ func (c *Channel) build(m channel.Message) (*post, error) {
 	to := address.FindStringSubmatch(m.To)
 	switch {
 	case to == nil:
-		return nil, permanent("address", "recipient is no id of a conversation or a person").Blame(channel.FaultAddress)
+		return nil, permanent("address", "recipient is not an id of a conversation or a person").Blame(channel.FaultAddress)
 	case m.Template.Name != "":
 		return nil, permanent("template", "message names a template, and Slack has none")
 	case len(m.Attachments) > 0:

@@ -87,7 +87,7 @@ func opened(t *testing.T, answer http.HandlerFunc) (channel.Channel, func() int)
 	return c, func() int { return len(posts()) }
 }
 
-// What somebody wrote is no markup, unless the host says that it has seen to it.
+// What somebody wrote is not markup, unless the host says that it has seen to it.
 func TestTextAlarmsNobody(t *testing.T) {
 	t.Parallel()
 	m := message()

@@ -189,7 +189,7 @@ func (c *Channel) send(ctx context.Context, m *mail.Mail) (refused int, err erro
 }
 
 // begin returns a connection that has taken MAIL, or one that has refused it. A
-// kept connection that turns out to be dead is no answer about the message, and
+// kept connection that turns out to be dead is not an answer about the message, and
 // nothing was handed over, so the next one is tried and a new one at last.
 func (c *Channel) begin(ctx context.Context, m *mail.Mail) (*conn, error) {
 	for cn := c.idle.take(); cn != nil; cn = c.idle.take() {

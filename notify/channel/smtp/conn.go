@@ -188,7 +188,7 @@ func newDialer(addr string, o Options) (dialer, error) {
 		return dialer{}, err
 	}
 	if strings.ContainsAny(o.Helo, " \t\r\n\x00") {
-		return dialer{}, fmt.Errorf("smtp: Helo %q is no host name", o.Helo)
+		return dialer{}, fmt.Errorf("smtp: Helo %q is not a host name", o.Helo)
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if o.TLSConfig != nil {

@@ -54,7 +54,7 @@ var tokens = regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{20,100}$`)
 func New(token string, opts *Options) (*Channel, error) {
 	o := cmp.Or(opts, new(Options))
 	var f rest.Faults
-	f.Add(!tokens.MatchString(token), "token is none of a bot, such as 123456:AbC…")
+	f.Add(!tokens.MatchString(token), "token is not that of a bot, such as 123456:AbC…")
 	base := f.BaseURL("BaseURL", cmp.Or(o.BaseURL, "https://api.telegram.org"))
 	ro := rest.Options{Provider: "telegram", Timeout: o.Timeout, MaxConns: o.MaxConns, Proxy: o.Proxy, TLS: o.TLSConfig}
 	ro.Check(&f)
@@ -181,7 +181,7 @@ func build(m channel.Message) (*request, error) {
 	to := address.FindStringSubmatch(m.To)
 	switch {
 	case to == nil:
-		return nil, permanent("address", "recipient is no id of a chat").Blame(channel.FaultAddress)
+		return nil, permanent("address", "recipient is not an id of a chat").Blame(channel.FaultAddress)
 	case m.Template.Name != "":
 		return nil, permanent("template", "message names a template, and Telegram has none")
 	case len(m.Attachments) > 0:

@@ -67,9 +67,9 @@ func (o Options) check(f *rest.Faults, method string) {
 	f.Add(service != "" && !serviceSID.MatchString(service), "MessagingServiceSID is not MG and 32 hex digits")
 	f.Add(o.APIKeySID != "" && !keySID.MatchString(o.APIKeySID), "APIKeySID is not SK and 32 hex digits")
 	if o.From != "" && !rest.E164(o.From) {
-		f.Add(method == "whatsapp", "From is no number in E.164 form, such as +14155238886")
+		f.Add(method == "whatsapp", "From is not a number in E.164 form, such as +14155238886")
 		named := senderID.MatchString(o.From) && letter.MatchString(o.From)
-		f.Add(method == "sms" && !named && !shortCode.MatchString(o.From), "From is no number in E.164 form, short code or sender id")
+		f.Add(method == "sms" && !named && !shortCode.MatchString(o.From), "From is not a number in E.164 form, short code or sender id")
 	}
 	if o.StatusCallback != "" {
 		f.BaseURL("StatusCallback", o.StatusCallback)
@@ -189,13 +189,13 @@ var busy = map[string]bool{
 
 // of says what the codes of other refusals blame; they are Permanent.
 var of = map[string]channel.Fault{
-	"21211": channel.FaultAddress, // To is no number
+	"21211": channel.FaultAddress, // To is not a number
 	"21214": channel.FaultAddress, // To cannot be reached
 	"21408": channel.FaultAddress, // To is in a region that is not permitted
 	"21610": channel.FaultAddress, // To has sent STOP
 	"21612": channel.FaultAddress, // there is no way to To
-	"21614": channel.FaultAddress, // To is no mobile number
-	"21212": channel.FaultAccount, // From is no number
+	"21614": channel.FaultAddress, // To is not a mobile number
+	"21212": channel.FaultAccount, // From is not a number
 	"21606": channel.FaultAccount, // From is not of this account
 	"21603": channel.FaultAccount, // there is no From
 	"21659": channel.FaultAccount, // From is not of this account
@@ -204,9 +204,9 @@ var of = map[string]channel.Fault{
 
 // suppresses are the codes of a number to which nothing will ever be sent.
 var suppresses = map[string]channel.SuppressionReason{
-	"21211": channel.HardBounce,  // it is no number
+	"21211": channel.HardBounce,  // it is not a number
 	"21610": channel.Unsubscribe, // it has sent STOP
-	"21614": channel.HardBounce,  // it is no mobile number
+	"21614": channel.HardBounce,  // it is not a mobile number
 }
 
 func refusal(a *rest.Answer, code string) error {

@@ -14,7 +14,7 @@ func TestNewListsEveryFault(t *testing.T) {
 	t.Parallel()
 	_, err := NewSMS("canary", "canary secret", &Options{From: "canary@x", MessagingServiceSID: "canary", APIKeySID: "canary",
 		StatusCallback: "canary", BaseURL: "http://api.example", Timeout: -time.Second, MaxConns: -1, Proxy: &url.URL{Host: "canary"}})
-	for _, want := range []string{"accountSID", "secret", "only one of From", "MessagingServiceSID is not", "APIKeySID", "From is no number",
+	for _, want := range []string{"accountSID", "secret", "only one of From", "MessagingServiceSID is not", "APIKeySID", "From is not a number",
 		"StatusCallback", "BaseURL", "Timeout", "MaxConns", "Proxy"} {
 		if !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%v says nothing about %s", err, want)

@@ -80,7 +80,7 @@ func (w *Webhook) Events(r channel.WebhookRequest) ([]channel.StatusEvent, error
 func (w *Webhook) form(r channel.WebhookRequest, query url.Values) ([]channel.StatusEvent, error) {
 	params, err := url.ParseQuery(string(r.Body))
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/x-www-form-urlencoded" || err != nil {
-		return nil, rest.Refused("twilio", "body is no form")
+		return nil, rest.Refused("twilio", "body is not a form")
 	}
 	if !w.signed(r, params) {
 		return nil, errSignature

@@ -61,7 +61,7 @@ func (o Options) check(f *rest.Faults) {
 	f.Add((len(o.Secrets) == 0) == (o.SecretsOf == nil), "either Secrets or SecretsOf is required")
 	f.Add(o.Deduplicates < 0, "Deduplicates is negative")
 	for _, host := range o.Trusted {
-		f.Add(host == "" || strings.ContainsAny(host, "/@ *") || strings.Count(host, ":") == 1, "Trusted holds what is no host, such as hooks.internal or 10.0.0.7")
+		f.Add(host == "" || strings.ContainsAny(host, "/@ *") || strings.Count(host, ":") == 1, "Trusted holds what is not a host, such as hooks.internal or 10.0.0.7")
 	}
 }
 
@@ -176,7 +176,7 @@ func (c *Channel) check(m channel.Message) error {
 	case rest.MessageID(m.ID) == "":
 		return permanent("id", "message id is not 1 to 64 of a-z, 0-9, - and _")
 	case !c.dialer.Callable(m.To):
-		return permanent("address", "recipient is no address of the form https://host/path with an open port").Blame(channel.FaultAddress)
+		return permanent("address", "recipient is not an address of the form https://host/path with an open port").Blame(channel.FaultAddress)
 	case m.On.IsZero():
 		return permanent("date", "message without On, the time that is signed")
 	case len(m.Attachments) > 0:

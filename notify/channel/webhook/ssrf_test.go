@@ -47,7 +47,7 @@ func TestAPortThatIsNotOpenIsNotCalled(t *testing.T) {
 	}
 }
 
-// A number is no address of a host, whatever some libraries make of it.
+// A number is not an address of a host, whatever some libraries make of it.
 func TestAddressInDisguiseReachesNothing(t *testing.T) {
 	t.Parallel()
 	s := receive(t, nil)

@@ -141,7 +141,7 @@ func (c *Channel) build(m channel.Message) (subscription, []byte, error) {
 	}
 	to, ok := parse(m.To)
 	if !ok || !c.dialer.Callable(to.endpoint) {
-		return subscription{}, nil, rest.Unsendable(provider, "address", "recipient is no subscription of a browser").Blame(channel.FaultAddress)
+		return subscription{}, nil, rest.Unsendable(provider, "address", "recipient is not a subscription of a browser").Blame(channel.FaultAddress)
 	}
 	data := map[string]string{}
 	maps.Copy(data, m.Metadata)

@@ -21,7 +21,7 @@ type sender struct {
 }
 
 func newSender(privateKey, contact string, f *rest.Faults) sender {
-	f.Add(!reachable(contact), "contact is no address of the form mailto:… or https://…")
+	f.Add(!reachable(contact), "contact is not an address of the form mailto:… or https://…")
 	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), decode(privateKey))
 	if err != nil {
 		f.Add(true, "privateKey is not 32 bytes of a key of P-256 in base64url")
@@ -61,7 +61,7 @@ func (s sender) about(endpoint string, on time.Time) (claims, error) {
 func (s sender) proof(endpoint string, on time.Time) (string, error) {
 	c, err := s.about(endpoint, on)
 	if err != nil { // which would quote it
-		return "", channel.Permanent("address", errors.New("webpush: endpoint is no address")).Blame(channel.FaultAddress)
+		return "", channel.Permanent("address", errors.New("webpush: endpoint is not an address")).Blame(channel.FaultAddress)
 	}
 	token, err := s.sign(c)
 	if err != nil {

@@ -157,7 +157,7 @@ func TestAFunctionMakesSoMuch(t *testing.T) {
 	}
 }
 
-// Not even a short one: what is no list has no rows.
+// Not even a short one: what is not a list has no rows.
 func TestRangesOverCounts(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"{{range 3}}x{{end}}", "{{range .Two}}x{{end}}", "{{range .Name}}x{{end}}"} {

@@ -34,7 +34,7 @@ func (o Options) Conns() int {
 // MaxIdleTime is how long a connection of such a pool may lie idle.
 const MaxIdleTime = 5 * time.Minute
 
-// Timeout bounds a read or a write on such a pool; zero is no bound.
+// Timeout bounds a read or a write on such a pool; zero is not a bound.
 func (o Options) Timeout() time.Duration {
 	if o.IOTimeout == 0 {
 		return 30 * time.Second

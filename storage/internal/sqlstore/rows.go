@@ -134,7 +134,7 @@ func asText(v any) (string, bool) {
 	return "", false
 }
 
-// readGroups reads rows that end with a count; nothing counted is no group.
+// readGroups reads rows that end with a count; nothing counted is not a group.
 func readGroups(s *driver.Schema, columns []*driver.Column, rows Rows) ([]driver.Group, error) {
 	r := newReader(s, columns)
 	var n int

@@ -58,11 +58,11 @@ func (o Options) check() (standardwebhooks.Keys, error) {
 	}
 	for _, host := range o.Trusted {
 		if host == "" || strings.ContainsAny(host, "/@ *") || strings.Count(host, ":") == 1 {
-			faults = append(faults, errors.New("webhook: Trusted holds what is no host, such as hooks.internal or 10.0.0.7"))
+			faults = append(faults, errors.New("webhook: Trusted holds what is not a host, such as hooks.internal or 10.0.0.7"))
 		}
 	}
 	if !(safedial.Dialer{Trusted: o.Trusted, Ports: o.Ports}).Callable(o.URL) {
-		faults = append(faults, errors.New("webhook: URL is no address of the form https://host/path with an open port"))
+		faults = append(faults, errors.New("webhook: URL is not an address of the form https://host/path with an open port"))
 	}
 	if o.Timeout < 0 || o.MaxConns < 0 {
 		faults = append(faults, errors.New("webhook: Timeout or MaxConns is negative"))

@@ -316,11 +316,11 @@ func TestAProxyOfTheEnvironmentIsNotUsed(t *testing.T) {
 func TestSettingsThatCannotBeUsedAreAllListed(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]*webhook.Options{
-		"a secret is required": nil,
-		"URL is no address":    {Secrets: []string{secret}, URL: "http://canary.example/"},
-		"secret 2 is not":      {Secrets: []string{secret, "canary"}, URL: "https://canary.example/"},
-		"Trusted holds":        {Secrets: []string{secret}, URL: "https://canary.example/", Trusted: []string{"https://x"}},
-		"is negative":          {Secrets: []string{secret}, URL: "https://canary.example/", Timeout: -1},
+		"a secret is required":  nil,
+		"URL is not an address": {Secrets: []string{secret}, URL: "http://canary.example/"},
+		"secret 2 is not":       {Secrets: []string{secret, "canary"}, URL: "https://canary.example/"},
+		"Trusted holds":         {Secrets: []string{secret}, URL: "https://canary.example/", Trusted: []string{"https://x"}},
+		"is negative":           {Secrets: []string{secret}, URL: "https://canary.example/", Timeout: -1},
 	} {
 		if _, err := webhook.New(o); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%v, want %q", err, want)

@@ -27,7 +27,7 @@ type header struct {
 	Kid string `json:"kid,omitempty"`
 }
 
-var errKey = errors.New("it is no PEM with a private key of RSA, 2048 bits or more, or of P-256")
+var errKey = errors.New("it is not a PEM with a private key of RSA, 2048 bits or more, or of P-256")
 
 // Parse reads a private key in PEM: PKCS #8, PKCS #1 or SEC 1. id is the "kid" of its
 // tokens; empty: they have none. The error holds nothing of the key.

@@ -55,7 +55,7 @@ func parseSender(option, text string) (*netmail.Address, error) {
 	}
 	a, err := netmail.ParseAddress(text)
 	if err != nil {
-		return nil, fmt.Errorf("mail: %s %q is no mail address: %w", option, text, err)
+		return nil, fmt.Errorf("mail: %s %q is not a mail address: %w", option, text, err)
 	}
 	if !ascii(a.Address) {
 		return nil, fmt.Errorf("mail: %s %q: the address must be ASCII; write the domain in Punycode", option, text)
@@ -170,7 +170,7 @@ func CheckID(id string) error {
 	return nil
 }
 
-var errRecipient = channel.Permanent("address", errors.New("mail: recipient is no mail address")).Blame(channel.FaultAddress)
+var errRecipient = channel.Permanent("address", errors.New("mail: recipient is not a mail address")).Blame(channel.FaultAddress)
 
 // parseTo accepts a bare address and nothing around it.
 func parseTo(to string) (*netmail.Address, error) {

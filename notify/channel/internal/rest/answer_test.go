@@ -51,7 +51,7 @@ func TestCodeHoldsNothingPersonal(t *testing.T) {
 	a := &Answer{Status: 400, client: &Client{provider: "test"}}
 	for code, want := range map[string]string{
 		"21211": "400 21211", "TOO_MANY_REQUESTS": "400 TOO_MANY_REQUESTS", "": "400", "personalizations.0.to": "400 personalizations.0.to",
-		"+4917612345": "400", "4917612345": "400", "sam@school.example": "400", "is no number": "400", "a\nb": "400",
+		"+4917612345": "400", "4917612345": "400", "sam@school.example": "400", "is not a number": "400", "a\nb": "400",
 		strings.Repeat("a", 41): "400",
 	} {
 		err := a.Permanent(code)

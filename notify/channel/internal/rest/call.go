@@ -281,7 +281,7 @@ func Code(code string) string {
 	return code
 }
 
-var errStrange = errors.New("what came is no answer")
+var errStrange = errors.New("what came is not an answer")
 
 // safe returns the part of an error's chain that comes from the network. Other
 // errors of net/http quote what the server sent, or what it was sent.

@@ -92,7 +92,7 @@ func Credential(text string) bool {
 func (f *Faults) BaseURL(name, text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		f.Add(true, name+" is no address of the form https://host/path")
+		f.Add(true, name+" is not an address of the form https://host/path")
 		return ""
 	}
 	f.Add(u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())), name+" is not https")

@@ -13,7 +13,7 @@ import (
 func (f *Faults) Mailbox(name, text string) mail.Address {
 	a, err := mail.ParseAddress(text)
 	if err != nil || strings.ContainsAny(text, breaks) {
-		f.Add(true, name+" is no mail address")
+		f.Add(true, name+" is not a mail address")
 		return mail.Address{}
 	}
 	return *a
@@ -31,7 +31,7 @@ func CheckMail(provider string, m channel.Message) error {
 	}
 	switch {
 	case !isAddress(m.To):
-		return unsendable("address", "recipient is no mail address").Blame(channel.FaultAddress)
+		return unsendable("address", "recipient is not a mail address").Blame(channel.FaultAddress)
 	case strings.ContainsAny(m.Subject+m.Name, breaks):
 		return unsendable("header", "subject or name holds a line break or a NUL")
 	case m.Template.Name != "":

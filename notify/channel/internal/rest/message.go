@@ -35,7 +35,7 @@ func CheckPhone(provider string, m channel.Message) error {
 	case err != nil:
 		return err
 	case !E164(m.To):
-		return Unsendable(provider, "address", "recipient is no number in E.164 form").Blame(channel.FaultAddress)
+		return Unsendable(provider, "address", "recipient is not a number in E.164 form").Blame(channel.FaultAddress)
 	case len(m.Attachments) > 0:
 		return Unsendable(provider, "attachments", "a message with attachments cannot be sent")
 	case !m.Mail.IsZero():

@@ -16,7 +16,7 @@ func CheckPush(provider string, m channel.Message) error {
 	}
 	switch {
 	case m.To == "" || len(m.To) > maxDevice || strings.ContainsFunc(m.To, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return Unsendable(provider, "address", "recipient is no address of a device").Blame(channel.FaultAddress)
+		return Unsendable(provider, "address", "recipient is not an address of a device").Blame(channel.FaultAddress)
 	case m.Template.Name != "":
 		return Unsendable(provider, "template", "message names a template, which this channel does not use")
 	case len(m.Attachments) > 0:
@@ -27,7 +27,7 @@ func CheckPush(provider string, m channel.Message) error {
 		return Unsendable(provider, "empty", "message without subject and text")
 	}
 	if channel.CheckCollapseKey(m.CollapseKey) != nil {
-		return Unsendable(provider, "collapse-key", "collapse key is none that every device takes")
+		return Unsendable(provider, "collapse-key", "collapse key is not one that every device takes")
 	}
 	return nil
 }
