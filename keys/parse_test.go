@@ -115,7 +115,7 @@ func TestI20_RefusedTexts(t *testing.T) {
 		{"reminder:s:t:1:k:threshold:m:0.9:FalseToTrue:a@0", `rises "0": is not a number from 1`},
 		{"reminder:s:t:1:k:threshold:m:0.9:FalseToTrue:a@01", "scopeKey: is not as FalseToTrue writes it"},
 		{"reminder:s:t:1:k:threshold:m:0.9:FalseToTrue:a@9223372036854775808", "scopeKey: is not as FalseToTrue writes it"},
-		{"reminder:s:t:1:k:threshold:m:0.9:Daily:a", `firingPolicy "Daily": is none of`},
+		{"reminder:s:t:1:k:threshold:m:0.9:Daily:a", `firingPolicy "Daily": is not one of`},
 		{"report-subscription:6f1c", "has 2 components, want 4"},
 		{"report-subscription:6f1c:later:1", "is neither scheduled nor manual"},
 		{"report-subscription:6f1c:manual:a:b", "run: holds ':' at byte 1"},

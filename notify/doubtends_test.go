@@ -174,13 +174,13 @@ func TestDoubtsThatNobodyCanMeanAreRefused(t *testing.T) {
 			"OwnAccount, and Everywhe": with(func(d *notify.Doubts) { d.OwnAccount, d.Everywhere = true, true }),
 			"a scope, and Everywhere":  with(func(d *notify.Doubts) { d.Everywhere = true }),
 			"Limit":                    with(func(d *notify.Doubts) { d.Limit = 1001 }),
-			"no Next of a report":      with(func(d *notify.Doubts) { d.After = "?" }),
+			"the Next of a report":     with(func(d *notify.Doubts) { d.After = "?" }),
 		} {
 			if _, err := h.Support().ResolveHeld(h.t.Context(), "tenant", d, notify.DecideSent, support, nil); err == nil || !strings.Contains(err.Error(), want) {
 				h.t.Errorf("%v, want %q", err, want)
 			}
 		}
-		if _, err := h.Support().ResolveHeld(h.t.Context(), "tenant", whole, "Perhaps", support, nil); err == nil || !strings.Contains(err.Error(), "no decision") {
+		if _, err := h.Support().ResolveHeld(h.t.Context(), "tenant", whole, "Perhaps", support, nil); err == nil || !strings.Contains(err.Error(), "not a decision") {
 			h.t.Error(err)
 		}
 	})

@@ -184,12 +184,12 @@ func TestMailHeadersThatAreRefused(t *testing.T) {
 			"copy 2":              {CC: []string{"a@example.com"}, BCC: []string{"A@Example.com"}},
 			"copy 1":              {CC: []string{"a@example.com\nBcc: b@example.com"}},
 			"21 copies":           {CC: slices.Repeat([]string{"a@example.com"}, 21)},
-			"no Message-ID":       {References: []string{"<a@b>"}},
+			"not a Message-ID":    {References: []string{"<a@b>"}},
 			"have 913 bytes":      {References: slices.Repeat([]string{strings.Repeat("a", 78) + "@a"}, 11)},
 			"among Options":       {Headers: map[string]string{"X-Other": "7"}},
 			"Bcc is not for":      {Headers: map[string]string{"Bcc": "a@example.com"}},
 			"Content-Type is not": {Headers: map[string]string{"Content-Type": "text/html"}},
-			"no name":             {Headers: map[string]string{"X A": "7"}},
+			"not a name":          {Headers: map[string]string{"X A": "7"}},
 			"value of X-Booking":  {Headers: map[string]string{"X-Booking": "7\r\nBcc: a@example.com"}},
 		} {
 			j := visit("7")

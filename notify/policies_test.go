@@ -178,7 +178,7 @@ func TestProgrammersErrorsPanicWithAClearMessage(t *testing.T) {
 		"is not Options.HashKey": func() {
 			notify.New(store, &notify.Options{HashKey: hashKeyOf("one"), Gates: gate.New(store, &gate.Options{HashKey: hashKeyOf("another")})})
 		},
-		"no https address": func() {
+		"not an https address": func() {
 			notify.New(store, &notify.Options{Unsubscribe: &notify.UnsubscribeOptions{URL: "http://x.y", Key: make([]byte, 32)}})
 		},
 		"Key needs 32": func() {

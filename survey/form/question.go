@@ -319,7 +319,7 @@ func (c *checker) metric(at string, q *Question) {
 	case q.Metric == MetricCSAT && most-least < 2:
 		c.add(path, "csat counts the two best steps of a scale that has more")
 	case q.Metric != MetricCSAT && q.Metric != MetricNPS && q.Metric != MetricCES:
-		c.add(path, "%.40q is none of csat, nps and ces", q.Metric)
+		c.add(path, "%.40q is not one of csat, nps and ces", q.Metric)
 	}
 }
 

@@ -186,7 +186,7 @@ var eventPath = regexp.MustCompile(`^(templateId|recipient\.(address|locale|cust
 func pathProblem(path string) string {
 	switch {
 	case !eventPath.MatchString(path):
-		return "is none of templateId, recipient.address, recipient.locale, recipient.customerRef and candidate.…"
+		return "is not one of templateId, recipient.address, recipient.locale, recipient.customerRef and candidate.…"
 	case strings.HasSuffix(path, "."):
 		return "ends with a dot, as no path of an event does"
 	case len(path) > keys.MaxPartLen && utf8.RuneCountInString(path) <= maxName:
