@@ -277,7 +277,7 @@ func TestASelectionIsBoundedAndOnAnIndex(t *testing.T) {
 			"Source needs Type and ID":                bulk(automation.ActionHold, automation.Selection{Setting: "x", Source: automation.Source{"a", ""}}, ann),
 			"the Limit 1001 is not between":           bulk(automation.ActionHold, automation.Selection{Setting: "x", Limit: 1001}, ann),
 			"1001 Keys, more than 1000":               bulk(automation.ActionHold, automation.Selection{Keys: make([]string, 1001)}, ann),
-			`the After "?" is not the Next`:                bulk(automation.ActionHold, automation.Selection{Setting: "x", After: "?"}, ann),
+			`the After "?" is not the Next`:           bulk(automation.ActionHold, automation.Selection{Setting: "x", After: "?"}, ann),
 			`"Rerun" is not Hold`:                     bulk(automation.ActionRerun, setting, ann),
 			"no actor is given":                       bulk(automation.ActionHold, setting, automation.By{Reason: "r"}),
 		} {

@@ -335,12 +335,12 @@ func TestABadThresholdIsNamedAndNothingIsWritten(t *testing.T) {
 			"DaysBefore: is not for candidates with a Threshold":             func(c *automation.Candidate, _ *automation.Threshold) { c.DaysBefore = 1 },
 			"SendAt: is not for candidates with a Threshold":                 func(c *automation.Candidate, _ *automation.Threshold) { c.SendAt = "09:00" },
 			"ScheduledOn: is not for candidates with a Threshold":            func(c *automation.Candidate, _ *automation.Threshold) { c.ScheduledOn = start },
-			`Threshold.Comparison: "About" is not one of`:                       func(_ *automation.Candidate, t *automation.Threshold) { t.Comparison = "About" },
+			`Threshold.Comparison: "About" is not one of`:                    func(_ *automation.Candidate, t *automation.Threshold) { t.Comparison = "About" },
 			`Threshold.Value: keys: decimal "much": is not a decimal number`: func(_ *automation.Candidate, t *automation.Threshold) { t.Value = "much" },
 			"Threshold.Reading: keys: decimal: is empty":                     func(_ *automation.Candidate, t *automation.Threshold) { t.Reading = "" },
 			"metricKey: is empty":                                            func(_ *automation.Candidate, t *automation.Threshold) { t.Metric = "" },
 			"scope: holds '@' at byte 1":                                     func(_ *automation.Candidate, t *automation.Threshold) { t.Scope = "a@1" },
-			`firingPolicy "Often": is not one of`:                               func(_ *automation.Candidate, t *automation.Threshold) { t.Policy = "Often" },
+			`firingPolicy "Often": is not one of`:                            func(_ *automation.Candidate, t *automation.Threshold) { t.Policy = "Often" },
 			"Zone: is not set":                                               func(_ *automation.Candidate, t *automation.Threshold) { t.Policy = automation.OncePerDay },
 			"scope: has 190 bytes, more than": func(_ *automation.Candidate, t *automation.Threshold) {
 				t.Policy, t.Scope = automation.FalseToTrue, strings.Repeat("s", 190)

@@ -101,8 +101,8 @@ func TestFiringOfAKeyGivesItsParts(t *testing.T) {
 func TestFiringRefuses(t *testing.T) {
 	t.Parallel()
 	for problem, f := range map[string]keys.Firing{
-		"firingPolicy: is not one of":                       {Value: "1", Scope: "a"},
-		`firingPolicy "onceperday": is not one of`:          {Policy: "onceperday", Value: "1", Scope: "a"},
+		"firingPolicy: is not one of":                    {Value: "1", Scope: "a"},
+		`firingPolicy "onceperday": is not one of`:       {Policy: "onceperday", Value: "1", Scope: "a"},
 		"scope: holds '@' at byte 1":                     {Policy: keys.OncePerThreshold, Value: "1", Scope: "a@1"},
 		"scope: holds '@' at byte 0":                     {Policy: keys.OncePerDay, Value: "1", Scope: "@", LocalDate: "2026-03-01"},
 		"scope: holds '@' at byte 2":                     {Policy: keys.FalseToTrue, Value: "1", Scope: "aa@", Rises: 1},
