@@ -19,7 +19,7 @@ type ReminderType struct {
 	// not be empty or hold a colon or a control character.
 	Name string
 	// SourceType is what its reminders are about, such as "employee", for
-	// [Reminders.Set]; default Name.
+	// [Reminders.Set]; default that of the Scan, else Name.
 	SourceType string
 
 	// Template makes the messages, over the EventData {"Source":{"Type","ID"},
@@ -105,7 +105,9 @@ func (s *Scheduler) Register(t ReminderType) Reminders {
 	}
 	if t.Scan != nil {
 		t.Scan = t.Scan.withDefaults(s.now)
+		t.SourceType = t.Scan.SourceType
 	}
+	t.SourceType = cmp.Or(t.SourceType, t.Name)
 	free := s.registry.claim(t.Name, func() {
 		s.registry.listen(&t)
 		t.Stream = cmp.Or(t.Stream, t.Name)
@@ -147,6 +149,9 @@ func (t *ReminderType) check() error {
 	if t.Scan != nil {
 		if err := t.Scan.check(t.Triggers); err != nil {
 			return err
+		}
+		if t.SourceType != "" && t.SourceType != t.Scan.SourceType {
+			return fmt.Errorf("its SourceType is %q, and that of its Scan %q: leave one out, or name the same", t.SourceType, t.Scan.SourceType)
 		}
 	}
 	if t.Lateness.negative() {
