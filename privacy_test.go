@@ -513,6 +513,11 @@ func TestRemindersAndSurveysOfAPersonAreErased(t *testing.T) {
 				t.Errorf("%s is changed:\n%s\n%s", row, was, after[row])
 			}
 		}
+		e, err := reminders.Explain(t.Context(), "", "reminder:visit:visit:later-0:default:2026-05-01:0")
+		o.need(err)
+		if want := "nothing, and nothing if it is asked for again: its person was erased"; e.Now != want {
+			t.Errorf("%s", e.Now)
+		}
 		sent := len(o.mails.Messages())
 		for range 10 {
 			clk.Add(7 * 24 * time.Hour)

@@ -256,6 +256,8 @@ func (s explainer) askedAgain(e Explanation, r *scheduleRow) string {
 		return "nothing: its series goes on, next " + stampText(e.Series.Next)
 	case r.recurs() && !r.ScheduledOn.After(now):
 		return never + "a series makes no occurrence of the past"
+	case r.ReasonCode == PersonErased:
+		return never + "its person was erased"
 	}
 	limit := ""
 	if t, ok := s.registry.reminder(r.Kind); ok {
