@@ -464,7 +464,10 @@ func TestRemindersAndSurveysOfAPersonAreErased(t *testing.T) {
 				o.need(err)
 			}
 			_, err = reminders.Type("visit").Set(t.Context(), automation.About{ID: fmt.Sprint("past-", i), SourceType: "visit", Person: who.ref()},
-				automation.DaysBefore(later, 7), automation.Candidate{TriggerKey: who.said("goodbye"), TargetDate: automation.Date{Year: 2026, Month: 2, Day: 1}})
+				automation.DaysBefore(later, 7), automation.DaysBefore(later, 14), automation.Candidate{TriggerKey: who.said("goodbye"), TargetDate: automation.Date{Year: 2026, Month: 2, Day: 1}})
+			o.need(err)
+			_, err = reminders.Type("visit").Set(t.Context(), automation.About{ID: fmt.Sprint("past-", i), SourceType: "visit", Person: who.ref(), Because: who.said("a letter")},
+				automation.DaysBefore(later, 7))
 			o.need(err)
 			_, err = reminders.Ensure(t.Context(), automation.Candidate{
 				Type: "visit", Person: who.ref(), Source: automation.Source{Type: "course", ID: fmt.Sprint("weekly-", i)}, Recurrence: &automation.Recurrence{Cron: "0 9 * * 5"},
@@ -497,7 +500,7 @@ func TestRemindersAndSurveysOfAPersonAreErased(t *testing.T) {
 		who.Entities = []belfry.Entity{{Type: "badge", ID: "soon"}, {Type: "badge", ID: "later"}, {Type: "badge", ID: "past"}}
 		report, err := o.poller.Privacy().Erase(t.Context(), "", who, dpo)
 		o.need(err)
-		if report.Tables["automation_scheduler"].Emptied != 6 || report.Tables["automation_source"].Cut != 2 || report.Tables["automation_series"].Cut != 1 || report.Tables["survey_instance"].Cut != 1 {
+		if report.Tables["automation_scheduler"].Emptied != 7 || report.Tables["automation_source"].Cut != 2 || report.Tables["automation_series"].Cut != 1 || report.Tables["survey_instance"].Cut != 1 {
 			t.Errorf("%+v", report.Tables)
 		}
 		clk.Add(time.Hour)

@@ -96,6 +96,9 @@ func (e Explanation) state(b *strings.Builder) {
 	if r.ReasonCode != "" {
 		fmt.Fprintf(b, " (%s)", r.ReasonCode)
 	}
+	if r.EndedBecause != "" {
+		fmt.Fprintf(b, ": %s", r.EndedBecause)
+	}
 	if r.RetryCount > 0 {
 		fmt.Fprintf(b, ", failed tries: %d, lost leases among them: %d", r.RetryCount, r.LeaseLossCount)
 	}

@@ -48,6 +48,8 @@ type About struct {
 	// Setting is the id of the reminder setting; default the name of the type. A call
 	// changes the reminders of one setting.
 	Setting string
+	// Because says to people why what the call withdraws ends; see [Event].Because.
+	Because string
 	// Version grows with each change of the source, as in [Event]: what comes with an
 	// older one is not applied (EventStale, [ErrStaleEvent]); see [ReminderType].Stream.
 	// Zero: the last call counts.
@@ -117,7 +119,8 @@ func (r Reminders) event(about About) (Event, error) {
 	t, registered := r.s.registry.reminder(r.name)
 	e := Event{
 		Scope: r.scope, Version: about.Version, Stream: cmp.Or(t.Stream, r.name), // it may be registered elsewhere
-		Source: Source{Type: cmp.Or(about.SourceType, t.SourceType), ID: about.ID},
+		Because: about.Because,
+		Source:  Source{Type: cmp.Or(about.SourceType, t.SourceType), ID: about.ID},
 	}
 	if field, err := checkTenancy(r.scope, ""); err != nil {
 		return e, fmt.Errorf("%s %w", field, err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
@@ -336,5 +337,63 @@ func TestAboutIsForAllCandidates(t *testing.T) {
 				w.t.Error(key)
 			}
 		}
+	})
+}
+
+// The host says in its own words why reminders end; a row that comes back says it no longer.
+func TestAnEndHasTheWordsOfTheHost(t *testing.T) {
+	t.Parallel()
+	const renewed = "renewed on 8 April until 2028-05-02"
+	for name, end := range map[string]func(w *world, p *triggers){
+		"set": func(w *world, _ *triggers) {
+			about := ofSam
+			about.Because = renewed
+			w.wish(about, offsets(date(2028, 5, 2), 30)...)
+		},
+		"clear": func(w *world, _ *triggers) {
+			about := ofSam
+			about.Because = renewed
+			_, err := about.by(w.s).Clear(w.ctx, about.About)
+			w.must(err)
+		},
+		"an event": func(w *world, p *triggers) {
+			p.set()
+			e := changed(1)
+			e.Because = renewed
+			w.handle(e)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachWorld(t, func(w *world) {
+				p := w.withTriggers(nil)
+				w.wish(ofSam, offsets(date(2026, 5, 1), 30)...)
+				end(w, p)
+				row := w.row(certificateKey)
+				if row.Status != automation.StatusDeactivated || row.ReasonCode != automation.Superseded || row.EndedBecause != renewed {
+					w.t.Errorf("%+v", row)
+				}
+				e, err := w.s.Explain(w.ctx, "", certificateKey)
+				w.must(err)
+				if !strings.Contains(e.String(), "(Superseded): "+renewed) || e.Schedule.EndedBecause != renewed {
+					w.t.Error(e)
+				}
+				w.wish(ofSam, offsets(date(2026, 5, 1), 30)...)
+				if row := w.row(certificateKey); row.Status != automation.StatusPending || row.EndedBecause != "" {
+					w.t.Errorf("%+v", row)
+				}
+			})
+		})
+	}
+	t.Run("at length", func(t *testing.T) {
+		eachWorld(t, func(w *world) {
+			w.s.Register(certificates(nil))
+			w.wish(ofSam, offsets(date(2026, 5, 1), 30)...)
+			about := ofSam
+			about.Because = strings.Repeat("é", 400) + "\xff\x00"
+			w.wish(about)
+			if got := w.row(certificateKey).EndedBecause; len(got) > 500 || !utf8.ValidString(got) || !strings.HasPrefix(about.Because, strings.TrimRight(got, "…. ")) {
+				w.t.Errorf("%d %q", len(got), got)
+			}
+		})
 	})
 }
