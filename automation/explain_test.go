@@ -255,8 +255,25 @@ func TestExplainSaysThatARowIsPausedAndWhatItLedTo(t *testing.T) {
 			w.drain(pass)
 		}
 		e, err := w.s.Explain(w.ctx, "", cert30)
-		if err != nil || e.Messages != 1 || !strings.Contains(e.String(), "by setting cert-30") || !strings.Contains(e.String(), "messages: 1") {
+		if err != nil || e.Job.Messages != 1 || !strings.Contains(e.String(), "by setting cert-30") || !strings.Contains(e.String(), "messages: 1") {
 			w.t.Error(err, e)
+		}
+	})
+}
+
+// A template that cannot be filled in is told with its error.
+func TestExplainSaysWhyNoMessageCouldBeRendered(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.Template = notify.Template{Subject: "{{.Sorce.ID}}"} }))
+		w.ensure(candidate(nil))
+		w.clk.Set(day(2026, 4, 1, 9))
+		for _, pass := range append(w.s.Passes(), w.out.Passes()...) {
+			w.drain(pass)
+		}
+		e, err := w.s.Explain(w.ctx, "", certificateKey)
+		w.must(err)
+		if said := e.String(); !strings.Contains(said, "its messages could not be rendered: ") || !strings.Contains(said, "\"Sorce\"") {
+			w.t.Error(said)
 		}
 	})
 }
