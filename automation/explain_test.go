@@ -74,7 +74,7 @@ func TestExplainSaysWhatWouldHappenNow(t *testing.T) {
 		w.poll()
 		w.says(certificateKey, "nothing more: delivery work is queued, which does not mean that it arrived")
 		w.ensure(export("1"))
-		w.s.Handle("export", automation.HandlerFunc(func(context.Context, []automation.Due) ([]automation.Outcome, error) { return nil, nil }))
+		w.s.Handle(automation.WorkType{Name: "export", Handler: automation.HandlerFunc(func(context.Context, []automation.Due) ([]automation.Outcome, error) { return nil, nil })})
 		if got := w.now(exportKey("1")); got != "it is due; its handler decides then" {
 			t.Error(got)
 		}
@@ -148,7 +148,7 @@ func TestEachCauseOfAnAbsence(t *testing.T) {
 			t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) { return to, nil })
 		})
 		w.s.Register(visits())
-		w.s.Handle("export", automation.HandlerFunc(func(context.Context, []automation.Due) ([]automation.Outcome, error) { return nil, nil }))
+		w.s.Handle(automation.WorkType{Name: "export", Handler: automation.HandlerFunc(func(context.Context, []automation.Due) ([]automation.Outcome, error) { return nil, nil })})
 		w.because("visit", automation.CauseNoProvider)
 		w.because("export", automation.CauseNoProvider, "the host's own")
 		w.because("special", automation.CauseNoSuchType)
