@@ -122,7 +122,7 @@ func TestOneDecisionSettlesTheDoubtsOfAnOutage(t *testing.T) {
 		h.drain()
 		doubts := notify.Doubts{Channel: channelKey, From: began, Until: began.Add(time.Hour)}
 		dry, err := h.Support().ResolveHeld(t.Context(), "tenant", doubts, notify.DecideSent, support, &notify.ActionOptions{DryRun: true})
-		if err != nil || !dry.DryRun || dry.Resolved != 3 || dry.Arrived != 2 || dry.Absent != 0 {
+		if err != nil || !dry.DryRun || dry.Done != 3 || dry.Arrived != 2 || dry.Absent != 0 {
 			t.Fatalf("%+v, %v", dry, err)
 		}
 		if m := h.row("letter 3"); m.Status != notify.StatusOutcomeUnknown {
@@ -146,14 +146,14 @@ func TestOneDecisionSettlesTheDoubtsOfAnOutage(t *testing.T) {
 
 		doubts.OwnAccount = true
 		ofOwn, err := h.Support().ResolveHeld(t.Context(), "tenant", doubts, notify.DecideSent, support, nil)
-		if err != nil || ofOwn.Resolved != 1 {
+		if err != nil || ofOwn.Done != 1 {
 			t.Errorf("of its own account: %+v, %v", ofOwn, err)
 		}
 		doubts.OwnAccount = false
 		doubts.Everywhere, doubts.Until = true, h.clk.Now().Add(time.Hour)
 		h.clk.Add(8 * 24 * time.Hour)
 		again, err := h.Support().ResolveHeld(t.Context(), "", doubts, notify.DecideSendAgain, support, nil)
-		if err != nil || again.Resolved != 0 || again.Refused != 2 || !strings.HasPrefix(again.Messages[0].Refusal, "it was valid until") {
+		if err != nil || again.Done != 0 || again.Refused != 2 || !strings.HasPrefix(again.Messages[0].Refusal, "it was valid until") {
 			t.Errorf("%+v, %v", again, err)
 		}
 	})
