@@ -26,8 +26,12 @@ var sendable = []Stage{StageSent, StageArrived, StageFailed, StageBlocked, Stage
 // Like Release it is audited, and returns storage.ErrNotFound where scope has no such key.
 // It is refused ([ErrActionRefused]) for an address that the method cannot deliver to, that
 // is the message's own, or that is suppressed, for a message that was sent there before,
-// that was skipped, or that is still to go out or in doubt.
+// that was skipped, or that is still to go out or in doubt, and where the recipient has
+// left, or has complained: a bounce of the first address is what it is for.
 func (n Support) SendTo(ctx context.Context, scope Scope, key, address string, by By) (out OutgoingMessage, err error) {
+	if err := n.rightHashKey(ctx, nil); err != nil {
+		return out, err
+	}
 	b := bulk{n, "SendTo", scope, false, driver.Query{Where: []driver.Cond{driver.Eq("key", key)}, Limit: 1}, by, false}
 	report, err := b.run(ctx, nil, func(tx storage.Tx, rows []*messageRow) ([]Acted, error) {
 		if len(rows) == 0 {
@@ -63,25 +67,49 @@ func (n Support) notTo(ctx context.Context, from driver.Reader, m, again *messag
 	switch {
 	case again.Address == "":
 		return "that is not an address for " + m.Method, nil
-	case again.Address == m.Address:
+	case n.addressHash(m.Method, again.Address) == n.addressHash(m.Method, m.Address):
 		return "it went to that address already", nil
 	case !slices.Contains(sendable, stage(m.Status, m.IsOnSupportHold, m.ReasonCode)):
 		return "it is " + m.Status + ", and is not sent again", nil
 	}
-	a := n.sender().attempt(again)
-	reasons, err := n.contacts().suppressed(ctx, from, []Attempt{a})
-	if err != nil {
+	before, to := n.sender().attempt(m), n.sender().attempt(again)
+	switch left, err := n.contacts().declined(ctx, from, &before); {
+	case err != nil:
 		return "", err
+	case left:
+		return "its recipient wants no such messages", nil
 	}
-	if stops(reasons[0], &a) {
-		return "messages to that address are stopped", nil
+	reasons, err := n.contacts().suppressed(ctx, from, []Attempt{to})
+	if err == nil && stops(reasons[0], &to) {
+		refused = "messages to that address are stopped"
 	}
-	return "", nil
+	return refused, err
+}
+
+// declined reports whether a recipient has said that they do not want what an attempt is
+// about: they chose so, or have left or complained at its address.
+func (n Contacts) declined(ctx context.Context, from driver.Reader, a *Attempt) (bool, error) {
+	wishes, places := n.wishes(a), n.suppressionsOf(a.Scope, a.Method, a.Address)
+	known, err := preferences.GetMany(ctx, from, wishes)
+	if err != nil {
+		return false, err
+	}
+	if !a.Mandatory && refused(known, wishes, a.OptIn) != "" {
+		return true, nil
+	}
+	found, err := suppressions.GetMany(ctx, from, places)
+	for _, s := range found {
+		if s.Status == statusActive && s.Reason != channel.HardBounce && stops(s.Reason, a) {
+			return true, err
+		}
+	}
+	return false, err
 }
 
 // SuppressionsOf lists what is in force against some addresses of a scope, at most a
 // hundred: for each of them, in their order, the one that stops most, or none, whose Reason
-// is empty. An address that its method cannot deliver to has none.
+// is empty. An address that its method cannot deliver to has none. With another key than
+// the database's it would find none: that is an [ErrHashKey].
 func (n Contacts) SuppressionsOf(ctx context.Context, scope Scope, to ...Destination) ([]Suppression, error) {
 	if len(to) > driver.DefaultPage {
 		return nil, fmt.Errorf("notify: SuppressionsOf: %d addresses, more than %d", len(to), driver.DefaultPage)
@@ -96,9 +124,14 @@ func (n Contacts) SuppressionsOf(ctx context.Context, scope Scope, to ...Destina
 	}
 	var found map[driver.ScopedKey]*suppressionRow
 	err := n.read(ctx, nil, func(from driver.Reader) (err error) {
-		found, err = suppressions.GetMany(ctx, from, all)
+		if err = n.rightLookup(ctx, from); err == nil {
+			found, err = suppressions.GetMany(ctx, from, all)
+		}
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
 	out := make([]Suppression, len(to))
 	for i := range to {
 		for _, at := range asked[i] {
@@ -107,7 +140,7 @@ func (n Contacts) SuppressionsOf(ctx context.Context, scope Scope, to ...Destina
 			}
 		}
 	}
-	return out, err
+	return out, nil
 }
 
 // Decide stores what a recipient wants as support was told, with its audit: action is what

@@ -348,6 +348,9 @@ func (n Contacts) Unsuppress(ctx context.Context, scope Scope, to Destination, b
 	}
 	places := n.suppressionsOf(scope, to.Method, address)
 	return n.inTx(ctx, nil, func(tx storage.Tx) error {
+		if err := n.rightLookup(ctx, tx); err != nil {
+			return err
+		}
 		return lift(ctx, tx, scope, places, by)
 	})
 }
