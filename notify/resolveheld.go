@@ -38,7 +38,7 @@ func (d Doubts) query() (driver.Query, error) {
 	case d.From.IsZero() || !d.From.Before(d.Until):
 		return driver.Query{}, errors.New("the hours from From to Until are missing or invalid")
 	case d.OwnAccount && d.Everywhere:
-		return driver.Query{}, errors.New("OwnAccount, and Everywhere: an account of its own is one scope's")
+		return driver.Query{}, errors.New("OwnAccount cannot be combined with Everywhere: an account of its own belongs to one scope")
 	}
 	return pageOf(d.Limit, d.After, "", false, held(HoldInDoubt)...)
 }
@@ -52,9 +52,9 @@ func (d Doubts) covers(m *messageRow) bool {
 // ResolveReport is what ResolveHeld did to a page of messages in doubt, or would do.
 type ResolveReport struct {
 	BulkReport
-	// Arrived and Absent say how the last thousand doubts of the channel ended of which the
-	// provider told afterwards: it had the message, or it had not. Where most had arrived,
-	// these have too, as far as anybody can tell.
+	// Arrived and Absent say how the last thousand doubts of the channel ended, before this
+	// call, of which the provider told afterwards: it had the message, or it had not. Where
+	// most had arrived, these have too, as far as anybody can tell.
 	Arrived, Absent int
 }
 
@@ -68,13 +68,13 @@ func (n Support) ResolveHeld(ctx context.Context, scope Scope, d Doubts, decisio
 		err = fmt.Errorf("%q is not a decision", string(decision))
 	}
 	b := bulk{n, "ResolveHeld", scope, d.Everywhere, q, by, audit.IsDry(opts)}
-	report.BulkReport, err = b.run(ctx, err, func(tx storage.Tx, rows []*messageRow) (out []Acted, err error) {
+	report.BulkReport, err = b.run(ctx, err, func(tx storage.Tx, rows []*messageRow) ([]Acted, error) {
 		rows = slices.DeleteFunc(rows, func(m *messageRow) bool { return !d.covers(m) })
-		decide := func(m *messageRow, now time.Time) string { return m.decidedAmongOthers(decision, now) }
-		if out, err = b.change(ctx, tx, "Resolve"+string(decision), rows, decide); err == nil {
-			report.Arrived, report.Absent, err = earlierDoubts(ctx, tx, scope, d)
+		if err := report.earlierDoubts(ctx, tx, b, d, rows); err != nil {
+			return nil, err
 		}
-		return out, err
+		decide := func(m *messageRow, now time.Time) string { return m.decidedAmongOthers(decision, now) }
+		return b.change(ctx, tx, "Resolve"+string(decision), rows, decide)
 	})
 	return report, err
 }
@@ -91,19 +91,37 @@ func (m *messageRow) decidedAmongOthers(d Decision, now time.Time) (refused stri
 	return refused
 }
 
-// earlierDoubts counts how the last doubts of a channel ended, where its provider told.
-func earlierDoubts(ctx context.Context, from driver.Reader, scope Scope, d Doubts) (arrived, absent int, err error) {
-	rows, err := messagesFound(ctx, from, scope, d.Everywhere, driver.Query{
-		Where:   []driver.Cond{driver.NotNull("resolved_on"), driver.Eq("kind", d.Channel), driver.Eq("is_on_support_hold", false)},
-		OrderBy: "resolved_on", Desc: true, Limit: maxPage,
-	})
-	for _, m := range rows {
-		switch m.Resolution {
-		case ResolvedByLookup, ResolvedByCallback:
-			arrived++
-		case ResolvedAsAbsent:
-			absent++
+// toldBy are the resolutions by which the provider said what had become of a call.
+var toldBy = []Resolution{ResolvedByLookup, ResolvedByCallback, ResolvedAsAbsent}
+
+// earlierDoubts counts how the last doubts of a channel ended of which its provider told,
+// among the messages of each key that those of the page ask for it by.
+func (r *ResolveReport) earlierDoubts(ctx context.Context, from driver.Reader, b bulk, d Doubts, page []*messageRow) error {
+	r.Arrived, r.Absent = 0, 0 // the transaction may run again
+	kinds := []string{d.Channel}
+	for _, m := range page {
+		if !slices.Contains(kinds, m.Kind) {
+			kinds = append(kinds, m.Kind)
 		}
 	}
-	return arrived, absent, err
+	for _, kind := range kinds {
+		rows, err := messagesFound(ctx, from, b.scope, b.everywhere, driver.Query{
+			Columns: []string{"kind", "via", "resolution"},
+			Where:   []driver.Cond{driver.NotNull("resolved_on"), driver.Eq("kind", kind), driver.In("resolution", toldBy), driver.In("via", []string{"", d.Channel})},
+			OrderBy: "resolved_on", Desc: true, Limit: maxPage,
+		})
+		if err != nil {
+			return err
+		}
+		for _, m := range rows {
+			switch {
+			case m.inUse() != d.Channel:
+			case m.Resolution == ResolvedAsAbsent:
+				r.Absent++
+			default:
+				r.Arrived++
+			}
+		}
+	}
+	return nil
 }
