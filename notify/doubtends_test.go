@@ -275,3 +275,88 @@ func TestDoubtsThatNobodyCanMeanAreRefused(t *testing.T) {
 		}
 	})
 }
+
+// A provider that remembers for ever and never tells is not asked for ever.
+func TestADoubtOfWhichNobodyEverTellsIsHeld(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		k := &knowing{provider: h.provider}
+		h.crashing(notify.Hold, k)
+		began := h.clk.Now().Add(-lease)
+		h.drain()
+		m := h.status(notify.StatusOutcomeUnknown)
+		for range 100 {
+			if m.IsOnSupportHold {
+				break
+			}
+			h.clk.Set(m.DueOn)
+			h.drain()
+			m = h.status(notify.StatusOutcomeUnknown)
+		}
+		h.same("hold", notify.SupportHold{true, notify.HoldInDoubt}, m.SupportHold)
+		h.same("asked for", 45*24*time.Hour, h.clk.Now().Sub(began))
+	})
+}
+
+// A window that was over by the next call has no call to count from, and is one of the past.
+func TestADoubtAfterItsWindowIsHeldToo(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.crashing(notify.Hold, &knowing{provider: h.provider, window: 48 * time.Hour})
+		h.drain()
+		edit(h, notify.Messages, func(m *notify.MessageRow) {
+			m.CallStartedOn, m.IdempotentUntil, m.DueOn = time.Time{}, h.clk.Now().Add(-49*time.Hour), h.clk.Now()
+		})
+		h.drain()
+		h.same("hold", notify.SupportHold{true, notify.HoldInDoubt}, h.status(notify.StatusOutcomeUnknown).SupportHold)
+	})
+}
+
+// The account that was called is there no more, so that nobody can be asked: the type's
+// policy counts, after a while in which it may come back.
+func TestADoubtWhoseAccountIsGoneEndsByItsPolicy(t *testing.T) {
+	for policy, want := range map[notify.InDoubt]notify.Resolution{
+		notify.Hold: notify.ResolvedByHold, notify.AssumeSent: notify.ResolvedByAssumption, notify.Resend: notify.ResolvedByResend,
+	} {
+		t.Run(string(policy), func(t *testing.T) {
+			visits(t, func(t *testing.T, h *host) {
+				k := &knowing{provider: &provider{}}
+				accounts := own{"tenant": k}
+				h.with(&notify.Options{Channels: accounts}, h.provider)
+				h.Register(notify.Type{Name: "doubtful", InDoubt: policy})
+				h.ensure(letter("a", "sam", func(m *notify.OutgoingMessage) { m.NotificationType = "doubtful" }))
+				k.answer = failing(channel.Unknown("lost", nil))
+				h.drain()
+				delete(accounts, "tenant")
+				began := h.clk.Now()
+				for range 3 {
+					h.clk.Set(h.row("a").DueOn)
+					h.drain()
+				}
+				if m := h.row("a"); m.Resolution != want || m.IsOnSupportHold != (policy == notify.Hold) || h.clk.Now().Sub(began) != 21*time.Minute {
+					t.Errorf("after %v: %+v", h.clk.Now().Sub(began), m)
+				}
+				h.drain()
+				h.same("sent by the account that there is", policy == notify.Resend, len(h.sent()) == 1 && h.row("a").Status == notify.StatusSentToProvider)
+				h.same("by its own", 1, len(k.sent()))
+			})
+		})
+	}
+}
+
+// A person has it sent again by the account that there is.
+func TestAPersonSendsAgainByAnotherAccount(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		gone := &provider{answer: failing(channel.Unknown("lost", nil))}
+		accounts := own{"tenant": gone}
+		h.with(&notify.Options{Channels: accounts}, h.provider)
+		h.ensure(letter("a", "sam"))
+		h.drain()
+		delete(accounts, "tenant")
+		if err := h.Support().Resolve(t.Context(), "tenant", h.row("a").Key, notify.DecideSendAgain, support); err != nil {
+			t.Fatal(err)
+		}
+		h.drain()
+		if m := h.row("a"); m.Status != notify.StatusSentToProvider || m.OwnAccount || len(h.sent()) != 1 {
+			t.Errorf("%+v", m)
+		}
+	})
+}

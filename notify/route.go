@@ -44,21 +44,22 @@ func (c channels) of(m *messageRow) chain {
 	return c.byScope[m.Scope]
 }
 
-// turn is the way that was named, or was called by if that is in doubt. A message
-// begins again where that channel is there no more, but for one in doubt, which has
-// none then: another account knows nothing of its call.
+// turn is the way that was named, or was called by if that was in doubt. A message
+// begins again where that channel is there no more, but for one whose call may not be
+// repeated, which has none then: another account knows nothing of its call.
 func (c channels) turn(m *messageRow) *turn {
 	ways := c.of(m)
-	i := ways.index(m.Via)
-	switch {
-	case !m.bound():
-		i = max(i, 0)
-	case i >= 0 && i < len(ways) && ways[i].own() != m.OwnAccount:
-		i = -1
-	}
-	if len(ways) == 0 || i < 0 {
+	if len(ways) == 0 {
 		return nil
 	}
+	i := ways.index(m.Via)
+	if m.bound() && (i < 0 || ways[i].own() != m.OwnAccount) {
+		if !m.mayComeTwice() {
+			return nil
+		}
+		i = 0
+	}
+	i = max(i, 0)
 	return &turn{way: &ways[i], all: ways, chain: ways, round: i == 0}
 }
 
