@@ -188,7 +188,7 @@ func (n tracker) suppressCopies(ctx context.Context, tx storage.Tx, events []*de
 	var rows []*suppressionRow
 	for _, e := range events {
 		if m, r := found[e], e.suppresses(); r != "" && n.ofCopy(m, e) && m.Method == "email" {
-			row := n.suppression(m.Scope, Destination{m.Method, m.Address}, r, e.On, e.Kind, m.MessageID)
+			row := n.suppression(m.Scope, Destination{m.Method, m.Address}, r, e.said(m))
 			row.AddressHash, row.Key = e.AddressHash, suppressionKey(e.AddressHash, r)
 			rows = append(rows, row)
 		}

@@ -86,7 +86,12 @@ type deliveryEvent struct {
 	On                time.Time          `db:"happened_on,fixed"`
 	ReceivedOn        time.Time          `db:"received_on,fixed"`
 	AddressHash       string             `db:"address_hash,fixed,person"`
-	Tries             int                `db:"tries"` // how often its message was looked for in vain
+	List              string             `db:"list,fixed,plain"` // that a recipient left or came back to
+	Tries             int                `db:"tries"`            // how often its message was looked for in vain
+
+	// returned are the hashes of an address that came back, of an event that names no
+	// message.
+	returned []string
 }
 
 var deliveryEvents = driver.Define[deliveryEvent]("delivery_event").Grows(driver.WithWork).
@@ -152,7 +157,7 @@ func newEvent(e channel.StatusEvent, now time.Time) (*deliveryEvent, error) {
 	return &deliveryEvent{
 		Due:        driver.Due{Record: storage.Record{Scope: Scope(e.Account), Key: key, Kind: e.Provider, Status: statusWaiting}, DueOn: now.Add(matchWaits[0])},
 		StatusKind: e.Kind, MessageID: e.MessageID, ProviderMessageID: e.ProviderMessageID,
-		Code: storable.Code(e.Code), Lasting: e.Lasting, On: on, ReceivedOn: now,
+		Code: storable.Code(e.Code), Lasting: e.Lasting, On: on, ReceivedOn: now, List: storable.Code(e.List),
 	}, nil
 }
 

@@ -31,6 +31,9 @@ type StatusEvent struct {
 	// Lasting says of a bounce that the address does not exist, so that nothing is
 	// sent to it again.
 	Lasting bool
+	// List is the provider's list that the recipient has left or come back to, such as a
+	// group or a stream; empty: all that the account sends.
+	List string
 	// Address is the mail address that it is about, where the provider says so: of a
 	// mail with copies each has events of its own. Only a hash of it is kept. Method is the
 	// delivery method of another address.
@@ -60,7 +63,8 @@ const (
 	KindComplained   StatusKind = "Complained"   // the recipient called it spam
 	KindUnsubscribed StatusKind = "Unsubscribed" // the recipient wants no more of them
 	// KindResubscribed: the recipient wants them again, and says so to the provider. It lifts
-	// what an earlier KindUnsubscribed of the same provider suppressed, and nothing else.
+	// what an earlier KindUnsubscribed of the same account and List suppressed, and nothing
+	// else.
 	KindResubscribed StatusKind = "Resubscribed"
 )
 
