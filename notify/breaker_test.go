@@ -1,8 +1,10 @@
 package notify_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/belfry-go/belfry/notify"
@@ -48,6 +50,37 @@ func TestAnAccountThatDoesNotAnswerLeavesFewInDoubt(t *testing.T) {
 				t.Fatalf("a message that was not called has counted: %+v", m)
 			}
 		}
+	})
+}
+
+// Calls that were under way when the first answer was lost are among the four, whether the
+// channel has a bound of its own or not.
+func TestCallsUnderWayAreAmongTheFourAfterALostAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := hostInMemory(t)
+		answer := make(chan struct{})
+		h.answer = func(_ context.Context, m channel.Message) (channel.Receipt, error) {
+			if m.Text == "letter 0" {
+				return channel.Receipt{}, lost
+			}
+			<-answer
+			return channel.Receipt{}, nil
+		}
+		h.letters(10)
+		go h.run("notify.distributor")
+		synctest.Wait()
+		for i := range 6 {
+			h.ensure(letter(fmt.Sprint("later ", i), fmt.Sprint("l", i)))
+		}
+		go h.run("notify.distributor")
+		synctest.Wait()
+		if n := len(h.sent()); n != 10 {
+			t.Errorf("%d calls, of which 9 are under way", n)
+		}
+		close(answer)
+		synctest.Wait()
+		h.same("sent", 16, len(h.texts()))
 	})
 }
 
