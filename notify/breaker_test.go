@@ -175,7 +175,7 @@ func TestAPolicyIsAgainstTheAccountIfItIsAgainstSeveralDomains(t *testing.T) {
 }
 
 // What is the provider's fault, the account's or nobody's goes on for as long as the message
-// is valid; a full mailbox is tried for two days.
+// is valid; a full mailbox is tried for two days, and so is a policy against one recipient.
 func TestAMessageThatIsNotAtFaultIsTriedForAsLongAsItIsValid(t *testing.T) {
 	for name, c := range map[string]struct {
 		e     *channel.Error
@@ -183,7 +183,7 @@ func TestAMessageThatIsNotAtFaultIsTriedForAsLongAsItIsValid(t *testing.T) {
 		end   string
 	}{
 		"nobody's":   {channel.Transient("451", 0, nil), 150, notify.StatusExpired},
-		"a policy's": {channel.Permanent("550 5.7.1", nil).Blame(channel.FaultPolicy), 150, notify.StatusExpired},
+		"a policy's": {channel.Permanent("550 5.7.1", nil).Blame(channel.FaultPolicy), 8, notify.StatusFailedFinal},
 		"address":    {channel.Transient("452", 0, nil).Blame(channel.FaultAddress), 8, notify.StatusFailedFinal},
 		"for good":   {channel.Permanent("550", nil), 1, notify.StatusFailedFinal},
 	} {
