@@ -161,9 +161,9 @@ func (n sender) copyAttempt(m *messageRow, address string) Attempt {
 }
 
 // ofCopy reports whether an event is about somebody who got a copy of the message, with
-// its last call or an earlier one.
+// its last call or an earlier one, or somebody else that its provider names for certain.
 func (n tracker) ofCopy(m *messageRow, e *deliveryEvent) bool {
-	return !m.Redirected && (m.Copies > 0 || m.Calls > 1) && e.AddressHash != "" && !slices.Contains(n.addressHashes("email", m.Address), e.AddressHash)
+	return !m.Redirected && (m.Copies > 0 || m.Calls > 1 || e.AddressOnly) && e.AddressHash != "" && !slices.Contains(n.addressHashes("email", m.Address), e.AddressHash)
 }
 
 // ofRecipients makes of events about copies that the provider has the mail, which is all

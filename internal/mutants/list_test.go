@@ -184,7 +184,7 @@ var mutants = []mutant{
 	{Name: "copies: a suppressed address gets one", File: "notify/mail.go",
 		Old: "v.Action == ActionSkip || v.To", New: "v.To", Test: "./notify TestACopyReachesWhoever/memory"},
 	{Name: "copies: a bounce of one hits the recipient", File: "notify/mail.go",
-		Old: "(m.Copies > 0 || m.Calls > 1)", New: "false", Test: "./notify TestACallbackAboutACopy/memory"},
+		Old: "(m.Copies > 0 || m.Calls > 1 || e.AddressOnly)", New: "false", Test: "./notify TestACallbackAboutACopy/memory"},
 	{Name: "surveysend: a gate that fails lets a link through", File: "survey/sending.go",
 		Old: "s.untried(it, ReasonGateFailed, away(err))", New: "open = append(open, it)", Test: "./survey TestAGateThatFailsLetsNothingThrough/a_panic"},
 	{Name: "suppression: a refused address is called again", File: "notify/sending.go",

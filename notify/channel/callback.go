@@ -39,6 +39,9 @@ type StatusEvent struct {
 	// delivery method of another address.
 	Address PrivateAddress
 	Method  string
+	// AddressOnly says that nothing of it is about the message's recipient unless Address is
+	// theirs, but about who got a copy, or to whom they forward their mail.
+	AddressOnly bool
 }
 
 // PrivateAddress is an address that is not printed.

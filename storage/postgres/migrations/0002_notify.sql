@@ -380,6 +380,7 @@ CREATE TABLE {delivery_event} (
 	happened_on         timestamptz,
 	received_on         timestamptz,
 	address_hash        text NOT NULL, -- of whom it is about, where the provider says so
+	address_only        boolean NOT NULL, -- of the message's recipient only if that is theirs
 	list                text NOT NULL, -- the provider's, that a recipient left or came back to
 	tries               bigint NOT NULL, -- how often its message was looked for in vain
 	UNIQUE (scope, key)

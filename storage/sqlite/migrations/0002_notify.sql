@@ -366,6 +366,7 @@ CREATE TABLE {delivery_event} (
 	happened_on         INTEGER,
 	received_on         INTEGER,
 	address_hash        TEXT NOT NULL, -- of whom it is about, where the provider says so
+	address_only        INTEGER NOT NULL, -- of the message's recipient only if that is theirs
 	list                TEXT NOT NULL, -- the provider's, that a recipient left or came back to
 	tries               INTEGER NOT NULL, -- how often its message was looked for in vain
 	UNIQUE (scope, key)
