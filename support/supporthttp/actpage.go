@@ -32,7 +32,7 @@ func (s *site) act(c *call) {
 		c.show(http.StatusUnprocessableEntity, v)
 		return
 	}
-	if !c.caller.may(want.Action) || want.Action == support.Erase && !c.caller.Personal {
+	if !c.caller.allowed(want.Action) {
 		c.fail(http.StatusForbidden, "not allowed")
 		return
 	}

@@ -215,7 +215,7 @@ func (s *site) apiAct(c *call) {
 
 // order is what is asked for, by a caller who may. It answers for itself unless it is true.
 func (c *call) order(want order) (o support.Order, ok bool) {
-	if !c.caller.may(want.Action) || want.Action == support.Erase && !c.caller.Personal {
+	if !c.caller.allowed(want.Action) {
 		c.fail(http.StatusForbidden, "not allowed")
 		return o, false
 	}

@@ -349,5 +349,5 @@ func (c *call) handle(text string) string {
 
 // can are the actions that make sense and that the caller may take.
 func (c *call) can(all []support.Action) []support.Action {
-	return slices.DeleteFunc(slices.Clone(all), func(a support.Action) bool { return !c.caller.may(a) })
+	return slices.DeleteFunc(slices.Clone(all), func(a support.Action) bool { return !c.caller.allowed(a) })
 }

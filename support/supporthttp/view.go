@@ -140,7 +140,7 @@ func (v view) Link(page string, pairs ...string) string {
 }
 
 // May reports whether the caller may take an action.
-func (v view) May(a string) bool { return v.Caller.may(support.Action(a)) }
+func (v view) May(a string) bool { return v.Caller.allowed(support.Action(a)) }
 
 // Of is the link to the story of what was found.
 func (v view) Of(a about) string {
