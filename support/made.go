@@ -143,29 +143,6 @@ func (t teller) addresses(ctx context.Context, scope Scope, person string, page 
 	return out, nil
 }
 
-// Choice is whether a person gets messages of a group.
-type Choice struct {
-	Group, Title string // empty: all messages
-	Stopped      bool
-	Since        time.Time // of the choice; zero: none was made
-	OptIn        bool      // who has made no choice gets none
-}
-
-// choices are what a person has chosen of everything and of each group, by any method.
-func (t teller) choices(known []notify.Preference) []Choice {
-	groups := append([]notify.Group{{}}, t.o.Notify.Contacts().Groups()...)
-	out := make([]Choice, len(groups))
-	for i, g := range groups {
-		out[i] = Choice{Group: g.Name, Title: cmp.Or(g.Title, g.Name), Stopped: g.OptIn, OptIn: g.OptIn}
-		for _, p := range known {
-			if p.Type == "" && p.Method == "" && p.Group == g.Name {
-				out[i].Stopped, out[i].Since = p.OptedOut, p.Since
-			}
-		}
-	}
-	return out
-}
-
 // person is who the Directory says that somebody is.
 func (t teller) person(ctx context.Context, scope Scope, ref string) (Person, error) {
 	if t.o.Directory == nil {

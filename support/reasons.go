@@ -150,6 +150,7 @@ var words = map[string]string{
 	"notify Suppressed":            "the address bounced, complained, unsubscribed or was suppressed",
 	"notify OptedOut":              "the recipient has opted out of it",
 	"notify NoConsent":             "the recipient has not asked for it",
+	"notify StoppedBySupport":      "a person has stopped messages to the recipient",
 	"notify/gate FrequencyCap":     "the recipient had got as many as a cap allows",
 	"notify/gate QuietHours":       "it was quiet hours where the recipient lives",
 	"notify/gate RateLimit":        "the rate of its channel was used up",

@@ -463,10 +463,9 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 			"Resume":   func() error { return campaigns.Resume(ctx, scope, "spring", by) },
 		}},
 		{contacts, map[string]func() error{
-			"Preferences": func() error { return second(contacts.Preferences(ctx, scope, "17")) },
-			"Decide": func() error {
-				return contacts.Decide(ctx, "Stop", by, notify.Preference{Scope: scope, RecipientRef: "17", OptedOut: true})
-			},
+			"Preferences":    func() error { return second(contacts.Preferences(ctx, scope, "17")) },
+			"Stop":           func() error { return contacts.Stop(ctx, scope, "17", "", by) },
+			"Allow":          func() error { return contacts.Allow(ctx, scope, "17", "", by) },
 			"SuppressionsOf": func() error { return second(contacts.SuppressionsOf(ctx, scope, sam)) },
 			"SetPreferences": func() error {
 				return contacts.SetPreferences(ctx, notify.Preference{Scope: scope, RecipientRef: "17", OptedOut: true})

@@ -202,6 +202,8 @@ type choice struct {
 	Stopped bool      `json:"stopped"`
 	OptIn   bool      `json:"optIn,omitempty"`
 	Since   time.Time `json:"since,omitzero"`
+	// BySupport says that a Stop of just this is in force, which Allow ends.
+	BySupport bool `json:"bySupport,omitempty"`
 }
 
 // destination is an address of a person. Key is what an Unblock takes.
@@ -223,6 +225,8 @@ type consent struct {
 	Method   string    `json:"method,omitempty"`
 	OptedOut bool      `json:"optedOut"`
 	Since    time.Time `json:"since"`
+	// BySupport says that it is a stop of support, and not what the person has said.
+	BySupport bool `json:"bySupport,omitempty"`
 }
 
 func (c *call) storyOf(s support.Story) story {
@@ -231,10 +235,10 @@ func (c *call) storyOf(s support.Story) story {
 		After: c.s.seal.close(c.scope, s.After),
 	}
 	for _, p := range s.Consent {
-		out.Consent = append(out.Consent, consent{p.Type, p.Group, p.Method, p.OptedOut, c.at(p.Since)})
+		out.Consent = append(out.Consent, consent{p.Type, p.Group, p.Method, p.OptedOut, c.at(p.Since), p.BySupport})
 	}
 	for _, o := range s.Choices {
-		out.Choices = append(out.Choices, choice{o.Group, o.Title, o.Stopped, o.OptIn, c.at(o.Since)})
+		out.Choices = append(out.Choices, choice{o.Group, o.Title, o.Stopped, o.OptIn, c.at(o.Since), o.BySupport})
 	}
 	for _, a := range s.Addresses {
 		out.Addresses = append(out.Addresses, destination{
