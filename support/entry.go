@@ -62,7 +62,8 @@ type Entry struct {
 	Channel        string // of a message or a link
 	Status         string // of the row, as its domain has it
 	// Reason is the code of its state, Package where it is explained: "automation",
-	// "automation/report", "notify", "notify/gate", "survey".
+	// "automation/report", "notify", "notify/gate", "survey"; "provider": by the provider that
+	// was called; empty: it may be a provider's or the host's.
 	Reason, Package string
 	// What is a sentence about what became of it, ToDo what to do; empty: nothing.
 	What, ToDo string
@@ -126,6 +127,7 @@ type MessageState struct {
 	Reason    string
 	On        time.Time // when it came so far
 	Person    string    // personal: to whom
+	of        string    // the Package of the Reason
 }
 
 // State is how far it has come; see [Entry.State].

@@ -49,17 +49,22 @@ var meanings = sync.OnceValue(func() map[Code]string {
 	return out
 })
 
-// Meaning is what a code of a package means and what to do about it; of a code that is
-// none of ours, where it comes from.
+// Meaning is what a code of a package means and what to do about it; of a code that is not
+// one of ours, whose it is. The package is that of an [Entry].
 func Meaning(of, code string) string {
 	of = home(of, code)
 	if text := meanings()[Code{Package: of, Code: code}]; text != "" {
 		return text
 	}
-	if codesOfProviders[code] != "" {
+	switch {
+	case codesOfProviders[code] != "" && (of == ofProvider || of == ofEither):
 		return advice(code)
+	case of == ofProvider:
+		return "A code of the provider, whose documentation says what it means."
+	case of == ofEither:
+		return "A code of the provider, or of the program."
 	}
-	return "A code of the host, of a channel or of a provider, whose documentation says what it means."
+	return "A code of the program, which gave it as the reason."
 }
 
 // home is the package that a code of a message is explained in: its gates have codes of
@@ -77,7 +82,7 @@ func why(of, code string) string {
 	if text := words[of+" "+code]; text != "" {
 		return "since " + text + " (" + code + ")"
 	}
-	return "since " + plain(code)
+	return "since " + reasonText(of, code)
 }
 
 // words say each code to people, after "since".

@@ -64,7 +64,7 @@ var reportReasons = map[string]bool{"SubscriptionInactive": true, "ReportEmpty":
 // messageEntry is what a row of an outgoing message says by itself.
 func messageEntry(m *notify.OutgoingMessage) Entry {
 	e := Entry{
-		On: m.CreatedOn, Kind: KindMessage, Type: m.NotificationType, Channel: cmp.Or(m.Via, m.Channel), Status: m.Status, Package: "notify",
+		On: m.CreatedOn, Kind: KindMessage, Type: m.NotificationType, Channel: cmp.Or(m.Via, m.Channel), Status: m.Status,
 		Reason: m.ReasonCode, Key: m.Key, MessageID: m.MessageID, ProviderID: m.ProviderMessageID,
 		job: m.PartitionKey, jobOf: m.JobPartitionKey, Person: m.RecipientRef, Address: m.Address, Name: m.RecipientName, Subject: m.Content.Subject, Version: m.Content.Version,
 	}
@@ -92,6 +92,7 @@ func messageEntry(m *notify.OutgoingMessage) Entry {
 	if stage := m.Stage(); m.ForgottenOn.IsZero() && slices.Contains([]notify.Stage{notify.StageSent, notify.StageArrived, notify.StageFailed, notify.StageBlocked, notify.StageExpired}, stage) {
 		e.Can = append(e.Can, SendTo)
 	}
+	e.Package = codeOf("notify", e.Reason, m.Calls > 0, e.Outcome)
 	e.settle()
 	if e.bounced {
 		e.What = e.title() + ": it came back"
@@ -101,6 +102,11 @@ func messageEntry(m *notify.OutgoingMessage) Entry {
 	}
 	e.Steps = messageSteps(m)
 	return e
+}
+
+// codeOfMessage is whose code the reason of a message is.
+func codeOfMessage(m *notify.OutgoingMessage) string {
+	return codeOf("notify", m.ReasonCode, m.Calls > 0, outcomeOf(m))
 }
 
 // outcomeOf is how far a message has come.
@@ -137,9 +143,9 @@ func messageSteps(m *notify.OutgoingMessage) []Step {
 	}
 	add(m.SentOn, "", "attempt %d: %s took it", m.Calls, by)
 	add(m.ResolvedOn, "", "%s", resolved[m.Resolution])
-	add(m.FailedOn, m.ReasonCode, "attempt %d failed for good: %s", m.Calls, bare(m.ReasonCode))
+	add(m.FailedOn, m.ReasonCode, "attempt %d failed for good: %s", m.Calls, bare(codeOfMessage(m), m.ReasonCode))
 	if m.FailedOn.IsZero() && m.ReasonCode != "" {
-		add(m.EndedOn, m.ReasonCode, "%s: %s", strings.ToLower(m.Status), bare(m.ReasonCode))
+		add(m.EndedOn, m.ReasonCode, "%s: %s", strings.ToLower(m.Status), bare(codeOfMessage(m), m.ReasonCode))
 	}
 	return out
 }
@@ -156,7 +162,7 @@ var resolved = map[notify.Resolution]string{
 func stateOf(m *notify.OutgoingMessage) MessageState {
 	return MessageState{
 		MessageID: m.MessageID, Channel: cmp.Or(m.Via, m.Channel), Outcome: outcomeOf(m), Status: m.Status, Reason: m.ReasonCode,
-		On: latest(m.CreatedOn, m.CallStartedOn, m.SentOn, m.FailedOn, m.EndedOn), Person: m.RecipientRef,
+		On: latest(m.CreatedOn, m.CallStartedOn, m.SentOn, m.FailedOn, m.EndedOn), Person: m.RecipientRef, of: codeOfMessage(m),
 	}
 }
 
@@ -186,7 +192,7 @@ func inboxEntry(m *notify.UserMessage) Entry {
 func linkEntry(i *survey.Instance) Entry {
 	e := Entry{
 		link: i, On: i.CreatedOn, Kind: KindLink, Type: fmt.Sprintf("survey %d", i.SurveyID), Occasion: i.TriggeredBy, Channel: i.Channel, Status: i.Status,
-		Package: "survey", Reason: i.ReasonCode, Key: i.PublicID, Person: i.CustomerRef, Address: i.RecipientAddress,
+		Reason: i.ReasonCode, Key: i.PublicID, Person: i.CustomerRef, Address: i.RecipientAddress,
 	}
 	active := i.Status == survey.StatusPending || i.Status == survey.StatusSent || i.Status == survey.StatusOpened
 	switch {
@@ -214,6 +220,7 @@ func linkEntry(i *survey.Instance) Entry {
 	if active && !i.IsOnSupportHold && !i.NextSendOn.IsZero() {
 		e.NextOn, e.Can = latest(i.NextSendOn, i.NextTryOn), []Action{Cancel}
 	}
+	e.Package = codeOf("survey", e.Reason, i.Calls > 0, e.Outcome)
 	e.settle()
 	switch {
 	case !i.DeletedOn.IsZero():

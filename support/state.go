@@ -82,7 +82,7 @@ func (e Entry) Because() string {
 	case e.bounced && e.Reason == notify.ReasonBounced:
 		return "It came back."
 	case e.bounced:
-		return "It came back: " + plain(e.Reason) + "."
+		return "It came back: " + reasonText(e.Package, e.Reason) + "."
 	case e.Reason != "":
 		return capital(reasonText(e.Package, e.Reason)) + "."
 	}
@@ -107,12 +107,39 @@ func (e Entry) Because() string {
 	return ""
 }
 
+// ofProvider is the [Entry].Package of a code that a provider or a channel answered a call
+// with, and ofEither that of one that may be a provider's or a gate's of the host.
+const (
+	ofProvider = "provider"
+	ofEither   = ""
+)
+
+// codeOf is whose code the reason of a message or a link is: of the package, or of whatever
+// was called.
+func codeOf(of, code string, called bool, o Outcome) string {
+	switch {
+	case !called || o == Withheld || words[home(of, code)+" "+code] != "":
+		return of
+	case o == UnderWay:
+		return ofEither
+	}
+	return ofProvider
+}
+
 // reasonText is what a code means, for people.
 func reasonText(of, code string) string {
-	if text := words[home(of, code)+" "+code]; text != "" {
+	text := words[home(of, code)+" "+code]
+	switch {
+	case text != "":
 		return text
+	case of == ofProvider:
+		return plain(code)
+	case of == ofEither && codesOfProviders[code] != "":
+		return plain(code)
+	case of == ofEither:
+		return "the last reason was: " + code
 	}
-	return plain(code)
+	return "the program's reason was: " + code
 }
 
 func capital(text string) string {
@@ -122,12 +149,9 @@ func capital(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// bare are the words of a message's code, without the code.
-func bare(code string) string {
-	if text := codesOfProviders[code]; text != "" {
-		return text
-	}
-	return reasonText("notify", code)
+// bare is reasonText without the code that stands behind a provider's.
+func bare(of, code string) string {
+	return strings.TrimSuffix(reasonText(of, code), " ("+code+")")
 }
 
 // plain is the code of a provider or a channel in words, with the code behind it.

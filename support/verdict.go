@@ -133,7 +133,7 @@ func (v *Verdict) judge(e *Entry) {
 	if e.bounced {
 		because = "it came back"
 		if e.Reason != notify.ReasonBounced {
-			because += ": " + plain(e.Reason)
+			because += ": " + reasonText(e.Package, e.Reason)
 		}
 	}
 	if e.Kind == KindReminder && toOthers(e, v.Person) {

@@ -102,6 +102,19 @@ var causes = map[string]cause{
 			s.answers[address(p)] = channel.Permanent("550", nil)
 			s.write(p, address(p))
 		}},
+	"the provider refused, with a code that only it knows": {typ: "news", outcome: support.Failed, reason: "Z9", says: "the provider answered with the code Z9",
+		before: func(s *school, p string) {
+			s.answers[address(p)] = channel.Permanent("Z9", nil)
+			s.write(p, address(p))
+		}},
+	"the school no longer wants the message": {typ: "invoice", outcome: support.Withheld, reason: "Paid", says: "the program's reason was: Paid",
+		before: func(s *school, p string) { s.telling("invoice", p, address(p)) }},
+	"the school no longer wants the reminder": {typ: "certificate", outcome: support.Withheld, reason: "410", says: "since the program's reason was: 410",
+		before: func(s *school, p string) {
+			s.remind(p, nil)
+			_, err := s.reminders.Deactivate(s.Context(), tenant, "certificate", employee(p), "410")
+			s.must(err)
+		}},
 	"nobody knows": {typ: "news", outcome: support.NeedsYou, reason: "OutcomeUnknown", says: `may have got "news"`,
 		before: func(s *school, p string) {
 			s.answers[address(p)] = channel.Unknown("timeout", nil)
@@ -510,13 +523,13 @@ func TestEveryReasonCodeIsSaidInWords(t *testing.T) {
 		if support.InWords(c.Package, c.Code) == "" {
 			t.Errorf("%s %s has no words", c.Package, c.Code)
 		}
-		if strings.HasPrefix(support.Meaning(c.Package, c.Code), "A code of the host") {
+		if strings.HasPrefix(support.Meaning(c.Package, c.Code), "A code of the program") {
 			t.Errorf("%s %s means nothing", c.Package, c.Code)
 		}
 	}
 	for word := range support.Words {
 		of, code, _ := strings.Cut(word, " ")
-		if strings.HasPrefix(support.Meaning(of, code), "A code of the host") {
+		if strings.HasPrefix(support.Meaning(of, code), "A code of the program") {
 			t.Errorf("%s is not a code", word)
 		}
 	}
