@@ -207,7 +207,7 @@ func (w *world) desk(ctx context.Context, scope storage.Scope) room {
 			return second(d.Act(ctx, scope, support.Order{Action: support.Cancel, Targets: []support.Target{{Kind: support.KindReminder, Key: w.reminder}}, By: by}))
 		},
 		"Health":        func() error { return second(d.Health(ctx, storage.Within(scope))) },
-		"Calendar":      func() error { return third(d.Calendar(ctx, scope, 14)) },
+		"Calendar":      func() error { return third(d.Calendar(ctx, scope, time.UTC, 14)) },
 		"List":          func() error { return third(d.List(ctx, scope, support.Messages, storage.Page{})) },
 		"Needs":         func() error { return second(d.Needs(ctx, storage.Within(scope))) },
 		"Search":        func() error { return second(d.Search(ctx, scope, "17", false)) },

@@ -140,14 +140,14 @@ func (s *site) apiHealth(c *call) {
 		c.refuse("the health could not be read", err)
 		return
 	}
-	httpapi.Reply(c.w, http.StatusOK, atWork{worksOf(all)})
+	httpapi.Reply(c.w, http.StatusOK, atWork{c.worksOf(all)})
 }
 
-func worksOf(all []support.DomainHealth) []work {
+func (c *call) worksOf(all []support.DomainHealth) []work {
 	out := []work{}
 	for _, h := range all {
 		for _, d := range h.Due {
-			out = append(out, work{h.Domain, d.Table, d.Kind, d.Rows, d.Capped, d.OldestOn.UTC(), d.Served})
+			out = append(out, work{h.Domain, d.Table, d.Kind, d.Rows, d.Capped, c.at(d.OldestOn), d.Served})
 		}
 	}
 	return out
@@ -157,12 +157,12 @@ func worksOf(all []support.DomainHealth) []work {
 const fortnight = 14
 
 func (s *site) apiCalendar(c *call) {
-	days, more, err := s.desk.Calendar(c.r.Context(), c.scope, fortnight)
+	days, more, err := s.desk.Calendar(c.r.Context(), c.scope, time.UTC, fortnight)
 	if err != nil {
 		c.refuse("the calendar could not be read", err)
 		return
 	}
-	httpapi.Reply(c.w, http.StatusOK, calendarOf(days, more))
+	httpapi.Reply(c.w, http.StatusOK, c.calendarOf(days, more))
 }
 
 // code is a reason code with what it means.

@@ -115,13 +115,13 @@ func (s *site) needs(c *call) {
 
 // calendar shows what goes out.
 func (s *site) calendar(c *call) {
-	days, more, err := s.desk.Calendar(c.r.Context(), c.scope, fortnight)
+	days, more, err := s.desk.Calendar(c.r.Context(), c.scope, c.zone(), fortnight)
 	if err != nil {
 		c.refuse("the calendar could not be read", err)
 		return
 	}
 	v := c.view("calendar", "What goes out")
-	v.Plan = calendarOf(days, more)
+	v.Plan = c.calendarOf(days, more)
 	c.show(http.StatusOK, v)
 }
 

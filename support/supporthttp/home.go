@@ -27,7 +27,7 @@ func (s *site) home(c *call) {
 		return
 	}
 	v := c.view("home", "Home")
-	v.Due = worksOf(health)
+	v.Due = c.worksOf(health)
 	if _, one := reach.Scope(); !one {
 		v.All, v.Needs = true, c.needsOf(needs)
 		c.show(http.StatusOK, v)
@@ -50,12 +50,12 @@ func (s *site) home(c *call) {
 		return
 	}
 	v.Work = v.channels(made, more, v.Needs, day.From.In(c.zone()))
-	days, _, err := s.desk.Calendar(ctx, c.scope, 2)
+	days, _, err := s.desk.Calendar(ctx, c.scope, c.zone(), 2)
 	if err != nil {
 		c.refuse("the calendar could not be read", err)
 		return
 	}
-	v.Coming = calendarOf(days, false).Days
+	v.Coming = c.calendarOf(days, false).Days
 	last, err := s.desk.LastDeeds(ctx, c.scope)
 	if err != nil {
 		c.refuse("the audit could not be read", err)

@@ -8,6 +8,7 @@ import (
 	"time"
 	_ "time/tzdata" // the tests run on machines without zone data
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -55,6 +56,36 @@ func TestMessagesAreListedByDayAndState(t *testing.T) {
 	for _, query := range []string{"?from=x", "?from=2026-03-02&to=2026-03-01", "?state=Nothing", "?from=0001-01-01"} {
 		if answer, _ := o.ask(h, "GET", "/messages"+query, ""); answer.StatusCode != http.StatusUnprocessableEntity {
 			t.Errorf("%s: %d", query, answer.StatusCode)
+		}
+	}
+}
+
+// What waits and what goes out have the days and times of the caller's zone, on the first page
+// and on the calendar: 23:30 of UTC on 31 March is 12:30 of the next day in Auckland. The API
+// answers in UTC.
+func TestWhatGoesOutHasTheDaysOfTheCallersZone(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	_, err := o.reminders.Ensure(o.Context(), automation.Candidate{
+		Scope: "north", Type: "certificate", Source: automation.Source{Type: "employee", ID: "late"}, TargetDate: automation.Date{Year: 2026, Month: 3, Day: 31}, SendAt: "23:30",
+	})
+	o.must(err)
+	o.clk.Set(time.Date(2026, 3, 31, 9, 45, 0, 0, time.UTC)) // 22:45 in Auckland
+	auckland, err := time.LoadLocation("Pacific/Auckland")
+	o.must(err)
+	far := everything
+	far.Zone = auckland
+	for page, want := range map[string][]string{
+		"/": {"Today: 0", "Tomorrow, Wednesday, 1 April: 1", `<time datetime="2026-03-31T23:30:00Z" title="2026-03-31T23:30:00Z">12:30</time>`, `class="quiet">since <time datetime="2026-03-01T08:00:00Z" title="2026-03-01T08:00:00Z">Sun 1 Mar 2026, 21:00</time>`},
+		"/calendar": {`<time datetime="2026-03-30T11:00:00Z">Tuesday, 31 March</time></th><td class="num"></td>`, `<time datetime="2026-03-31T11:00:00Z">Wednesday, 1 April</time></th><td class="num">1</td>`, `<time datetime="2026-03-31T23:30:00Z">12:30</time>`,
+			`<time datetime="2026-04-05T12:00:00Z">Monday, 6 April</time>`}, // summer time has ended on the 5th
+		"/api/v1/calendar": {`{"on":"2026-03-31T00:00:00Z","rows":[{"domain":"automation","table":"automation_scheduler","kind":"certificate","what":"reminders of certificate","rows":1,"firstOn":"2026-03-31T23:30:00Z"}]}`},
+	} {
+		_, body := o.ask(o.site(far), "GET", page, "")
+		for _, text := range want {
+			if !strings.Contains(body, text) {
+				t.Errorf("%s has no %s: %s", page, text, body)
+			}
 		}
 	}
 }

@@ -342,12 +342,12 @@ type coming struct {
 	FirstOn time.Time `json:"firstOn"`
 }
 
-func calendarOf(days []support.Day, more bool) calendar {
+func (c *call) calendarOf(days []support.Day, more bool) calendar {
 	out := calendar{More: more}
 	for _, d := range days {
-		to := day{On: d.On.UTC(), Rows: []coming{}}
-		for _, c := range d.Rows {
-			to.Rows = append(to.Rows, coming{c.Domain, c.Table, c.Kind, c.What(), c.Rows, c.First.UTC()})
+		to := day{On: c.at(d.On), Rows: []coming{}}
+		for _, r := range d.Rows {
+			to.Rows = append(to.Rows, coming{r.Domain, r.Table, r.Kind, r.What(), r.Rows, c.at(r.First)})
 		}
 		out.Days = append(out.Days, to)
 	}
