@@ -6,11 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/support"
 )
 
@@ -143,16 +145,48 @@ func TestPeopleAreFoundByTheirAddress(t *testing.T) {
 		s.drain()
 		order := "news-ann-" + s.clk.Now().Format("20060102150405")
 		for text, who := range map[string]string{" Ann.Lee@EXAMPLE.com": "ann", order: ""} {
-			hits, err := s.desk.Search(s.Context(), tenant, text, false)
+			hits, _, err := s.desk.Search(s.Context(), tenant, text, false)
 			s.must(err)
 			if len(hits) != 1 || hits[0].About.Person != who || who == "" && hits[0].About.MessageID == "" {
 				s.Errorf("%s: %+v", text, hits)
 			}
-			if hits, err := s.desk.Search(s.Context(), "south", text, false); err != nil || len(hits) != 0 {
+			if hits, _, err := s.desk.Search(s.Context(), "south", text, false); err != nil || len(hits) != 0 {
 				s.Errorf("another tenant finds %+v %v", hits, err)
 			}
 		}
 	})
+}
+
+// An address is looked for among the newest 10,000 messages of all tenants, and a search says
+// that there are older ones.
+func TestASearchSaysThatItLookedAtTheNewestAlone(t *testing.T) {
+	t.Parallel()
+	clk := clock.NewMock()
+	clk.Set(due)
+	s := newSchool(t, memory.New(&memory.Options{Clock: clk}), clk)
+	found := func(hits int, more bool) {
+		s.Helper()
+		if got, older, err := s.desk.Search(s.Context(), tenant, address("ann"), false); err != nil || len(got) != hits || older != more {
+			s.Errorf("%+v %t %v", got, older, err)
+		}
+	}
+	s.write("ann", address("ann"))
+	found(1, false)
+	for i := range 100 {
+		others := make([]notify.OutgoingMessage, 100)
+		for j := range others {
+			others[j] = notify.OutgoingMessage{Scope: "south", Channel: "email:school", NotificationType: "news", PartitionKey: fmt.Sprint(i, "-", j),
+				Address: "all@example.com", Content: notify.Content{Subject: "News", Text: "Hello"}}
+		}
+		_, err := s.out.EnsureOutgoingMessage(s.Context(), nil, others...)
+		s.must(err)
+	}
+	found(0, true)
+	if _, more, err := s.desk.Search(s.Context(), tenant, "no-address", false); err != nil || more {
+		s.Errorf("%t %v", more, err)
+	}
+	s.write("ben", address("ann"))
+	found(1, true)
 }
 
 // Messages of a day are found among many days, in pages, whatever the order of days.

@@ -210,7 +210,7 @@ func (w *world) desk(ctx context.Context, scope storage.Scope) room {
 		"Calendar":      func() error { return third(d.Calendar(ctx, scope, time.UTC, 14)) },
 		"List":          func() error { return third(d.List(ctx, scope, support.Messages, storage.Page{})) },
 		"Needs":         func() error { return second(d.Needs(ctx, storage.Within(scope))) },
-		"Search":        func() error { return second(d.Search(ctx, scope, "17", false)) },
+		"Search":        func() error { return third(d.Search(ctx, scope, "17", false)) },
 		"Story":         func() error { return second(d.Story(ctx, scope, support.About{Person: "17"}, storage.Page{})) },
 		"Verdict":       func() error { return second(d.Verdict(ctx, scope, "17", "visit")) },
 		"Messages":      func() error { return third(d.Messages(ctx, scope, lately, storage.Page{})) },

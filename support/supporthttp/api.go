@@ -39,19 +39,19 @@ func (s *site) apiVerdict(c *call) {
 }
 
 func (s *site) apiSearch(c *call) {
-	hits, err := c.find()
+	hits, more, err := c.find()
 	if err != nil {
 		c.refuse("a search failed", err)
 		return
 	}
-	httpapi.Reply(c.w, http.StatusOK, found{c.hitsOf(hits)})
+	httpapi.Reply(c.w, http.StatusOK, found{c.hitsOf(hits), more})
 }
 
 // find searches for what was typed. Who may not see names does not ask for them.
-func (c *call) find() ([]support.Hit, error) {
+func (c *call) find() (hits []support.Hit, more bool, err error) {
 	text, ok := c.s.seal.open(c.scope, c.query.Get("q"))
 	if !ok {
-		return nil, nil
+		return nil, false, nil
 	}
 	return c.s.desk.Search(c.r.Context(), c.scope, text, c.caller.Personal)
 }

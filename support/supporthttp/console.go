@@ -10,14 +10,14 @@ import (
 )
 
 func (s *site) search(c *call) {
-	hits, err := c.find()
+	hits, more, err := c.find()
 	if err != nil {
 		c.refuse("a search failed", err)
 		return
 	}
 	found := c.hitsOf(hits)
 	v := c.view("search", "Search")
-	v.Query, v.Hits = c.hide(c.query.Get("q")), found
+	v.Query, v.Hits, v.More = c.hide(c.query.Get("q")), found, more
 	if len(found) == 1 { // straight there: relative, so that a mount is kept
 		c.w.Header().Set("Location", v.Of(found[0].About))
 		c.w.WriteHeader(http.StatusSeeOther)

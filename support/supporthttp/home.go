@@ -49,6 +49,7 @@ func (s *site) home(c *call) {
 		c.refuse("the messages could not be counted", err)
 		return
 	}
+	v.More = more
 	v.Work = v.channels(made, more, v.Needs, day.From.In(c.zone()))
 	days, _, err := s.desk.Calendar(ctx, c.scope, c.zone(), 2)
 	if err != nil {
@@ -136,7 +137,7 @@ func (v view) channels(made []notify.StageCount, more bool, all []need, from tim
 		of[c.Channel] = n
 	}
 	for name, n := range of {
-		w := channelWork{Name: name, State: "Working", Sent: number(n.sent, more), Failed: number(n.failed, more && n.failed > 0), Unknown: number(n.unknown, more && n.unknown > 0)}
+		w := channelWork{Name: name, State: "Working", Sent: number(n.sent, more), Failed: number(n.failed, more), Unknown: number(n.unknown, more)}
 		switch is := states[name]; is.Kind {
 		case support.NeedOut:
 			w.State, w.Since = "Stopped", is.Since

@@ -78,7 +78,7 @@ func (s *site) messages(c *call) {
 	}
 	v := c.view("messages", "Messages")
 	v.Filter, v.Days, v.Back = f, c.byDay(c.entriesOf(rows)), c.r.URL.RawQuery
-	v.Counts = v.countsOf(f, counts, more)
+	v.Counts, v.More = v.countsOf(f, counts, more), more
 	for _, n := range counts {
 		if !slices.Contains(v.Channels, n.Channel) {
 			v.Channels = append(v.Channels, n.Channel)
@@ -126,12 +126,13 @@ func (v view) countsOf(f filter, all []notify.StageCount, more bool) (out []coun
 	return out
 }
 
-// number is how many there are; numbers stop at a thousand.
+// number is how many there are; numbers stop at a thousand. None among what was counted is
+// none, beside what a page says of more.
 func number(n int, more bool) string {
 	switch {
 	case n >= 1000:
 		return "1,000+"
-	case more:
+	case more && n > 0:
 		return strconv.Itoa(n) + "+"
 	}
 	return strconv.Itoa(n)

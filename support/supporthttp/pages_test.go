@@ -1,6 +1,7 @@
 package supporthttp_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -57,6 +58,38 @@ func TestMessagesAreListedByDayAndState(t *testing.T) {
 		if answer, _ := o.ask(h, "GET", "/messages"+query, ""); answer.StatusCode != http.StatusUnprocessableEntity {
 			t.Errorf("%s: %d", query, answer.StatusCode)
 		}
+	}
+}
+
+// What was not looked at is said: a search and counts go among the newest 10,000 messages of
+// all tenants.
+func TestAPageSaysWhatItDidNotLookAt(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	for i := range 100 {
+		others := make([]notify.OutgoingMessage, 100)
+		for j := range others {
+			others[j] = notify.OutgoingMessage{Scope: "south", Channel: "email:test", NotificationType: "news", PartitionKey: fmt.Sprint(i, "-", j), Address: "all@example.com", Content: notify.Content{Subject: "News"}}
+		}
+		_, err := o.out.EnsureOutgoingMessage(o.Context(), nil, others...)
+		o.must(err)
+	}
+	h := o.site(everything)
+	for page, want := range map[string]string{
+		"/messages":      "All <b>0</b>",
+		"/":              "Counted among the newest 10,000 messages of all tenants.",
+		"/api/v1/search": `"more":true`,
+		"/search":        "Only the newest 10,000 messages were searched",
+	} {
+		if strings.HasSuffix(page, "search") {
+			page += "?q=" + address
+		}
+		if _, body := o.ask(h, "GET", page, ""); !strings.Contains(body, want) {
+			t.Errorf("%s has no %q: %s", page, want, body)
+		}
+	}
+	if _, body := o.ask(h, "GET", "/messages", ""); !strings.Contains(body, "Counted among the newest 10,000 messages of all tenants.") {
+		t.Error(body)
 	}
 }
 

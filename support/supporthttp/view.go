@@ -39,6 +39,7 @@ type view struct {
 
 	Query string
 	Hits  []hit
+	More  bool // what is older was not looked at
 	Needs []need
 	Due   []work
 	All   bool // of all tenants

@@ -358,6 +358,8 @@ func (c *call) calendarOf(days []support.Day, more bool) calendar {
 type (
 	found struct {
 		Hits []hit `json:"hits"`
+		// More says that an address was looked for among the newest 10,000 messages alone.
+		More bool `json:"more,omitempty"`
 	}
 	needs struct {
 		Needs []need `json:"needs"`
