@@ -43,7 +43,9 @@ type Need struct {
 	// Rows wait for it; Capped says that there may be more. Zero where it is not a matter of rows.
 	Rows   int
 	Capped bool
-	Since  time.Time // zero: not known
+	// Since is when it began or, of rows of one scope that Waiting lists, when the first of
+	// them was made; zero: not known.
+	Since time.Time
 	// Scope and Everywhere are those of a pause or an outage.
 	Scope      Scope
 	Everywhere bool
@@ -117,25 +119,66 @@ func (c *core) domains() (out []domain) {
 // a deployment takes.
 const unservedAfter = 10 * time.Minute
 
-// Needs lists what waits for a person, in one scope or everywhere: by cause, with how many
-// rows wait for it, the most urgent first. Health says how far it counts. A type or channel
-// that this process does not serve is listed once its work has waited for ten minutes.
-func (d *Desk) Needs(ctx context.Context, reach storage.ScopeFilter) ([]Need, error) {
-	return d.needs(ctx, reach)
+// Health is what the domains say of their work, and what of it needs a person: by cause, with
+// how many rows wait for it, the most urgent first. Domains say how far that counts. A type
+// or channel that this process does not serve is listed once its work has waited for ten
+// minutes.
+type Health struct {
+	Domains []DomainHealth
+	Needs   []Need
 }
 
-func (c *core) needs(ctx context.Context, reach storage.ScopeFilter) ([]Need, error) {
-	all, err := c.health(ctx, reach)
-	if err != nil {
-		return nil, fmt.Errorf("support: Needs: %w", err)
+// Health is that of one scope or of all.
+func (d *Desk) Health(ctx context.Context, reach storage.ScopeFilter) (Health, error) {
+	domains, err := d.health(ctx, reach)
+	out := Health{domains, needsIn(domains)}
+	if scope, one := reach.Scope(); err == nil && one {
+		err = lister{d.core}.dateNeeds(ctx, scope, out.Needs)
 	}
-	var out []Need
-	for _, h := range all {
+	if err != nil {
+		return Health{}, fmt.Errorf("support: Health: %w", err)
+	}
+	return out, nil
+}
+
+func (c *core) health(ctx context.Context, reach storage.ScopeFilter) ([]DomainHealth, error) {
+	var out []DomainHealth
+	for _, of := range c.domains() {
+		h, err := of.health(ctx, reach)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, DomainHealth{of.name, h})
+	}
+	return out, nil
+}
+
+// needsIn are the causes that the domains tell of.
+func needsIn(domains []DomainHealth) (out []Need) {
+	for _, h := range domains {
 		out = append(out, needsOf(h)...)
 	}
 	out = shared(out)
 	slices.SortStableFunc(out, func(a, b Need) int { return slices.Index(urgency, a.Kind) - slices.Index(urgency, b.Kind) })
-	return out, nil
+	return out
+}
+
+// dateNeeds says when the first row of each cause was made: each lists those first.
+func (l lister) dateNeeds(ctx context.Context, scope Scope, all []Need) error {
+	for i := range all {
+		list := l.waiting(scope, all[i])
+		if list == nil || !all[i].Since.IsZero() {
+			continue
+		}
+		first, _, err := list(ctx, storage.Page{Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(first) > 0 {
+			all[i].Since = first[0].made
+		}
+	}
+	return nil
 }
 
 // shared leaves out an outage that two domains tell of.
@@ -253,8 +296,9 @@ func rowsOf(table string) string {
 }
 
 // Waiting lists the rows that wait for a cause in a scope: those of Table on hold for
-// Reason, or the dead letters of Name. Of other causes there are no rows to list, which is
-// an error. It says where the next page begins; empty after the last.
+// Reason, or the dead letters of Name, those that were made first first. Of other causes
+// there are no rows to list, which is an error. It says where the next page begins; empty
+// after the last.
 func (d *Desk) Waiting(ctx context.Context, scope Scope, n Need, p storage.Page) (out []Entry, next string, err error) {
 	list := lister{d.core}.waiting(scope, n)
 	if list == nil {
@@ -276,13 +320,9 @@ func (l lister) waiting(scope Scope, n Need) func(context.Context, storage.Page)
 			return l.o.Automation.Support().Held(ctx, scope, automation.Reason(n.Reason), p)
 		}, l.reminder)
 	case n.Table == "survey_instance" && l.o.Survey != nil && n.Reason != "":
-		list := paged(func(ctx context.Context, p storage.Page) ([]survey.Instance, string, error) {
-			return l.o.Survey.Support().Instances(ctx, scope, survey.Selection{Held: true, NewestFirst: true}, p)
+		return paged(func(ctx context.Context, p storage.Page) ([]survey.Instance, string, error) {
+			return l.o.Survey.Support().Instances(ctx, scope, survey.Selection{Held: true, Reason: n.Reason}, p)
 		}, linkEntry)
-		return func(ctx context.Context, p storage.Page) ([]Entry, string, error) {
-			all, next, err := list(ctx, p)
-			return slices.DeleteFunc(all, func(e Entry) bool { return e.Reason != n.Reason }), next, err
-		}
 	case n.Table == "outbox_delivery":
 		return l.dead(scope, n)
 	case l.o.Notify == nil || n.Reason == "":
@@ -314,7 +354,7 @@ func (l lister) waiting(scope Scope, n Need) func(context.Context, storage.Page)
 func (l lister) dead(scope Scope, n Need) func(context.Context, storage.Page) ([]Entry, string, error) {
 	tell := func(l *notify.DeadLetter) Entry {
 		return Entry{
-			On: l.On, Kind: KindDead, Outcome: Failed, Type: n.Name, Status: "DeadLetter", Key: l.Event, Detail: l.LastError,
+			On: l.On, made: l.Since, Kind: KindDead, Outcome: Failed, Type: n.Name, Status: "DeadLetter", Key: l.Event, Detail: l.LastError,
 			What: fmt.Sprintf("given up after %d attempts", l.Attempts), ToDo: "Mend the subscriber, then replay its dead letters.",
 			Part: n.Part(), Can: []Action{Replay},
 		}

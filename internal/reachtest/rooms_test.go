@@ -209,7 +209,6 @@ func (w *world) desk(ctx context.Context, scope storage.Scope) room {
 		"Health":        func() error { return second(d.Health(ctx, storage.Within(scope))) },
 		"Calendar":      func() error { return third(d.Calendar(ctx, scope, time.UTC, 14)) },
 		"List":          func() error { return third(d.List(ctx, scope, support.Messages, storage.Page{})) },
-		"Needs":         func() error { return second(d.Needs(ctx, storage.Within(scope))) },
 		"Search":        func() error { return third(d.Search(ctx, scope, "17", false)) },
 		"Story":         func() error { return second(d.Story(ctx, scope, support.About{Person: "17"}, storage.Page{})) },
 		"Verdict":       func() error { return second(d.Verdict(ctx, scope, "17", "visit")) },

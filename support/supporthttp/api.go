@@ -61,12 +61,12 @@ func (s *site) apiNeeds(c *call) {
 	if !ok {
 		return
 	}
-	all, err := s.desk.Needs(c.r.Context(), reach)
+	health, err := s.desk.Health(c.r.Context(), reach)
 	if err != nil {
 		c.refuse("what waits for a person could not be listed", err)
 		return
 	}
-	httpapi.Reply(c.w, http.StatusOK, needs{c.needsOf(all)})
+	httpapi.Reply(c.w, http.StatusOK, needs{c.needsOf(health.Needs)})
 }
 
 // rows are a page of a list; After goes into "after" of the next request.
@@ -135,12 +135,12 @@ func (s *site) apiHealth(c *call) {
 	if !ok {
 		return
 	}
-	all, err := s.desk.Health(c.r.Context(), reach)
+	health, err := s.desk.Health(c.r.Context(), reach)
 	if err != nil {
 		c.refuse("the health could not be read", err)
 		return
 	}
-	httpapi.Reply(c.w, http.StatusOK, atWork{c.worksOf(all)})
+	httpapi.Reply(c.w, http.StatusOK, atWork{c.worksOf(health.Domains)})
 }
 
 func (c *call) worksOf(all []support.DomainHealth) []work {

@@ -16,29 +16,18 @@ func (s *site) home(c *call) {
 		return
 	}
 	ctx := c.r.Context()
-	needs, err := s.desk.Needs(ctx, reach)
-	if err != nil {
-		c.refuse("what needs attention could not be listed", err)
-		return
-	}
 	health, err := s.desk.Health(ctx, reach)
 	if err != nil {
 		c.refuse("the health could not be read", err)
 		return
 	}
 	v := c.view("home", "Home")
-	v.Due = c.worksOf(health)
+	v.Due, v.Needs = c.worksOf(health.Domains), c.needsOf(health.Needs)
 	if _, one := reach.Scope(); !one {
-		v.All, v.Needs = true, c.needsOf(needs)
+		v.All = true
 		c.show(http.StatusOK, v)
 		return
 	}
-	for i := range needs {
-		if needs[i].Since.IsZero() {
-			needs[i].Since = s.oldest(c, needs[i])
-		}
-	}
-	v.Needs = c.needsOf(needs)
 	if err := s.resumable(c, v.Needs); err != nil {
 		c.refuse("the pauses could not be read", err)
 		return
@@ -81,27 +70,6 @@ func (s *site) resumable(c *call, needs []need) error {
 		}
 	}
 	return err
-}
-
-// oldest is when the first of the rows of a cause became so; zero: it is not known. It looks
-// at a hundred of them.
-func (s *site) oldest(c *call, n support.Need) (on time.Time) {
-	if n.Reason == "" && n.Kind != support.NeedDead {
-		return on
-	}
-	rows, _, err := s.desk.Waiting(c.r.Context(), c.scope, n, storage.Page{Limit: 100})
-	if err != nil {
-		return on
-	}
-	for _, e := range rows {
-		if on.IsZero() || e.On.Before(on) {
-			on = e.On
-		}
-	}
-	if on.After(s.desk.Now()) { // it is held before its time
-		return time.Time{}
-	}
-	return on
 }
 
 // channelWork is what went through a channel in the last 24 hours, and its state.

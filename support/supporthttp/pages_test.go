@@ -10,8 +10,11 @@ import (
 	_ "time/tzdata" // the tests run on machines without zone data
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/support"
+	"github.com/belfry-go/belfry/survey"
 )
 
 // The list of messages shows days of the caller's zone, today without being asked; states,
@@ -58,6 +61,43 @@ func TestMessagesAreListedByDayAndState(t *testing.T) {
 		if answer, _ := o.ask(h, "GET", "/messages"+query, ""); answer.StatusCode != http.StatusUnprocessableEntity {
 			t.Errorf("%s: %d", query, answer.StatusCode)
 		}
+	}
+}
+
+// The first page counts what waits once, and says so when it cannot read what has waited for
+// longest.
+func TestTheFirstPageReadsTheHealthOnce(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	spy := &storetest.Spy{Store: o.store}
+	out := notify.New(spy, nil)
+	o.desk = support.New(support.Options{
+		Store: spy, Automation: automation.New(spy, out, nil), Notify: out, Survey: survey.New(spy, &survey.Options{SurveyURL: "https://school.example/s/{token}"}),
+	})
+	h := o.site(everything)
+	counts := func(page string) (n int) {
+		spy.SetHook(func(c storetest.Call) error {
+			if c.Verb == storetest.Tally && c.Table == "survey_instance" {
+				n++
+			}
+			return nil
+		})
+		if answer, body := o.ask(h, "GET", page, ""); answer.StatusCode != http.StatusOK {
+			t.Fatal(answer.StatusCode, body)
+		}
+		return n
+	}
+	if got, want := counts("/"), counts("/api/v1/health")+counts("/api/v1/calendar"); got != want || want == 0 {
+		t.Errorf("%d counts, not %d", got, want)
+	}
+	spy.SetHook(func(c storetest.Call) error {
+		if c.Verb == storetest.Select && c.Table == "automation_scheduler" {
+			return storage.ErrUnavailable
+		}
+		return nil
+	})
+	if answer, _ := o.ask(h, "GET", "/", ""); answer.StatusCode != http.StatusServiceUnavailable {
+		t.Error(answer.StatusCode)
 	}
 }
 
