@@ -9,6 +9,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
@@ -155,6 +156,48 @@ func TestPeopleAreFoundByTheirAddress(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The rows of a form are read together, however many they are, and are named in its order.
+func TestTheRowsOfAFormAreReadTogether(t *testing.T) {
+	t.Parallel()
+	clk := clock.NewMock()
+	clk.Set(due.AddDate(0, -1, 0))
+	spy := &storetest.Spy{Store: memory.New(&memory.Options{Clock: clk})}
+	s := newSchool(t, spy, clk)
+	var targets []support.Target
+	for i := range 10 {
+		who := fmt.Sprint("p", i)
+		targets = append(targets,
+			support.Target{Kind: support.KindMessage, Key: s.write(who, address(who))}, support.Target{Kind: support.KindReminder, Key: s.remind(who, nil)},
+			support.Target{Kind: support.KindLink, Key: s.ask(who)}, support.Target{Kind: support.KindMessage, Key: fmt.Sprint("nothing", i)})
+	}
+	views := func(scope support.Scope, n int) ([]support.Entry, int) {
+		before := spy.Begun()
+		rows, err := s.desk.Rows(s.Context(), scope, targets[:n]...)
+		s.must(err)
+		return rows, spy.Begun() - before
+	}
+	_, few := views(tenant, 4)
+	rows, many := views(tenant, len(targets))
+	if few != many || few > 6 {
+		s.Errorf("%d reads for 4 rows, %d for %d", few, many, len(targets))
+	}
+	for i, e := range rows {
+		want := fmt.Sprint("p", i/4)
+		if i%4 == 3 {
+			want = ""
+		}
+		if e.Kind != targets[i].Kind || e.Key != targets[i].Key || e.Person != want || (e.Type == "") != (want == "") {
+			s.Errorf("%d: %+v", i, e)
+		}
+	}
+	rows, _ = views("south", len(targets))
+	for _, e := range rows {
+		if e.Person != "" {
+			s.Errorf("another tenant's: %+v", e)
+		}
+	}
 }
 
 // An address is looked for among the newest 10,000 messages of all tenants, and a search says

@@ -14,9 +14,10 @@ import (
 // maxLog bounds how much of the log of an instance is read.
 const maxLog = 1000
 
-// Selection says which instances are listed. CustomerRef, SurveyID or Held is required;
-// what is set holds together.
+// Selection says which instances are listed. CustomerRef, SurveyID, PublicIDs or Held is
+// required; what is set holds together.
 type Selection struct {
+	PublicIDs   []string // these alone
 	CustomerRef string
 	SurveyID    int64
 	Held        bool   // those on hold alone, in the order in which they were made
@@ -47,8 +48,11 @@ func (s Support) Instances(ctx context.Context, scope Scope, of Selection, p sto
 }
 
 func (of Selection) where() (where []driver.Cond, err error) {
-	if of.CustomerRef == "" && of.SurveyID == 0 && !of.Held && !of.All {
+	if of.CustomerRef == "" && of.SurveyID == 0 && len(of.PublicIDs) == 0 && !of.Held && !of.All {
 		return nil, errors.New("neither a customer nor a survey is named")
+	}
+	if len(of.PublicIDs) > 0 {
+		where = append(where, driver.In("public_id", of.PublicIDs))
 	}
 	if of.Held {
 		where = append(where, driver.Eq("is_on_support_hold", true))
