@@ -106,7 +106,7 @@ func (s *site) needs(c *call) {
 	}
 	n := c.needsOf([]support.Need{of})[0]
 	v := c.view("needs", or(n.Reason, n.Name, string(n.Kind)))
-	v.Need, v.Days, v.Back = n, c.byDay(c.entriesOf(rows)), c.r.URL.RawQuery
+	v.Need, v.Days, v.Back = n, undated(c.entriesOf(rows)), c.r.URL.RawQuery
 	if next != "" {
 		v.Next = v.Link("needs", "kind", string(n.Kind), "domain", n.Domain, "table", n.Table, "reason", n.Reason, "name", n.Name, "after", s.seal.close(c.scope, next))
 	}
@@ -132,6 +132,10 @@ func (s *site) list(c *call) {
 		return
 	}
 	of := support.List(c.query.Get("of"))
+	if of == support.Messages { // they have a page of their own
+		c.fail(http.StatusNotFound, nothing)
+		return
+	}
 	all, next, err := s.desk.List(c.r.Context(), c.scope, of, storage.Page{After: in[0], Limit: pageRows})
 	if errors.Is(err, support.ErrAbout) {
 		c.fail(http.StatusNotFound, nothing)
@@ -142,7 +146,11 @@ func (s *site) list(c *call) {
 		return
 	}
 	v := c.view("list", listed(of))
-	v.List, v.Days, v.Back = of, c.byDay(c.entriesOf(all)), c.r.URL.RawQuery
+	v.List, v.Back = of, c.r.URL.RawQuery
+	rows := c.entriesOf(all)
+	if v.Days = undated(rows); of == support.Audit || of == support.Runs {
+		v.Days = c.byDay(rows)
+	}
 	if next != "" {
 		v.Next = v.Link("list", "of", string(of), "after", s.seal.close(c.scope, next))
 	}

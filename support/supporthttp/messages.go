@@ -155,12 +155,19 @@ func (v view) spansOf(f filter, zone *time.Location, now time.Time) (out []count
 
 // dayRows are the rows of one day.
 type dayRows struct {
-	On   time.Time
-	Name string
+	Name string // empty: they are not in the order of time
 	Rows []entry
 }
 
-// byDay divides rows by the days of the caller's zone.
+// undated are rows that are not in the order of time.
+func undated(rows []entry) []dayRows {
+	if len(rows) == 0 {
+		return nil
+	}
+	return []dayRows{{Rows: rows}}
+}
+
+// byDay divides rows, which are in the order of time, by the days of the caller's zone.
 func (c *call) byDay(rows []entry) (out []dayRows) {
 	today := c.s.desk.Now().In(c.zone())
 	for _, e := range rows {
@@ -175,7 +182,7 @@ func (c *call) byDay(rows []entry) (out []dayRows) {
 			name = "Tomorrow, " + name
 		}
 		if len(out) == 0 || out[len(out)-1].Name != name {
-			out = append(out, dayRows{On: on, Name: name})
+			out = append(out, dayRows{Name: name})
 		}
 		out[len(out)-1].Rows = append(out[len(out)-1].Rows, e)
 	}

@@ -64,6 +64,29 @@ func TestMessagesAreListedByDayAndState(t *testing.T) {
 	}
 }
 
+// What is in the order of time is divided by days; what is not has its day in each row.
+// Messages are on one page alone.
+func TestOnlyWhatIsInTheOrderOfTimeIsDividedByDays(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	h := o.site(everything)
+	waiting := "/needs?kind=Hold&domain=automation&table=automation_scheduler&reason=HeldBySupport"
+	for page, want := range map[string]string{
+		"/list?of=reminders": `<td class="at full"><time datetime="2026-03-01T07:00:00Z" title="2026-03-01T07:00:00Z">Today, 07:00</time>`,
+		waiting:              `<td class="at full"><time datetime="2026-04-01T09:00:00Z" title="2026-04-01T09:00:00Z">Wed 1 Apr, 09:00</time>`,
+		"/list?of=audit":     `scope="rowgroup">Today, Sunday, 1 March 2026</th>`,
+		"/messages":          `scope="rowgroup">Today, Sunday, 1 March 2026</th>`,
+	} {
+		_, body := o.ask(h, "GET", page, "")
+		if !strings.Contains(body, want) || strings.Contains(body, `class="day"`) != strings.Contains(want, "rowgroup") {
+			t.Errorf("%s: %s", page, body)
+		}
+	}
+	if answer, _ := o.ask(h, "GET", "/list?of=messages", ""); answer.StatusCode != http.StatusNotFound {
+		t.Error(answer.StatusCode)
+	}
+}
+
 // The first page counts what waits once, and says so when it cannot read what has waited for
 // longest.
 func TestTheFirstPageReadsTheHealthOnce(t *testing.T) {
