@@ -38,8 +38,17 @@ func (s *site) apiVerdict(c *call) {
 	httpapi.Reply(c.w, http.StatusOK, c.verdictOf(v))
 }
 
+// wanted is the body of a search.
+type wanted struct {
+	Q string `json:"q"` // as it was typed
+}
+
 func (s *site) apiSearch(c *call) {
-	hits, more, err := c.find()
+	var want wanted
+	if !c.body(&want) {
+		return
+	}
+	hits, more, err := c.find(want.Q)
 	if err != nil {
 		c.refuse("a search failed", err)
 		return
@@ -48,11 +57,7 @@ func (s *site) apiSearch(c *call) {
 }
 
 // find searches for what was typed. Who may not see names does not ask for them.
-func (c *call) find() (hits []support.Hit, more bool, err error) {
-	text, ok := c.s.seal.open(c.scope, c.query.Get("q"))
-	if !ok {
-		return nil, false, nil
-	}
+func (c *call) find(text string) (hits []support.Hit, more bool, err error) {
 	return c.s.desk.Search(c.r.Context(), c.scope, text, c.caller.Personal)
 }
 
@@ -183,19 +188,27 @@ func (s *site) apiReasons(c *call) {
 // maxBody bounds what a caller may send: a hundred sealed keys.
 const maxBody = 256 << 10
 
-func (s *site) apiAct(c *call) {
+// body reads a body in JSON. It answers for itself unless it is true.
+func (c *call) body(into any) bool {
 	if httpapi.Media(c.r) != "application/json" {
 		c.fail(http.StatusUnsupportedMediaType, "the body is not application/json")
-		return
+		return false
 	}
 	body, refused := httpapi.PlainBody(c.w, c.r, maxBody)
 	if refused != nil {
 		httpapi.Refuse(c.w, refused)
-		return
+		return false
 	}
-	var want order
-	if faults := strictjson.Decode(body, &want); len(faults) > 0 {
+	if faults := strictjson.Decode(body, into); len(faults) > 0 {
 		httpapi.Refuse(c.w, httpapi.Problem{Status: http.StatusBadRequest, Title: "the body is not the JSON that is expected here", Detail: faults[0].Path + ": " + faults[0].Problem})
+		return false
+	}
+	return true
+}
+
+func (s *site) apiAct(c *call) {
+	var want order
+	if !c.body(&want) {
 		return
 	}
 	o, ok := c.order(want)

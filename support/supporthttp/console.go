@@ -9,21 +9,43 @@ import (
 	"github.com/belfry-go/belfry/support"
 )
 
+// sealSearch leads to what is searched for, whose text is sealed in the address.
+func (s *site) sealSearch(c *call) {
+	form, ok := c.form()
+	if !ok {
+		return
+	}
+	c.see(c.view("search", "").Link("search", "q", s.seal.close(c.scope, strings.TrimSpace(form.Get("q")))))
+}
+
 func (s *site) search(c *call) {
-	hits, more, err := c.find()
+	in, ok := c.opened("q")
+	if !ok {
+		return
+	}
+	if in[0] != "" && !strings.HasPrefix(c.query.Get("q"), sealed) {
+		c.fail(http.StatusUnprocessableEntity, "what is searched for is written into the form, and not into the URL")
+		return
+	}
+	hits, more, err := c.find(in[0])
 	if err != nil {
 		c.refuse("a search failed", err)
 		return
 	}
 	found := c.hitsOf(hits)
 	v := c.view("search", "Search")
-	v.Query, v.Hits, v.More = c.hide(c.query.Get("q")), found, more
-	if len(found) == 1 { // straight there: relative, so that a mount is kept
-		c.w.Header().Set("Location", v.Of(found[0].About))
-		c.w.WriteHeader(http.StatusSeeOther)
+	v.Query, v.Hits, v.More = c.hide(in[0]), found, more
+	if len(found) == 1 {
+		c.see(v.Of(found[0].About))
 		return
 	}
 	c.show(http.StatusOK, v)
+}
+
+// see leads to another page: relative, so that a mount is kept.
+func (c *call) see(page string) {
+	c.w.Header().Set("Location", page)
+	c.w.WriteHeader(http.StatusSeeOther)
 }
 
 // maxVerdicts is how many types a person's page says a verdict of.

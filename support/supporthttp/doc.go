@@ -54,9 +54,9 @@ type Options struct {
 	// Authorise says who is calling, or returns an error, which is answered with 401 and
 	// not shown.
 	Authorise func(*http.Request) (Caller, error)
-	// Key seals keys and places in lists for callers who may not see personal data: 32
-	// random bytes, the same in every process. Empty: one of the process's own, so that
-	// such links lead nowhere after it, or in another.
+	// Key seals what is searched for, addresses and places in lists, and for callers who may
+	// not see personal data all keys: 32 random bytes, the same in every process. Empty: one
+	// of the process's own, so that such links lead nowhere after it, or in another.
 	Key []byte
 	// Note is shown on top of every page, such as "production".
 	Note string

@@ -189,9 +189,9 @@ func (o *office) requests() map[string]string {
 	waiting := q("kind", "Hold", "domain", "automation", "table", "automation_scheduler", "reason", "HeldBySupport")
 	all := map[string]string{
 		"GET openapi.json": "", "GET calendar": "", "GET api/v1/calendar": "", "GET list": "?of=reminders",
-		"GET ": "", "GET search": q("q", person), "GET story": q("person", person), "GET needs": waiting, "GET reasons": "", "GET style.css": "",
+		"GET ": "", "GET search": "", "POST search": url.Values{"q": {person}}.Encode(), "GET story": q("person", person), "GET needs": waiting, "GET reasons": "", "GET style.css": "",
 		"GET messages": "?from=2026-03-01&to=2026-03-02", "GET message": q("id", o.messageID), "GET mail": q("id", o.messageID),
-		"GET api/v1/story": q("key", o.reminder), "GET api/v1/verdict": q("person", person, "type", "news"), "GET api/v1/search": q("q", person),
+		"GET api/v1/story": q("key", o.reminder), "GET api/v1/verdict": q("person", person, "type", "news"), "POST api/v1/search": `{"q":"` + person + `"}`,
 		"GET api/v1/needs": "", "GET api/v1/waiting": waiting, "GET api/v1/health": "", "GET api/v1/reasons": "",
 		"POST act":        url.Values{"action": {"Release"}, "target": {"Reminder " + o.reminder}}.Encode(),
 		"POST api/v1/act": fmt.Sprintf(`{"action":"Release","targets":[{"kind":"Reminder","key":%q}],"reason":"a test","dryRun":true}`, o.reminder),

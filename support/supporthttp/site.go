@@ -43,6 +43,7 @@ func (s *site) routes() []route {
 	out := []route{
 		{method: "GET", path: "", serve: s.home},
 		{method: "GET", path: "search", serve: s.search},
+		{method: "POST", path: "search", serve: s.sealSearch},
 		{method: "GET", path: "story", serve: s.story},
 		{method: "GET", path: "messages", serve: s.messages},
 		{method: "GET", path: "message", serve: s.message},
@@ -62,7 +63,7 @@ func (s *site) routes() []route {
 			method: "GET", path: api + "verdict", serve: s.apiVerdict, gives: verdict{}, says: "Whether a person got something, and why not, in a sentence.",
 			takes: []string{"person", "type"},
 		},
-		{method: "GET", path: api + "search", serve: s.apiSearch, gives: found{}, says: "Finds whatever somebody pastes.", takes: []string{"q"}},
+		{method: "POST", path: api + "search", serve: s.apiSearch, body: wanted{}, gives: found{}, says: "Finds a person's id, an address, a key, an id, an order's number or a name."},
 		{method: "GET", path: api + "needs", serve: s.apiNeeds, gives: needs{}, says: "What waits for a person, by cause, the most urgent first.", takes: []string{"everywhere"}},
 		{
 			method: "GET", path: api + "waiting", serve: s.apiWaiting, gives: rows{}, says: "The rows of one cause, as needs names it.",
@@ -302,11 +303,18 @@ func (c *call) about() (a support.About, p storage.Page, ok bool) {
 	if !ok {
 		return a, p, false
 	}
+	if in[2] != "" && !strings.HasPrefix(c.query.Get("address"), sealed) {
+		c.fail(http.StatusUnprocessableEntity, openAddress)
+		return a, p, false
+	}
 	a = support.About{Person: in[0], Key: in[5], MessageID: in[6], ProviderID: in[7]}
 	a.Address.Method, a.Address.Address = in[1], in[2]
 	a.Entity.Type, a.Entity.ID = in[3], in[4]
 	return a, storage.Page{After: in[8]}, true
 }
+
+// openAddress is what is said of an address in a URL, which others can read.
+const openAddress = "a URL may have no address: search for it, and take the sealed one that is found"
 
 // need is what a list is asked about.
 func (c *call) need() (n support.Need, p storage.Page, ok bool) {

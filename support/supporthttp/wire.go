@@ -10,8 +10,8 @@ import (
 	"github.com/belfry-go/belfry/support"
 )
 
-// about is what can be asked for, as parameters of an address. What is personal is sealed
-// for those who may not see it.
+// about is what can be asked for, as parameters of a URL. An address is sealed for everyone,
+// and the other keys for those who may not see personal data.
 type about struct {
 	Person   string `json:"person,omitempty"`
 	Method   string `json:"method,omitempty"`
@@ -25,7 +25,7 @@ type about struct {
 
 func (c *call) aboutOf(a support.About) about {
 	return about{
-		Person: c.handle(a.Person), Method: a.Address.Method, Address: c.handle(a.Address.Address), Type: a.Entity.Type, ID: c.handle(a.Entity.ID),
+		Person: c.handle(a.Person), Method: a.Address.Method, Address: c.s.seal.close(c.scope, a.Address.Address), Type: a.Entity.Type, ID: c.handle(a.Entity.ID),
 		Key: c.handle(a.Key), Message: a.MessageID, Provider: a.ProviderID,
 	}
 }
@@ -231,7 +231,7 @@ type consent struct {
 
 func (c *call) storyOf(s support.Story) story {
 	out := story{
-		About: c.aboutOf(s.About), Name: c.hide(s.Name), Next: c.entriesOf(s.Next), MoreNext: s.MoreNext, Past: c.entriesOf(s.Past),
+		About: c.aboutOf(s.About), Name: c.hide(or(s.Name, s.About.Address.Address)), Next: c.entriesOf(s.Next), MoreNext: s.MoreNext, Past: c.entriesOf(s.Past),
 		After: c.s.seal.close(c.scope, s.After),
 	}
 	for _, p := range s.Consent {
@@ -308,7 +308,7 @@ type hit struct {
 func (c *call) hitsOf(all []support.Hit) []hit {
 	out := make([]hit, len(all))
 	for i, h := range all {
-		out[i] = hit{c.aboutOf(h.About), c.hide(h.Name), h.What}
+		out[i] = hit{c.aboutOf(h.About), c.hide(or(h.Name, h.About.Address.Address)), h.What}
 	}
 	return out
 }

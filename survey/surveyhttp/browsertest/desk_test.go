@@ -6,7 +6,10 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,6 +35,9 @@ type desk17 struct {
 	out       *notify.Notifier
 	reminders *automation.Scheduler
 	url       string
+
+	mu    sync.Mutex
+	asked []string // the URLs that were asked for
 }
 
 func newDesk(t *testing.T) *desk17 {
@@ -106,7 +112,10 @@ func newDesk(t *testing.T) *desk17 {
 			}
 			return out, nil
 		}})
-	server := httptest.NewServer(supporthttp.New(desk, supporthttp.Options{Authorise: func(*http.Request) (supporthttp.Caller, error) {
+	server := httptest.NewServer(supporthttp.New(desk, supporthttp.Options{Authorise: func(r *http.Request) (supporthttp.Caller, error) {
+		d.mu.Lock()
+		d.asked = append(d.asked, r.URL.String())
+		d.mu.Unlock()
 		return supporthttp.Caller{Actor: "kim", Read: true, Act: support.Actions(), Personal: true}, nil
 	}}))
 	t.Cleanup(server.Close)
@@ -201,6 +210,9 @@ func TestADeskHasItsTenAnswers(t *testing.T) {
 				}
 				c.says(q.says[0])
 				page := eval[string](c.ctx, t, `document.querySelector("main").textContent`)
+				if at := eval[string](c.ctx, t, `decodeURIComponent(location.href)`); strings.Contains(at, "@") {
+					t.Errorf("an address in %s", at)
+				}
 				for _, text := range q.says {
 					if !strings.Contains(page, text) {
 						t.Errorf("%q is not on the page: %s", text, page)
@@ -215,12 +227,32 @@ func TestADeskHasItsTenAnswers(t *testing.T) {
 	}
 }
 
+// An address that is looked for is in no URL: neither in that of the page that is found, nor
+// in one on the way there.
+func TestNoURLHasTheAddressThatIsLookedFor(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	c := customer{t, browse(t, window{1280, 900, false}), false}
+	do(c.ctx, t, chromedp.Navigate(d.url), chromedp.SendKeys("#q", "Teacher-003@School.example"), chromedp.Click("form.find button"))
+	c.says("Gil Novak")
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, at := range d.asked {
+		if plain, err := url.QueryUnescape(at); err != nil || strings.Contains(plain, "@") {
+			t.Error(at)
+		}
+	}
+	if !slices.ContainsFunc(d.asked, func(at string) bool { return strings.HasPrefix(at, "/search?q=") }) {
+		t.Error(d.asked)
+	}
+}
+
 // The mail is shown in a frame that runs nothing, and leads nowhere.
 func TestTheMailIsShownInAFrame(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	c := customer{t, browse(t, window{1280, 900, true}), true}
-	do(c.ctx, t, chromedp.Navigate(d.url+"search?q=order-44teacher-004"), chromedp.WaitVisible("iframe"))
+	do(c.ctx, t, chromedp.Navigate(d.url), chromedp.SendKeys("#q", "order-44teacher-004"), chromedp.Click("form.find button"), chromedp.WaitVisible("iframe"))
 	c.says("Your lesson")
 	var frame struct{ Sandbox, Src, Text string }
 	got := eval[map[string]string](c.ctx, t, `(() => { const f = document.querySelector("iframe"); return {sandbox: f.getAttribute("sandbox"), src: f.getAttribute("src")} })()`)
