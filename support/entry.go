@@ -107,6 +107,8 @@ type Entry struct {
 	job       string // whose message it is: the row key, and jobOf the partition key
 	jobOf     string
 	bounced   bool // its provider says that it came back
+	// stage is that of the message, or of the one that a reminder is judged by.
+	stage notify.Stage
 }
 
 // Letter is what a message had beside its subject and its texts.
@@ -129,12 +131,11 @@ type MessageState struct {
 	On        time.Time // when it came so far
 	Person    string    // personal: to whom
 	of        string    // the Package of the Reason
+	stage     notify.Stage
 }
 
 // State is how far it has come; see [Entry.State].
-func (m MessageState) State() State {
-	return Entry{Kind: KindMessage, Outcome: m.Outcome, Status: m.Status, Reason: m.Reason}.State()
-}
+func (m MessageState) State() State { return State(m.stage) }
 
 // Step is something that happened to a row.
 type Step struct {

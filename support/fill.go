@@ -267,7 +267,7 @@ func (e *Entry) judge(person string) {
 	best := slices.MinFunc(mine, func(a, b MessageState) int {
 		return slices.Index(order, a.Outcome) - slices.Index(order, b.Outcome)
 	})
-	e.Outcome, e.Reason, e.Package, e.Can, e.ToDo = best.Outcome, best.Reason, best.of, nil, ""
+	e.Outcome, e.stage, e.Reason, e.Package, e.Can, e.ToDo = best.Outcome, best.stage, best.Reason, best.of, nil, ""
 	e.settle()
 }
 

@@ -86,6 +86,23 @@ func TestAMessageHasOneStateEverywhere(t *testing.T) {
 	})
 }
 
+// The state of a message is its stage, whatever its status and its reason.
+func TestTheStateOfAMessageIsItsStage(t *testing.T) {
+	t.Parallel()
+	for _, status := range []string{"Created", "RetryReady", "Sending", "OutcomeUnknown", "SentToProvider", "Delivered", "Opened", "FailedFinal", "Skipped", "Expired", "Cancelled"} {
+		for _, held := range []bool{false, true} {
+			for _, reason := range []string{"", "550", notify.ReasonSuppressed, notify.ReasonBadAddress, notify.ReasonTooLate, notify.ReasonInDoubt, notify.HoldInDoubt} {
+				m := notify.OutgoingMessage{Channel: "email:school", Status: status}
+				m.IsOnSupportHold, m.ReasonCode = held, reason
+				want := support.State(m.Stage())
+				if got := support.StatesOf(&m); got != [2]support.State{want, want} {
+					t.Errorf("%s, on hold: %t, %q: %v, not %s", status, held, reason, got, want)
+				}
+			}
+		}
+	}
+}
+
 // A message goes once more to another address, by a person who is named; the first stays as
 // it is. It is refused where it would come twice, or to an address that is stopped.
 func TestAMessageIsSentToAnotherAddress(t *testing.T) {

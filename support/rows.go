@@ -69,7 +69,7 @@ func messageEntry(m *notify.OutgoingMessage) Entry {
 		Reason: m.ReasonCode, Key: m.Key, MessageID: m.MessageID, ProviderID: m.ProviderMessageID,
 		job: m.PartitionKey, jobOf: m.JobPartitionKey, Person: m.RecipientRef, Address: m.Address, Name: m.RecipientName, Subject: m.Content.Subject, Version: m.Content.Version,
 	}
-	e.Outcome = outcomeOf(m)
+	e.stage, e.Outcome = m.Stage(), outcomeOf(m)
 	e.bounced = e.Outcome == Failed && m.Status == notify.StatusSentToProvider
 	switch e.Outcome {
 	case NeedsYou:
@@ -90,7 +90,7 @@ func messageEntry(m *notify.OutgoingMessage) Entry {
 			e.Can = []Action{Retry}
 		}
 	}
-	if stage := m.Stage(); m.ForgottenOn.IsZero() && slices.Contains([]notify.Stage{notify.StageSent, notify.StageArrived, notify.StageFailed, notify.StageBlocked, notify.StageExpired}, stage) {
+	if m.ForgottenOn.IsZero() && slices.Contains([]notify.Stage{notify.StageSent, notify.StageArrived, notify.StageFailed, notify.StageBlocked, notify.StageExpired}, e.stage) {
 		e.Can = append(e.Can, SendTo)
 	}
 	e.Package = codeOf("notify", e.Reason, m.Calls > 0, e.Outcome)
@@ -110,23 +110,18 @@ func codeOfMessage(m *notify.OutgoingMessage) string {
 	return codeOf("notify", m.ReasonCode, m.Calls > 0, outcomeOf(m))
 }
 
-// outcomeOf is how far a message has come.
+// outcomes are what becomes of messages, by their stages.
+var outcomes = map[notify.Stage]Outcome{
+	notify.StageWaiting: UnderWay, notify.StageSending: UnderWay, notify.StageUnknown: UnderWay, notify.StageSent: Sent, notify.StageArrived: Reached,
+	notify.StageFailed: Failed, notify.StageBlocked: Withheld, notify.StageExpired: Withheld, notify.StageSkipped: Withheld,
+}
+
+// outcomeOf is what became of a message.
 func outcomeOf(m *notify.OutgoingMessage) Outcome {
-	switch {
-	case m.IsOnSupportHold:
+	if m.IsOnSupportHold {
 		return NeedsYou
-	case m.Status == notify.StatusDelivered || m.Status == notify.StatusOpened:
-		return Reached
-	case m.Status == notify.StatusSentToProvider && m.ReasonCode != "": // it came back
-		return Failed
-	case m.Status == notify.StatusSentToProvider:
-		return Sent
-	case m.Status == notify.StatusFailedFinal:
-		return Failed
-	case m.Status == notify.StatusSkipped || m.Status == notify.StatusExpired || m.Status == notify.StatusCancelled:
-		return Withheld
 	}
-	return UnderWay
+	return outcomes[m.Stage()]
 }
 
 // messageSteps are the moments that a message itself has.
@@ -163,7 +158,7 @@ var resolved = map[notify.Resolution]string{
 func stateOf(m *notify.OutgoingMessage) MessageState {
 	return MessageState{
 		MessageID: m.MessageID, Channel: cmp.Or(m.Via, m.Channel), Outcome: outcomeOf(m), Status: m.Status, Reason: m.ReasonCode,
-		On: latest(m.CreatedOn, m.CallStartedOn, m.SentOn, m.FailedOn, m.EndedOn), Person: m.RecipientRef, of: codeOfMessage(m),
+		On: latest(m.CreatedOn, m.CallStartedOn, m.SentOn, m.FailedOn, m.EndedOn), Person: m.RecipientRef, of: codeOfMessage(m), stage: m.Stage(),
 	}
 }
 

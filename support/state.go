@@ -6,6 +6,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/survey"
 )
 
 // State is how far an entry has come, in one word. All pages and lists say the same.
@@ -39,18 +40,21 @@ var (
 	late    = []string{notify.ReasonTooLate, string(automation.TooLate), "ExpiresAfter"}
 )
 
-// State is how far it has come.
+// State is how far it has come: of a message its stage.
 func (e Entry) State() State {
+	if e.stage != "" {
+		return State(e.stage)
+	}
 	switch e.Outcome {
 	case Planned:
 		return StatePlanned
 	case UnderWay, NeedsYou:
 		switch {
-		case e.Status == notify.StatusOutcomeUnknown || slices.Contains(e.Can, Resolve) || e.Reason == notify.HoldInDoubt:
+		case slices.Contains(e.Can, Resolve):
 			return StateUnknown
 		case e.Outcome == NeedsYou:
 			return StateOnHold
-		case e.Status == notify.StatusSending || e.Status == automation.StatusProcessing:
+		case e.Status == automation.StatusProcessing:
 			return StateSending
 		}
 		return StateWaiting
@@ -62,7 +66,7 @@ func (e Entry) State() State {
 		switch {
 		case slices.Contains(blocked, e.Reason):
 			return StateBlocked
-		case e.Status == notify.StatusExpired || slices.Contains(late, e.Reason):
+		case e.Status == survey.StatusExpired || slices.Contains(late, e.Reason):
 			return StateExpired
 		}
 		return StateSkipped
