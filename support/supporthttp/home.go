@@ -32,14 +32,19 @@ func (s *site) home(c *call) {
 		c.refuse("the pauses could not be read", err)
 		return
 	}
-	day := notify.Made{From: s.desk.Now().Add(-24 * time.Hour), Until: s.desk.Now().Add(time.Minute)}
-	made, more, err := s.desk.CountMessages(ctx, c.scope, day)
+	lately := filter{From: v.Now.AddDate(0, 0, -1).Format(dateOnly), To: v.Now.Format(dateOnly)}
+	of, err := lately.made(c.zone())
+	if err != nil {
+		c.refuse("the days could not be told", err)
+		return
+	}
+	made, more, err := s.desk.CountMessages(ctx, c.scope, of)
 	if err != nil {
 		c.refuse("the messages could not be counted", err)
 		return
 	}
 	v.More = more
-	v.Work = v.channels(made, more, v.Needs, day.From.In(c.zone()))
+	v.Work = v.channels(made, more, v.Needs, lately)
 	days, _, err := s.desk.Calendar(ctx, c.scope, c.zone(), 2)
 	if err != nil {
 		c.refuse("the calendar could not be read", err)
@@ -72,7 +77,7 @@ func (s *site) resumable(c *call, needs []need) error {
 	return err
 }
 
-// channelWork is what went through a channel in the last 24 hours, and its state.
+// channelWork is what went through a channel yesterday and today, and its state.
 type channelWork struct {
 	Name                  string
 	State                 string // "Working", "Stopped" or "Paused"
@@ -82,7 +87,7 @@ type channelWork struct {
 }
 
 // channels are those through which anything went, or cannot go.
-func (v view) channels(made []notify.StageCount, more bool, all []need, from time.Time) (out []channelWork) {
+func (v view) channels(made []notify.StageCount, more bool, all []need, lately filter) (out []channelWork) {
 	type sums struct{ sent, failed, unknown int }
 	of := map[string]sums{}
 	states := map[string]need{}
@@ -97,7 +102,7 @@ func (v view) channels(made []notify.StageCount, more bool, all []need, from tim
 		switch c.Stage {
 		case notify.StageSent, notify.StageArrived:
 			n.sent += c.N
-		case notify.StageFailed, notify.StageBlocked:
+		case notify.StageFailed:
 			n.failed += c.N
 		case notify.StageUnknown:
 			n.unknown += c.N
@@ -113,7 +118,9 @@ func (v view) channels(made []notify.StageCount, more bool, all []need, from tim
 			w.State, w.Since = "Paused", is.Since
 		}
 		link := func(stage notify.Stage) string {
-			return v.Link("messages", filter{From: from.Format(dateOnly), To: v.Now.Format(dateOnly), State: string(stage), Channel: name}.pairs()...)
+			to := lately
+			to.State, to.Channel = string(stage), name
+			return v.Link("messages", to.pairs()...)
 		}
 		if n.failed > 0 {
 			w.Fails = link(notify.StageFailed)

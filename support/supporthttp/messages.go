@@ -29,23 +29,32 @@ func (f filter) pairs() []string {
 	return []string{"from", f.From, "to", f.To, "state", f.State, "type", f.Type, "channel", f.Channel}
 }
 
+// made is what it leaves, by the clock of a zone.
+func (f filter) made(zone *time.Location) (of notify.Made, err error) {
+	of = notify.Made{Type: f.Type, Channel: f.Channel, Stage: notify.Stage(f.State)}
+	if of.From, err = time.ParseInLocation(dateOnly, f.From, zone); err != nil {
+		return of, err
+	}
+	last, err := time.ParseInLocation(dateOnly, f.To, zone)
+	of.Until = last.AddDate(0, 0, 1)
+	known := f.State == "" || slices.Contains(notify.Stages(), of.Stage)
+	if err == nil && (!of.From.Before(of.Until) || !known || of.From.Year() < 1970) {
+		err = support.ErrAbout
+	}
+	return of, err
+}
+
 // filter reads the parameters; today is the default. It answers for itself unless it is true.
 func (c *call) filter() (f filter, of notify.Made, ok bool) {
 	q := c.query
 	today := c.s.desk.Now().In(c.zone()).Format(dateOnly)
 	f = filter{From: cmp.Or(q.Get("from"), q.Get("to"), today), State: q.Get("state"), Type: q.Get("type"), Channel: q.Get("channel")}
 	f.To = cmp.Or(q.Get("to"), f.From)
-	of = notify.Made{Type: f.Type, Channel: f.Channel, Stage: notify.Stage(f.State)}
-	var err, bad error
-	of.From, err = time.ParseInLocation(dateOnly, f.From, c.zone())
-	of.Until, bad = time.ParseInLocation(dateOnly, f.To, c.zone())
-	of.Until = of.Until.AddDate(0, 0, 1)
-	known := f.State == "" || slices.Contains(notify.Stages(), of.Stage)
-	if err != nil || bad != nil || !of.From.Before(of.Until) || !known || of.From.Year() < 1970 {
+	of, err := f.made(c.zone())
+	if err != nil {
 		c.fail(http.StatusUnprocessableEntity, "no messages can be shown: days are written 2026-04-17, the first is not after the last, and the state is one of those that the page names")
-		return f, of, false
 	}
-	return f, of, true
+	return f, of, err == nil
 }
 
 // count is a state, with how many messages are in it.

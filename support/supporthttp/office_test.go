@@ -70,6 +70,9 @@ func newOffice(t *testing.T) *office {
 		if strings.Contains(m.Subject, "doubt") {
 			return channel.Receipt{}, channel.Unknown("timeout", errors.New(m.To))
 		}
+		if strings.Contains(m.Subject, "refused") {
+			return channel.Receipt{}, channel.Permanent("550", errors.New(m.To))
+		}
 		return channel.Receipt{ID: "p-1"}, nil
 	})
 	o.out = notify.New(o.store, &notify.Options{Logger: log}, mail)

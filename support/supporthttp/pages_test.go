@@ -4,14 +4,18 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 	_ "time/tzdata" // the tests run on machines without zone data
 
+	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
 	"github.com/belfry-go/belfry/survey"
@@ -84,6 +88,41 @@ func TestOnlyWhatIsInTheOrderOfTimeIsDividedByDays(t *testing.T) {
 	}
 	if answer, _ := o.ask(h, "GET", "/list?of=messages", ""); answer.StatusCode != http.StatusNotFound {
 		t.Error(answer.StatusCode)
+	}
+}
+
+// The numbers of a channel are those of the rows that their links list.
+func TestTheNumbersOfAChannelAreWhatTheirLinksList(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	send := func(subjects ...string) {
+		for i, subject := range subjects {
+			to := fmt.Sprint(subject, "@example.com")
+			_, err := o.out.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{Scope: "north", Channel: "email:test", PartitionKey: fmt.Sprint(o.clk.Now(), i),
+				NotificationType: "news", Address: to, Content: notify.Content{Subject: subject}})
+			o.must(err)
+		}
+		o.must(belfry.NewPoller(o.store, nil, o.out).Drain(t.Context()))
+	}
+	o.must(o.out.Contacts().Suppress(t.Context(), "north", channel.HardBounce, automation.By{Actor: "kim", Reason: "a call"}, notify.Destination{Method: "email", Address: "blocked@example.com"}))
+	for _, at := range []time.Time{
+		time.Date(2026, 3, 10, 23, 0, 0, 0, time.UTC), time.Date(2026, 3, 11, 1, 0, 0, 0, time.UTC), time.Date(2026, 3, 11, 23, 0, 0, 0, time.UTC), time.Date(2026, 3, 12, 1, 0, 0, 0, time.UTC),
+	} {
+		o.clk.Set(at)
+		send("refused", "doubt", "blocked", "fine")
+	}
+	o.clk.Set(time.Date(2026, 3, 12, 22, 0, 0, 0, time.UTC))
+	h := o.site(everything)
+	_, home := o.ask(h, "GET", "/", "")
+	links := regexp.MustCompile(`<a class="(?:bad|odd)" href="([^"]*)">(\d+)</a>`).FindAllStringSubmatch(home, -1)
+	if len(links) != 2 || !strings.Contains(home, "Channels, yesterday and today") {
+		t.Fatal(home)
+	}
+	for _, link := range links {
+		_, body := o.ask(h, "GET", "/"+strings.ReplaceAll(link[1], "&amp;", "&"), "")
+		if got := strconv.Itoa(strings.Count(body, `<td class="at">`)); got != link[2] || got != "3" {
+			t.Errorf("%s: %s rows, not %s", link[1], got, link[2])
+		}
 	}
 }
 
