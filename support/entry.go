@@ -147,20 +147,17 @@ type Step struct {
 	person bool   // a person gave the Detail
 }
 
-// title is what an entry is about, for people.
-func (e *Entry) title() string {
+// Title is what it is about: its type, and which occasion.
+func (e Entry) Title() string {
 	if e.Occasion == "" {
 		return e.Type
 	}
 	return e.Type + ", " + e.Occasion
 }
 
-// Title is what it is about: its type, and which occasion.
-func (e Entry) Title() string { return e.title() }
-
 // settle says what follows from the outcome, its reason and its package.
 func (e *Entry) settle() {
-	e.What = e.title() + ": " + e.verb()
+	e.What = e.Title() + ": " + e.verb()
 	e.ToDo = ""
 	if e.Reason != "" {
 		e.Package = home(e.Package, e.Reason)

@@ -278,7 +278,7 @@ func (f filler) unmade(ctx context.Context, scope Scope, person string, row *aut
 		return fmt.Errorf("what %s led to: %w", e.Kind, err)
 	}
 	if led.Notification.IsZero() {
-		e.Outcome, e.What = Sent, e.title()+": done" // a host's own handler did it
+		e.Outcome, e.What = Sent, e.Title()+": done" // a host's own handler did it
 		return nil
 	}
 	t, err := f.o.Notify.Trace(ctx, scope, led.Notification)
@@ -292,11 +292,11 @@ func (f filler) unmade(ctx context.Context, scope Scope, person string, row *aut
 	case len(t.UserMessages) > 0:
 		e.Outcome, e.Reason = Reached, ""
 		e.settle()
-		e.What = e.title() + ": in the inbox"
+		e.What = e.Title() + ": in the inbox"
 	case t.Job != nil && (t.Job.IsOnSupportHold || !t.Job.EndedOn.IsZero()):
 		of := jobEntry(t.Job)
 		if of.Outcome == Sent { // its messages have been forgotten
-			e.Outcome, e.What = Sent, e.title()+": its messages were made, and forgotten since"
+			e.Outcome, e.What = Sent, e.Title()+": its messages were made, and forgotten since"
 			return nil
 		}
 		e.Outcome, e.Reason = of.Outcome, of.Reason
@@ -325,7 +325,7 @@ func (e *Entry) digested(person string, all []notify.InDigest) {
 		e.Outcome, e.NextOn = UnderWay, in.On
 	}
 	e.settle()
-	e.What = e.title() + ": " + in.String()
+	e.What = e.Title() + ": " + in.String()
 }
 
 // reported adds what a provider said of a message beside its status.

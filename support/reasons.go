@@ -4,6 +4,8 @@ import (
 	_ "embed" // the page of reason codes
 	"strings"
 	"sync"
+
+	"github.com/belfry-go/belfry/internal/sentence"
 )
 
 // reasonPage is reason-codes.md, which is printed from the comments in the code.
@@ -185,4 +187,4 @@ var words = map[string]string{
 }
 
 // ReasonWords is what a code of a package means, as a short sentence without its end.
-func ReasonWords(of, code string) string { return capital(reasonText(of, code)) }
+func ReasonWords(of, code string) string { return sentence.Capital(reasonText(of, code)) }

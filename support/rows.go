@@ -96,10 +96,10 @@ func messageEntry(m *notify.OutgoingMessage) Entry {
 	e.Package = codeOf("notify", e.Reason, m.Calls > 0, e.Outcome)
 	e.settle()
 	if e.bounced {
-		e.What = e.title() + ": it came back"
+		e.What = e.Title() + ": it came back"
 	}
 	if e.Outcome == Sent && m.Resolution == notify.ResolvedByAssumption {
-		e.What = e.title() + ": taken for sent; nobody knows whether the provider has it"
+		e.What = e.Title() + ": taken for sent; nobody knows whether the provider has it"
 	}
 	e.Steps = messageSteps(m)
 	return e
@@ -172,7 +172,7 @@ func inboxEntry(m *notify.UserMessage) Entry {
 		On: m.SourceOn, Kind: KindInbox, Type: m.Type, Channel: "inbox", Status: m.Status, Package: "notify", Outcome: Reached,
 		job: m.JobRowKey, Key: m.Key, Person: m.RecipientRef, Subject: m.Content.Subject, Version: m.Content.Version,
 	}
-	e.What = e.title() + ": in the inbox"
+	e.What = e.Title() + ": in the inbox"
 	for _, s := range []struct {
 		on   time.Time
 		what string
@@ -220,13 +220,13 @@ func linkEntry(i *survey.Instance) Entry {
 	e.settle()
 	switch {
 	case !i.DeletedOn.IsZero():
-		e.What = e.title() + ": deleted"
+		e.What = e.Title() + ": deleted"
 	case i.Status == survey.StatusCompleted:
-		e.What = e.title() + ": answered"
+		e.What = e.Title() + ": answered"
 	case i.Status == survey.StatusOpened:
-		e.What = e.title() + ": opened, not answered yet"
+		e.What = e.Title() + ": opened, not answered yet"
 	case i.Status == survey.StatusExpired && e.Outcome == Sent:
-		e.What = e.title() + ": sent, and expired without an answer"
+		e.What = e.Title() + ": sent, and expired without an answer"
 	}
 	return e
 }
@@ -281,6 +281,6 @@ func (e *Entry) tried(h notify.SupportHold, status, done string) {
 	}
 	e.settle()
 	if status == done {
-		e.What = e.title() + ": its messages are made"
+		e.What = e.Title() + ": its messages are made"
 	}
 }

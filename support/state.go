@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/sentence"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -82,13 +83,13 @@ func (e Entry) State() State {
 func (e Entry) Because() string {
 	switch {
 	case e.Kind == KindAudit || e.Kind == KindPause || e.Kind == KindOutage || e.Kind == KindReplan || e.Kind == KindErasure || e.Kind == KindConflict || e.Kind == KindDead:
-		return capital(e.What) + "."
+		return sentence.Capital(e.What) + "."
 	case e.bounced && e.Reason == notify.ReasonBounced:
 		return "It came back."
 	case e.bounced:
 		return "It came back: " + reasonText(e.Package, e.Reason) + "."
 	case e.Reason != "":
-		return capital(reasonText(e.Package, e.Reason)) + "."
+		return sentence.Capital(reasonText(e.Package, e.Reason)) + "."
 	}
 	switch e.State() {
 	case StatePlanned:
@@ -98,13 +99,13 @@ func (e Entry) Because() string {
 	case StateSending:
 		return "The provider is being called."
 	case StateSent:
-		if text, ok := strings.CutPrefix(e.What, e.title()+": "); ok && text != sentText {
-			return capital(text) + "."
+		if text, ok := strings.CutPrefix(e.What, e.Title()+": "); ok && text != sentText {
+			return sentence.Capital(text) + "."
 		}
 		return "The provider took it. No word yet that it arrived."
 	case StateArrived:
-		if text, ok := strings.CutPrefix(e.What, e.title()+": "); ok && text != "arrived" {
-			return capital(text) + "."
+		if text, ok := strings.CutPrefix(e.What, e.Title()+": "); ok && text != "arrived" {
+			return sentence.Capital(text) + "."
 		}
 		return "The provider says that it arrived."
 	}
@@ -144,13 +145,6 @@ func reasonText(of, code string) string {
 		return "the last reason was: " + code
 	}
 	return "the program's reason was: " + code
-}
-
-func capital(text string) string {
-	if text == "" {
-		return ""
-	}
-	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 // bare is reasonText without the code that stands behind a provider's.

@@ -125,7 +125,7 @@ func (t teller) last(ctx context.Context, scope Scope, person, typ string) (out 
 // judge says it in a sentence.
 func (v *Verdict) judge(e *Entry) {
 	v.Entry, v.Outcome, v.Reason, v.On, v.ToDo = e, e.Outcome, e.Reason, e.On, e.ToDo
-	what := fmt.Sprintf("%q", e.title())
+	what := fmt.Sprintf("%q", e.Title())
 	because := ""
 	if e.Reason != "" {
 		because = strings.TrimPrefix(why(e.Package, e.Reason), "since ")

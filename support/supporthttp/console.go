@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/belfry-go/belfry/internal/sentence"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
 )
@@ -69,7 +70,7 @@ func (s *site) story(c *call) {
 		got.Past = support.Occasions(got.Past)
 	}
 	told := c.storyOf(got)
-	v := c.view("story", told.heading())
+	v := c.view("story", told.Heading())
 	v.Story = &told
 	_, v.Back, _ = strings.Cut(v.Of(told.About), "?") // not as it was asked for, which may be personal
 	if about.Person != "" && p.After == "" {
@@ -89,17 +90,14 @@ func (s *site) story(c *call) {
 	c.show(http.StatusOK, v)
 }
 
-// heading is whom or what a story is about, for people.
-func (s story) heading() string {
+// Heading is whom or what a story is about, for people.
+func (s story) Heading() string {
 	a := s.About
 	if a.Key != "" && len(s.Past) > 0 {
 		return s.Past[0].Title()
 	}
 	return or(s.Name, shown(a.Person), shown(a.Address), shown(a.ID), a.Message, a.Provider, shown(a.Key))
 }
-
-// Heading is for templates.
-func (s story) Heading() string { return s.heading() }
 
 // typesOf are the types of the last entries, and of those to come.
 func typesOf(s support.Story) (out []string) {
@@ -191,7 +189,7 @@ func listed(l support.List) string {
 }
 
 // title is a name of ours or of a host's page, for people.
-func title(name string) string { return capital(strings.ReplaceAll(name, "-", " ")) }
+func title(name string) string { return sentence.Capital(strings.ReplaceAll(name, "-", " ")) }
 
 func (s *site) reasons(c *call) {
 	v := c.view("reasons", "Reason codes")

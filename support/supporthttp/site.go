@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/belfry-go/belfry/internal/httpapi"
+	"github.com/belfry-go/belfry/internal/sentence"
 	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
@@ -221,8 +222,8 @@ func (c *call) fail(status int, title string) {
 		httpapi.Fail(c.w, status, title)
 		return
 	}
-	v := c.view("problem", capital(title))
-	v.Problem = capital(title) + "."
+	v := c.view("problem", sentence.Capital(title))
+	v.Problem = sentence.Capital(title) + "."
 	c.show(status, v)
 }
 
