@@ -9,7 +9,7 @@ const (
 	// HoldRetries: the last try failed. Mend the cause that the reason code names,
 	// then release.
 	HoldRetries = "RetriesExhausted"
-	// HoldInDoubt: nobody can tell whether the message was sent. Ask the provider or
+	// HoldInDoubt: it is unknown whether the message was sent. Ask the provider or
 	// the recipient, then say so by Resolve.
 	HoldInDoubt = "OutcomeUnknown"
 	// HoldRefused: another try would fail in the same way. Mend what was refused,

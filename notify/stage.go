@@ -22,7 +22,7 @@ const (
 	StageSent    Stage = "Sent"    // a provider has it
 	StageArrived Stage = "Arrived" // the provider says that it was delivered or opened
 	StageFailed  Stage = "Failed"  // it was refused for good, or it came back
-	StageUnknown Stage = "Unknown" // nobody can tell whether the provider has it
+	StageUnknown Stage = "Unknown" // it is unknown whether the provider has it
 	StageOnHold  Stage = "OnHold"  // a person has to decide
 	StageBlocked Stage = "Blocked" // its address cannot be written to
 	StageExpired Stage = "Expired" // its time had passed

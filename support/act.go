@@ -72,7 +72,7 @@ type Order struct {
 	// Evidence is what a Resolve rests on, such as the provider's id of the message or a
 	// line of its log. The audit has it behind the reason.
 	Evidence string
-	Until    time.Time // the end of a Pause; zero: somebody resumes it
+	Until    time.Time // the end of a Pause; zero: a person resumes it
 	// To is the address that SendTo sends to. Group is what Stop and Allow are about: one of
 	// [notify.Options].Groups; empty: all messages.
 	To, Group string

@@ -10,7 +10,7 @@ import (
 	"github.com/belfry-go/belfry/health"
 )
 
-// Day is what goes out on one day, as it is planned now. Nobody has asked the gates yet.
+// Day is what goes out on one day, as it is planned now. The gates have not been asked yet.
 type Day struct {
 	On   time.Time // its midnight
 	Rows []Coming

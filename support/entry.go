@@ -17,7 +17,7 @@ type Kind string
 // The kinds.
 const (
 	KindReminder Kind = "Reminder" // due work of package automation
-	KindJob      Kind = "Job"      // one occasion to notify somebody
+	KindJob      Kind = "Job"      // one occasion to notify people
 	KindSchedule Kind = "Schedule" // when a job or a campaign is looked at
 	KindCampaign Kind = "Campaign" // messages to many
 	KindMessage  Kind = "Message"  // to one recipient by one channel
@@ -32,10 +32,10 @@ const (
 	KindOutage   Kind = "Outage"
 	KindReplan   Kind = "Replan"
 	KindErasure  Kind = "Erasure"
-	KindAudit    Kind = "Audit" // what somebody did
+	KindAudit    Kind = "Audit" // what was done, by a person or a program
 )
 
-// Outcome is what became of it, in the words of whoever asks.
+// Outcome is what became of it, in the words of those who ask.
 type Outcome string
 
 // The outcomes.
@@ -44,7 +44,7 @@ const (
 	UnderWay Outcome = "UnderWay" // it is being worked on, or waits for its next try
 	Sent     Outcome = "Sent"     // a provider has it; no word yet that it arrived
 	Reached  Outcome = "Reached"  // it arrived, was opened, read or answered
-	Withheld Outcome = "Withheld" // it was not sent, or will not be, by a rule or a word of somebody
+	Withheld Outcome = "Withheld" // it was not sent, or will not be, by a rule or since a person said so
 	Failed   Outcome = "Failed"   // it was tried, and failed for good
 	NeedsYou Outcome = "NeedsYou" // it waits for a person: a hold, or a doubt
 )
@@ -211,7 +211,7 @@ func occasion(s *automation.Schedule) string {
 	case automation.Recurring, automation.ScheduledRun, automation.ManualRun:
 		text = moment(s.ScheduledOn)
 	case automation.ThresholdCondition:
-		text = "when a reading met its line"
+		text = "when a measurement reached its threshold"
 	}
 	return text
 }

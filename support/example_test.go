@@ -86,7 +86,7 @@ func ExampleDesk_Story() {
 	//   09:00 made for email:print
 	//   09:00 attempt 1 failed for good: the mailbox does not exist
 	// certificate, 7 days before 2026-04-24: failed, since the mailbox does not exist (550)
-	//   09:00 its moment came, and delivery was queued
+	//   09:00 it came due, and Belfry queued its messages
 	// <nil>
 }
 

@@ -79,8 +79,8 @@ func (f filler) fill(ctx context.Context, scope Scope, person string, page []Ent
 	return f.paused(ctx, scope, page)
 }
 
-// paused says of what is under way, and for no other reason waits, that somebody has
-// paused it: a pause changes no row.
+// paused says of what is under way, and for no other reason waits, that it is paused: a
+// pause changes no row.
 func (f filler) paused(ctx context.Context, scope Scope, page []Entry) error {
 	for _, of := range []struct {
 		kind    Kind
@@ -236,7 +236,7 @@ func (f filler) led(ctx context.Context, scope Scope, person string, e *Entry, o
 		}
 		return 1
 	})
-	e.Steps = append(e.Steps, Step{On: row.EndedOn, What: "its moment came, and delivery was queued"})
+	e.Steps = append(e.Steps, Step{On: row.EndedOn, What: "it came due, and Belfry queued its messages"})
 	if len(messages) == 0 {
 		return f.unmade(ctx, scope, person, row, e)
 	}
@@ -296,7 +296,7 @@ func (f filler) unmade(ctx context.Context, scope Scope, person string, row *aut
 	case t.Job != nil && (t.Job.IsOnSupportHold || !t.Job.EndedOn.IsZero()):
 		of := jobEntry(t.Job)
 		if of.Outcome == Sent { // its messages have been forgotten
-			e.Outcome, e.What = Sent, e.Title()+": its messages were made, and forgotten since"
+			e.Outcome, e.What = Sent, e.Title()+": its messages were made, and deleted since by retention"
 			return nil
 		}
 		e.Outcome, e.Reason = of.Outcome, of.Reason

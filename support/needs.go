@@ -20,14 +20,14 @@ type NeedKind string
 
 // The kinds of causes, the most urgent first.
 const (
-	NeedDoubt    NeedKind = "Doubt"    // nobody knows whether it was sent
+	NeedDoubt    NeedKind = "Doubt"    // it is unknown whether it was sent
 	NeedConflict NeedKind = "Conflict" // two things stand under one name
 	NeedHold     NeedKind = "Hold"     // it was given up, or a person stopped it
 	NeedDead     NeedKind = "DeadLetter"
 	NeedLost     NeedKind = "Lost"      // a series goes on no more
 	NeedSkipped  NeedKind = "Unplanned" // sources that cannot be planned
 	NeedOut      NeedKind = "ChannelOut"
-	NeedUnserved NeedKind = "Unserved" // nobody in this process does it, and it waits
+	NeedUnserved NeedKind = "Unserved" // this process does not do it, and it waits
 	NeedPaused   NeedKind = "Paused"
 )
 
@@ -67,7 +67,7 @@ func (n Need) Part() Part {
 	return Part{Domain: n.Domain, Subscriber: n.Name}
 }
 
-// Otherwise is what happens if nobody does anything about it.
+// Otherwise is what happens if nothing is done about it.
 func (n Need) Otherwise() string {
 	switch n.Kind {
 	case NeedDoubt:
@@ -83,7 +83,7 @@ func (n Need) Otherwise() string {
 	case NeedSkipped:
 		return "Nothing is planned for these sources."
 	case NeedOut:
-		return "Messages wait. It is tried again by itself, and they go out once the provider accepts."
+		return "Messages wait. Belfry tries the channel again, and they go out once the provider accepts."
 	case NeedUnserved:
 		return "They wait, and are too late after their date."
 	}
@@ -115,8 +115,8 @@ func (c *core) domains() (out []domain) {
 	return out
 }
 
-// unservedAfter is how long something waits before nobody seems to serve it: longer than
-// a deployment takes.
+// unservedAfter is how long something waits before it counts as not served: longer than a
+// deployment takes.
 const unservedAfter = 10 * time.Minute
 
 // Health is what the domains say of their work, and what of it needs a person: by cause, with
@@ -210,7 +210,7 @@ func needsOf(h DomainHealth) (out []Need) {
 		case c.Reason == string(automation.Unserved):
 			n.Kind = NeedUnserved
 		case c.Table == "automation_scheduler" && c.Reason == string(automation.CancelledBySupport):
-			continue // a person stopped it for good, and nobody waits
+			continue // a person stopped it for good, and it waits for no one
 		}
 		n.What = fmt.Sprintf("%s on hold: %s", rowsOf(c.Table), cmp.Or(words[home(h.Domain, c.Reason)+" "+c.Reason], c.Reason))
 		n.ToDo = Meaning(h.Domain, c.Reason)
@@ -222,20 +222,20 @@ func needsOf(h DomainHealth) (out []Need) {
 	for _, c := range h.DeadLetters {
 		out = append(out, Need{
 			Kind: NeedDead, Domain: h.Domain, Table: c.Table, Name: c.Kind, Rows: c.Rows, Capped: c.Capped,
-			What: fmt.Sprintf("%s was not able to take what it was told", c.Kind), ToDo: "Mend the subscriber, then replay its dead letters.",
+			What: fmt.Sprintf("the subscriber %s failed to take some events", c.Kind), ToDo: replayToDo,
 			Can: []Action{Replay},
 		})
 	}
 	for _, l := range h.Lost {
 		out = append(out, Need{
 			Kind: NeedLost, Domain: h.Domain, Name: l.Kind, Rows: 1, Since: l.Since, Scope: l.Scope,
-			What: fmt.Sprintf("a series of %s has no next row", l.Kind), ToDo: "Tell the event of its source again, or reconcile its type.",
+			What: fmt.Sprintf("a series of %s has stopped: it has no next date", l.Kind), ToDo: "Ask an engineer to send the event of its source again, or to reconcile its type.",
 		})
 	}
 	for _, s := range h.Skipped {
 		out = append(out, Need{
 			Kind: NeedSkipped, Domain: h.Domain, Name: s.Kind, Rows: s.Sources, Since: s.Since, Scope: s.Scope,
-			What: fmt.Sprintf("sources of %s cannot be planned", s.Kind), ToDo: "Its provider fails or a candidate is refused; Maintenance().Reconciliations says which.",
+			What: fmt.Sprintf("the program cannot plan %s for some sources", s.Kind), ToDo: "Ask an engineer: the program fails for them, or Belfry refuses what it asks for. Maintenance().Reconciliations says which.",
 		})
 	}
 	for _, o := range h.Outages {
@@ -251,8 +251,8 @@ func needsOf(h DomainHealth) (out []Need) {
 		}
 		out = append(out, Need{
 			Kind: NeedUnserved, Domain: h.Domain, Table: u.Table, Name: u.Kind, Rows: u.Rows, Capped: u.Capped, Since: u.OldestOn,
-			What: fmt.Sprintf("%s of %s wait, and this process does not serve them", rowsOf(u.Table), u.Kind),
-			ToDo: "Run a process that registers it. If another does, see why it does not keep up.",
+			What: fmt.Sprintf("%s of %s wait, and this program does not send them", rowsOf(u.Table), u.Kind),
+			ToDo: "Ask an engineer to start the program that sends them. If it runs, it does not keep up.",
 		})
 	}
 	for _, p := range h.Pauses {
@@ -280,7 +280,10 @@ func stopped(channel, code string) string {
 	return "channel " + channel + " has stopped: " + plain(code)
 }
 
-const stoppedToDo = "It is tried again by itself. If its key was revoked, give the process another."
+const stoppedToDo = "Belfry tries it again by itself. If the provider has revoked our key, ask an engineer for another."
+
+// replayToDo is what to do about dead letters.
+const replayToDo = "Ask an engineer to repair the subscriber, then replay its dead letters."
 
 // rowsOf names the rows of a table to people.
 func rowsOf(table string) string {
@@ -355,7 +358,7 @@ func (l lister) dead(scope Scope, n Need) func(context.Context, storage.Page) ([
 	tell := func(l *notify.DeadLetter) Entry {
 		return Entry{
 			On: l.On, made: l.Since, Kind: KindDead, Outcome: Failed, Type: n.Name, Status: "DeadLetter", Key: l.Event, Detail: l.LastError,
-			What: fmt.Sprintf("given up after %d attempts", l.Attempts), ToDo: "Mend the subscriber, then replay its dead letters.",
+			What: fmt.Sprintf("given up after %d attempts", l.Attempts), ToDo: replayToDo,
 			Part: n.Part(), Can: []Action{Replay},
 		}
 	}

@@ -28,7 +28,7 @@ func (c *core) reminder(s *automation.Schedule) Entry {
 	}
 	now := c.now()
 	switch {
-	case s.IsOnSupportHold && s.Status == automation.StatusCancelled: // a person stopped it, and nobody waits
+	case s.IsOnSupportHold && s.Status == automation.StatusCancelled: // a person stopped it, and it waits for no one
 		e.Outcome, e.Can = Withheld, []Action{Release}
 	case s.IsOnSupportHold:
 		e.Outcome, e.Reason, e.Can = NeedsYou, string(s.HoldReason), []Action{Release, Retry, Cancel}
@@ -99,7 +99,7 @@ func messageEntry(m *notify.OutgoingMessage) Entry {
 		e.What = e.Title() + ": it came back"
 	}
 	if e.Outcome == Sent && m.Resolution == notify.ResolvedByAssumption {
-		e.What = e.Title() + ": taken for sent; nobody knows whether the provider has it"
+		e.What = e.Title() + ": counted as sent; it is unknown whether the provider has it"
 	}
 	e.Steps = messageSteps(m)
 	return e
@@ -149,7 +149,7 @@ func messageSteps(m *notify.OutgoingMessage) []Step {
 // resolved says how an unknown outcome was settled.
 var resolved = map[notify.Resolution]string{
 	notify.ResolvedByLookup: "the provider was asked whether it has it", notify.ResolvedByIdempotency: "the call was repeated, which the provider filters",
-	notify.ResolvedByHold: "its outcome is not known, and a person has to decide", notify.ResolvedByAssumption: "its outcome is not known, and it was taken for sent",
+	notify.ResolvedByHold: "its outcome is not known, and a person has to decide", notify.ResolvedByAssumption: "its outcome is not known, and it was counted as sent",
 	notify.ResolvedByResend: "its outcome was not known, and it was sent again", notify.ResolvedBySupport: "a person decided what became of it",
 	notify.ResolvedByCall: "the call's own answer came late", notify.ResolvedByCallback: "the provider's callback settled it",
 }

@@ -26,7 +26,7 @@ const (
 	StateBlocked = State(notify.StageBlocked)
 	StateExpired = State(notify.StageExpired)
 	StateSkipped = State(notify.StageSkipped)
-	StateDone    = State("Done") // what goes to nobody, such as an action
+	StateDone    = State("Done") // what has no recipient, such as an action
 )
 
 // States are all of them.

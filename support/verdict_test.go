@@ -81,7 +81,7 @@ var causes = map[string]cause{
 		}},
 	"it went to others": {typ: "certificate", outcome: support.Withheld, says: "it went to others (1)",
 		before: func(s *school, p string) { s.others[p] = true; s.remind(p, nil) }},
-	"nobody asked": {typ: "certificate", reason: "ProviderGaveNone", says: `never got "certificate": nobody has asked for it: the provider asks for none (ProviderGaveNone)`,
+	"nobody asked": {typ: "certificate", reason: "ProviderGaveNone", says: `never got "certificate": the program has not asked for it: the provider asks for none (ProviderGaveNone)`,
 		before: func(*school, string) {}},
 	"nobody serves its job": {typ: "unserved news", outcome: support.UnderWay, says: `has not got "unserved news" yet: it is under way`,
 		before: func(s *school, p string) { s.job("unserved news", p) }},
@@ -153,7 +153,7 @@ var causes = map[string]cause{
 			_, err := s.reminders.Type("certificate").For(tenant).Clear(s.Context(), automation.About{ID: employee(p).ID, SourceType: employee(p).Type})
 			s.must(err)
 		}},
-	"the school's policy left them out": {typ: "left out", outcome: support.Withheld, reason: "SkippedByPolicy", says: "the host's delivery policy left nobody over",
+	"the school's policy left them out": {typ: "left out", outcome: support.Withheld, reason: "SkippedByPolicy", says: "the program's delivery policy left out every recipient",
 		before: func(s *school, p string) { s.remind(p, func(c *automation.Candidate) { c.Type = "left out" }) }},
 	"they were asked lately": {typ: "survey 8", outcome: support.Withheld, reason: "AskedLately", says: "the customer had been asked something else not long before",
 		before: func(*school, string) {},
@@ -213,7 +213,7 @@ var causes = map[string]cause{
 		before: func(s *school, p string) {
 			s.writing(notify.OutgoingMessage{Channel: "sms:school", RecipientRef: p, Address: "+353851234567", PartitionKey: "sms-" + p, ScheduledOn: due})
 		}},
-	"they were erased": {typ: "certificate", reason: "ProviderGaveNone", says: "nobody has asked for it", // nothing says who they were
+	"they were erased": {typ: "certificate", reason: "ProviderGaveNone", says: "the program has not asked for it", // nothing says who they were
 		before: func(s *school, p string) {
 			s.remind(p, nil)
 			_, err := s.poller.Privacy().Erase(s.Context(), tenant, belfry.Person{Ref: p}, belfry.By(by))
@@ -241,7 +241,7 @@ var causes = map[string]cause{
 		}},
 	"it asks for another date": {typ: "certificate", outcome: support.Withheld, reason: "InputChanged", says: "something else was asked for in its place",
 		before: func(s *school, p string) { s.moved[p] = true; s.remind(p, nil) }},
-	"the reading fell": {typ: "crowded", outcome: support.Withheld, reason: "ThresholdNoLongerMet", says: "the reading no longer met its line",
+	"the reading fell": {typ: "crowded", outcome: support.Withheld, reason: "ThresholdNoLongerMet", says: "the measurement was no longer past its threshold",
 		before: func(s *school, p string) {
 			for _, reading := range []string{"95", "10"} {
 				s.remind(p, func(c *automation.Candidate) {
@@ -254,7 +254,7 @@ var causes = map[string]cause{
 			s.fails[p] = errors.New("nobody answers")
 			s.remind(p, func(c *automation.Candidate) { c.DaysBefore = 53 }) // on 2 March
 		}},
-	"nobody could say whether it is wanted": {typ: "asked again", outcome: support.NeedsYou, reason: "RevalidationFailed", says: "it waits for a person: nobody could tell whether it is still wanted (RevalidationFailed)",
+	"nobody could say whether it is wanted": {typ: "asked again", outcome: support.NeedsYou, reason: "RevalidationFailed", says: "it waits for a person: it is unknown whether it is still wanted (RevalidationFailed)",
 		before: func(s *school, p string) {
 			s.answers[address(p)] = channel.Transient("451", 0, nil)
 			s.telling("asked again", p, address(p))

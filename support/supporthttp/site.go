@@ -73,7 +73,7 @@ func (s *site) routes() []route {
 		{method: "GET", path: api + "health", serve: s.apiHealth, gives: atWork{}, says: "How the due rows of each channel and type are doing.", takes: []string{"everywhere"}},
 		{
 			method: "GET", path: api + "calendar", serve: s.apiCalendar, gives: calendar{},
-			says: "What goes out on each of the next 14 days, of UTC, as it is planned now; nobody has asked the gates yet.",
+			says: "What goes out on each of the next 14 days, of UTC, as it is planned now; the gates have not been asked yet.",
 		},
 		{method: "GET", path: api + "reasons", serve: s.apiReasons, gives: codes{}, says: "All reason codes of Belfry, with what they mean."},
 		{

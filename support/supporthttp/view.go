@@ -306,7 +306,7 @@ func (v view) Actions() (out []support.Action) {
 // Heading is what a cause is, for people.
 func (n need) Heading() string {
 	if n.Kind == support.NeedDoubt {
-		return "Nobody can tell whether these " + rowWord(n.Table) + " were sent"
+		return "It is unknown whether these " + rowWord(n.Table) + " were sent"
 	}
 	return sentence.Capital(n.What)
 }

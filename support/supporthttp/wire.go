@@ -283,7 +283,7 @@ type need struct {
 	Everywhere bool             `json:"everywhere,omitempty"`
 	What       string           `json:"what"`
 	ToDo       string           `json:"toDo,omitempty"`
-	Otherwise  string           `json:"otherwise,omitempty"` // what happens if nobody does anything
+	Otherwise  string           `json:"otherwise,omitempty"` // what happens if nothing is done
 	Can        []support.Action `json:"can,omitempty"`
 	Part       *part            `json:"part,omitempty"`
 }

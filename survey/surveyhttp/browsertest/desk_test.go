@@ -169,7 +169,7 @@ var tasks = map[string]struct {
 }{
 	"why did teacher-017 get none": {steps: looked("teacher-017"), says: []string{"Ada Winter did not get", "what it was about is no longer valid"}},
 	"who has not got mail today": {
-		steps: []step{{`nav a[href="messages"]`, ""}, {`.counts a[href*="Missing"]`, ""}}, says: []string{"Gil Novak", "The mailbox does not exist", "Mia Costa", "Nobody can tell whether it was sent", "Sam Becker"},
+		steps: []step{{`nav a[href="messages"]`, ""}, {`.counts a[href*="Missing"]`, ""}}, says: []string{"Gil Novak", "The mailbox does not exist", "Mia Costa", "It is unknown whether it was sent", "Sam Becker"},
 	},
 	"a customer says that he got two": {steps: looked("kaya"), says: []string{"certificate, 7 days before 2026-04-24", "certificate, 20 days before 2026-04-24"}},
 	"send again to a corrected address": {
@@ -195,7 +195,7 @@ var tasks = map[string]struct {
 	},
 	"which channel is broken since when": {says: []string{"sms:gateway", "Stopped", "since today, 08:00", "the provider did not accept our key (401)"}},
 	"what goes out tomorrow":             {says: []string{"Tomorrow, Saturday, 18 April: 1", "reminders of certificate"}},
-	"what waits for me, in what order":   {says: []string{"Nobody can tell whether these messages were sent", "1 h 12 min", "They are not sent again"}},
+	"what waits for me, in what order":   {says: []string{"It is unknown whether these messages were sent", "1 h 12 min", "They are not sent again"}},
 	"erase a person": {
 		steps: append(looked("mia"), step{`button[value=Erase]`, ""}, step{"#typed", "mia costa"}, reason, step{".primary", ""}), says: []string{"Done for 1 of 1", "Erase Mia Costa"},
 		done: func(d *desk17) error {
