@@ -222,8 +222,8 @@ func (n Contacts) GroupChoices(ctx context.Context, token string, methods ...str
 	for _, g := range n.choosable() {
 		for _, method := range methodsOf(m, methods...) {
 			a := Attempt{Scope: m.Scope, RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, Address: m.Address, Method: method, Group: g.Name}
-			wishes := n.wishes(&a)
-			asked, places = append(asked, wishes), append(places, wishes...)
+			choices := n.choices(&a) // a stop of support is not the recipient's choice
+			asked, places = append(asked, choices), append(places, choices...)
 			out = append(out, GroupChoice{Group: g, Method: method, Asked: g.Name != "" && g.Name == m.ConsentGroup})
 		}
 	}

@@ -196,7 +196,7 @@ func (g preferenceGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error)
 		if a[i].Mandatory {
 			continue
 		}
-		asked[i] = append(stopsOf(&a[i]), g.n.contacts().wishes(&a[i])...)
+		asked[i] = g.n.contacts().wishes(&a[i])
 		all = append(all, asked[i]...)
 	}
 	out := make([]Verdict, len(a))
@@ -231,9 +231,12 @@ func stopsOf(a *Attempt) (out []driver.ScopedKey) {
 	return out
 }
 
-// wishes are where the preferences about an attempt would be, the most particular
+// wishes are where the stops and preferences about an attempt would be, what counts most
 // first.
-func (n Contacts) wishes(a *Attempt) (out []driver.ScopedKey) {
+func (n Contacts) wishes(a *Attempt) []driver.ScopedKey { return append(stopsOf(a), n.choices(a)...) }
+
+// choices are where the preferences about an attempt would be, the most particular first.
+func (n Contacts) choices(a *Attempt) (out []driver.ScopedKey) {
 	who := n.namesOf(a)
 	add := func(notificationType, group string) {
 		for _, method := range [2]string{a.Method, ""} {

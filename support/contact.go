@@ -9,14 +9,29 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
-// sendTo sends a message once more, to another address.
+// sendTo sends a message once more, to another address. The audit of the new message names
+// both.
 func sendTo(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
-	_, err := d.o.Notify.WithTx(tx).Support().SendTo(ctx, scope, key, o.To, o.By)
-	return sends("sends it once more, to the new address; the first message, and what is known of its address, stay as they are"), err
+	bound := d.o.Notify.WithTx(tx).Support()
+	sent, err := bound.SendTo(ctx, scope, key, o.To, o.By)
+	if err != nil {
+		return did{}, err
+	}
+	first, err := bound.MessagesByKey(ctx, scope, key)
+	if err != nil {
+		return did{}, err
+	}
+	what := sends("sends it once more, to the new address; the first message, and what is known of its address, stay as they are")
+	what.message = sent.MessageID
+	return what, audit.Write(ctx, tx, &audit.Entry{
+		Record: storage.Record{Scope: scope}, Subject: "outgoing_message", SubjectKey: sent.Key, SubjectVersion: audit.FirstVersion,
+		Action: string(SendTo), Actor: o.By.Actor, Reason: fmt.Sprintf("%s (message %s in place of %s)", o.By.Reason, sent.MessageID, first[0].MessageID), On: d.now(),
+	})
 }
 
 // stopping ends messages to a person, whatever they have chosen: those of a group, or all but

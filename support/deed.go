@@ -19,16 +19,18 @@ import (
 // deed is done to a target in a transaction, and says what it does.
 type deed func(context.Context, storage.Tx) (did, error)
 
-// did is what a deed does: in words, and how many messages it sends for certain.
+// did is what a deed does: in words, how many messages it sends for certain, and the id of
+// the message that it made.
 type did struct {
-	effect string
-	sends  int
+	effect  string
+	sends   int
+	message string
 }
 
 // sends one message at once.
-func sends(text string) did { return did{text, 1} }
+func sends(text string) did { return did{effect: text, sends: 1} }
 
-func says(text string) did { return did{text, 0} }
+func says(text string) did { return did{effect: text} }
 
 // planner makes deeds of orders.
 type planner struct{ *core }

@@ -133,8 +133,9 @@ func TestAMessageIsSentToAnotherAddress(t *testing.T) {
 		if s.sends != sends {
 			s.Error("the dry run sent it")
 		}
-		if got := act(tenant, " new@Example.com", false); !got.Done {
-			s.Errorf("%+v", got)
+		sent := act(tenant, " new@Example.com", false)
+		if !sent.Done || sent.MessageID == "" {
+			s.Errorf("%+v", sent)
 		}
 		if got := act(tenant, "new@example.com", false); got.Done {
 			s.Errorf("a second click: %+v", got)
@@ -147,7 +148,16 @@ func TestAMessageIsSentToAnotherAddress(t *testing.T) {
 		if s.sends != sends+1 || rows[0].Address != "new@example.com" || !has(whats(rows[1].Steps), "SendTo") {
 			s.Errorf("%d %+v", s.sends-sends, rows)
 		}
-		_, err := s.desk.Act(s.Context(), tenant, support.Order{Action: support.SendTo, Targets: []support.Target{{Kind: support.KindMessage, Key: key}}, By: by})
+		of := support.By{Actor: by.Actor, Reason: by.Reason + " (message " + sent.MessageID + " in place of " + rows[1].MessageID + ")"}
+		if rows[0].MessageID != sent.MessageID || !has(whats(rows[0].Steps), "SendTo") {
+			s.Errorf("%+v: %+v", sent, rows[0])
+		}
+		acts, _, err := s.desk.List(s.Context(), tenant, support.Audit, storage.Page{Limit: 1})
+		s.must(err)
+		if step := acts[0].Steps[0]; acts[0].What != "message sent to another address" || step.Actor != of.Actor || step.Detail != of.Reason {
+			s.Errorf("the audit: %+v", acts[0])
+		}
+		_, err = s.desk.Act(s.Context(), tenant, support.Order{Action: support.SendTo, Targets: []support.Target{{Kind: support.KindMessage, Key: key}}, By: by})
 		if !errors.Is(err, support.ErrOrder) {
 			s.Error("without an address: ", err)
 		}

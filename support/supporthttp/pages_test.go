@@ -294,8 +294,12 @@ func TestAMessageIsSentToAnotherAddressByTheForm(t *testing.T) {
 	}
 	form.Set("to", "zinnober@new.example")
 	answer, body := o.ask(h, "POST", "/act", form.Encode())
-	if answer.StatusCode != http.StatusOK || !strings.Contains(body, "Done for 1 of 1") {
-		t.Error(answer.StatusCode, body)
+	link := regexp.MustCompile(`<a class="btn" href="(message\?id=[^"]*)">Open the new message</a>`).FindStringSubmatch(body)
+	if answer.StatusCode != http.StatusOK || !strings.Contains(body, "Done for 1 of 1") || link == nil {
+		t.Fatal(answer.StatusCode, body)
+	}
+	if _, body := o.ask(h, "GET", "/"+link[1], ""); !strings.Contains(body, "zinnober@new.example") || !strings.Contains(body, " in place of "+rows[0].MessageID) {
+		t.Error(body)
 	}
 	all, _, err := o.out.Support().Messages(o.Context(), "north", canary+hostile[:5], storage.Page{})
 	o.must(err)

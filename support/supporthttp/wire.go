@@ -432,12 +432,14 @@ type deed struct {
 	Done    bool         `json:"done"`
 	Refused string       `json:"refused,omitempty"`
 	Effect  string       `json:"effect,omitempty"` // what would happen, of a dry run
+	// MessageID is the message that a SendTo made.
+	MessageID string `json:"messageId,omitempty"`
 }
 
 func (c *call) actedOf(all []support.Acted, dry bool) acted {
 	out := acted{DryRun: dry, Targets: make([]deed, len(all))}
 	for i, a := range all {
-		d := deed{Kind: a.Kind, Key: c.handle(a.Key), Part: partOf(a.Part), Done: a.Done, Refused: a.Refused, Effect: a.Effect}
+		d := deed{Kind: a.Kind, Key: c.handle(a.Key), Part: partOf(a.Part), Done: a.Done, Refused: a.Refused, Effect: a.Effect, MessageID: a.MessageID}
 		out.Sends += a.Sends
 		if a.NotFound {
 			d.Refused = nothing
