@@ -162,14 +162,14 @@ func ExampleScheduler_Handle() {
 	ctx := context.Background()
 	store, clk := open()
 	work := automation.New(store, notify.New(store, nil), nil)
-	work.Handle("export", automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
+	work.Handle(automation.WorkType{Name: "export", Handler: automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
 		out := make([]automation.Outcome, len(due))
 		for i, d := range due {
 			fmt.Println("exporting", d.Source.ID, "due", d.ScheduledOn)
 			out[i].Result.Summary = "12 pages"
 		}
 		return out, nil
-	}))
+	})})
 	_, err := work.Ensure(ctx, automation.Candidate{
 		AutomationType: "export", Source: automation.Source{Type: "file", ID: "budget"}, ScheduledOn: clk.Now().Add(time.Hour),
 	})

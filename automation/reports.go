@@ -173,16 +173,9 @@ var differenceOf = map[storage.Outcome]DifferenceKind{
 // HandleReports adds a type of report: from now on this process serves the runs
 // of subscriptions of that type, which package automation/report asks for. They
 // are handled one by one and by a pass of their own, so that one that takes long
-// keeps neither reminders nor other reports waiting. It panics on a nil handler, a
-// name that no key can hold or that is taken, or a negative Lateness.
-func (s *Scheduler) HandleReports(name string, h Handler, l Lateness) {
-	switch {
-	case h == nil:
-		panic(fmt.Sprintf("automation: HandleReports(%q): no handler", name))
-	case l.negative():
-		panic(fmt.Sprintf("automation: HandleReports(%q): a negative Lateness", name))
-	}
-	s.claim("HandleReports", name, func() { s.registry.handlers[name], s.registry.reports[name] = h, l })
+// keeps neither reminders nor other reports waiting. It panics as Handle does.
+func (s *Scheduler) HandleReports(t WorkType) {
+	s.claim("HandleReports", t, func() { s.registry.reports[t.Name] = true })
 }
 
 // planReport is the series of a report's runs, or one run that a person asked

@@ -347,17 +347,36 @@ func all[P, R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope
 	return rows, err
 }
 
-// CountMessages counts the outgoing messages of a notification job by its row
-// key, at most 1000. With a transaction it reads there, with nil in the bound one if
-// there is one.
-func (n *Notifier) CountMessages(ctx context.Context, tx storage.Tx, scope Scope, jobRowKey string) (count int, err error) {
-	within, err := under(jobRowKey)
+// JobResult is what a notification job has led to so far.
+type JobResult struct {
+	Messages    int    // outgoing ones, at most 1000
+	Diagnostics string // that of the [Job]
+}
+
+// JobResult reads what a job has led to. With a transaction it reads there, with nil in the
+// bound one if there is one.
+func (n *Notifier) JobResult(ctx context.Context, tx storage.Tx, scope Scope, job Coordinates) (r JobResult, err error) {
+	key, err := keys.Join(job.PartitionKey, job.RowKey)
 	if err != nil {
-		return 0, err
+		return r, err
+	}
+	within, err := under(job.RowKey)
+	if err != nil {
+		return r, err
 	}
 	err = n.read(ctx, tx, func(from driver.Reader) (err error) {
-		count, err = outgoingMessages.Count(ctx, from, scope, maxPage, within...)
-		return err
+		if r.Messages, err = outgoingMessages.Count(ctx, from, scope, maxPage, within...); err != nil {
+			return err
+		}
+		row, err := jobs.Get(ctx, from, scope, key)
+		switch {
+		case errors.Is(err, storage.ErrNotFound):
+			return nil
+		case err != nil:
+			return err
+		}
+		r.Diagnostics = row.Diagnostics
+		return nil
 	})
-	return count, err
+	return r, err
 }

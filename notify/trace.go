@@ -151,6 +151,9 @@ func (t Trace) String() string {
 	switch {
 	case t.Job != nil:
 		fmt.Fprintf(&b, "%s of %s %s: %s", t.Job.Type, t.Job.EntityType, t.Job.Entity, told(t.Job.Status, t.Job.ReasonCode))
+		if t.Job.Diagnostics != "" {
+			fmt.Fprintf(&b, "\n  last error: %s", t.Job.Diagnostics)
+		}
 	case t.Campaign != nil:
 		fmt.Fprintf(&b, "campaign %s of %s: %s", t.Campaign.GUID, t.Campaign.Type, told(t.Campaign.Status, t.Campaign.ReasonCode))
 	default:

@@ -234,7 +234,7 @@ func linkEntry(i *survey.Instance) Entry {
 // jobEntry is what waits for a person, or is what a key names.
 func jobEntry(j *notify.Job) Entry {
 	e := Entry{
-		On: j.CreatedOn, made: j.CreatedOn, Kind: KindJob, Type: j.Type, Status: j.Status, Package: "notify", Reason: j.ReasonCode, Key: j.Key,
+		On: j.CreatedOn, made: j.CreatedOn, Kind: KindJob, Type: j.Type, Status: j.Status, Package: "notify", Reason: j.ReasonCode, Detail: j.Diagnostics, Key: j.Key,
 		Entity: automation.Source{Type: j.EntityType, ID: j.Entity}, NextOn: j.DueOn,
 	}
 	e.tried(j.SupportHold, j.Status, notify.StatusGenerated)

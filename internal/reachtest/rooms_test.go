@@ -374,7 +374,7 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 		{n, map[string]func() error{
 			"AddRecipients":  func() error { return second(n.AddRecipients(ctx, nil, scope, j.Coordinates(), by, j.Recipients...)) },
 			"AutomationJobs": func() error { return third(n.AutomationJobs(ctx, nil, scope, "employee", "7", storage.Page{})) },
-			"CountMessages":  func() error { return second(n.CountMessages(ctx, nil, scope, j.RowKey)) },
+			"JobResult":      func() error { return second(n.JobResult(ctx, nil, scope, j.Coordinates())) },
 			"Digests":        func() error { return second(n.Digests(ctx, nil, scope, j.Coordinates())) },
 			"DryRun":         func() error { return second(n.DryRun(ctx, m)) },
 			"EnsureAutomationJob": func() error {

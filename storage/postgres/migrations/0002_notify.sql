@@ -38,6 +38,7 @@ CREATE TABLE {notification_job} (
 	lease_loss_count   bigint NOT NULL,
 	next_retry_on      timestamptz,
 	reason_code        text NOT NULL, -- of the last failure or the end
+	diagnostics        text, -- the error of the last try that could not render it; NULL: there was none
 	ended_on           timestamptz, -- when nothing was left to do
 	erased_on          timestamptz, -- NULL: nobody was erased here
 	UNIQUE (scope, key) WITH (fillfactor = 50)

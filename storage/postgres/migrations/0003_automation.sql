@@ -42,6 +42,7 @@ CREATE TABLE {automation_scheduler} (
 	ended_on             timestamptz, -- NULL while the row is open
 	reason_code          text NOT NULL, -- of the last failure or the end
 	diagnostics          text NOT NULL, -- the last error, at most 500 bytes
+	ended_because        text, -- the host's words; NULL: there are none
 	hold_detail          text NOT NULL,
 	event_type           text NOT NULL, -- the event that last wrote it; empty: the host
 	event_id             text NOT NULL,

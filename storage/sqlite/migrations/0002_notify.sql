@@ -33,6 +33,7 @@ CREATE TABLE {notification_job} (
 	lease_loss_count   INTEGER NOT NULL,
 	next_retry_on      INTEGER,
 	reason_code        TEXT NOT NULL, -- of the last failure or the end
+	diagnostics        TEXT, -- the error of the last try that could not render it; NULL: there was none
 	ended_on           INTEGER, -- when nothing was left to do
 	is_on_support_hold INTEGER NOT NULL,
 	hold_reason        TEXT NOT NULL, -- empty without a hold
