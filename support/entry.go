@@ -86,6 +86,7 @@ type Entry struct {
 	Subject    string            // personal: of a message
 	Text, HTML string            // personal: what a message says, of one that was asked for alone
 	Detail     string            // personal: the last error, or what a person wrote
+	Said       string            // personal: what the host said of the end of a reminder
 	Letter     *Letter           // personal: what else it had, of a message that was asked for alone
 	// Parts are the messages and inbox entries that belong to it, of one that [Occasions] made.
 	Parts []Entry

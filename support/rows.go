@@ -48,7 +48,7 @@ func (c *core) reminder(s *automation.Schedule) Entry {
 			e.Reason = ""
 		}
 	default:
-		e.Outcome = Withheld
+		e.Outcome, e.Said = Withheld, s.EndedBecause
 		if s.ForgottenOn.IsZero() {
 			e.Can = []Action{Retry}
 		}

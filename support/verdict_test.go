@@ -16,6 +16,7 @@ import (
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -510,6 +511,33 @@ func aVerdictIsRight(t *testing.T, seed uint64) {
 			right++
 		}
 		s.Logf("%d of %d", right, people)
+	})
+}
+
+// The host's own words about an end stand beside the reason, and are personal: the sentence
+// does not have them, and they go with the person.
+func TestTheHostsWordsStandBesideTheReason(t *testing.T) {
+	schools(t, func(s *school) {
+		const said = "renewed on 8 April until 2028-05-02"
+		s.remind("sam", nil)
+		_, err := s.reminders.Type("certificate").For(tenant).Clear(s.Context(), automation.About{ID: employee("sam").ID, SourceType: employee("sam").Type, Because: said})
+		s.must(err)
+		s.at(due)
+		v, err := s.desk.Verdict(s.Context(), tenant, "sam", "certificate")
+		s.must(err)
+		if v.Entry == nil || v.Entry.Said != said || v.Reason != "Superseded" || strings.Contains(v.Text, said) {
+			s.Errorf("%+v", v)
+		}
+		if got := s.actOn(sam, support.Order{Action: support.Erase, Confirm: "sam"}); !got.Done {
+			s.Errorf("%+v", got)
+		}
+		left, _, err := s.desk.List(s.Context(), tenant, support.Reminders, storage.Page{})
+		s.must(err)
+		for _, e := range left {
+			if e.Said != "" {
+				s.Errorf("after an erasure: %+v", e)
+			}
+		}
 	})
 }
 

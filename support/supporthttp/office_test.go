@@ -119,6 +119,10 @@ func (o *office) fill(scope storage.Scope) {
 		automation.Candidate{Scope: scope, Type: "certificate", Source: automation.Source{Type: "employee", ID: person}, Person: person, TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30},
 		automation.Candidate{Scope: scope, Type: "certificate", Source: automation.Source{Type: "employee", ID: person}, Person: person, TargetDate: automation.Date{Year: 2026, Month: 3, Day: 1}, SendAt: "07:00"})
 	o.must(err)
+	_, err = o.reminders.Ensure(ctx, automation.Candidate{Scope: scope, Type: "certificate", Source: automation.Source{Type: "course", ID: "7"}, Person: person, TargetDate: automation.Date{Year: 2026, Month: 6, Day: 1}, DaysBefore: 30})
+	o.must(err)
+	_, err = o.reminders.Type("certificate").For(scope).Clear(ctx, automation.About{ID: "7", SourceType: "course", Because: hostile})
+	o.must(err)
 	o.must(o.reminders.Support().Hold(ctx, scope, got[0].Key, automation.By{Actor: "zinnober-actor", Reason: hostile}))
 	o.must(o.out.Support().Pause(ctx, notify.Extent{Scope: scope, Type: "leaflet"}, time.Time{}, automation.By{Actor: "zinnober-actor", Reason: hostile}))
 	o.must(o.reminders.Support().Replan(ctx, automation.Replan{Scope: scope, Type: "leaflet"}, automation.By{Actor: "zinnober-actor", Reason: hostile}))

@@ -30,7 +30,8 @@ func (c *call) aboutOf(a support.About) about {
 	}
 }
 
-// entry is one of a story or a list. Name, Address, Subject, Text, HTML and Detail are personal.
+// entry is one of a story or a list. Name, Address, Subject, Text, HTML, Detail and Said are
+// personal.
 type entry struct {
 	On         time.Time        `json:"on"`
 	Kind       support.Kind     `json:"kind"`
@@ -61,6 +62,7 @@ type entry struct {
 	Text       string           `json:"text,omitempty"` // as it was sent, of a message that is asked for alone
 	HTML       string           `json:"html,omitempty"`
 	Detail     string           `json:"detail,omitempty"`
+	Said       string           `json:"said,omitempty"`   // what the host said of the end of a reminder
 	Letter     *letter          `json:"letter,omitempty"` // what else a message had, likewise
 	Parts      []entry          `json:"parts,omitempty"`  // of a page: what belongs to it
 	Messages   []message        `json:"messages,omitempty"`
@@ -158,7 +160,7 @@ func (c *call) entryOf(e support.Entry) entry {
 		Reason: e.Reason, Package: e.Package, What: e.What, ToDo: e.ToDo, NextOn: c.at(e.NextOn), Can: c.can(e.Can), Part: partOf(e.Part), Version: e.Version,
 		Key: c.handle(e.Key), MessageID: e.MessageID, ProviderID: e.ProviderID, Person: c.handle(e.Person),
 		EntityType: e.Entity.Type, Entity: c.handle(e.Entity.ID),
-		Address: c.hide(e.Address), Name: c.hide(e.Name), Subject: c.hide(e.Subject), Text: c.hide(e.Text), HTML: c.hide(e.HTML), Detail: c.hide(e.Detail), More: e.More,
+		Address: c.hide(e.Address), Name: c.hide(e.Name), Subject: c.hide(e.Subject), Text: c.hide(e.Text), HTML: c.hide(e.HTML), Detail: c.hide(e.Detail), Said: c.hide(e.Said), More: e.More,
 	}
 	out.Campaign, out.Letter = campaignOf(e.Campaign), c.letterOf(e.Letter)
 	for _, p := range e.Parts {
