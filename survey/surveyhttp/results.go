@@ -18,8 +18,8 @@ import (
 
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/internal/httpapi"
-	"github.com/belfry-go/belfry/internal/spreadsheet"
 	"github.com/belfry-go/belfry/internal/loglimit"
+	"github.com/belfry-go/belfry/internal/spreadsheet"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/form"
