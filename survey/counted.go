@@ -156,16 +156,32 @@ func factOf(i *instanceRow, v *version) *fact {
 	if v == nil || len(v.Dimensions) == 0 {
 		return f
 	}
+	of := dimensionsOf(i)
+	for _, path := range v.Dimensions {
+		f.Under[path] = of(path)
+	}
+	return f
+}
+
+// dimensionsOf gives the values of a link's event at paths.
+func dimensionsOf(i *instanceRow) func(path string) string {
 	values, err := form.Flatten(i.Metadata)
 	if err != nil {
 		values = nil // ingest has read it: it was emptied since
 	}
 	e := event{values: values}
-	for _, path := range v.Dimensions {
+	return func(path string) string {
 		text, _ := e.text(path) // a list has none
-		f.Under[path] = dimensionValue(text)
+		return dimensionValue(text)
 	}
-	return f
+}
+
+// queueOf is the queue of the worklist that the response to a link belongs to.
+func queueOf(i *instanceRow, v *version) string {
+	if v.Queue == "" {
+		return ""
+	}
+	return dimensionsOf(i)(v.Queue)
 }
 
 // maxValue bounds a value of a dimension in bytes; of a longer one that much counts.

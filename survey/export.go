@@ -257,29 +257,35 @@ func (s *sheet) cells(c *csvWriter, r *responseRow) []string {
 
 // answer writes an answer into one cell; none is an empty one.
 func (c *csvWriter) answer(v *version, id string, answer json.RawMessage) string {
-	if len(answer) == 0 {
-		return ""
+	if !c.Labels {
+		v = nil
 	}
-	label := func(value string) string {
-		if c.Labels {
-			return v.OptionLabel(id, value, c.Locale)
-		}
-		return value
+	text := v.answerText(id, answer, c.Locale)
+	if len(answer) > 0 && answer[0] != '"' && answer[0] != '[' {
+		return c.number(text)
 	}
+	return defused(text)
+}
+
+// answerText is an answer as people read it, its options by their labels and joined by "; "; of
+// no version by their values.
+func (v *version) answerText(id string, answer json.RawMessage, locale string) string {
 	var text string
 	var list []string
-	switch answer[0] {
-	case '"':
+	switch {
+	case len(answer) == 0:
+		return ""
+	case answer[0] == '"':
 		_ = json.Unmarshal(answer, &text) // accept wrote it
-		return defused(label(text))
-	case '[':
+		return v.optionLabel(id, text, locale)
+	case answer[0] == '[':
 		_ = json.Unmarshal(answer, &list)
 		for i, value := range list {
-			list[i] = label(value)
+			list[i] = v.optionLabel(id, value, locale)
 		}
-		return defused(strings.Join(list, "; "))
+		return strings.Join(list, "; ")
 	}
-	return c.number(string(answer))
+	return string(answer)
 }
 
 // formulaStarts begin what spreadsheets run, those of East Asian keyboards and

@@ -24,9 +24,11 @@ type Definition struct {
 	// Endings say something else than Thanks, by the answers: the first that matches.
 	Endings []Ending `json:"endings,omitempty"`
 	// Unhappy says which answers, by question id, need a person: the worklist has those
-	// responses, and the alert tells of them. Nil: the worklist has all, and the alert goes by
-	// the lowest rating.
+	// responses, and the alert tells of them. Nil: none.
 	Unhappy *Filter `json:"unhappy,omitempty"`
+	// Queue is a path of the event, such as candidate.queue, by whose values the worklist is
+	// parted: few values, and nothing personal. Empty: it is not parted.
+	Queue string `json:"queue,omitempty"`
 	// Questions are asked in this order; none, if the form is kept elsewhere.
 	Questions []Question `json:"questions,omitempty"`
 	// Triggers say which events produce links.
@@ -157,6 +159,9 @@ func readDefinition(text json.RawMessage) (Definition, strictjson.Faults) {
 	c.endings(&d)
 	c.questions(d.Questions)
 	c.filter("unhappy", d.Unhappy, d.unasked)
+	if d.Queue != "" {
+		c.eventValue("queue", d.Queue)
+	}
 	c.triggers(&d)
 	c.dimensions(d.Dimensions)
 	c.messages(d.Messages)

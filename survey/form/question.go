@@ -76,6 +76,9 @@ const (
 // Rates says whether the answer is a step of a scale.
 func (t QuestionType) Rates() bool { return t == RatingQuestion || t == NPSQuestion }
 
+// Written says whether the answer is a text of the customer's.
+func (t QuestionType) Written() bool { return t == TextQuestion || t == LongTextQuestion }
+
 // Chosen says whether an answer can be clicked in a message: it is one of a few values.
 func (t QuestionType) Chosen() bool {
 	return t.Rates() || t == YesNoQuestion || t == ChoiceQuestion
@@ -329,10 +332,8 @@ func (c *checker) prefill(path string, q *Question) {
 		return
 	case q.Type == MultipleQuestion:
 		c.add(path, "is for questions with one answer")
-	case pathProblem(q.Prefill) != "" || !strings.HasPrefix(q.Prefill, candidatePath):
-		c.add(path, "is no path of an event's payload, such as candidate.name")
 	}
-	c.characters(path, q.Prefill, maxName, "")
+	c.eventValue(path, q.Prefill)
 }
 
 func (c *checker) options(path string, q *Question, wanted bool) {

@@ -20,7 +20,6 @@ func (d *Definition) Warnings() []Fault {
 		d.neverTrue(strictjson.Member(strictjson.Element("endings", i), "when"), e.When, &f)
 	}
 	d.neverTrue("unhappy", d.Unhappy, &f)
-	d.guessed(&f)
 	enabled := false
 	recipes := map[string]string{} // path of a trigger by its kind of event and recipe
 	for i, t := range d.Triggers {
@@ -44,21 +43,6 @@ func (d *Definition) Warnings() []Fault {
 		f.Add("triggers", "has none that is enabled: no event produces an instance")
 	}
 	return faultsOf(f)
-}
-
-// guessed warns where a desk is led by the lowest of several ratings, since the definition does not
-// say what is unhappy.
-func (d *Definition) guessed(f *strictjson.Faults) {
-	scales, declared := 0, d.Unhappy != nil
-	for _, q := range d.Questions {
-		if q.Type.Rates() {
-			scales++
-			declared = declared || q.LowIsBetter
-		}
-	}
-	if scales > 1 && !declared {
-		f.Add("unhappy", "is missing: the worklist and its alert go by the lowest of %d ratings, each taken to be good at its high end (else lowIsBetter)", scales)
-	}
 }
 
 // Warnings are about the rule of thumb for recipes (Triggers & Scheduler, "Authoring

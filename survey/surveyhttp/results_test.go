@@ -197,7 +197,7 @@ func TestAnExportThatBreaksOffIsNoWholeOne(t *testing.T) {
 }
 
 // board is a survey whose page a lead shows to others.
-const board = `{"title": "Your request {{.Value \"wip\"}}", "dimensions": ["candidate.queue"], "questions": [
+const board = `{"title": "Your request {{.Value \"wip\"}}", "dimensions": ["candidate.queue"], "unhappy": {"questionId": "solved", "op": "==", "value": "no"}, "questions": [
 	{"id": "csat", "type": "rating", "metric": "csat", "label": "How was {{.Value \"agent\"}}?"}, {"id": "nps", "type": "nps", "label": "Would you recommend us?"},
 	{"id": "ease", "type": "rating", "max": 7, "metric": "ces", "label": "How easy was it?"}, {"id": "plain", "type": "rating", "min": 0, "max": 10},
 	{"id": "often", "type": "choice", "options": [{"value": "weekly", "label": "Weekly"}, {"value": "monthly", "label": "Monthly"}, {"value": "never", "label": "Never"}, {"value": "daily", "label": "Daily"}]},
