@@ -89,7 +89,7 @@ func TestADeskHandlesAResponseByKeyboard(t *testing.T) {
 				c.press(string(r))
 			}
 			c.press(kb.Tab, kb.Enter)
-			do(c.ctx, t, chromedp.WaitVisible("[role=status]"))
+			do(c.ctx, t, chromedp.WaitVisible("blockquote"))
 			see("4-handled")
 			do(c.ctx, t, chromedp.Navigate(url))
 			see("5-list")
