@@ -86,8 +86,8 @@ type CSVOptions struct {
 	Labels bool
 	// Locale is the language of labels; empty: English.
 	Locale string
-	// Zone is that of times, which are written as spreadsheets read them; nil: UTC, as RFC 3339
-	// has it.
+	// Zone is that of times, which are written as spreadsheets read them, and is named in the
+	// header; nil: UTC, as RFC 3339 has it.
 	Zone *time.Location
 }
 
@@ -210,6 +210,11 @@ func (s Responses) sheetOf(ctx context.Context, scope Scope, surveyID int64, num
 // header names the columns. Two questions of one label have their ids behind it.
 func (s *sheet) header(c *csvWriter) []string {
 	out := slices.Clone(exportColumns)
+	for i, name := range out {
+		if c.Zone != nil && (name == "completedAt" || name == "submittedAt") {
+			out[i] = name + " (" + c.Zone.String() + ")"
+		}
+	}
 	for _, path := range s.dimensions {
 		if c.Labels {
 			path = strings.TrimPrefix(path, "candidate.")

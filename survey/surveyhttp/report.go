@@ -238,7 +238,8 @@ func (h *results) blankReport(a *asked, step survey.Step) *report {
 		p.Title = fmt.Sprintf("Survey %d", a.query.SurveyID)
 	}
 	if a.caller.Responses {
-		p.ResponsesCSV = [2]string{a.with("responses.csv", url.Values{"labels": {""}}), a.with("responses.csv", url.Values{"labels": {""}, "separator": {"semicolon"}})}
+		zone := h.zone.String()
+		p.ResponsesCSV = [2]string{a.with("responses.csv", url.Values{"labels": {""}, "zone": {zone}}), a.with("responses.csv", url.Values{"labels": {""}, "zone": {zone}, "separator": {"semicolon"}})}
 		p.Lines, p.Comments = a.with("responses.jsonl", nil), a.with("comments", nil)
 	}
 	p.Dimensions = append(p.Dimensions, choice{"", "nothing", a.query.By == ""})

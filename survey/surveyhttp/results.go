@@ -2,6 +2,7 @@ package surveyhttp
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"html/template"
@@ -28,6 +29,8 @@ import (
 type ResultOptions struct {
 	// Style is the style sheet of the page; empty: the one that comes with the package.
 	Style template.CSS
+	// Zone is that of the times in the CSV files that the page leads to; nil: UTC.
+	Zone *time.Location
 	// Logger gets what failed; default slog.Default().
 	Logger *slog.Logger
 }
@@ -58,14 +61,12 @@ func Results(s *survey.Service, who Authorise, opts *ResultOptions) http.Handler
 	if s == nil || who == nil {
 		panic("surveyhttp: Results needs a service and an Authorise")
 	}
-	h := &results{s: s, style: shippedResultStyle, logger: loglimit.Limited(nil)}
-	if opts != nil && opts.Style != "" {
-		h.style = opts.Style
+	var o ResultOptions
+	if opts != nil {
+		o = *opts
 	}
-	if opts != nil && opts.Logger != nil {
-		h.logger = loglimit.Limited(opts.Logger)
-	}
-	h.policy = pagePolicy(h.style)
+	style := cmp.Or(o.Style, shippedResultStyle)
+	h := &results{s: s, style: style, policy: pagePolicy(style), zone: cmp.Or(o.Zone, time.UTC), logger: loglimit.Limited(o.Logger)}
 	sees := func(c Caller) bool { return c.Results }
 	reads := func(c Caller) bool { return c.Results && c.Responses }
 	mux := http.NewServeMux()
@@ -87,6 +88,7 @@ type results struct {
 	s      *survey.Service
 	style  template.CSS
 	policy string
+	zone   *time.Location
 	logger *slog.Logger
 }
 

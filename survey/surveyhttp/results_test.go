@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/survey"
@@ -269,6 +270,11 @@ func TestAFileOfResultsHasANameAndASeparator(t *testing.T) {
 			t.Errorf("%s: %d", query, got.Status)
 		}
 	}
-	page := see(h, site, "lead", "/4523").Body
-	h.says(page, `href="4523/responses.csv?labels=&amp;separator=semicolon"`, `href="4523/responses.csv?labels="`)
+	h.says(see(h, site, "lead", "/4523").Body, `href="4523/responses.csv?labels=&amp;separator=semicolon&amp;zone=UTC"`, `href="4523/responses.csv?labels=&amp;zone=UTC"`)
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	site = surveyhttp.Results(h.survey, desk, &surveyhttp.ResultOptions{Zone: berlin})
+	h.says(see(h, site, "lead", "/4523").Body, `href="4523/responses.csv?labels=&amp;zone=Europe%2FBerlin"`)
 }
