@@ -111,8 +111,12 @@ func countAnswers(d *form.Definition, a *form.Answers) *counted {
 		switch v := value.(type) {
 		case []any:
 			g.Values = map[string]int{}
-			for _, option := range v {
-				g.Values[option.(string)] = 1
+			for i, option := range v {
+				if q.Type == form.RankingQuestion {
+					g.Values[placeKey(i+1, option.(string))] = 1
+				} else {
+					g.Values[option.(string)] = 1
+				}
 			}
 		case json.Number:
 			if q.Type == form.NumberQuestion {
@@ -257,8 +261,12 @@ func questionOf(key string, g *given) QuestionResult {
 	q := QuestionResult{ID: parts[0], Type: form.QuestionType(parts[1]), N: g.N, sum: g.Sum}
 	q.Least, _ = strconv.Atoi(parts[2]) // of a rating
 	q.Most, _ = strconv.Atoi(parts[3])
+	if q.Type == form.RankingQuestion {
+		q.Counts = placesOf(g)
+		return q
+	}
 	for value, n := range g.Values {
-		q.Counts = append(q.Counts, ValueCount{value, n})
+		q.Counts = append(q.Counts, ValueCount{Value: value, N: n})
 	}
 	slices.SortFunc(q.Counts, func(a, b ValueCount) int {
 		if q.Type.Rates() { // whole numbers
@@ -269,4 +277,23 @@ func questionOf(key string, g *given) QuestionResult {
 		return cmp.Compare(a.Value, b.Value)
 	})
 	return q
+}
+
+// placeKey is under what an option of a ranking counts at a place.
+func placeKey(place int, option string) string { return strconv.Itoa(place) + ":" + option }
+
+// placesOf are the options of a ranking, the one with the lowest mean place first.
+func placesOf(g *given) (out []ValueCount) {
+	sums, times := map[string]int{}, map[string]int{}
+	for key, n := range g.Values {
+		at, option, _ := strings.Cut(key, ":")
+		place, _ := strconv.Atoi(at) // placeKey wrote it
+		sums[option] += place * n
+		times[option] += n
+	}
+	for option, sum := range sums {
+		out = append(out, ValueCount{Value: option, N: g.Values[placeKey(1, option)], Place: float64(sum) / float64(times[option])})
+	}
+	slices.SortFunc(out, func(a, b ValueCount) int { return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(a.Value, b.Value)) })
+	return out
 }

@@ -312,7 +312,8 @@ var resultColumns = []string{
 }
 
 // ExportCSV writes what q counts as CSV (RFC 4180, UTF-8) with a header: a line for each
-// answer to each question of each group, or for the question or the group if it has none.
+// answer to each question of each group, or for the question or the group if it has none; of a
+// ranking the mean is the mean place of the option, and the count how often it was first.
 // It always has labels beside the ids. Formulas are written as by [Responses.ExportCSV].
 func (s Results) ExportCSV(ctx context.Context, scope Scope, w io.Writer, q ResultQuery, o *CSVOptions) error {
 	got, err := s.Get(ctx, scope, q)
@@ -350,7 +351,11 @@ func (g *ResultGroup) lines(v *version, c *csvWriter) (out [][]string) {
 			of = append(of, c.number(figure))
 		}
 		for _, n := range q.Counts {
-			out = append(out, append(slices.Clone(of), defused(n.Value), defused(v.optionLabel(q.ID, n.Value, c.Locale)), strconv.Itoa(n.N)))
+			of := slices.Clone(of)
+			if n.Place > 0 {
+				of[slices.Index(resultColumns, "mean")] = c.number(figure(n.Place, true))
+			}
+			out = append(out, append(of, defused(n.Value), defused(v.optionLabel(q.ID, n.Value, c.Locale)), strconv.Itoa(n.N)))
 		}
 		if len(q.Counts) == 0 {
 			out = append(out, append(of, "", "", ""))

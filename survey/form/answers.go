@@ -229,7 +229,7 @@ func (d *Definition) MostAnswers() int {
 		switch q.Type {
 		case TextQuestion, LongTextQuestion:
 			most += letter*cmp.Or(q.MaxLength, mostText) + len(`""`)
-		case ChoiceQuestion, MultipleQuestion:
+		case ChoiceQuestion, MultipleQuestion, RankingQuestion:
 			most += len(`[]`)
 			for _, c := range q.Options {
 				most += letter*len(c.Value) + len(`"",`)

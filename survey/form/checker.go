@@ -58,6 +58,7 @@ func faultsOf(found strictjson.Faults) []Fault {
 const (
 	maxQuestions   = 200
 	maxOptions     = 200
+	maxRanked      = 20 // options of a ranking
 	MaxTriggers    = 50
 	maxRecipe      = 20
 	maxReminders   = 20

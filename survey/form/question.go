@@ -37,7 +37,8 @@ type Question struct {
 	// Metric is what results count of a rating beside its mean; empty: nothing.
 	Metric Metric `json:"metric,omitempty"`
 	// Prefill is a path of the event, such as candidate.name, whose value the form begins
-	// with, if it is an answer: whoever has the link sees it. Not of a multiple choice.
+	// with, if it is an answer: whoever has the link sees it. Not of a multiple choice or a
+	// ranking.
 	Prefill string `json:"prefill,omitempty"`
 	// When hides the question unless the answers so far match. An answer to a
 	// hidden question is dropped.
@@ -60,8 +61,12 @@ const (
 	YesNoQuestion    QuestionType = "yesNo"    // "yes" or "no"
 	ChoiceQuestion   QuestionType = "choice"   // the value of one option
 	MultipleQuestion QuestionType = "multiple" // values of options, each once
+	RankingQuestion  QuestionType = "ranking"  // values of all options, each once, the first one first
 	DateQuestion     QuestionType = "date"     // 2006-01-02
 )
+
+// several says whether an answer is a list of options.
+func (t QuestionType) several() bool { return t == MultipleQuestion || t == RankingQuestion }
 
 // Metric is a figure by which ratings are known.
 type Metric string
@@ -246,6 +251,7 @@ var settingsOf = map[QuestionType]settings{
 	YesNoQuestion:    {},
 	ChoiceQuestion:   {options: true},
 	MultipleQuestion: {options: true, bounds: true},
+	RankingQuestion:  {options: true},
 	DateQuestion:     {},
 }
 
@@ -330,7 +336,7 @@ func (c *checker) prefill(path string, q *Question) {
 	switch {
 	case q.Prefill == "":
 		return
-	case q.Type == MultipleQuestion:
+	case q.Type.several():
 		c.add(path, "is for questions with one answer")
 	}
 	c.eventValue(path, q.Prefill)
@@ -339,14 +345,21 @@ func (c *checker) prefill(path string, q *Question) {
 func (c *checker) options(path string, q *Question, wanted bool) {
 	if !wanted {
 		if q.Options != nil {
-			c.add(path, "are for choice and multiple only")
+			c.add(path, "are for choice, multiple and ranking only")
 		}
 		return
 	}
-	if len(q.Options) == 0 {
+	switch {
+	case len(q.Options) == 0:
 		c.add(path, "is empty: there is nothing to choose from")
+	case len(q.Options) == 1 && q.Type == RankingQuestion:
+		c.add(path, "has one element: a ranking needs two")
 	}
-	c.length(path, len(q.Options), maxOptions)
+	most := maxOptions
+	if q.Type == RankingQuestion {
+		most = maxRanked
+	}
+	c.length(path, len(q.Options), most)
 	values := c.once()
 	other := false
 	for i, o := range q.Options {
@@ -356,6 +369,9 @@ func (c *checker) options(path string, q *Question, wanted bool) {
 		values.say(strictjson.Member(at, "value"), o.Value)
 		if o.Exclusive && q.Type != MultipleQuestion {
 			c.add(strictjson.Member(at, "exclusive"), "is for multiple only")
+		}
+		if o.Other && q.Type == RankingQuestion {
+			c.add(strictjson.Member(at, "other"), "is for choice and multiple only")
 		}
 		if o.Other && other {
 			c.add(strictjson.Member(at, "other"), "is said of an option before this one")

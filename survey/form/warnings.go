@@ -100,9 +100,9 @@ func (d *Definition) neverTrue(path string, f *Filter, faults *strictjson.Faults
 		at = strictjson.Below(path, at)
 		equality := slices.Contains([]filter.Op{filter.Equal, filter.NotEqual, filter.In, filter.NotIn}, c.Op)
 		switch {
-		case equality && q.Type == MultipleQuestion:
+		case equality && q.Type.several():
 			faults.Add(strictjson.Member(at, "op"), "compares a list of options, which equals nothing; contains looks into it")
-		case equality || c.Op == filter.Contains && q.Type == MultipleQuestion:
+		case equality || c.Op == filter.Contains && q.Type.several():
 			q.unanswerable(strictjson.Member(at, "value"), c.Value, faults)
 		}
 	}
@@ -131,7 +131,7 @@ func (q *Question) answers() []string {
 	switch q.Type {
 	case YesNoQuestion:
 		return []string{"yes", "no"}
-	case ChoiceQuestion, MultipleQuestion:
+	case ChoiceQuestion, MultipleQuestion, RankingQuestion:
 		out := make([]string, len(q.Options))
 		for i, o := range q.Options {
 			out[i] = o.Value

@@ -25,6 +25,8 @@ type Field struct {
 	// Value is what stands in a control without options.
 	Value   string
 	Options []Option
+	// Ranks are the numbers that each option of a ranking may have.
+	Ranks []string
 	// Fault says what has to be changed.
 	Fault string
 	// New says that the question was not there the last time.
@@ -40,7 +42,8 @@ type Field struct {
 type Option struct {
 	ID, Value, Label string
 	Chosen           bool
-	Exclusive        bool // chosen alone
+	Exclusive        bool   // chosen alone
+	Rank             string // the number that it has in a ranking
 }
 
 // Control is how a question is answered.
@@ -56,6 +59,7 @@ const (
 	RadioControl  Control = "radio"  // radio buttons below each other
 	SelectControl Control = "select" // a list that opens
 	CheckControl  Control = "check"
+	RankControl   Control = "rank" // a number for each option
 )
 
 const (
@@ -99,12 +103,24 @@ func fieldOf(n int, q form.Question, e form.LinkData, locale string, t Texts, gi
 	f.draw(q, locale, t)
 	for i := range f.Options {
 		f.Options[i].ID = f.ID + "-" + strconv.Itoa(i+1)
-		f.Options[i].Chosen = slices.Contains(given, f.Options[i].Value)
+		if f.Control == RankControl {
+			f.Options[i].Rank = at(given, i)
+		} else {
+			f.Options[i].Chosen = slices.Contains(given, f.Options[i].Value)
+		}
 	}
 	if len(given) > 0 {
 		f.Value = given[0]
 	}
 	return f
+}
+
+// at is one of the values of controls with the same name; empty: there are not that many.
+func at(given []string, i int) string {
+	if i < len(given) {
+		return given[i]
+	}
+	return ""
 }
 
 // draw chooses the control.
@@ -137,6 +153,10 @@ func (f *Field) draw(q form.Question, locale string, t Texts) {
 		f.offer(q, locale)
 	case form.MultipleQuestion:
 		f.Control, f.Hint = CheckControl, howMany(q, t)
+		f.offer(q, locale)
+	case form.RankingQuestion:
+		f.Control, f.Hint = RankControl, withBounds(t.Rank, q, locale)
+		f.Ranks = ranks(q)
 		f.offer(q, locale)
 	case form.DateQuestion:
 		f.Control = DateControl
@@ -205,6 +225,8 @@ func bounds(q form.Question) (least, most string) {
 		least, most = "1", "5"
 	case form.NPSQuestion:
 		least, most = "0", "10"
+	case form.RankingQuestion:
+		most = strconv.Itoa(len(q.Options))
 	case form.TextQuestion, form.LongTextQuestion:
 		most = "4000"
 		if q.MaxLength > 0 {
@@ -233,6 +255,8 @@ func faultText(t Texts, q form.Question, code form.FaultCode, locale, typed stri
 	switch {
 	case code == form.FaultRequired:
 		text = t.Required
+	case q.Type == form.RankingQuestion:
+		text = t.Rank
 	case code == form.FaultOption:
 		text = t.NotOption
 	case code == form.FaultExclusive:

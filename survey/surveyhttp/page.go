@@ -79,8 +79,11 @@ func (f Field) Typed() []string {
 	}
 	var out []string
 	for _, o := range f.Options {
-		if o.Chosen {
+		switch {
+		case o.Chosen:
 			out = append(out, o.Label)
+		case o.Rank != "":
+			out = append(out, o.Rank+". "+o.Label)
 		}
 	}
 	return out

@@ -67,6 +67,14 @@ var properties = map[string]property{
 		page:       `name="shown" value="why"`, sent: url.Values{"q.q": {"yes"}, "q.why": {"dropped"}}, stored: `{"q":"yes"}`, export: "answers.q,answers.why|yes,",
 	},
 
+	"questions.type ranking": {
+		definition: `"questions": [{"id": "q", "type": "ranking", "options": [{"value": "a"}, {"value": "b", "label": "Bees"}, {"value": "c"}]}]`,
+		page:       `<option>3</option>`, sent: url.Values{"q.q": {"2", "١", "3"}}, stored: `{"q":["b","a","c"]}`, results: "q,q,5,1.00,,,,b,Bees,5", export: "answers.q|b; a; c",
+	},
+	"questions.type ranking of some":  {definition: `"questions": [{"id": "q", "type": "ranking", "options": [{"value": "a"}, {"value": "b"}]}]`, sent: url.Values{"q.q": {"1", ""}}, refused: "from 1 (the first) to 2"},
+	"questions.type ranking of twins": {definition: `"questions": [{"id": "q", "type": "ranking", "options": [{"value": "a"}, {"value": "b"}]}]`, sent: url.Values{"q.q": {"1", "1"}}, refused: "<option selected>1</option>"},
+	"questions.type ranking of none":  {definition: `"questions": [{"id": "q", "type": "ranking", "options": [{"value": "a"}, {"value": "b"}]}]`, sent: url.Values{"q.q": {"", ""}}, stored: `{}`},
+
 	"options.value":     {definition: `"questions": [{"id": "q", "type": "choice", "options": [{"value": "a b"}]}]`, page: `<bdi>a b</bdi>`, sent: url.Values{"q.q": {"a b"}}, stored: `{"q":"a b"}`, results: "a b,a b,5", export: "answers.q|a b"},
 	"options.label":     {definition: `"questions": [{"id": "q", "type": "choice", "options": [{"value": "a", "label": "Apples"}]}]`, page: `<bdi>Apples</bdi>`, sent: url.Values{"q.q": {"a"}}, stored: `{"q":"a"}`, results: "a,Apples,5", export: "answers.q|a"},
 	"options.exclusive": {definition: `"questions": [{"id": "q", "type": "multiple", "options": [{"value": "a"}, {"value": "none", "exclusive": true}]}]`, page: "data-alone", sent: url.Values{"q.q": {"a", "none"}}, refused: "cannot be combined"},

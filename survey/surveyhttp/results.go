@@ -336,6 +336,8 @@ type (
 		CSAT   *float64       `json:"csat,omitempty"`
 		CES    *float64       `json:"ces,omitempty"`
 		Counts map[string]int `json:"counts,omitempty"`
+		// Places are the mean places of the options of a ranking.
+		Places map[string]float64 `json:"places,omitempty"`
 	}
 )
 
@@ -358,11 +360,14 @@ func (h *results) json(w http.ResponseWriter, r *http.Request, a *asked) error {
 func questionsJSON(questions []survey.QuestionResult) []questionJSON {
 	out := make([]questionJSON, len(questions)) // never null
 	for i, q := range questions {
-		counts := map[string]int{}
+		counts, places := map[string]int{}, map[string]float64{}
 		for _, c := range q.Counts {
 			counts[c.Value] = c.N
+			if c.Place > 0 {
+				places[c.Value] = c.Place
+			}
 		}
-		out[i] = questionJSON{q.ID, string(q.Type), q.N, q.Few, known(q.Mean()), known(q.NPS()), known(q.CSAT()), known(q.CES()), counts}
+		out[i] = questionJSON{q.ID, string(q.Type), q.N, q.Few, known(q.Mean()), known(q.NPS()), known(q.CSAT()), known(q.CES()), counts, places}
 	}
 	return out
 }

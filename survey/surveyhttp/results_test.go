@@ -247,7 +247,7 @@ func TestTheResultsPageIsReadByALead(t *testing.T) {
 		t.Errorf("the worklist does not know the event:\n%s", shown(list))
 	}
 	got, err := h.survey.Results().Get(t.Context(), "tenant", survey.ResultQuery{SurveyID: 4523})
-	if err != nil || fmt.Sprint(got.Groups[0].Questions[4].Counts) != "[{weekly 3} {monthly 2} {never 1} {daily 0}]" {
+	if err != nil || fmt.Sprint(got.Groups[0].Questions[4].Counts) != "[{weekly 3 0} {monthly 2 0} {never 1 0} {daily 0 0}]" {
 		t.Errorf("%+v, %v", got.Groups[0].Questions[4].Counts, err)
 	}
 }

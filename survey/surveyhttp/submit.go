@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -219,6 +220,8 @@ func answersOf(questions []form.Question, posted url.Values, locale string) (jso
 		case len(given) == 0:
 		case q.Type == form.MultipleQuestion:
 			out[q.ID] = given
+		case q.Type == form.RankingQuestion:
+			out[q.ID] = ranked(q, given)
 		case q.Type == form.NumberQuestion || q.Type.Rates():
 			out[q.ID], _ = separatorsOf(locale).read(given[0])
 		case q.Type == form.DateQuestion:
@@ -228,4 +231,29 @@ func answersOf(questions []form.Question, posted url.Values, locale string) (jso
 		}
 	}
 	return json.Marshal(out)
+}
+
+// ranked are the options of a ranking in the order of their numbers. An option stands twice where
+// a number does, which is no answer.
+func ranked(q form.Question, numbers []string) []string {
+	order := make([]string, len(q.Options)+1)
+	for i, o := range q.Options {
+		n := slices.Index(ranks(q), strings.Map(plain, at(numbers, i))) + 1
+		switch {
+		case n == 0: // it has none
+		case order[n] != "":
+			return []string{o.Value, o.Value}
+		default:
+			order[n] = o.Value
+		}
+	}
+	return slices.DeleteFunc(order, func(value string) bool { return value == "" })
+}
+
+// ranks are the numbers that the options of a ranking may have.
+func ranks(q form.Question) (out []string) {
+	for i := range q.Options {
+		out = append(out, strconv.Itoa(i+1))
+	}
+	return out
 }

@@ -16,6 +16,7 @@ type Texts struct {
 	No       string `json:"no,omitempty"`
 	Choose   string `json:"choose,omitempty"`   // the first line of a list of options
 	AllApply string `json:"allApply,omitempty"` // hint where several options may be chosen
+	Rank     string `json:"rank,omitempty"`     // hint of a ranking, from 1 to {max}, and what is wrong with one
 	// NotLikely and Likely are the ends of an nps that has none of its own.
 	NotLikely string `json:"notLikely,omitempty"`
 	Likely    string `json:"likely,omitempty"`
