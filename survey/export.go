@@ -198,6 +198,9 @@ func (s Responses) sheetOf(ctx context.Context, scope Scope, surveyID int64, num
 			}
 		}
 		for _, q := range v.Questions {
+			if !q.Type.Asks() {
+				continue
+			}
 			if out.last[q.ID] == nil {
 				out.questions = append(out.questions, q.ID)
 			}

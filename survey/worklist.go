@@ -288,8 +288,8 @@ func (r *responseRow) answerTexts(v *version, link *instanceRow) (all, written [
 			continue
 		}
 		label := v.label(q.ID, exportLocale)
-		if link != nil && len(q.Label) > 0 {
-			label = form.Fill(q.Label.For(exportLocale), form.LinkData{Metadata: link.Metadata})
+		if link != nil {
+			label = form.Fill(q.Name(exportLocale), form.LinkData{Metadata: link.Metadata})
 		}
 		text := AnswerText{q.ID, label, v.answerText(q.ID, given[q.ID], exportLocale)}
 		all = append(all, text)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	_ "embed" // definition.schema.json
 	"encoding/json"
+	"slices"
 
 	"github.com/belfry-go/belfry/internal/filter"
 	"github.com/belfry-go/belfry/internal/strictjson"
@@ -131,8 +132,15 @@ func (d *Definition) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	*d = Definition(read)
-	d.Questions = withOthers(d.Questions)
+	d.Questions = withAdded(d.Questions)
 	return nil
+}
+
+// MarshalJSON writes what authors wrote: without the questions that others bring along.
+func (d Definition) MarshalJSON() ([]byte, error) {
+	type members Definition
+	d.Questions = slices.DeleteFunc(slices.Clone(d.Questions), func(q Question) bool { return q.Added })
+	return json.Marshal(members(d))
 }
 
 // readDefinition reads a definition and lists what is wrong with it.
@@ -155,7 +163,7 @@ func readDefinition(text json.RawMessage) (Definition, strictjson.Faults) {
 	c.words("title", d.Title, maxLine, "")
 	c.words("intro", d.Intro, maxProse, lineBreaks)
 	c.words("thanks", d.Thanks, maxProse, lineBreaks)
-	d.Questions = withOthers(d.Questions)
+	d.Questions = withAdded(d.Questions)
 	c.endings(&d)
 	c.questions(d.Questions)
 	c.filter("unhappy", d.Unhappy, d.unasked)

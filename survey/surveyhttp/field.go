@@ -25,6 +25,8 @@ type Field struct {
 	// Value is what stands in a control without options.
 	Value   string
 	Options []Option
+	// Rows are those of a grid, each a scale.
+	Rows []Field
 	// Ranks are the numbers that each option of a ranking may have.
 	Ranks []string
 	// Fault says what has to be changed.
@@ -60,6 +62,7 @@ const (
 	SelectControl Control = "select" // a list that opens
 	CheckControl  Control = "check"
 	RankControl   Control = "rank" // a number for each option
+	GridControl   Control = "grid" // scales below each other
 )
 
 const (
@@ -80,6 +83,9 @@ func (f Field) Described() string {
 
 // First is the id of the control that a link to the field leads to.
 func (f Field) First() string {
+	if len(f.Rows) > 0 {
+		return f.Rows[0].First()
+	}
 	if len(f.Options) > 0 && f.Control != SelectControl {
 		return f.Options[0].ID
 	}
@@ -136,6 +142,9 @@ func (f *Field) draw(q form.Question, locale string, t Texts) {
 		if q.Min != nil && q.Max != nil {
 			f.Hint = withBounds(t.Between, q, locale)
 		}
+	case form.GridQuestion:
+		f.Control, f.Low, f.High = GridControl, q.Low.For(locale), q.High.For(locale)
+		f.ends(bounds(q))
 	case form.RatingQuestion, form.NPSQuestion:
 		f.Low, f.High = q.Low.For(locale), q.High.For(locale)
 		if q.Type == form.NPSQuestion && f.Low+f.High == "" {
@@ -212,7 +221,7 @@ func (f *Field) scale(q form.Question, locale string, t Texts) {
 func (f *Field) ends(least, most string) {
 	for _, end := range [][2]string{{least, f.Low}, {most, f.High}} {
 		if end[1] != "" {
-			f.Hint += " " + end[0] + ": " + end[1] + "."
+			f.Hint = strings.TrimSpace(f.Hint + " " + end[0] + ": " + end[1] + ".")
 		}
 	}
 	f.Low, f.High = "", ""
@@ -221,7 +230,7 @@ func (f *Field) ends(least, most string) {
 // bounds are the bounds of a question as a customer reads them.
 func bounds(q form.Question) (least, most string) {
 	switch q.Type {
-	case form.RatingQuestion:
+	case form.RatingQuestion, form.GridQuestion:
 		least, most = "1", "5"
 	case form.NPSQuestion:
 		least, most = "0", "10"

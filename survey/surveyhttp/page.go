@@ -51,7 +51,7 @@ type Page struct {
 	Languages []Language
 	// Logo, LogoText, Privacy and Contact are those of [FormOptions].
 	Logo, LogoText, Privacy, Contact string
-	// Fields are the questions, with what was typed in [StateRefused], [StateExpired],
+	// Fields are the questions, the rows of a grid in its own, with what was typed in [StateRefused], [StateExpired],
 	// [StateUnread] and [StateBusy] too. More says that some of them are new: they follow from answers.
 	Fields []Field
 	More   bool
@@ -91,12 +91,39 @@ func (f Field) Typed() []string {
 
 // Faults are the questions whose answers have to be changed.
 func (p *Page) Faults() (out []Field) {
-	for _, f := range p.Fields {
+	for _, f := range p.All() {
 		if f.Fault != "" {
 			out = append(out, f)
 		}
 	}
 	return out
+}
+
+// All are the fields, the rows of a grid behind it.
+func (p *Page) All() (out []Field) {
+	for _, f := range p.Fields {
+		out = append(append(out, f), f.Rows...)
+	}
+	return out
+}
+
+// field is the one of a question; nil: there is none that is asked.
+func (p *Page) field(question string) *Field {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		if f.Hidden {
+			continue
+		}
+		if f.Question == question {
+			return f
+		}
+		for j := range f.Rows {
+			if f.Rows[j].Question == question {
+				return &f.Rows[j]
+			}
+		}
+	}
+	return nil
 }
 
 // Heading is the title of the document.
@@ -242,6 +269,12 @@ func (p *Page) ask(link survey.Form, answers json.RawMessage, given, posted url.
 	asked := d.Asked(answers)
 	for i, q := range d.Questions {
 		f := fieldOf(i+1, q, link.Event, p.Lang, p.Texts, given[fieldName(q.ID)])
+		if q.Grid != nil {
+			grid := &p.Fields[len(p.Fields)-1]
+			f.Hidden = grid.Hidden
+			grid.Rows = append(grid.Rows, f)
+			continue
+		}
 		f.Hidden = !slices.Contains(asked, q.ID)
 		f.New = posted != nil && q.When != nil && !f.Hidden && !slices.Contains(posted[shownName], q.ID)
 		p.More = p.More || f.New
@@ -253,11 +286,12 @@ func (p *Page) ask(link survey.Form, answers json.RawMessage, given, posted url.
 func (p *Page) mark(questions []form.Question, faults []form.AnswerFault) bool {
 	for _, fault := range faults {
 		i := slices.IndexFunc(questions, func(q form.Question) bool { return q.ID == fault.QuestionID })
-		if i < 0 || p.Fields[i].Hidden {
+		field := p.field(fault.QuestionID)
+		if i < 0 || field == nil {
 			return false
 		}
-		if p.Fields[i].Fault == "" {
-			p.Fields[i].Fault = faultText(p.Texts, questions[i], fault.Code, p.Lang, p.Fields[i].Value)
+		if field.Fault == "" {
+			field.Fault = faultText(p.Texts, questions[i], fault.Code, p.Lang, field.Value)
 		}
 	}
 	return true

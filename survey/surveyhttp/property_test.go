@@ -67,6 +67,15 @@ var properties = map[string]property{
 		page:       `name="shown" value="why"`, sent: url.Values{"q.q": {"yes"}, "q.why": {"dropped"}}, stored: `{"q":"yes"}`, export: "answers.q,answers.why|yes,",
 	},
 
+	"questions.rows": {
+		definition: `"unhappy": {"questionId": "q.b", "op": "<=", "value": 2}, "questions": [{"id": "q", "type": "grid", "label": "How was", "max": 4, "low": "Bad", "high": "Good", "rows": [{"id": "a"}, {"id": "b", "label": "the {{.Value \"city\"}} desk"}]}]`,
+		page:       `the Cork desk</p>`, sent: url.Values{"q.q.a": {"4"}, "q.q.b": {"2"}}, stored: `{"q.a":4,"q.b":2}`, results: "q.b,How was: the … desk,5,2.00,,,,2,2,5", export: "answers.q.a,answers.q.b|4,2", listed: "33",
+	},
+	"rows.id":                  {definition: `"questions": [{"id": "q", "type": "grid", "rows": [{"id": "x"}]}]`, page: `name="q.q.x"`, sent: url.Values{"q.q.x": {"5"}}, stored: `{"q.x":5}`, results: "q.x,x,5,5.00", export: "answers.q.x|5"},
+	"rows.label":               {definition: `"questions": [{"id": "q", "type": "grid", "low": "Bad", "rows": [{"id": "x", "label": "The desk"}]}]`, page: `<p class="hint" id="q1-hint">1: Bad.</p>`, sent: url.Values{"q.q.x": {"5"}}, stored: `{"q.x":5}`, results: "q.x,The desk,5,5.00"},
+	"questions.rows, required": {definition: `"questions": [{"id": "q", "type": "grid", "required": true, "rows": [{"id": "x"}, {"id": "y", "label": "The desk"}]}]`, sent: url.Values{"q.q.x": {"1"}}, refused: `<li><a href="#q3-1"><bdi>The desk</bdi></a> Please answer this question.</li>`},
+	"questions.rows, hidden": {definition: `"questions": [{"id": "n", "type": "yesNo"}, {"id": "q", "type": "grid", "rows": [{"id": "x"}], "when": {"questionId": "n", "op": "==", "value": "yes"}}, {"id": "z", "type": "text", "when": {"questionId": "q.x", "op": "exists"}}]`,
+		page: `name="shown" value="q"`, sent: url.Values{"q.n": {"no"}, "q.q.x": {"1"}, "q.z": {"dropped"}}, stored: `{"n":"no"}`, export: "answers.n,answers.q.x,answers.z|no,,"},
 	"questions.type ranking": {
 		definition: `"questions": [{"id": "q", "type": "ranking", "options": [{"value": "a"}, {"value": "b", "label": "Bees"}, {"value": "c"}]}]`,
 		page:       `<option>3</option>`, sent: url.Values{"q.q": {"2", "١", "3"}}, stored: `{"q":["b","a","c"]}`, results: "q,q,5,1.00,,,,b,Bees,5", export: "answers.q|b; a; c",
@@ -107,7 +116,7 @@ var beside = []string{"$schema", "triggers", "messages"}
 func TestEachPropertyOfADefinitionIsInUse(t *testing.T) {
 	t.Parallel()
 	for prefix, of := range map[string]reflect.Type{
-		"": reflect.TypeFor[form.Definition](), "questions.": reflect.TypeFor[form.Question](),
+		"": reflect.TypeFor[form.Definition](), "questions.": reflect.TypeFor[form.Question](), "rows.": reflect.TypeFor[form.Row](),
 		"options.": reflect.TypeFor[form.Choice](), "endings.": reflect.TypeFor[form.Ending](),
 	} {
 		for _, f := range strictjson.Fields(of) {
