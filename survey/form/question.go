@@ -76,6 +76,7 @@ const (
 	RankingQuestion  QuestionType = "ranking"  // values of all options, each once, the first one first
 	DateQuestion     QuestionType = "date"     // 2006-01-02
 	GridQuestion     QuestionType = "grid"     // none itself: its rows are ratings
+	PageQuestion     QuestionType = "page"     // none: a page of the form begins, with its label and help
 )
 
 // several says whether an answer is a list of options.
@@ -95,7 +96,7 @@ const (
 func (t QuestionType) Rates() bool { return t == RatingQuestion || t == NPSQuestion }
 
 // Asks says whether the question has an answer itself.
-func (t QuestionType) Asks() bool { return t != GridQuestion }
+func (t QuestionType) Asks() bool { return t != GridQuestion && t != PageQuestion }
 
 // scales says whether the question has a scale.
 func (t QuestionType) scales() bool { return t.Rates() || t == GridQuestion }
@@ -211,7 +212,7 @@ func (q *Question) limits() (least, most string) {
 // Label is what a question is called in a locale, or in the nearest that there is;
 // without a label its id.
 func (d *Definition) Label(id, locale string) string {
-	if q := d.question(id); q != nil {
+	if q := d.Question(id); q != nil {
 		return Unfilled(q.Name(locale))
 	}
 	return id
@@ -230,7 +231,7 @@ func (q *Question) Name(locale string) string {
 // OptionLabel is what an answer to a question is called in a locale; without a label the
 // answer itself.
 func (d *Definition) OptionLabel(id, value, locale string) string {
-	if q := d.question(id); q != nil {
+	if q := d.Question(id); q != nil {
 		for _, o := range q.Options {
 			if o.Value == value {
 				return cmp.Or(o.Label.For(locale), value)
@@ -253,14 +254,14 @@ func (q *Question) Scale() (least, most int, ok bool) {
 
 // unasked says that a filter over the answers names a question that there is not.
 func (d *Definition) unasked(id string) string {
-	if q := d.question(id); q == nil || !q.Type.Asks() {
+	if q := d.Question(id); q == nil || !q.Type.Asks() {
 		return "is not a question of this survey"
 	}
 	return ""
 }
 
-// question is the question with that id, or nil.
-func (d *Definition) question(id string) *Question {
+// Question is the question with that id, or nil.
+func (d *Definition) Question(id string) *Question {
 	for i := range d.Questions {
 		if d.Questions[i].ID == id {
 			return &d.Questions[i]
@@ -298,6 +299,7 @@ var settingsOf = map[QuestionType]settings{
 	RankingQuestion:  {options: true},
 	DateQuestion:     {},
 	GridQuestion:     {bounds: true, rows: true},
+	PageQuestion:     {},
 }
 
 func (c *checker) questions(questions []Question) {
@@ -328,9 +330,34 @@ func (c *checker) questions(questions []Question) {
 			before[other.ID] = true
 		}
 	}
+	c.pages(questions)
 	c.length("questions", n, maxQuestions)
 	if most := (&Definition{Questions: questions}).MostAnswers(); most > MaxAnswers {
 		c.add("questions", "may be answered by %d bytes of JSON, more than %d: give texts a maxLength", most, MaxAnswers)
+	}
+}
+
+// pages checks where pages of the form begin.
+func (c *checker) pages(questions []Question) {
+	open := "" // the page that has no question yet
+	for at, q := range placed(questions) {
+		if q.Type != PageQuestion {
+			open = ""
+			continue
+		}
+		if open != "" {
+			c.add(open, "is a page without questions")
+		}
+		open = at
+		if q.Required {
+			c.add(strictjson.Member(at, "required"), "is not for page")
+		}
+		if q.When != nil {
+			c.add(strictjson.Member(at, "when"), "is not for page: a page whose questions are not asked is passed over")
+		}
+	}
+	if open != "" {
+		c.add(open, "is a page without questions")
 	}
 }
 

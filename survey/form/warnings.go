@@ -96,7 +96,7 @@ func (d *Definition) neverTrue(path string, f *Filter, faults *strictjson.Faults
 		return
 	}
 	for at, c := range f.Conditions() {
-		q := d.question(c.QuestionID)
+		q := d.Question(c.QuestionID)
 		at = strictjson.Below(path, at)
 		equality := slices.Contains([]filter.Op{filter.Equal, filter.NotEqual, filter.In, filter.NotIn}, c.Op)
 		switch {

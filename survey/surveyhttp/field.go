@@ -29,6 +29,8 @@ type Field struct {
 	Rows []Field
 	// Ranks are the numbers that each option of a ranking may have.
 	Ranks []string
+	// Page is the one that it is on, from 1.
+	Page int
 	// Fault says what has to be changed.
 	Fault string
 	// New says that the question was not there the last time.

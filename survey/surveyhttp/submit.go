@@ -62,23 +62,56 @@ func (f *forms) submitForm(w http.ResponseWriter, r *http.Request, form survey.F
 		f.again(w, r, p, http.StatusGone, StateExpired)
 		return
 	}
-	if p.More && form.State == survey.FormOpen {
-		f.show(w, r, http.StatusOK, p)
+	if form.State == survey.FormOpen && f.turned(w, r, form, p, posted, answers) {
 		return
 	}
 	_, err = f.s.Submit(r.Context(), r.PathValue("token"), survey.Response{Answers: answers, Locale: p.Lang, IdempotencyKey: r.Header.Get("Idempotency-Key")})
-	f.submitted(w, r, p, form.Definition.Questions, err)
+	f.submitted(w, r, p, form, err)
+}
+
+// turned answers a form that is not to be stored yet: some of it was not asked, or another page
+// comes first.
+func (f *forms) turned(w http.ResponseWriter, r *http.Request, link survey.Form, p *Page, posted url.Values, answers json.RawMessage) bool {
+	status, next := http.StatusOK, p.beside(1)
+	switch {
+	case posted.Get(wayName) == wayBack && !p.First():
+		p.More = false
+		p.turn(link, p.beside(-1))
+	case p.More:
+	case next == 0:
+		return false
+	case p.faulty(link, answers):
+		status = http.StatusUnprocessableEntity
+	default:
+		p.turn(link, next)
+	}
+	f.show(w, r, status, p)
+	return true
+}
+
+// faulty says whether something is wrong up to the shown page, and shows the first page where
+// there is.
+func (p *Page) faulty(link survey.Form, answers json.RawMessage) bool {
+	wrong := (*form.AnswersError)(nil)
+	if _, err := link.Definition.Accept(answers); !errors.As(err, &wrong) {
+		return false
+	}
+	upTo := slices.DeleteFunc(slices.Clone(wrong.Faults), func(fault form.AnswerFault) bool {
+		field := p.field(fault.QuestionID)
+		return field == nil || field.Page > p.At
+	})
+	return p.mark(link, upTo) && len(upTo) > 0
 }
 
 // submitted answers a form with a page.
-func (f *forms) submitted(w http.ResponseWriter, r *http.Request, p *Page, questions []form.Question, err error) {
+func (f *forms) submitted(w http.ResponseWriter, r *http.Request, p *Page, link survey.Form, err error) {
 	wrong := (*form.AnswersError)(nil)
 	switch {
 	case err == nil:
 		f.toForm(w, r, "?sent"+strings.Replace(f.query(r), "?", "&", 1))
 	case errors.Is(err, survey.ErrAnswered):
 		f.again(w, r, p, http.StatusConflict, StateRefused)
-	case errors.As(err, &wrong) && p.mark(questions, wrong.Faults):
+	case errors.As(err, &wrong) && p.mark(link, wrong.Faults):
 		f.show(w, r, http.StatusUnprocessableEntity, p)
 	case errors.As(err, &wrong):
 		f.again(w, r, p, http.StatusBadRequest, StateUnread)
@@ -209,6 +242,13 @@ func fieldName(question string) string { return "q." + question }
 
 // shownName is the control that says which conditional questions were shown.
 const shownName = "shown"
+
+// The controls that say which page of a form was shown, and which way to go from it.
+const (
+	pageName = "page"
+	wayName  = "to"
+	wayBack  = "back"
+)
 
 // answersOf are the answers of a form as a JSON object of texts and lists of texts,
 // which [survey.Service.Submit] reads by the type of the question.

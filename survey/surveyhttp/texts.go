@@ -26,6 +26,9 @@ type Texts struct {
 	Privacy  string `json:"privacy,omitempty"`
 	Between  string `json:"between,omitempty"`  // hint: a number from {min} to {max}
 	Submit   string `json:"submit,omitempty"`   // the button
+	Page     string `json:"page,omitempty"`     // {page} of {pages}
+	Next     string `json:"next,omitempty"`     // the button to the next page
+	Back     string `json:"back,omitempty"`     // the button to the page before
 	More     string `json:"more,omitempty"`     // some questions follow from answers
 	Problem  string `json:"problem,omitempty"`  // above the list of what is wrong
 	Error    string `json:"error,omitempty"`    // before each fault, for those who cannot see colours
