@@ -156,6 +156,9 @@ func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // factOf is an empty fact about a link; v may be nil.
 func factOf(i *instanceRow, v *version) *fact {
+	if v != nil && v.Anonymous {
+		return &fact{Under: map[string]string{}, Days: map[string]*counted{}}
+	}
 	f := &fact{Unit: i.BusinessUnit, Under: map[string]string{ByTrigger: i.TriggerID, ByLocale: i.RecipientLocale}, Days: map[string]*counted{}}
 	if v == nil || len(v.Dimensions) == 0 {
 		return f
@@ -229,7 +232,7 @@ func askedFact(i *instanceRow, v *version) *fact {
 func answeredFact(i *instanceRow, v *version, a *form.Answers) *fact {
 	f := factOf(i, v)
 	link := &counted{Answered: 1}
-	if i.LastSentOn.IsZero() {
+	if i.LastSentOn.IsZero() && !v.Anonymous {
 		link.Asked = 1
 	}
 	f.on(i.CreatedOn, link)

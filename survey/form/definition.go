@@ -30,6 +30,11 @@ type Definition struct {
 	// Queue is a path of the event, such as candidate.queue, by whose values the worklist is
 	// parted: few values, and nothing personal. Empty: it is not parted.
 	Queue string `json:"queue,omitempty"`
+	// Anonymous says that nothing stored joins a response with its link: the response and its
+	// event have an id of their own, the day, the survey and the answers, and the link says only
+	// that it was answered, and on which day. There is no worklist, no dimension, no ending by the
+	// answers, nothing filled in from the event, and a repeat is told that it was answered.
+	Anonymous bool `json:"anonymous,omitempty"`
 	// Questions are asked in this order; none, if the form is kept elsewhere.
 	Questions []Question `json:"questions,omitempty"`
 	// Triggers say which events produce links.
@@ -170,10 +175,30 @@ func readDefinition(text json.RawMessage) (Definition, strictjson.Faults) {
 	if d.Queue != "" {
 		c.eventValue("queue", d.Queue)
 	}
+	c.anonymous(&d)
 	c.triggers(&d)
 	c.dimensions(d.Dimensions)
 	c.messages(d.Messages)
 	return d, c.faults
+}
+
+// anonymous checks that an anonymous survey asks for nothing that tells who answered.
+func (c *checker) anonymous(d *Definition) {
+	if !d.Anonymous {
+		return
+	}
+	for path, given := range map[string]bool{
+		"unhappy": d.Unhappy != nil, "queue": d.Queue != "", "dimensions": len(d.Dimensions) > 0, "endings": len(d.Endings) > 0,
+	} {
+		if given {
+			c.add(path, "is not for an anonymous survey: a response is not joined with its link")
+		}
+	}
+	for at, q := range placed(d.Questions) {
+		if q.Prefill != "" {
+			c.add(strictjson.Member(at, "prefill"), "is not for an anonymous survey: the answer would have what the event says")
+		}
+	}
 }
 
 // Stored is the text of a definition as every store keeps it: without

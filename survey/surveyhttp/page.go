@@ -49,6 +49,8 @@ type Page struct {
 	// states without a survey. Where the answers lead to another page, Link leads there.
 	Title, Intro, Thanks string
 	Link, LinkText       string
+	// Anonymous says that the survey is.
+	Anonymous bool
 	// Languages are the others in which the form can be shown.
 	Languages []Language
 	// Logo, LogoText, Privacy and Contact are those of [FormOptions].
@@ -236,6 +238,7 @@ func (f *forms) page(r *http.Request, link survey.Form, state State) *Page {
 		locale = at
 	}
 	p := f.in(locale, state)
+	p.Anonymous = d.Anonymous
 	say := func(t form.Text) string { return form.Fill(t.For(locale), link.Event) }
 	p.Title, p.Intro, p.Thanks = say(d.Title), say(d.Intro), say(d.Thanks)
 	if e := link.Ending; e != nil {

@@ -44,6 +44,7 @@ var properties = map[string]property{
 		sent:       url.Values{"q.q": {"4"}}, stored: `{"q":4}`, thanks: "We are sorry",
 	},
 	"dimensions": {definition: `"dimensions": ["candidate.city"], "questions": [{"id": "q", "type": "rating"}]`, sent: url.Values{"q.q": {"4"}}, stored: `{"q":4}`, results: "q,q,5,4.00"},
+	"anonymous":  {definition: `"anonymous": true, "questions": [{"id": "q", "type": "rating"}]`, page: "Your answers are anonymous", sent: url.Values{"q.q": {"4"}}, results: "q,q,5,4.00", export: "answers.q|,,,,,2026-05-14T00:00:00Z,2026-05-14T00:00:00Z,4"},
 	"questions":  {definition: `"questions": [{"id": "a", "type": "text"}, {"id": "b", "type": "longText"}]`, sent: url.Values{"q.a": {"x"}, "q.b": {"y\r\nz\v\x00w"}}, stored: `{"a":"x","b":"y\nz\nw"}`, results: "b,b,5", export: "answers.a,answers.b|x,\"y\r\nz\r\nw\""},
 
 	"questions.id":          {definition: `"questions": [{"id": "one.two-3", "type": "text"}]`, page: `name="q.one.two-3"`, sent: url.Values{"q.one.two-3": {"x"}}, stored: `{"one.two-3":"x"}`, results: "one.two-3", export: "answers.one.two-3|x"},

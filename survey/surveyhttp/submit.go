@@ -109,6 +109,8 @@ func (f *forms) submitted(w http.ResponseWriter, r *http.Request, p *Page, link 
 	switch {
 	case err == nil:
 		f.toForm(w, r, "?sent"+strings.Replace(f.query(r), "?", "&", 1))
+	case errors.Is(err, survey.ErrAnswered) && p.Anonymous: // perhaps by this very form
+		f.again(w, r, p, http.StatusConflict, StateAnswered)
 	case errors.Is(err, survey.ErrAnswered):
 		f.again(w, r, p, http.StatusConflict, StateRefused)
 	case errors.As(err, &wrong) && p.mark(link, wrong.Faults):
