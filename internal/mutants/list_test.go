@@ -139,7 +139,7 @@ var mutants = []mutant{
 	{Name: "I-22 what is delivered changes owner", File: "automation/ownership.go",
 		Old: "o.Status != OwnershipOwned || o.Owner == to", New: "o.Owner == to", Test: "./automation TestSupportResolvesAConflict/memory"},
 	{Name: "I-23 a response makes no event", File: "survey/submit.go",
-		Old: "err := s.emit(ctx, tx, row, v, stored, a); err != nil", New: "err := ctx.Err(); err != nil", Test: "./survey TestI23_AResponse/memory"},
+		Old: "err := s.emit(ctx, tx, row, v, v.Trigger(link.TriggerID), stored, a); err != nil", New: "err := ctx.Err(); err != nil", Test: "./survey TestI23_AResponse/memory"},
 	{Name: "I-23 a response is kept although its instance has expired", File: "survey/submit.go",
 		Old: "err := instances.Save(ctx, tx, row); err != nil", New: "err := instances.Save(ctx, tx, row); err != nil && !errors.Is(err, storage.ErrStale)", Test: "./survey TestI4_ASubmitThatLoses/memory"},
 	{Name: "I-24 a delivery is done whatever the subscriber says", File: "internal/outbox/box.go",
