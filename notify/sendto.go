@@ -88,7 +88,7 @@ func (n Support) notTo(ctx context.Context, from driver.Reader, m, again *messag
 // declined reports whether a recipient does not get what an attempt is about: they chose so,
 // have left or complained at its address, or support has stopped it.
 func (n Contacts) declined(ctx context.Context, from driver.Reader, a *Attempt) (bool, error) {
-	wishes, places := append(stopsOf(a), n.wishes(a)...), n.suppressionsOf(a.Scope, a.Method, a.Address)
+	wishes, places := n.wishes(a), n.suppressionsOf(a.Scope, a.Method, a.Address)
 	known, err := preferences.GetMany(ctx, from, wishes)
 	if err != nil {
 		return false, err
