@@ -29,7 +29,7 @@ type plan struct {
 	series   *seriesPlan  // of a recurring candidate
 	ended    bool         // the series has no further occurrence
 	found    *scheduleRow // the occurrence as it is and stays; nothing is written
-	moves    bool         // only foreseen: the series would be written, and
+	moves    bool         // only in a preview: the series would be written, and
 	ends     *scheduleRow // this occurrence of it would end
 	shadow   bool         // the old scheduler does the series' runs
 

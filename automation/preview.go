@@ -10,19 +10,19 @@ import (
 	"github.com/belfry-go/belfry/keys"
 )
 
-// foreseen is how many sources a [Maintenance.Foresee] looks at before it stops.
-const foreseen = 1000
+// previewed is how many sources a [Maintenance.PreviewReplan] looks at before it stops.
+const previewed = 1000
 
-// Foresee says what re-plans would change, and writes nothing: it is their dry run.
+// PreviewReplan says what re-plans would change, and writes nothing: it is their dry run.
 // Bound to a transaction it sees what that has changed, so that a host can save
 // settings, look at the answer, and commit or not. It looks at a thousand sources, or a
 // page more; More says that there are others. A Replan without a Type is that of the
 // types registered here. Sources are asked about inside a bound transaction.
-func (s Maintenance) Foresee(ctx context.Context, what ...Replan) (ReconcileReport, error) {
+func (s Maintenance) PreviewReplan(ctx context.Context, what ...Replan) (ReconcileReport, error) {
 	total := ReconcileReport{DryRun: true, StartedOn: s.now()}
 	for _, w := range what {
 		if _, err := w.row(s.now()); err != nil {
-			return total, fmt.Errorf("automation: Foresee: %w", err)
+			return total, fmt.Errorf("automation: PreviewReplan: %w", err)
 		}
 		names := []string{w.Type}
 		if w.Type == "" {
@@ -30,8 +30,8 @@ func (s Maintenance) Foresee(ctx context.Context, what ...Replan) (ReconcileRepo
 		}
 		for _, name := range names {
 			w.Type = name
-			if err := s.foresee(within(ctx, s.tx), w, &total); err != nil {
-				return total, fmt.Errorf("automation: Foresee: %w", err)
+			if err := s.previewOne(within(ctx, s.tx), w, &total); err != nil {
+				return total, fmt.Errorf("automation: PreviewReplan: %w", err)
 			}
 		}
 	}
@@ -39,19 +39,19 @@ func (s Maintenance) Foresee(ctx context.Context, what ...Replan) (ReconcileRepo
 	return total, nil
 }
 
-// foresee adds the dry run of one re-plan.
-func (s Maintenance) foresee(ctx context.Context, what Replan, total *ReconcileReport) error {
+// previewOne adds the dry run of one re-plan.
+func (s Maintenance) previewOne(ctx context.Context, what Replan, total *ReconcileReport) error {
 	t, known := s.registry.reminder(what.Type)
 	if !known {
 		return fmt.Errorf("no reminder type %.40q is registered here", what.Type)
 	}
-	if total.More = total.More || total.Scanned >= foreseen; total.More {
+	if total.More = total.More || total.Scanned >= previewed; total.More {
 		return nil
 	}
 	run := s.keeper().beginReplan(what, t)
 	run.DryRun = true
 	for at := new(replanCursor); at != nil; {
-		if total.Scanned+run.Scanned >= foreseen {
+		if total.Scanned+run.Scanned >= previewed {
 			total.More = true
 			break
 		}

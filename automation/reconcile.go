@@ -123,7 +123,7 @@ type ReconcileReport struct {
 	// their moment is later than the type's [Lateness] allows.
 	OffsetPassed int
 
-	// More says that [Maintenance.Foresee] stopped counting, with more sources to look at.
+	// More says that [Maintenance.PreviewReplan] stopped counting, with more sources to look at.
 	More bool `json:",omitempty"`
 
 	// Failure is the error of the last of the Failed sources.

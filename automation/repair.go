@@ -264,7 +264,7 @@ func (p *scannedPage) measure(ctx context.Context, from driver.Reader, among []*
 			return nil, err
 		}
 	}
-	return moved, p.foreseeSeries(ctx, from, among)
+	return moved, p.previewSeries(ctx, from, among)
 }
 
 // readings are the recorded ones, by key.

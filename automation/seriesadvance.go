@@ -238,10 +238,10 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// foreseeSeries gives plans of series the rows that takeSeries would ask for, and
+// previewSeries gives plans of series the rows that takeSeries would ask for, and
 // writes nothing: p.found is an occurrence that is and stays, p.moves says that
 // the series has to be written, p.ends the occurrence that would end.
-func foreseeSeries(ctx context.Context, from driver.Reader, now time.Time, plans []plan) ([]plan, error) {
+func previewSeries(ctx context.Context, from driver.Reader, now time.Time, plans []plan) ([]plan, error) {
 	var places []driver.ScopedKey
 	for _, p := range plans {
 		if p.series != nil {
@@ -265,7 +265,7 @@ func foreseeSeries(ctx context.Context, from driver.Reader, now time.Time, plans
 		if p.series == nil {
 			continue
 		}
-		if err := t.foresee(ctx, from, p, stored[p.seriesPlace()], rows); err != nil {
+		if err := t.preview(ctx, from, p, stored[p.seriesPlace()], rows); err != nil {
 			return nil, err
 		}
 	}
@@ -276,8 +276,8 @@ func (p *plan) seriesPlace() driver.ScopedKey {
 	return driver.ScopedKey{Scope: p.want.Scope, Key: p.series.want.Key}
 }
 
-// foresee looks at one series; stored is nil if there is none.
-func (t *taking) foresee(ctx context.Context, from driver.Reader, p *plan, stored *series, rows map[int64]*scheduleRow) (err error) {
+// preview looks at one series; stored is nil if there is none.
+func (t *taking) preview(ctx context.Context, from driver.Reader, p *plan, stored *series, rows map[int64]*scheduleRow) (err error) {
 	if stored == nil {
 		fresh := p.series.want
 		fresh.begin(p.series.line, t.now)
@@ -295,16 +295,16 @@ func (t *taking) foresee(ctx context.Context, from driver.Reader, p *plan, store
 	return t.fill(p, &after, row)
 }
 
-// foreseeSeries finds out which rows the series of the sources ask for, in few
+// previewSeries finds out which rows the series of the sources ask for, in few
 // statements for all of them.
-func (p *scannedPage) foreseeSeries(ctx context.Context, from driver.Reader, among []*scannedSource) error {
+func (p *scannedPage) previewSeries(ctx context.Context, from driver.Reader, among []*scannedSource) error {
 	var all []plan
 	for _, x := range among {
 		all = append(all, x.asked...)
 	}
 	all, err := p.s.ensurer().shadowSeries(ctx, from, all)
 	if err == nil {
-		all, err = foreseeSeries(ctx, from, p.now, all)
+		all, err = previewSeries(ctx, from, p.now, all)
 	}
 	if err != nil {
 		return err

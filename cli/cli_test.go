@@ -422,7 +422,7 @@ func TestAProgramWithoutTheHostsPartsSaysSo(t *testing.T) {
 				s.Errorf("%q: %d, %s, %s", args, code, out, wrong)
 			}
 		}
-		if out := s.want(cli.ExitNotDone, "replan", "-scope", "north"); !strings.Contains(out, "only the host's program can foresee") {
+		if out := s.want(cli.ExitNotDone, "replan", "-scope", "north"); !strings.Contains(out, "only the host's program can say") {
 			s.Error(out)
 		}
 		s.want(cli.ExitDone, append([]string{"replan", "-scope", "north"}, yes...)...)

@@ -55,10 +55,10 @@ func (c *call) replan(ctx context.Context) error {
 		return nil
 	}
 	if c.s.Bare {
-		fmt.Fprintf(c.out, "would mark: %s; how many rows that changes only the host's program can foresee\n", printable(what.String()))
+		fmt.Fprintf(c.out, "would mark: %s; how many rows that changes only the host's program can say\n", printable(what.String()))
 		return errNotDone
 	}
-	r, err := c.s.Automation.Maintenance().Foresee(ctx, what)
+	r, err := c.s.Automation.Maintenance().PreviewReplan(ctx, what)
 	if err != nil {
 		return err
 	}

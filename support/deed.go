@@ -241,7 +241,7 @@ func (d planner) replanning(what automation.Replan, o Order) deed {
 		if !o.DryRun {
 			return did{}, bound.Support().Replan(ctx, what, o.By)
 		}
-		r, err := bound.Maintenance().Foresee(ctx, what)
+		r, err := bound.Maintenance().PreviewReplan(ctx, what)
 		if err != nil {
 			return did{}, err
 		}

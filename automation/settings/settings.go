@@ -88,9 +88,9 @@ func (s *Settings) read(ctx context.Context, f func(driver.Reader) error) error 
 	return s.store.View(ctx, f)
 }
 
-// Change saves and foresees in one call: f saves with a copy of s that is bound to a
+// Change saves and previews in one call: f saves with a copy of s that is bound to a
 // transaction, the one that s is bound to or one of its own, and the answer says how
-// many rows that will change, as of automation.Maintenance.Foresee. The re-plan itself begins
+// many rows that will change, as of automation.Maintenance.PreviewReplan. The re-plan itself begins
 // when the transaction has committed. After an error of f or of a look-up nothing was
 // saved, where the transaction was Change's own; f may run again.
 func (s *Settings) Change(ctx context.Context, reminders *automation.Scheduler, f func(bound *Settings) error) (automation.ReconcileReport, error) {
@@ -101,7 +101,7 @@ func (s *Settings) Change(ctx context.Context, reminders *automation.Scheduler, 
 		if err := f(bound); err != nil {
 			return err
 		}
-		report, err = reminders.WithTx(tx).Maintenance().Foresee(ctx, *bound.marked...)
+		report, err = reminders.WithTx(tx).Maintenance().PreviewReplan(ctx, *bound.marked...)
 		return err
 	})
 	return report, err

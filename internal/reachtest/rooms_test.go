@@ -294,7 +294,9 @@ func (w *world) automation(ctx context.Context, scope storage.Scope) []room {
 			"TransferOwnership":  func() error { return rollout.TransferOwnership(ctx, scope, w.reminder, automation.OldScheduler, by) },
 		}},
 		{upkeep, map[string]func() error{
-			"Foresee":         func() error { return second(upkeep.Foresee(ctx, automation.Replan{Scope: scope, Type: "certificate"})) },
+			"PreviewReplan": func() error {
+				return second(upkeep.PreviewReplan(ctx, automation.Replan{Scope: scope, Type: "certificate"}))
+			},
 			"Reconcile":       func() error { return second(upkeep.Reconcile(ctx, scope, "certificate", nil)) },
 			"Replan":          func() error { return upkeep.Replan(ctx, automation.Replan{Scope: scope, Type: "certificate"}) },
 			"Replans":         func() error { return second(upkeep.Replans(ctx, scope)) },
