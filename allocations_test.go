@@ -23,9 +23,9 @@ func TestAllocationsOfARow(t *testing.T) {
 	clk.Set(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC))
 	store := memory.New(&memory.Options{Clock: clk})
 	s := automation.New(store, notify.New(store, nil), nil)
-	s.Handle("export", automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
+	s.Handle(automation.WorkType{Name: "export", Handler: automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
 		return make([]automation.Outcome, len(due)), nil
-	}))
+	})})
 	poller := belfry.NewPoller(store, nil, s)
 	lap := 0
 	fill := func() {

@@ -194,7 +194,7 @@ func TestAPollerRefusesServicesThatDoNotWorkTogether(t *testing.T) {
 	}
 	reminders := with(out, nil)
 	own := automation.New(store, out, nil)
-	own.Handle("export", automation.HandlerFunc(func(context.Context, []automation.Due) ([]automation.Outcome, error) { return nil, nil }))
+	own.Handle(automation.WorkType{Name: "export", Handler: automation.HandlerFunc(func(context.Context, []automation.Due) ([]automation.Outcome, error) { return nil, nil })})
 	const none, elsewhere = "hands its work to a notify.Notifier that is not among the services", "is on another store"
 	for name, c := range map[string]struct {
 		services []belfry.Service

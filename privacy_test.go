@@ -463,6 +463,12 @@ func TestRemindersAndSurveysOfAPersonAreErased(t *testing.T) {
 				})
 				o.need(err)
 			}
+			_, err = reminders.Type("visit").Set(t.Context(), automation.About{ID: fmt.Sprint("past-", i), SourceType: "visit", Person: who.ref()},
+				automation.DaysBefore(later, 7), automation.DaysBefore(later, 14), automation.Candidate{TriggerKey: who.said("goodbye"), TargetDate: automation.Date{Year: 2026, Month: 2, Day: 1}})
+			o.need(err)
+			_, err = reminders.Type("visit").Set(t.Context(), automation.About{ID: fmt.Sprint("past-", i), SourceType: "visit", Person: who.ref(), Because: who.said("a letter")},
+				automation.DaysBefore(later, 7))
+			o.need(err)
 			_, err = reminders.Ensure(t.Context(), automation.Candidate{
 				Type: "visit", Person: who.ref(), Source: automation.Source{Type: "course", ID: fmt.Sprint("weekly-", i)}, Recurrence: &automation.Recurrence{Cron: "0 9 * * 5"},
 			})
@@ -479,19 +485,22 @@ func TestRemindersAndSurveysOfAPersonAreErased(t *testing.T) {
 			_, err := reminders.Ensure(t.Context(), automation.Candidate{Type: "visit", Source: automation.Source{Type: "badge", ID: source}, TargetDate: on})
 			o.need(err)
 		}
+		_, err = reminders.Type("visit").Set(t.Context(), automation.About{ID: "past", SourceType: "badge"},
+			automation.Candidate{TriggerKey: canary.said("farewell"), TargetDate: automation.Date{Year: 2026, Month: 2, Day: 1}})
+		o.need(err)
 		clk.Add(36 * time.Hour)
 		o.drain()
 		before := o.rows()
-		for _, table := range []string{"automation_scheduler", "automation_series", "survey_instance"} {
+		for _, table := range []string{"automation_scheduler", "automation_series", "automation_source", "survey_instance"} {
 			if tell(before, canary)[table] == 0 {
 				t.Errorf("%s does not know the person to begin with", table)
 			}
 		}
 		who := canary.person()
-		who.Entities = []belfry.Entity{{Type: "badge", ID: "soon"}, {Type: "badge", ID: "later"}}
+		who.Entities = []belfry.Entity{{Type: "badge", ID: "soon"}, {Type: "badge", ID: "later"}, {Type: "badge", ID: "past"}}
 		report, err := o.poller.Privacy().Erase(t.Context(), "", who, dpo)
 		o.need(err)
-		if report.Tables["automation_scheduler"].Emptied != 5 || report.Tables["automation_series"].Cut != 1 || report.Tables["survey_instance"].Cut != 1 {
+		if report.Tables["automation_scheduler"].Emptied != 7 || report.Tables["automation_source"].Cut != 2 || report.Tables["automation_series"].Cut != 1 || report.Tables["survey_instance"].Cut != 1 {
 			t.Errorf("%+v", report.Tables)
 		}
 		clk.Add(time.Hour)
@@ -506,6 +515,11 @@ func TestRemindersAndSurveysOfAPersonAreErased(t *testing.T) {
 			if strings.Contains(was, string(other)) && strings.HasPrefix(row, "survey") && after[row] != was {
 				t.Errorf("%s is changed:\n%s\n%s", row, was, after[row])
 			}
+		}
+		e, err := reminders.Explain(t.Context(), "", "reminder:visit:visit:later-0:default:2026-05-01:0")
+		o.need(err)
+		if want := "nothing, and nothing if it is asked for again: its person was erased"; e.Now != want {
+			t.Errorf("%s", e.Now)
 		}
 		sent := len(o.mails.Messages())
 		for range 10 {

@@ -58,12 +58,12 @@ func newRetelling(t *testing.T, store storage.Store, clk *clock.Mock, seed uint6
 	r.out.Register(notify.Type{Name: "welcome", Renderer: notify.Template{Subject: "Welcome"}})
 	r.out.Register(notify.Type{Name: "trial", Renderer: notify.Template{Subject: "Try it"}, ForgetAfter: 60 * days})
 	r.due = automation.New(store, r.out, nil)
-	r.due.Handle("export", automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
+	r.due.Handle(automation.WorkType{Name: "export", Handler: automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
 		for _, d := range due {
 			r.count(d.Source.ID)
 		}
 		return make([]automation.Outcome, len(due)), nil
-	}))
+	})})
 	r.due.Register(automation.ReminderType{
 		Name: "certificate", Template: notify.Template{Subject: "It expires"},
 		Recipients: automation.RecipientFunc(func(_ context.Context, d automation.Due) ([]notify.Recipient, error) {

@@ -342,9 +342,7 @@ func (r *scheduleRow) sameMoment(want *scheduleRow) bool {
 func (r *scheduleRow) moveTo(want *scheduleRow) {
 	r.BusinessUnit = want.BusinessUnit
 	r.Person = want.Person
-	if !r.IsOnSupportHold { // what a person has stopped stands for what it did
-		r.TargetDate = want.TargetDate
-	}
+	r.TargetDate = want.TargetDate
 	r.ScheduledOn, r.LocalDate, r.SendAt = want.ScheduledOn, want.LocalDate, want.SendAt
 	r.TimeZone, r.GapPolicy, r.OverlapPolicy, r.Kind = want.TimeZone, want.GapPolicy, want.OverlapPolicy, want.Kind
 	r.EventType, r.EventID = want.EventType, want.EventID

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/sweep"
+	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -12,10 +13,11 @@ import (
 var (
 	scheduleErasures = schedules.Erasures("trigger_type", "trigger_key", "target_date", "days_before", "input_hash", "scheduled_on", "scheduled_local_date", "created_on", "ended_on", "reason_code")
 	seriesRewriting  = seriesTable.Rewriting()
+	sourceRewriting  = sources.Rewriting()
 )
 
-// erasures go through the tables of this package: a series is found by its occurrences, so
-// it goes before them.
+// erasures go through the tables of this package: a series and a source are found by their
+// rows, so they go before them.
 func (s keeper) erasures() []sweep.Rule {
 	const ids = "an id of the host's, as in the key, which stays so that nothing is made again"
 	return []sweep.Rule{
@@ -40,6 +42,18 @@ func (s keeper) erasures() []sweep.Rule {
 				return sweep.Fate{Verdict: sweep.Cut}, nil
 			},
 		}.Rule(),
+		sweep.Erasure[sourceState]{
+			Table: sources, Rewrites: sourceRewriting, CutFrom: []string{"passed"}, Keeps: map[string]string{"source": ids},
+			Ways: sourcesOf,
+			Judge: func(_ context.Context, _ sweep.Subject, _ sweep.At, s *sourceState) (sweep.Fate, error) {
+				if len(s.Passed) == 0 {
+					return sweep.Fate{}, nil
+				}
+				s.Passed = nil
+				return sweep.Fate{Verdict: sweep.Cut}, nil
+			},
+			Show: func(_ context.Context, _ sweep.Subject, s *sourceState) (bool, error) { return len(s.Passed) > 0, nil },
+		}.Rule(),
 		sweep.Erasure[scheduleRow]{
 			Table: schedules, Empties: scheduleErasures, Audited: true, Ways: remindersOf,
 			Judge: func(_ context.Context, _ sweep.Subject, at sweep.At, r *scheduleRow) (sweep.Fate, error) {
@@ -47,7 +61,6 @@ func (s keeper) erasures() []sweep.Rule {
 			},
 			Keeps: map[string]string{"key": "a repeated wish finds it, by the id of what it is about"},
 		}.Rule(),
-		sweep.Stays(sources, map[string]string{"source": ids}),
 		sweep.Stays(ownerships, map[string]string{"source": ids, "coordinates": "where the delivery of a run is"}),
 		sweep.Stays(rollouts, map[string]string{"source": ids, "changed_by": "who acted", "reason": "why"}),
 		sweep.Stays(pauses, map[string]string{"paused_by": "who acted", "reason": "why"}),
@@ -66,6 +79,25 @@ func remindersOf(p sweep.Subject) (out []sweep.Way[scheduleRow]) {
 	for _, e := range p.Entities {
 		out = append(out, sweep.Among(schedules, p.Scope, func(ctx context.Context, from driver.Reader) ([][]driver.Cond, error) {
 			return ofSource(ctx, from, p.Scope, Source{e.Type, e.ID})
+		}))
+	}
+	return out
+}
+
+// sourcesOf are the sources that are the person's, and those of the rows that name them.
+func sourcesOf(p sweep.Subject) (out []sweep.Way[sourceState]) {
+	for _, e := range p.Entities {
+		if key, err := keys.Join(e.Type, e.ID); err == nil { // else there is no such source
+			out = append(out, sweep.By(sources, p.Scope, driver.Eq("key", key)))
+		}
+	}
+	for _, way := range remindersOf(p) {
+		out = append(out, sweep.Via(way, sources, func(r *scheduleRow) []driver.ScopedKey {
+			key, err := keys.Join(r.SourceType, r.Source)
+			if err != nil {
+				return nil
+			}
+			return []driver.ScopedKey{{Scope: r.Scope, Key: key}}
 		}))
 	}
 	return out

@@ -229,14 +229,14 @@ func ExampleRollout_Rollouts() {
 }
 
 // A host's own type comes under the guard as well.
-func ExampleGuarded() {
+func ExampleScheduler_Handle_guarded() {
 	ctx := context.Background()
 	store, _ := open()
 	work := automation.New(store, notify.New(store, nil), nil)
 	export := automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
 		return make([]automation.Outcome, len(due)), nil
 	})
-	work.Handle("export", automation.Guarded(export))
+	work.Handle(automation.WorkType{Name: "export", Handler: export, Guarded: true})
 	got, err := work.Ensure(ctx, automation.Candidate{
 		AutomationType: "export", Source: automation.Source{Type: "file", ID: "1"}, ScheduledOn: time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC),
 	})

@@ -162,14 +162,14 @@ func ExampleScheduler_Handle() {
 	ctx := context.Background()
 	store, clk := open()
 	work := automation.New(store, notify.New(store, nil), nil)
-	work.Handle("export", automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
+	work.Handle(automation.WorkType{Name: "export", Handler: automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
 		out := make([]automation.Outcome, len(due))
 		for i, d := range due {
 			fmt.Println("exporting", d.Source.ID, "due", d.ScheduledOn)
 			out[i].Result.Summary = "12 pages"
 		}
 		return out, nil
-	}))
+	})})
 	_, err := work.Ensure(ctx, automation.Candidate{
 		AutomationType: "export", Source: automation.Source{Type: "file", ID: "budget"}, ScheduledOn: clk.Now().Add(time.Hour),
 	})
@@ -179,6 +179,36 @@ func ExampleScheduler_Handle() {
 	// Output:
 	// exporting budget due 2026-03-01 09:00:00 +0000 UTC
 	// <nil> <nil> <nil>
+}
+
+// A job that runs each night, and now if a person asks: the id of the run keeps a repeated
+// request from running it twice.
+func ExampleScheduler_Handle_recurring() {
+	ctx := context.Background()
+	store, clk := open()
+	jobs := automation.New(store, notify.New(store, nil), nil)
+	jobs.Handle(automation.WorkType{
+		Name: "backup", Zone: "Europe/Dublin", Lateness: automation.Lateness{OnlyLatest: true},
+		Handler: automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
+			for _, d := range due {
+				fmt.Println("backing up", d.Source.ID, "at", d.ScheduledOn)
+			}
+			return make([]automation.Outcome, len(due)), nil
+		}),
+	})
+	server := automation.Source{Type: "server", ID: "eu-1"}
+	_, err := jobs.Ensure(ctx,
+		automation.Candidate{AutomationType: "backup", Source: server, Recurrence: &automation.Recurrence{Cron: "0 3 * * *"}},
+		automation.Candidate{AutomationType: "backup", Source: server, Run: "request-17"})
+	poller := belfry.NewPoller(store, nil, jobs)
+	fmt.Println(err, poller.Drain(ctx))
+	clk.Add(24 * time.Hour)
+	fmt.Println(poller.Drain(ctx))
+	// Output:
+	// backing up eu-1 at 2026-03-01 08:00:00 +0000 UTC
+	// <nil> <nil>
+	// backing up eu-1 at 2026-03-02 03:00:00 +0000 UTC
+	// <nil>
 }
 
 // The program of the README.

@@ -29,9 +29,9 @@ type Explanation struct {
 	Dispatched notify.DispatchResult
 	// Series is the series that the key is an occurrence of; nil: of none.
 	Series *SeriesState
-	// Messages is how many outgoing messages there are of its notification so far,
-	// at most 1000; zero also where the dispatcher cannot tell.
-	Messages int
+	// Job is what its notification has led to so far; zero also where the dispatcher cannot
+	// tell.
+	Job notify.JobResult
 	// Digests are those that its notification waits for, or was told in; none also where
 	// the dispatcher cannot tell.
 	Digests []notify.InDigest
@@ -96,6 +96,9 @@ func (e Explanation) state(b *strings.Builder) {
 	if r.ReasonCode != "" {
 		fmt.Fprintf(b, " (%s)", r.ReasonCode)
 	}
+	if r.EndedBecause != "" {
+		fmt.Fprintf(b, ": %s", r.EndedBecause)
+	}
 	if r.RetryCount > 0 {
 		fmt.Fprintf(b, ", failed tries: %d, lost leases among them: %d", r.RetryCount, r.LeaseLossCount)
 	}
@@ -108,7 +111,10 @@ func (e Explanation) state(b *strings.Builder) {
 	}
 	if job := e.Dispatched.Notification; !job.IsZero() {
 		fmt.Fprintf(b, "  delivery: %s, job %s / %s, %s, messages: %d\n",
-			e.Dispatched.Path, job.PartitionKey, job.RowKey, e.Dispatched.Summary, e.Messages)
+			e.Dispatched.Path, job.PartitionKey, job.RowKey, e.Dispatched.Summary, e.Job.Messages)
+	}
+	if e.Job.Diagnostics != "" {
+		fmt.Fprintf(b, "  its messages could not be rendered: %s\n", e.Job.Diagnostics)
 	}
 	for _, d := range e.Digests {
 		fmt.Fprintf(b, "  %s: %s\n", d.RecipientRef, d)
@@ -160,7 +166,7 @@ func (s *Scheduler) Explain(ctx context.Context, scope Scope, key string) (Expla
 		return e.tellStory(ctx, from, row)
 	})
 	if err == nil {
-		err = s.explainer().countMessages(ctx, &e)
+		err = s.explainer().readJob(ctx, &e)
 	}
 	if err != nil {
 		return Explanation{}, fmt.Errorf("automation: Explain: %w", err)
@@ -171,10 +177,9 @@ func (s *Scheduler) Explain(ctx context.Context, scope Scope, key string) (Expla
 	return e, nil
 }
 
-// messageCounter is a dispatcher that knows how many messages a job led to, such
-// as *notify.Notifier.
-type messageCounter interface {
-	CountMessages(ctx context.Context, tx storage.Tx, scope Scope, jobRowKey string) (int, error)
+// jobReader is a dispatcher that knows what a job has led to, such as *notify.Notifier.
+type jobReader interface {
+	JobResult(ctx context.Context, tx storage.Tx, scope Scope, job notify.Coordinates) (notify.JobResult, error)
 }
 
 // digester is a dispatcher that knows which digests have a job, likewise.
@@ -202,14 +207,14 @@ func (e *Explanation) tellStory(ctx context.Context, from driver.Reader, row *sc
 	return err
 }
 
-// countMessages asks the dispatcher, if it can tell, what its notification led to.
-func (s explainer) countMessages(ctx context.Context, e *Explanation) (err error) {
+// readJob asks the dispatcher, if it can tell, what its notification has led to.
+func (s explainer) readJob(ctx context.Context, e *Explanation) (err error) {
 	job := e.Dispatched.Notification
 	if job.IsZero() {
 		return nil
 	}
-	if counter, ok := s.out.(messageCounter); ok {
-		if e.Messages, err = counter.CountMessages(ctx, s.tx, e.Scope, job.RowKey); err != nil {
+	if reader, ok := s.out.(jobReader); ok {
+		if e.Job, err = reader.JobResult(ctx, s.tx, e.Scope, job); err != nil {
 			return err
 		}
 	}
@@ -256,6 +261,8 @@ func (s explainer) askedAgain(e Explanation, r *scheduleRow) string {
 		return "nothing: its series goes on, next " + stampText(e.Series.Next)
 	case r.recurs() && !r.ScheduledOn.After(now):
 		return never + "a series makes no occurrence of the past"
+	case r.ReasonCode == PersonErased:
+		return never + "its person was erased"
 	}
 	limit := ""
 	if t, ok := s.registry.reminder(r.Kind); ok {

@@ -74,7 +74,7 @@ func TestExplainSaysWhatWouldHappenNow(t *testing.T) {
 		w.poll()
 		w.says(certificateKey, "nothing more: delivery work is queued, which does not mean that it arrived")
 		w.ensure(export("1"))
-		w.s.Handle("export", automation.HandlerFunc(func(context.Context, []automation.Due) ([]automation.Outcome, error) { return nil, nil }))
+		w.s.Handle(automation.WorkType{Name: "export", Handler: automation.HandlerFunc(func(context.Context, []automation.Due) ([]automation.Outcome, error) { return nil, nil })})
 		if got := w.now(exportKey("1")); got != "it is due; its handler decides then" {
 			t.Error(got)
 		}
@@ -148,7 +148,7 @@ func TestEachCauseOfAnAbsence(t *testing.T) {
 			t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) { return to, nil })
 		})
 		w.s.Register(visits())
-		w.s.Handle("export", automation.HandlerFunc(func(context.Context, []automation.Due) ([]automation.Outcome, error) { return nil, nil }))
+		w.s.Handle(automation.WorkType{Name: "export", Handler: automation.HandlerFunc(func(context.Context, []automation.Due) ([]automation.Outcome, error) { return nil, nil })})
 		w.because("visit", automation.CauseNoProvider)
 		w.because("export", automation.CauseNoProvider, "the host's own")
 		w.because("special", automation.CauseNoSuchType)
@@ -255,8 +255,25 @@ func TestExplainSaysThatARowIsPausedAndWhatItLedTo(t *testing.T) {
 			w.drain(pass)
 		}
 		e, err := w.s.Explain(w.ctx, "", cert30)
-		if err != nil || e.Messages != 1 || !strings.Contains(e.String(), "by setting cert-30") || !strings.Contains(e.String(), "messages: 1") {
+		if err != nil || e.Job.Messages != 1 || !strings.Contains(e.String(), "by setting cert-30") || !strings.Contains(e.String(), "messages: 1") {
 			w.t.Error(err, e)
+		}
+	})
+}
+
+// A template that cannot be filled in is told with its error.
+func TestExplainSaysWhyNoMessageCouldBeRendered(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.Template = notify.Template{Subject: "{{.Sorce.ID}}"} }))
+		w.ensure(candidate(nil))
+		w.clk.Set(day(2026, 4, 1, 9))
+		for _, pass := range append(w.s.Passes(), w.out.Passes()...) {
+			w.drain(pass)
+		}
+		e, err := w.s.Explain(w.ctx, "", certificateKey)
+		w.must(err)
+		if said := e.String(); !strings.Contains(said, "its messages could not be rendered: ") || !strings.Contains(said, "\"Sorce\"") {
+			w.t.Error(said)
 		}
 	})
 }

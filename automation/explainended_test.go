@@ -2,6 +2,8 @@ package automation_test
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -110,7 +112,6 @@ func TestExplainMissingSaysOfAPastDateWhenItWasAskedFor(t *testing.T) {
 	const key, words = "reminder:certificate:employee:7:default:2026-02-18:0", "asked on 1 March; its time, 18 February 09:00, had passed by 10 days, more than CatchUp (24 h)"
 	t.Parallel()
 	for name, ask := range map[string]func(w *world){
-		"ensure": func(w *world) { w.ensure(passed) },
 		"set": func(w *world) {
 			_, err := w.s.Type("certificate").Set(w.ctx, automation.About{ID: "7", SourceType: "employee"}, passed)
 			w.must(err)
@@ -145,13 +146,61 @@ func TestExplainMissingSaysOfAPastDateWhenItWasAskedFor(t *testing.T) {
 	})
 	t.Run("a source remembers the last ten", func(t *testing.T) {
 		eachWorld(t, func(w *world) {
-			w.s.Register(certificates(nil))
-			for n := range 12 {
-				w.ensure(candidate(func(c *automation.Candidate) { c.TargetDate, c.DaysBefore = date(2026, 2, 18), n }))
-			}
-			if got := w.missing("certificate"); len(got.Findings) != 10 {
-				w.t.Error(got)
+			p := w.withTriggers(nil)
+			p.set(offsets(date(2026, 2, 18), 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)...)
+			for version := range int64(2) { // telling it again changes nothing
+				w.handle(changed(version + 1))
+				got := w.missing("certificate")
+				var days []string
+				for _, f := range got.Findings {
+					if strings.Contains(f.Detail, "asked on 1 March") {
+						days = append(days, f.Key[strings.LastIndex(f.Key, ":")+1:])
+					}
+				}
+				slices.Sort(days)
+				if want := []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}; !slices.Equal(days, want) {
+					w.t.Error(version, days, got)
+				}
+				w.clk.Add(24 * time.Hour)
 			}
 		})
+	})
+	t.Run("its time of day moved, and it was asked for again", func(t *testing.T) {
+		eachWorld(t, func(w *world) {
+			w.s.Register(certificates(nil))
+			for _, at := range []string{"09:00", "10:00"} {
+				again := passed
+				again.SendAt = at
+				_, err := w.s.Type("certificate").Set(w.ctx, automation.About{ID: "7", SourceType: "employee"}, again)
+				w.must(err)
+				w.clk.Add(24 * time.Hour)
+			}
+			if got := w.missing("certificate"); len(got.Findings) != 1 {
+				w.t.Error(got)
+			}
+			w.says(key, "there is no row: asked on 2 March; its time, 18 February 10:00, had passed by 11 days, more than CatchUp (24 h)")
+		})
+	})
+	t.Run("with a cause of its own", func(t *testing.T) {
+		each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+			settings := settingsMap{"certificate": true}
+			w := newWorld(t, store, clk, &automation.Options{Settings: settings})
+			p := w.withTriggers(nil)
+			p.set(passed)
+			w.handle(changed(1))
+			settings["certificate"] = false
+			w.because("certificate", automation.CauseSettingOff, key, words)
+		})
+	})
+}
+
+// A row that two candidates ask for is said once.
+func TestExplainMissingSaysOfARowOnce(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		p := w.withTriggers(nil)
+		p.set(offsets(date(2026, 5, 1), 30, 30)...)
+		if got := w.missing("certificate"); len(got.Findings) != 1 || got.Cause != automation.CauseNotAskedYet {
+			w.t.Error(got)
+		}
 	})
 }

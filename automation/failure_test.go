@@ -119,7 +119,7 @@ func TestI17_LostLeasesCountOnceEachAndEndOnHold(t *testing.T) {
 func TestLongRunningTypesGoOnDailyForAWeek(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(func(t *automation.ReminderType) { t.Recipients, t.LongRunning = failing(errBoom), true }))
-		w.s.Handle("export", automation.LongRunning(automation.HandlerFunc(func(context.Context, []automation.Due) ([]automation.Outcome, error) { return nil, errBoom })))
+		w.s.Handle(automation.WorkType{Name: "export", Handler: automation.HandlerFunc(func(context.Context, []automation.Due) ([]automation.Outcome, error) { return nil, errBoom }), LongRunning: true})
 		export := automation.Candidate{AutomationType: "export", Source: automation.Source{"file", "1"}, ScheduledOn: day(2027, 1, 1, 0)}
 		w.ensure(candidate(nil), export)
 		daily := 24 * time.Hour

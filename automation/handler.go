@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -36,41 +37,79 @@ type HandlerFunc func(ctx context.Context, due []Due) ([]Outcome, error)
 // Handle calls f.
 func (f HandlerFunc) Handle(ctx context.Context, due []Due) ([]Outcome, error) { return f(ctx, due) }
 
-// LongRunning marks a handler whose rows are retried every 24 h after the usual
-// steps, at most seven times, before they are put on hold. It may take 6 h for a
-// group of due rows, others 15 min (see [ReminderType].CallTimeout).
-func LongRunning(h Handler) Handler {
-	if h == nil {
-		panic("automation: LongRunning without a handler")
-	}
-	return longRunning{h}
+// WorkType is a kind of work of the host's own, and all that the host's code says about it.
+// Only Name and Handler are required.
+type WorkType struct {
+	// Name is the AutomationType of its candidates. It is stored with every row and must be
+	// the same in every process. It may not be empty or hold a colon or a control character.
+	Name    string
+	Handler Handler
+
+	// SendAt and Zone are for candidates with a Recurrence or a Run that name none.
+	SendAt string
+	Zone   string
+
+	// Lateness says what a moment that has passed is still worth; of it only Window, and of
+	// a series OnlyLatest and SkipOverlapped.
+	Lateness Lateness
+	// CallTimeout bounds the time that the Handler takes for one group of due rows. After it
+	// its context ends and the rows count as failed. Default 15 min; 6 h if it is LongRunning.
+	CallTimeout time.Duration
+	// LongRunning types are retried every 24 h after the usual steps, at most seven times,
+	// before they are put on hold.
+	LongRunning bool
+	// Guarded types have runs that an old scheduler may do as well; see
+	// [ReminderType].Guarded.
+	Guarded bool
+	// Retention says when ended rows are deleted; the zero value keeps them.
+	Retention Retention
 }
 
-type longRunning struct{ Handler }
-
-func (l longRunning) unwrap() Handler { return l.Handler }
-
-// Handle adds an automation type of the host's own: from now on this process
-// serves its rows, which [Scheduler.Ensure] makes of candidates with that
-// AutomationType. It panics on a nil handler, a name that no key can hold, that
-// is taken, or that the documents reserve.
-func (s *Scheduler) Handle(automationType string, h Handler) {
+func (t *WorkType) check() error {
 	switch {
-	case h == nil:
-		panic(fmt.Sprintf("automation: Handle(%q): no handler", automationType))
-	case automationType == TypeReminder || automationType == TypeReportSubscription:
-		panic(fmt.Sprintf("automation: Handle(%q): the name is reserved", automationType))
+	case t.Handler == nil:
+		return errors.New("it has no Handler")
+	case t.Name == TypeReminder || t.Name == TypeReportSubscription:
+		return errors.New("the name is reserved")
+	case t.Lateness.negative():
+		return errors.New("a negative Lateness")
+	case t.CallTimeout < 0:
+		return errors.New("a negative CallTimeout")
 	}
-	s.claim("Handle", automationType, func() { s.registry.handlers[automationType] = h })
+	if t.Zone != "" {
+		if _, err := civil.LoadZone(t.Zone); err != nil {
+			return err
+		}
+	}
+	if t.SendAt != "" {
+		if _, err := civil.ParseTimeOfDay(t.SendAt); err != nil {
+			return err
+		}
+	}
+	if err := t.Retention.check(); err != nil {
+		return err
+	}
+	return checkName(t.Name)
 }
 
-// claim takes a name for a handler, for the caller of that method.
-func (s *Scheduler) claim(method, name string, add func()) {
-	if err := checkName(name); err != nil {
-		panic(fmt.Sprintf("automation: %s(%q): %v", method, name, err))
+// Handle adds a kind of work of the host's own: from now on this process serves its rows,
+// which [Scheduler.Ensure] makes of candidates with that AutomationType: at a moment
+// (ScheduledOn), again and again (Recurrence, until [Scheduler.Deactivate]) or now (Run). It panics on what
+// only a programmer can get wrong: no handler, a name that no key can hold, that is taken, or
+// that the documents reserve.
+func (s *Scheduler) Handle(t WorkType) { s.claim("Handle", t, func() {}) }
+
+// claim registers a type for the caller of that method.
+func (s *Scheduler) claim(method string, t WorkType, add func()) {
+	if err := t.check(); err != nil {
+		panic(fmt.Sprintf("automation: %s(%q): %v", method, t.Name, err))
 	}
-	if !s.registry.claim(name, add) {
-		panic(fmt.Sprintf("automation: %s(%q): the name is registered already", method, name))
+	free := s.registry.claim(t.Name, func() {
+		s.registry.work[t.Name] = t
+		add()
+	})
+	if !free {
+		panic(fmt.Sprintf("automation: %s(%q): the name is registered already", method, t.Name))
 	}
 }
 
@@ -234,11 +273,15 @@ func (d *Due) recurring(r *scheduleRow) error {
 
 func (d *Due) manual(r *scheduleRow) error {
 	parsed, err := keys.Parse(r.Key)
-	k, ok := parsed.(keys.ManualReportRun)
-	if !ok {
+	switch k := parsed.(type) {
+	case keys.ManualReportRun:
+		d.Run = k.Run
+	case keys.HostRun:
+		d.Run = k.Run
+	}
+	if d.Run == "" {
 		return fmt.Errorf("automation: key of %s is not that of a run that was asked for: %w", r.Key, err)
 	}
-	d.Run = k.Run
 	return d.local(r)
 }
 

@@ -24,7 +24,7 @@ func exportKey(id string) string { return "host:export:file:" + id + ":default" 
 // A host's own type: one row for each verdict that its handler can give.
 func TestAHostsHandlerDecidesAboutEachRow(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Handle("export", automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
+		w.s.Handle(automation.WorkType{Name: "export", Handler: automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
 			var out []automation.Outcome
 			for _, d := range due {
 				if d.TriggerType != automation.ScheduledRun || d.Type != "export" || !d.ScheduledOn.Equal(start) {
@@ -40,7 +40,7 @@ func TestAHostsHandlerDecidesAboutEachRow(t *testing.T) {
 				}[d.Source.ID])
 			}
 			return out, nil
-		}))
+		})})
 		for _, id := range []string{"done", "gone", "fails", "never", "more", "bad"} {
 			w.ensure(export(id))
 		}
@@ -67,7 +67,7 @@ func TestAHostsHandlerDecidesAboutEachRow(t *testing.T) {
 func TestAGroupThatFailsIsAskedAgainRowByRow(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		var calls []int
-		w.s.Handle("export", automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
+		w.s.Handle(automation.WorkType{Name: "export", Handler: automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
 			calls = append(calls, len(due))
 			for _, d := range due {
 				switch d.Source.ID {
@@ -80,7 +80,7 @@ func TestAGroupThatFailsIsAskedAgainRowByRow(t *testing.T) {
 				}
 			}
 			return make([]automation.Outcome, len(due)), nil
-		}))
+		})})
 		for n := range 5 {
 			w.ensure(export(fmt.Sprint(n)))
 		}
@@ -102,13 +102,13 @@ func TestAGroupThatFailsIsAskedAgainRowByRow(t *testing.T) {
 func TestAHandlersArtifactsAreEnsuredWithItsRow(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		job := notify.Job{Type: "report", PartitionKey: "f", RowKey: "j"}
-		w.s.Handle("export", automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
+		w.s.Handle(automation.WorkType{Name: "export", Handler: automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
 			return []automation.Outcome{{Artifacts: automation.Artifacts{
 				AutomationJobs: []notify.AutomationJob{{Type: "export", PartitionKey: "f", RowKey: "j", SchedulerKey: due[0].Key}},
 				Jobs:           []notify.Job{job},
 				Schedules:      []notify.Schedule{notify.ScheduleFor(job, start)},
 			}}}, nil
-		}))
+		})})
 		w.ensure(export("1"))
 		w.poll()
 		if diff := cmp.Diff(map[string]string{exportKey("1"): "Completed"}, w.statuses()); diff != "" {
@@ -124,7 +124,7 @@ func TestAHandlersArtifactsAreEnsuredWithItsRow(t *testing.T) {
 // Messages whose keys only their Ensure knows are named by the row all the same.
 func TestARowNamesTheMessagesThatWereMadeForIt(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Handle("export", automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
+		w.s.Handle(automation.WorkType{Name: "export", Handler: automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
 			return []automation.Outcome{{Artifacts: automation.Artifacts{
 				UserMessages: []notify.UserMessage{{Type: "export", PartitionKey: "user:7", JobPartitionKey: "f", JobRowKey: "j", SourceOn: start, Content: notify.Content{Subject: "s"}}},
 				OutgoingMessages: []notify.OutgoingMessage{{
@@ -132,7 +132,7 @@ func TestARowNamesTheMessagesThatWereMadeForIt(t *testing.T) {
 					Address: "sam@example.com", Content: notify.Content{Subject: "s", Text: "t"},
 				}},
 			}}}, nil
-		}))
+		})})
 		w.ensure(export("1"))
 		w.poll()
 		row := w.row(exportKey("1"))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
+	texts "github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -290,9 +291,7 @@ func (n *note) settled(now time.Time) bool {
 }
 
 // storable makes a text that every database takes, of at most 500 bytes.
-func storable(s string) string {
-	return cut(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "?"), 500)
-}
+func storable(s string) string { return texts.Detail(s) }
 
 // cut leaves at most n bytes of s, and whole characters.
 func cut(s string, n int) string {

@@ -191,7 +191,8 @@ func (o overtaking) overtaken(now time.Time, r *scheduleRow) bool {
 	return ok && !next.After(now)
 }
 
-// loadOvertaking takes a statement for all series, and one for each scope with dates.
+// loadOvertaking takes a statement for all series, and one for each scope with dates. A
+// series whose next period may be past takes one more.
 func loadOvertaking(ctx context.Context, from driver.Reader, now time.Time, tries []*try) (overtaking, error) {
 	o := overtaking{next: map[occasion]time.Time{}, latest: map[occasion]time.Time{}}
 	recurring, dated := map[driver.ScopedKey]*try{}, map[Scope][]*try{}

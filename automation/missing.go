@@ -103,7 +103,8 @@ type Absence struct {
 	Scope   Scope
 	Setting string
 	Source  Source
-	// Cause is the one of the first finding, or else says why there is none.
+	// Cause says why the setting, its type or its provider asks for none, or else is the
+	// one of the first finding.
 	Cause  Cause
 	Detail string // for people; may be empty
 	// LastEvent is the event of the source that was handled last, "{type} {id}";
@@ -185,7 +186,7 @@ func (s *Scheduler) ExplainMissing(ctx context.Context, scope Scope, setting str
 		}
 	}
 	slices.SortStableFunc(a.Findings, func(x, y Finding) int { return cmp.Compare(nearness(x.Cause), nearness(y.Cause)) })
-	if len(a.Findings) > 0 {
+	if len(a.Findings) > 0 && (a.Cause == "" || a.Cause == CauseNoProvider) {
 		a.Cause = a.Findings[0].Cause
 	}
 	return a, nil
@@ -284,8 +285,9 @@ func (s explainer) explainPlans(ctx context.Context, a *Absence, plans []plan) e
 
 // findAll says of each row that is planned for a source whether it exists, and why not.
 func (s explainer) findAll(ctx context.Context, scope Scope, source Source, p eventPlan) (out []Finding, err error) {
+	p.plans = distinct(p.plans)
 	x := &scannedSource{event: Event{Scope: scope, Source: source}, plan: p}
-	page := scannedPage{s: s.core, scope: scope, sourceType: source.Type, now: s.now()}
+	page := scannedPage{s: s.core, scope: scope, sourceType: source.Type, now: s.now(), explains: true}
 	err = s.read(ctx, func(from driver.Reader) error { return page.compare(ctx, from, []*scannedSource{x}) })
 	if err != nil {
 		return nil, err

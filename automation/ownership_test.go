@@ -156,7 +156,7 @@ func TestI22_TheGuardAndTheDeliveryAreOneTransaction(t *testing.T) {
 func TestARetryIsTheSameDelivery(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		rowKey := "first"
-		w.s.Handle("export", automation.Guarded(automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
+		w.s.Handle(automation.WorkType{Name: "export", Handler: automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
 			out := make([]automation.Outcome, len(due))
 			for i := range due {
 				out[i].Deactivate = "again"
@@ -165,7 +165,7 @@ func TestARetryIsTheSameDelivery(t *testing.T) {
 				}}
 			}
 			return out, nil
-		})))
+		}), Guarded: true})
 		w.out.Notifier.Register(notify.Type{Name: "export"})
 		w.to(automation.RolloutPart{Type: "export"}, automation.StageCutOver)
 		ask := automation.Candidate{AutomationType: "export", Source: automation.Source{"file", "1"}, ScheduledOn: start.Add(time.Hour)}

@@ -35,58 +35,43 @@ func keyPrefix(setting string, source Source) string {
 	return "reminder:" + setting + ":" + source.Type + ":" + source.ID + ":"
 }
 
-// rememberPassed notes with their sources the plans that come too late to have a row. It
-// reads those sources, but for that of an event, and writes where something is new.
+// rememberPassed notes with the source of an event, or of a [Reminders.Set], which of its
+// plans come too late to have a row.
 func (s ensurer) rememberPassed(ctx context.Context, tx storage.Tx, plans []plan, late latePlans) error {
-	of := map[driver.ScopedKey]*sourceState{}
-	var wants []*sourceState
+	if s.source == nil || len(late.missing) == 0 {
+		return nil
+	}
+	var asked []passed
 	now := s.now()
 	for i := range plans {
 		want := &plans[i].want
 		rest, isReminder := strings.CutPrefix(want.Key, keyPrefix(want.Setting, Source{want.SourceType, want.Source}))
-		if late.missing[i] == "" || !isReminder {
-			continue
+		if late.missing[i] != "" && isReminder {
+			asked = append(asked, passed{want.Setting, rest, now, want.ScheduledOn, want.askedWords(now, late.missing[i])})
 		}
-		state, err := newSourceState(Event{Scope: want.Scope, Source: Source{want.SourceType, want.Source}})
-		if err != nil {
-			return err
-		}
-		if known := of[sources.ScopedKeyOf(state)]; known != nil {
-			state = known
-		} else {
-			of[sources.ScopedKeyOf(state)], wants = state, append(wants, state)
-		}
-		state.Passed = append(state.Passed, passed{want.Setting, rest, now, want.ScheduledOn, want.askedWords(now, late.missing[i])})
 	}
-	if len(wants) == 0 {
+	if !s.source.addPassed(asked) {
 		return nil
 	}
-	if s.source != nil && len(wants) == 1 && sources.ScopedKeyOf(s.source) == sources.ScopedKeyOf(wants[0]) {
-		if _, isNew := addPassed(s.source, wants[0]); !isNew {
-			return nil
-		}
-		return sources.Save(ctx, tx, s.source)
-	}
-	_, err := sources.Ensure(ctx, tx, addPassed, wants...)
-	return err
+	return sources.Save(ctx, tx, s.source)
 }
 
-// addPassed takes over what a source does not know yet.
-func addPassed(stored, want *sourceState) (storage.Outcome, bool) {
-	was := len(stored.Passed)
-	for _, p := range want.Passed {
-		known := slices.ContainsFunc(stored.Passed, func(k passed) bool {
-			return k.Setting == p.Setting && k.Key == p.Key && k.ScheduledOn.Equal(p.ScheduledOn)
-		})
-		if !known {
-			stored.Passed = append(slices.Clone(stored.Passed), p)
+// addPassed takes over the newest of what was asked for, and reports whether one of them is
+// new. A key has one entry; where its moment is another one, it is asked for anew.
+func (s *sourceState) addPassed(asked []passed) (isNew bool) {
+	all := slices.Clone(s.Passed)
+	for _, p := range asked[max(0, len(asked)-maxPassed):] {
+		at := slices.IndexFunc(all, func(k passed) bool { return k.Setting == p.Setting && k.Key == p.Key })
+		if at >= 0 && all[at].ScheduledOn.Equal(p.ScheduledOn) {
+			continue
 		}
+		if at >= 0 {
+			all = slices.Delete(all, at, at+1)
+		}
+		all, isNew = append(all, p), true
 	}
-	if len(stored.Passed) == was {
-		return storage.Unchanged, false
-	}
-	stored.Passed = stored.Passed[max(0, len(stored.Passed)-maxPassed):]
-	return storage.Updated, true
+	s.Passed = all[max(0, len(all)-maxPassed):]
+	return isNew
 }
 
 // askedTooLate says of a key without a row by how much its moment had passed when it was asked
@@ -115,7 +100,7 @@ func askedTooLate(ctx context.Context, from driver.Reader, scope Scope, text str
 		return "", err
 	}
 	for _, p := range state.Passed {
-		if text == keyPrefix(setting, source)+p.Key {
+		if p.Setting == setting && text == keyPrefix(setting, source)+p.Key {
 			return p.Why, nil
 		}
 	}

@@ -212,7 +212,7 @@ type Difference struct {
 
 // found is what comparing one source with its rows leads to.
 type found struct {
-	verdicts    []verdict // one for each plan
+	verdicts    []verdict // one for each plan, where they are asked for
 	differences []Difference
 	passed      int  // wanted rows whose moment lies too far back
 	moved       bool // a reading of a condition is to be recorded
@@ -233,16 +233,17 @@ func (f found) repairs() bool {
 
 // verdict says of one plan why there is a row for it, or none, and what is to be done.
 type verdict struct {
-	plan    plan
+	plan    *plan
 	row     *scheduleRow // as it is; nil: there is none
 	outcome storage.Outcome
 	writes  bool
 	limit   string // of OffsetPassed: what it comes too late for
 }
 
-// decide is what Ensure would answer. It gives the row as it would be.
-func (v *verdict) decide(now time.Time, off map[string]bool) *scheduleRow {
-	want := v.plan.want
+// decide is what Ensure would answer, for a row that exists by its table. It gives the row
+// as it would be.
+func (v *verdict) decide(off map[string]bool, table driver.Decide[scheduleRow]) *scheduleRow {
+	want := &v.plan.want
 	switch {
 	case off[want.Setting]:
 		v.outcome = SettingInactive
@@ -257,11 +258,12 @@ func (v *verdict) decide(now time.Time, off map[string]bool) *scheduleRow {
 	case v.row == nil && v.limit != "":
 		v.outcome = OffsetPassed
 	case v.row == nil:
+		row := *want
 		v.outcome, v.writes = storage.Created, true
-		return &want
+		return &row
 	default:
 		row := *v.row
-		v.outcome, v.writes = decideAt(now, map[*scheduleRow]bool{&want: v.limit != ""})(&row, &want)
+		v.outcome, v.writes = table(&row, want)
 		v.writes = v.writes || v.outcome == storage.Unchanged && v.plan.moves
 		return &row
 	}
@@ -285,8 +287,9 @@ func (v *verdict) difference(source Source) (Difference, bool) {
 
 // diff compares what a source wants with its rows: those that exist under the wanted keys,
 // and its open ones. It decides as HandleEvent would, for scans, re-plans, dry runs and
-// explanations. The wanted rows are added to rows, for candidates that repeat a key.
-func diff(now time.Time, source Source, p eventPlan, rows map[string]*scheduleRow, open []*scheduleRow) (f found) {
+// explanations, which want the verdict on each plan as well. The wanted rows are added to
+// rows, for candidates that repeat a key.
+func diff(now time.Time, source Source, p eventPlan, rows map[string]*scheduleRow, open []*scheduleRow, explain bool) (f found) {
 	end := func(row *scheduleRow, why Reason) {
 		f.differences = append(f.differences, Difference{WouldDeactivate, row.Key, source, row.Setting, string(why), false})
 	}
@@ -296,13 +299,17 @@ func diff(now time.Time, source Source, p eventPlan, rows map[string]*scheduleRo
 			end(row, reason)
 		}
 	}
-	past := worthless(now, p.plans)
-	for i, plan := range p.plans {
-		v := verdict{plan: plan, row: rows[plan.want.Key], limit: past[i]}
-		if row := v.decide(now, p.off); row != nil {
+	late := latePlans{all: worthless(now, p.plans)}
+	table := decideAt(now, late.wants(p.plans))
+	for i := range p.plans {
+		plan := &p.plans[i]
+		v := verdict{plan: plan, row: rows[plan.want.Key], limit: late.all[i]}
+		if row := v.decide(p.off, table); row != nil {
 			rows[plan.want.Key] = row
 		}
-		f.verdicts = append(f.verdicts, v)
+		if explain {
+			f.verdicts = append(f.verdicts, v)
+		}
 		if plan.ends != nil && v.outcome != SettingInactive {
 			end(plan.ends, Superseded)
 		}

@@ -15,11 +15,11 @@ import (
 type registry struct {
 	mu        sync.RWMutex
 	reminders map[string]ReminderType
-	handlers  map[string]Handler
-	reports   map[string]Lateness // of the handlers of reports
-	names     []string            // of all, in order; replaced, never changed
-	ordinary  []string            // of all but reports, likewise
-	reported  []string            // of reports, likewise
+	work      map[string]WorkType
+	reports   map[string]bool // the names among them that are types of report
+	names     []string        // of all, in order; replaced, never changed
+	ordinary  []string        // of all but reports, likewise
+	reported  []string        // of reports, likewise
 	routes    map[string]route
 	scanned   []string      // those with a Scan, in order; replaced, never changed
 	keeps     []string      // the kinds of automation_reconciliation served here, likewise
@@ -37,7 +37,7 @@ type route struct{ triggers, invalidations, immediate []string }
 
 func newRegistry() *registry {
 	return &registry{
-		reminders: map[string]ReminderType{}, handlers: map[string]Handler{}, reports: map[string]Lateness{},
+		reminders: map[string]ReminderType{}, work: map[string]WorkType{}, reports: map[string]bool{},
 		names: []string{}, ordinary: []string{}, reported: []string{}, routes: map[string]route{}, scanned: []string{}, added: make(chan struct{}),
 	}
 }
@@ -66,16 +66,15 @@ func (r *registry) reportTypes() (names []string, added <-chan struct{}) {
 func (r *registry) isReport(name string) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	_, ok := r.reports[name]
-	return ok
+	return r.reports[name]
 }
 
 // lateness is the policy of the type of that name; none for others.
 func (r *registry) lateness(name string) Lateness {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	if l, ok := r.reports[name]; ok {
-		return l
+	if t, ok := r.work[name]; ok {
+		return t.Lateness
 	}
 	return r.reminders[name].Lateness
 }
@@ -94,11 +93,18 @@ func (r *registry) reminder(name string) (ReminderType, bool) {
 	return t, ok
 }
 
+// workType is a host's type; the zero value where it is not registered here.
+func (r *registry) workType(name string) WorkType {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.work[name]
+}
+
 func (r *registry) handler(name string) (Handler, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	h, ok := r.handlers[name]
-	return h, ok
+	t, ok := r.work[name]
+	return t.Handler, ok
 }
 
 // route gives the listeners of an event type, and false if there are none.
@@ -116,8 +122,7 @@ func (r *registry) serves(name string) bool { return name == "" || slices.Contai
 func (r *registry) longRunning(name string) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	_, long := wrapped[longRunning](r.handlers[name])
-	return long || r.reminders[name].LongRunning
+	return r.work[name].LongRunning || r.reminders[name].LongRunning
 }
 
 // How long a group of rows may be with the code of a host, unless its type says so.
@@ -128,8 +133,11 @@ const (
 
 // callTimeout is that of a type; reports count as long-running.
 func (r *registry) callTimeout(name string) time.Duration {
-	if t, ok := r.reminder(name); ok && t.CallTimeout > 0 {
-		return t.CallTimeout
+	r.mu.RLock()
+	own := cmp.Or(r.reminders[name].CallTimeout, r.work[name].CallTimeout)
+	r.mu.RUnlock()
+	if own > 0 {
+		return own
 	}
 	if r.longRunning(name) || r.isReport(name) {
 		return longCallTimeout
@@ -146,13 +154,12 @@ func (r *registry) claim(name string, add func()) bool {
 	}
 	add()
 	r.names = slices.Sorted(maps.Keys(r.reminders))
-	r.names = slices.AppendSeq(r.names, maps.Keys(r.handlers))
+	r.names = slices.AppendSeq(r.names, maps.Keys(r.work))
 	r.reported = slices.Sorted(maps.Keys(r.reports))
 	r.ordinary = slices.DeleteFunc(slices.Clone(r.names), func(name string) bool { return slices.Contains(r.reported, name) })
 	r.scanned = slices.DeleteFunc(slices.Sorted(maps.Keys(r.reminders)), func(name string) bool { return r.reminders[name].Scan == nil })
 	r.keep()
-	_, guards := wrapped[guarded](r.handlers[name])
-	r.guarding = r.guarding || guards || r.reminders[name].Guarded
+	r.guarding = r.guarding || r.work[name].Guarded || r.reminders[name].Guarded
 	close(r.added)
 	r.added = make(chan struct{})
 	return true
@@ -208,8 +215,7 @@ func (r *registry) guards(name string) bool {
 	if !r.guarding {
 		return false
 	}
-	_, guarded := wrapped[guarded](r.handlers[name])
-	return guarded || r.reminders[name].Guarded
+	return r.work[name].Guarded || r.reminders[name].Guarded
 }
 
 // guardsAny reports whether any type is under the guard.
@@ -228,9 +234,8 @@ func (r *registry) keepings(keep time.Duration) map[string]keeping {
 	for name, t := range r.reminders {
 		out[name] = keeping{t.Retention.or(keep), max(t.Lateness.CatchUp, defaultCatchUp), t.BusinessDay != nil}
 	}
-	for name, h := range r.handlers {
-		w, _ := wrapped[retained](h)
-		out[name] = keeping{Retention: w.retention.or(keep), catchUp: max(r.reports[name].CatchUp, defaultCatchUp)}
+	for name, t := range r.work {
+		out[name] = keeping{Retention: t.Retention.or(keep), catchUp: max(t.Lateness.CatchUp, defaultCatchUp)}
 	}
 	return out
 }

@@ -19,7 +19,7 @@ type ReminderType struct {
 	// not be empty or hold a colon or a control character.
 	Name string
 	// SourceType is what its reminders are about, such as "employee", for
-	// [Reminders.Set]; default Name.
+	// [Reminders.Set]; default that of the Scan, else Name.
 	SourceType string
 
 	// Template makes the messages, over the EventData {"Source":{"Type","ID"},
@@ -97,7 +97,7 @@ func (t *ReminderType) notificationType() string {
 // also registers a notify.Type of the same name, unless t.NotificationType names
 // one. It panics on what only a programmer can get wrong: no name or one that no
 // key can hold, a name that is taken, nobody to send to, an unknown zone or
-// policy, a template that does not parse, a Scan without bounds. It logs a warning if the
+// policy, a template that does not parse, a Scan without bounds. It logs if the
 // template names what no reminder has. What it returns asks for reminders of the type.
 func (s *Scheduler) Register(t ReminderType) Reminders {
 	if err := t.check(); err != nil {
@@ -105,7 +105,9 @@ func (s *Scheduler) Register(t ReminderType) Reminders {
 	}
 	if t.Scan != nil {
 		t.Scan = t.Scan.withDefaults(s.now)
+		t.SourceType = t.Scan.SourceType
 	}
+	t.SourceType = cmp.Or(t.SourceType, t.Name)
 	free := s.registry.claim(t.Name, func() {
 		s.registry.listen(&t)
 		t.Stream = cmp.Or(t.Stream, t.Name)
@@ -148,6 +150,9 @@ func (t *ReminderType) check() error {
 		if err := t.Scan.check(t.Triggers); err != nil {
 			return err
 		}
+		if t.SourceType != "" && t.SourceType != t.Scan.SourceType {
+			return fmt.Errorf("its SourceType is %q, and that of its Scan %q: leave one out, or name the same", t.SourceType, t.Scan.SourceType)
+		}
 	}
 	if t.Lateness.negative() {
 		return errors.New("a negative Lateness")
@@ -166,57 +171,4 @@ func checkName(name string) error {
 		return errors.New("the name " + part.Problem)
 	}
 	return err
-}
-
-// Guarded marks a handler whose runs an old scheduler may do as well; see
-// [ReminderType].Guarded. It panics on a nil handler.
-func Guarded(h Handler) Handler {
-	if h == nil {
-		panic("automation: Guarded without a handler")
-	}
-	return guarded{h}
-}
-
-type guarded struct{ Handler }
-
-func (g guarded) unwrap() Handler { return g.Handler }
-
-// Retained gives the rows of a handler's type a [Retention]. It panics on a nil
-// handler, or a retention that makes no sense.
-func Retained(h Handler, r Retention) Handler {
-	if h == nil {
-		panic("automation: Retained without a handler")
-	}
-	if err := r.check(); err != nil {
-		panic("automation: Retained: " + err.Error())
-	}
-	return retained{h, r}
-}
-
-type retained struct {
-	Handler
-	retention Retention
-}
-
-func (r retained) unwrap() Handler { return r.Handler }
-
-// wrapper is a handler that says something about another one.
-type wrapper interface {
-	Handler
-	unwrap() Handler
-}
-
-// wrapped finds the wrapper of that type around a handler.
-func wrapped[W wrapper](h Handler) (W, bool) {
-	for {
-		if w, ok := h.(W); ok {
-			return w, true
-		}
-		around, ok := h.(wrapper)
-		if !ok {
-			var none W
-			return none, false
-		}
-		h = around.unwrap()
-	}
 }

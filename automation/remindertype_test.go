@@ -34,7 +34,7 @@ func TestOnlyAProgrammersMistakesPanic(t *testing.T) {
 	nothing := automation.HandlerFunc(func(context.Context, []automation.Due) ([]automation.Outcome, error) { return nil, nil })
 	s := automation.New(store, out, nil)
 	s.Register(certificates(nil))
-	s.Handle("export", nothing)
+	s.Handle(automation.WorkType{Name: "export", Handler: nothing})
 	with := func(change func(*automation.ReminderType)) func() {
 		return func() {
 			s.Register(certificates(func(t *automation.ReminderType) { t.Name = "new"; change(t) }))
@@ -52,12 +52,11 @@ func TestOnlyAProgrammersMistakesPanic(t *testing.T) {
 		`time of day "25:00"`:                                     with(func(t *automation.ReminderType) { t.SendAt = "25:00" }),
 		`gap policy "jump"`:                                       with(func(t *automation.ReminderType) { t.Gap = "jump" }),
 		"a negative Lateness":                                     with(func(t *automation.ReminderType) { t.Lateness.CatchUp = -1 }),
-		`Handle("new"): no handler`:                               func() { s.Handle("new", nil) },
-		`Handle("Reminder"): the name is reserved`:                func() { s.Handle("Reminder", nothing) },
-		`Handle("ReportSubscription"): the name is reserved`:      func() { s.Handle("ReportSubscription", nothing) },
-		`Handle("a:b"): the name holds ':'`:                       func() { s.Handle("a:b", nothing) },
-		`Handle("export"): the name is registered already`:        func() { s.Handle("export", nothing) },
-		"LongRunning without a handler":                           func() { automation.LongRunning(nil) },
+		`Handle("new"): it has no Handler`:                        func() { s.Handle(automation.WorkType{Name: "new"}) },
+		`Handle("Reminder"): the name is reserved`:                func() { s.Handle(automation.WorkType{Name: "Reminder", Handler: nothing}) },
+		`Handle("ReportSubscription"): the name is reserved`:      func() { s.Handle(automation.WorkType{Name: "ReportSubscription", Handler: nothing}) },
+		`Handle("a:b"): the name holds ':'`:                       func() { s.Handle(automation.WorkType{Name: "a:b", Handler: nothing}) },
+		`Handle("export"): the name is registered already`:        func() { s.Handle(automation.WorkType{Name: "export", Handler: nothing}) },
 		"WithTx needs a transaction of the scheduler's own store": func() { s.WithTx(nil) },
 	} {
 		if got := panics(t, f); !strings.Contains(got, want) {

@@ -169,7 +169,7 @@ func (p *scannedPage) compare(ctx context.Context, from driver.Reader, among []*
 	for _, x := range among {
 		asked := x.plan
 		asked.plans = x.asked
-		x.found = diff(p.now, x.event.Source, asked, rows, bySource[x.event.Source.ID])
+		x.found = diff(p.now, x.event.Source, asked, rows, bySource[x.event.Source.ID], p.explains)
 		x.found.moved = moved[x]
 	}
 	return nil

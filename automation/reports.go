@@ -173,16 +173,9 @@ var differenceOf = map[storage.Outcome]DifferenceKind{
 // HandleReports adds a type of report: from now on this process serves the runs
 // of subscriptions of that type, which package automation/report asks for. They
 // are handled one by one and by a pass of their own, so that one that takes long
-// keeps neither reminders nor other reports waiting. It panics on a nil handler, a
-// name that no key can hold or that is taken, or a negative Lateness.
-func (s *Scheduler) HandleReports(name string, h Handler, l Lateness) {
-	switch {
-	case h == nil:
-		panic(fmt.Sprintf("automation: HandleReports(%q): no handler", name))
-	case l.negative():
-		panic(fmt.Sprintf("automation: HandleReports(%q): a negative Lateness", name))
-	}
-	s.claim("HandleReports", name, func() { s.registry.handlers[name], s.registry.reports[name] = h, l })
+// keeps neither reminders nor other reports waiting. It panics as Handle does.
+func (s *Scheduler) HandleReports(t WorkType) {
+	s.claim("HandleReports", t, func() { s.registry.reports[t.Name] = true })
 }
 
 // planReport is the series of a report's runs, or one run that a person asked
@@ -193,9 +186,13 @@ func (s planner) planReport(ctx context.Context, c Candidate) (plan, string, err
 	}
 	c.Setting, c.TriggerKey = TypeReportSubscription, defaultTriggerKey
 	if c.Run == "" {
-		return s.planner().planSeries(ctx, c, ReminderType{Name: c.Type}, ScheduledRun)
+		return s.planSeries(ctx, c, ReminderType{Name: c.Type}, ScheduledRun)
 	}
-	return s.planner().planManual(ctx, c)
+	key, err := keys.ManualReportRun{Subscription: c.Source.ID, Run: c.Run}.Key()
+	if err != nil {
+		return plan{}, "", err
+	}
+	return s.planManual(ctx, c, ReminderType{}, key)
 }
 
 func (c Candidate) checkReport() (field string, err error) {
@@ -224,12 +221,8 @@ func (c Candidate) checkReport() (field string, err error) {
 }
 
 // planManual is the row of a run that is due at once.
-func (s planner) planManual(ctx context.Context, c Candidate) (plan, string, error) {
-	key, err := keys.ManualReportRun{Subscription: c.Source.ID, Run: c.Run}.Key()
-	if err != nil {
-		return plan{}, "", err
-	}
-	zone, loc, err := s.zone(ctx, c, ReminderType{})
+func (s planner) planManual(ctx context.Context, c Candidate, t ReminderType, key string) (plan, string, error) {
+	zone, loc, err := s.zone(ctx, c, t)
 	if err != nil {
 		return plan{}, "Zone", err
 	}

@@ -181,10 +181,10 @@ func (p invalidating) Invalidations(context.Context, automation.Event) ([]automa
 func TestAHostsTypeIsRunAgain(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		var seen []automation.Due
-		w.s.Handle("export", automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
+		w.s.Handle(automation.WorkType{Name: "export", Handler: automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
 			seen = append(seen, due...)
 			return make([]automation.Outcome, len(due)), nil
-		}))
+		})})
 		w.ensure(export("1"))
 		w.poll()
 		got := w.rerun(exportKey("1"))

@@ -203,8 +203,8 @@ func TestAHostsTypeIsRememberedUnlessItSaysForHowLong(t *testing.T) {
 		done := automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
 			return make([]automation.Outcome, len(due)), nil
 		})
-		w.s.Handle("export", automation.Retained(automation.LongRunning(done), automation.Retention{After: days}))
-		w.s.Handle("import", automation.LongRunning(automation.Retained(done, automation.Retention{After: days, ForgetAfter: 7 * days})))
+		w.s.Handle(automation.WorkType{Name: "export", Handler: done, Retention: automation.Retention{After: days}, LongRunning: true})
+		w.s.Handle(automation.WorkType{Name: "import", Handler: done, LongRunning: true, Retention: automation.Retention{After: days, ForgetAfter: 7 * days}})
 		if !automation.IsLongRunning(w.s, "export") || !automation.IsLongRunning(w.s, "import") {
 			w.t.Error("wrapped twice, it is no long-running type any more")
 		}
@@ -292,20 +292,18 @@ func TestRetentionThatMakesNoSenseIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newPlayer(t).world
 	for want, r := range map[string]automation.Retention{
-		"a negative Retention":              {After: -1},
-		"a Retention of less than a day":    {After: time.Hour},
-		"automation: Retained: a Retention": {After: time.Minute},
+		"a negative Retention":           {After: -1},
+		"a Retention of less than a day": {After: time.Hour},
 	} {
-		if got := panics(t, func() { automation.Retained(automation.HandlerFunc(nil), r) }); !strings.Contains(got, want) {
+		if got := panics(t, func() {
+			w.s.Handle(automation.WorkType{Name: "x", Handler: automation.HandlerFunc(nil), Retention: r})
+		}); !strings.Contains(got, want) {
 			t.Errorf("%s, want %s", got, want)
 		}
 		got := panics(t, func() { w.s.Register(certificates(func(t *automation.ReminderType) { t.Name, t.Retention = "x", r })) })
 		if !strings.Contains(got, "a negative Retention") && !strings.Contains(got, "a Retention ") {
 			t.Error(got)
 		}
-	}
-	if got := panics(t, func() { automation.Retained(nil, automation.Retention{}) }); !strings.Contains(got, "without a handler") {
-		t.Error(got)
 	}
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
 		_, err := w.s.WithTx(tx).Maintenance().Retain(w.ctx)

@@ -19,8 +19,8 @@ var everyField = eventData{
 
 var sampleMoment = &occurrenceData{LocalDate: Date{Year: 2026, Month: 5, Day: 1}, LocalTime: "09:00", Zone: "UTC"}
 
-// trySample renders the template of a type once, and warns if it names what no reminder has.
-// It is no more than a warning, since the Data of recipients may have it.
+// trySample renders the template of a type once, and logs if it names what no reminder
+// has. That is a fault unless the Data of its recipients has it.
 func (s *Scheduler) trySample(t *ReminderType) {
 	data, err := json.Marshal(everyField)
 	if err != nil {
@@ -34,6 +34,6 @@ func (s *Scheduler) trySample(t *ReminderType) {
 	}
 	var fields map[string]any
 	_ = json.Unmarshal(data, &fields) // it was marshalled
-	s.opts.Logger.Warn("belfry: a template cannot be made of what reminders have; unless recipients' Data has it, no message of the type can be sent",
+	s.opts.Logger.Info("belfry: a template cannot be made of what reminders have; unless recipients' Data has it, no message of the type can be sent",
 		"type", t.Name, "error", err, "fields", strings.Join(slices.Sorted(maps.Keys(fields)), " ")+" Recipient")
 }

@@ -212,6 +212,7 @@ type scannedPage struct {
 	next       string
 	done       bool
 	patient    bool // it fails if none of several sources can be planned
+	explains   bool // it says of each plan why there is a row, or none
 	// ask says what sources want; what it cannot say of one is the err of that one.
 	ask func(ctx context.Context, among []*scannedSource)
 	// epochs are those in which its sources were planned ahead.

@@ -57,6 +57,8 @@ type Schedule struct {
 	RetryCount     int
 	LeaseLossCount int
 	EndedOn        time.Time // zero while something may still happen by itself
+	// EndedBecause is what the host said of the end, for people; see [Event].Because.
+	EndedBecause string
 	// ReasonCode says why it last failed or ended; it stays when the work is ensured
 	// again.
 	ReasonCode  Reason
@@ -117,6 +119,7 @@ type scheduleRow struct {
 	RetryCount     int       `db:"retry_count"`
 	LeaseLossCount int       `db:"lease_loss_count"`
 	EndedOn        time.Time `db:"ended_on"` // zero while the row is open
+	EndedBecause   string    `db:"ended_because,null,content"`
 	// ReasonCode says why the row last failed or ended; it stays when the row is
 	// ensured again.
 	ReasonCode  Reason `db:"reason_code,plain"`
@@ -160,7 +163,7 @@ func (r *scheduleRow) view() Schedule {
 		InputHash: r.InputHash, CreatedOn: r.CreatedOn,
 		ScheduledOn: r.ScheduledOn, LocalDate: r.LocalDate, SendAt: r.SendAt, TimeZone: r.TimeZone,
 		GapPolicy: r.GapPolicy, OverlapPolicy: r.OverlapPolicy,
-		NextRetryOn: r.NextRetryOn, RetryCount: r.RetryCount, LeaseLossCount: r.LeaseLossCount, EndedOn: r.EndedOn,
+		NextRetryOn: r.NextRetryOn, RetryCount: r.RetryCount, LeaseLossCount: r.LeaseLossCount, EndedOn: r.EndedOn, EndedBecause: r.EndedBecause,
 		ReasonCode: r.ReasonCode, Diagnostics: r.Diagnostics,
 		IsOnSupportHold: r.IsOnSupportHold, HoldReason: r.HoldReason, HoldDetail: r.HoldDetail,
 		EventType: r.EventType, EventID: r.EventID, DispatchResult: r.DispatchResult, TraceBlobName: r.TraceBlobName,
@@ -270,7 +273,7 @@ var machine = states.Machine{
 func (r *scheduleRow) to(now time.Time, status string) {
 	machine.Must(r.Status, status)
 	r.Status = status
-	r.EndedOn = time.Time{}
+	r.EndedOn, r.EndedBecause = time.Time{}, ""
 	if !r.IsOpen() {
 		r.EndedOn, r.NextRetryOn = now, time.Time{}
 	}

@@ -112,7 +112,7 @@ func (f *following) latest(ctx context.Context, t, until time.Time) (latest recu
 func (f *following) isPast(ctx context.Context, o recur.Occurrence) (bool, error) {
 	p, furthest := period(f.line, o), max(f.d.PastPeriod, f.gone)
 	switch {
-	case f.gone != "" && samePeriod(p, f.gone):
+	case f.gone != "" && samePeriod(p, f.gone), f.d.PastPeriod != "" && samePeriod(p, f.d.PastPeriod):
 		return true, nil
 	case dateOfPeriod(p) > dateOfPeriod(furthest), f.gone == furthest && p > furthest:
 		return false, nil

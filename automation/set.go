@@ -12,7 +12,8 @@ import (
 )
 
 // Reminders asks for the reminders of one type; [Scheduler.Register] and [Scheduler.Type]
-// return it. It may be copied, and used by any number of goroutines.
+// return it. It may be copied, and used by any number of goroutines. The zero value belongs
+// to no scheduler: its calls panic.
 type Reminders struct {
 	s     *Scheduler
 	name  string
@@ -38,8 +39,8 @@ func (r Reminders) For(scope Scope) Reminders {
 type About struct {
 	// ID is that of the entity that the reminders are about.
 	ID string
-	// SourceType is what that entity is; default the SourceType of a [ReminderType] that
-	// is registered in this process, else the name of the type.
+	// SourceType is what that entity is; default that of the [ReminderType]. It is required
+	// where the type is not registered in this process.
 	SourceType string
 	// BusinessUnit and Person are those of candidates that name none.
 	BusinessUnit string
@@ -47,6 +48,8 @@ type About struct {
 	// Setting is the id of the reminder setting; default the name of the type. A call
 	// changes the reminders of one setting.
 	Setting string
+	// Because says to people why what the call withdraws ends; see [Event].Because.
+	Because string
 	// Version grows with each change of the source, as in [Event]: what comes with an
 	// older one is not applied (EventStale, [ErrStaleEvent]); see [ReminderType].Stream.
 	// Zero: the last call counts.
@@ -113,10 +116,11 @@ func (r Reminders) Clear(ctx context.Context, about About) (EventResult, error) 
 
 // event is how the rows of the source are written: by the host.
 func (r Reminders) event(about About) (Event, error) {
-	t, _ := r.s.registry.reminder(r.name)
+	t, registered := r.s.registry.reminder(r.name)
 	e := Event{
 		Scope: r.scope, Version: about.Version, Stream: cmp.Or(t.Stream, r.name), // it may be registered elsewhere
-		Source: Source{Type: cmp.Or(about.SourceType, t.SourceType, r.name), ID: about.ID},
+		Because: about.Because,
+		Source:  Source{Type: cmp.Or(about.SourceType, t.SourceType), ID: about.ID},
 	}
 	if field, err := checkTenancy(r.scope, ""); err != nil {
 		return e, fmt.Errorf("%s %w", field, err)
@@ -124,8 +128,15 @@ func (r Reminders) event(about About) (Event, error) {
 	if err := checkName(r.name); err != nil {
 		return e, fmt.Errorf("Type: %w", err)
 	}
-	if _, err := newSourceState(e); err != nil {
-		return e, fmt.Errorf("About: ID or SourceType: %w", err)
+	if e.Source.Type == "" && !registered {
+		return e, fmt.Errorf("About: SourceType is required, since the type %q is not registered in this process", r.name)
+	}
+	for _, field := range []struct{ name, text string }{
+		{"ID", about.ID}, {"SourceType", e.Source.Type}, {"Setting", cmp.Or(about.Setting, r.name)},
+	} {
+		if err := checkName(field.text); err != nil {
+			return e, fmt.Errorf("About: %s: %w", field.name, err)
+		}
 	}
 	if about.Version < 0 {
 		return e, errors.New("About: negative Version")

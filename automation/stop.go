@@ -137,6 +137,7 @@ func (d *ending) pick(rows []*scheduleRow) []note {
 			} else {
 				row.deactivate(d.now, reason)
 			}
+			row.EndedBecause = storable(d.event.Because)
 			out = append(out, n)
 		}
 	}

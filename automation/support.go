@@ -207,7 +207,7 @@ func (r *scheduleRow) rerun(now time.Time) (next *scheduleRow, refused string) {
 	again.Due = driver.Due{Record: storage.Record{Scope: r.Scope, Key: key, Kind: r.Kind, Status: StatusPending}, Lane: r.Lane, DueOn: now}
 	again.TriggerKey = triggerKey
 	again.CreatedOn, again.ScheduledOn, again.EndedOn, again.NextRetryOn = now, now, time.Time{}, time.Time{}
-	again.RetryCount, again.LeaseLossCount = 0, 0
+	again.RetryCount, again.LeaseLossCount, again.EndedBecause = 0, 0, ""
 	again.ReasonCode, again.Diagnostics, again.DispatchResult, again.TraceBlobName = "", "", nil, ""
 	again.IsOnSupportHold, again.HoldReason, again.HoldDetail = false, "", ""
 	again.EventType, again.EventID = "", ""

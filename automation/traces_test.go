@@ -159,9 +159,9 @@ func TestATraceGoesWhenItsTimeIsOverAndItsRowStays(t *testing.T) {
 
 func TestATraceOfAHostsTypeCountsWhatItsHandlerWants(t *testing.T) {
 	eachTraced(t, func(w *world) {
-		w.s.Handle("export", automation.HandlerFunc(func(context.Context, []automation.Due) ([]automation.Outcome, error) {
+		w.s.Handle(automation.WorkType{Name: "export", Handler: automation.HandlerFunc(func(context.Context, []automation.Due) ([]automation.Outcome, error) {
 			return []automation.Outcome{{Artifacts: automation.Artifacts{Candidates: []automation.Candidate{candidate(nil)}}}}, nil
-		}))
+		})})
 		key := w.ensure(automation.Candidate{AutomationType: "export", Source: automation.Source{"file", "1"}, ScheduledOn: start})[0].Key
 		w.poll()
 		got := w.trace(key)

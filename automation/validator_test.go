@@ -48,11 +48,11 @@ func TestI18_EveryAnswerOfAValidatorSaysWhatBecomesOfTheRow(t *testing.T) {
 // What a handler says about a row that it ends is kept with the row.
 func TestAHandlersResultIsKeptWithARowThatItEnds(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Handle("export", automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
+		w.s.Handle(automation.WorkType{Name: "export", Handler: automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
 			out := automation.Outcome{Deactivate: "FileGone"}
 			out.Result.Summary = "moved to the archive"
 			return []automation.Outcome{out}, nil
-		}))
+		})})
 		got := w.ensure(automation.Candidate{AutomationType: "export", Source: automation.Source{"file", "budget"}, ScheduledOn: start})
 		w.poll()
 		row := w.row(got[0].Key)

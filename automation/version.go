@@ -154,7 +154,7 @@ type sourceState struct {
 	// Versions are the newest that each stream has shown.
 	Versions map[string]int64 `db:"versions,json,plain"`
 	// Passed are requests that came too late to have a row, the oldest first.
-	Passed []passed `db:"passed,json,null,plain"`
+	Passed []passed `db:"passed,json,null,person"`
 }
 
 func (s *sourceState) others(stream string) bool {

@@ -1,11 +1,14 @@
 package automation_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
@@ -212,7 +215,10 @@ func TestWhatSetRefuses(t *testing.T) {
 		want  string
 	}{
 		"no type":          {func(a *spoken) { a.Type = "" }, nil, "Type"},
-		"no source":        {func(a *spoken) { a.ID = "" }, nil, "About: ID"},
+		"no source":        {func(a *spoken) { a.ID = "" }, nil, "About: ID: "},
+		"a source type":    {func(a *spoken) { a.SourceType = "a:b" }, nil, "About: SourceType: "},
+		"a setting":        {func(a *spoken) { a.Setting = "a\x1f" }, nil, "About: Setting: "},
+		"no source type":   {func(a *spoken) { a.Type, a.SourceType = "lesson", "" }, nil, `About: SourceType is required, since the type "lesson" is not registered`},
 		"a scope":          {func(a *spoken) { a.Scope = "a\x1f" }, nil, "Scope"},
 		"a version":        {func(a *spoken) { a.Version = -1 }, nil, "negative Version"},
 		"another setting":  {nil, func(c *automation.Candidate) { c.Setting = "second" }, "Setting"},
@@ -237,12 +243,39 @@ func TestWhatSetRefuses(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), c.want) || got.Outcome != "" {
 					w.t.Errorf("%+v, %v", got, err)
 				}
+				if c.wish == nil { // what refuses a Set refuses a Clear
+					if _, err := about.by(w.s).Clear(w.ctx, about.About); err == nil || !strings.Contains(err.Error(), c.want) {
+						w.t.Error(err)
+					}
+				}
 				if diff := cmp.Diff(map[string]string{certificateKey: "Pending"}, w.statuses()); diff != "" {
 					w.t.Error(diff)
 				}
 			})
 		})
 	}
+}
+
+// The entity of a type is said once: by the type, or by its Scan.
+func TestTheSourceTypeOfATypeIsThatOfItsScan(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		scan := &automation.Scan{SourceType: "employee", Window: 1, Scopes: []automation.Scope{""}, Read: func(context.Context, automation.ScanRequest) (automation.ScanPage, error) {
+			return automation.ScanPage{Done: true}, nil
+		}}
+		p := &triggers{}
+		got, err := w.s.Register(certificates(func(t *automation.ReminderType) { t.Triggers, t.Scan = p, scan })).Set(w.ctx, automation.About{ID: "7"}, automation.DaysBefore(date(2026, 5, 1), 30))
+		if err != nil || got.Ensured[0].Key != certificateKey {
+			w.t.Error(got, err)
+		}
+		defer func() {
+			if said := fmt.Sprint(recover()); !strings.Contains(said, `its SourceType is "person", and that of its Scan "employee"`) {
+				w.t.Error(said)
+			}
+		}()
+		w.s.Register(certificates(func(t *automation.ReminderType) {
+			t.Name, t.Triggers, t.Scan, t.SourceType = "other", p, scan, "person"
+		}))
+	})
 }
 
 // A setting that is off, a conflict, what support holds and what it asked for again are
@@ -297,12 +330,70 @@ func TestAboutIsForAllCandidates(t *testing.T) {
 		}
 		weekly := automation.Cron("0 9 * * MON")
 		weekly.Zone = "UTC"
-		got, err := w.s.Type("lesson").Set(w.ctx, automation.About{ID: "1"}, automation.Before(lesson, time.Hour), weekly)
+		got, err := w.s.Type("lesson").Set(w.ctx, automation.About{ID: "1", SourceType: "lesson"}, automation.Before(lesson, time.Hour), weekly)
 		w.must(err)
 		for i, rest := range []string{"instant:", "recurring:"} { // a type that this process does not have
 			if key := got.Ensured[i].Key; !strings.HasPrefix(key, "reminder:lesson:lesson:1:default:"+rest) || w.row(key).Status != automation.StatusPending {
 				w.t.Error(key)
 			}
 		}
+	})
+}
+
+// The host says in its own words why reminders end; a row that comes back says it no longer.
+func TestAnEndHasTheWordsOfTheHost(t *testing.T) {
+	t.Parallel()
+	const renewed = "renewed on 8 April until 2028-05-02"
+	for name, end := range map[string]func(w *world, p *triggers){
+		"set": func(w *world, _ *triggers) {
+			about := ofSam
+			about.Because = renewed
+			w.wish(about, offsets(date(2028, 5, 2), 30)...)
+		},
+		"clear": func(w *world, _ *triggers) {
+			about := ofSam
+			about.Because = renewed
+			_, err := about.by(w.s).Clear(w.ctx, about.About)
+			w.must(err)
+		},
+		"an event": func(w *world, p *triggers) {
+			p.set()
+			e := changed(1)
+			e.Because = renewed
+			w.handle(e)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachWorld(t, func(w *world) {
+				p := w.withTriggers(nil)
+				w.wish(ofSam, offsets(date(2026, 5, 1), 30)...)
+				end(w, p)
+				row := w.row(certificateKey)
+				if row.Status != automation.StatusDeactivated || row.ReasonCode != automation.Superseded || row.EndedBecause != renewed {
+					w.t.Errorf("%+v", row)
+				}
+				e, err := w.s.Explain(w.ctx, "", certificateKey)
+				w.must(err)
+				if !strings.Contains(e.String(), "(Superseded): "+renewed) || e.Schedule.EndedBecause != renewed {
+					w.t.Error(e)
+				}
+				w.wish(ofSam, offsets(date(2026, 5, 1), 30)...)
+				if row := w.row(certificateKey); row.Status != automation.StatusPending || row.EndedBecause != "" {
+					w.t.Errorf("%+v", row)
+				}
+			})
+		})
+	}
+	t.Run("at length", func(t *testing.T) {
+		eachWorld(t, func(w *world) {
+			w.s.Register(certificates(nil))
+			w.wish(ofSam, offsets(date(2026, 5, 1), 30)...)
+			about := ofSam
+			about.Because = strings.Repeat("é", 400) + "\xff\x00"
+			w.wish(about)
+			if got := w.row(certificateKey).EndedBecause; len(got) > 500 || !utf8.ValidString(got) || !strings.HasPrefix(about.Because, strings.TrimRight(got, "…. ")) {
+				w.t.Errorf("%d %q", len(got), got)
+			}
+		})
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/backoff"
+	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
@@ -115,10 +116,12 @@ func (n generator) generateFailed(it work.Item[jobRow], err error) {
 	default:
 		j.failed(now, reasonOf(err, ReasonRenderFailed))
 	}
-	n.logUnrendered(j, err)
+	n.unrendered(j, err)
 }
 
-func (n generator) logUnrendered(j *jobRow, err error) {
+// unrendered tells of a try that could not render a job, the error itself in its row alone.
+func (n generator) unrendered(j *jobRow, err error) {
+	j.Diagnostics = storable.Detail(err.Error())
 	n.logPanic("a renderer panicked", err, slog.String("type", j.Kind))
 	// The error's text may hold personal data.
 	n.options.Logger.WarnContext(context.Background(), "belfry: a job could not be rendered", slog.String("type", j.Kind), slog.Int64("id", j.ID),
@@ -144,7 +147,7 @@ func (n generator) generate(ctx context.Context, j *jobRow, subscribers []Recipi
 	switch {
 	case later != nil:
 		j.failed(now, reasonOf(later, ReasonRenderFailed))
-		n.logUnrendered(j, later)
+		n.unrendered(j, later)
 	case len(out.entries) > 0:
 		j.digested(now)
 		j.ReasonCode = f.problem()
@@ -279,6 +282,10 @@ func (n generator) render(ctx context.Context, j *jobRow, f *frozen) (later, err
 			later = cmp.Or(later, err)
 		}
 		first = cmp.Or(first, err)
+	}
+	j.Diagnostics = ""
+	if first != nil {
+		j.Diagnostics = storable.Detail(first.Error())
 	}
 	if first != nil && !slices.ContainsFunc(f.Deliveries, delivery.isRendered) {
 		return nil, first

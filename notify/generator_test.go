@@ -31,10 +31,15 @@ func TestARendererThatFailsIsTriedAgain(t *testing.T) {
 		if j.Status != notify.StatusReady || j.ReasonCode != notify.ReasonRenderFailed || j.RetryCount != 1 {
 			t.Fatalf("job is %+v", j)
 		}
+		trace, err := h.Trace(t.Context(), j.Scope, j.Coordinates())
+		if err != nil || trace.Job.Diagnostics != "panic: string" || !strings.Contains(trace.String(), "\n  last error: "+trace.Job.Diagnostics) {
+			t.Error(trace, err)
+		}
 		broken = false
 		h.clk.Set(j.DueOn)
 		h.drain()
 		h.status(notify.StatusSentToProvider)
+		h.same("after a good try", "", only(h, notify.Jobs).Diagnostics)
 	})
 }
 
@@ -129,6 +134,7 @@ func TestOneWhoCannotBeRenderedYetIsTriedAgain(t *testing.T) {
 					others["kim"] = "Skipped RenderFailed"
 					h.likes(notify.StatusGenerated, notify.ReasonRenderFailed, others)
 				}
+				h.same("says why", !mended, only(h, notify.Jobs).Diagnostics == "panic: string")
 				h.same("calls", len(others)-len(skippedOf(others)), len(h.sent()))
 			})
 		})

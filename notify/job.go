@@ -71,6 +71,9 @@ type Job struct {
 	CreatedOn time.Time
 	// ForgottenOn is when all but the key and the state was forgotten; zero: it was not.
 	ForgottenOn time.Time
+	// Diagnostics is the error of the last try that could not render it, at most 500 bytes.
+	// It may quote personal data.
+	Diagnostics string
 	Tries
 	SupportHold
 
@@ -103,6 +106,8 @@ type jobRow struct {
 	SourceOn     time.Time       `db:"source_on,fixed"`
 	ValidUntil   time.Time       `db:"valid_until,fixed"`
 
+	Diagnostics string `db:"diagnostics,null,content"`
+
 	CreatedOn time.Time `db:"created_on,fixed"`
 	DigestOn  time.Time `db:"digest_on,fixed"` // of a digest: the moment that it waits for
 	// Frozen is what the first run of the generator made; later runs use it.
@@ -134,7 +139,7 @@ func (j *jobRow) view() Job {
 		PartitionKey: at.PartitionKey, RowKey: at.RowKey, BusinessUnit: j.BusinessUnit,
 		EntityType: j.EntityType, Entity: j.Entity, EventData: j.EventData, Recipients: j.Recipients,
 		InputHash: j.InputHash, SourceKey: j.SourceKey, SourceOn: j.SourceOn, ValidUntil: j.ValidUntil,
-		Key: j.Key, Status: j.Status, DueOn: j.DueOn, CreatedOn: j.CreatedOn, ForgottenOn: j.ForgottenOn,
+		Key: j.Key, Status: j.Status, DueOn: j.DueOn, CreatedOn: j.CreatedOn, ForgottenOn: j.ForgottenOn, Diagnostics: j.Diagnostics,
 		Tries: j.Tries, SupportHold: j.SupportHold,
 	}
 }
@@ -181,9 +186,7 @@ func (n *Notifier) EnsureNotificationJob(ctx context.Context, tx storage.Tx, wan
 			asked = append(asked, r.Channel)
 		}
 	}
-	if err := n.checkChannels(ctx, tx, asked); err != nil {
-		return nil, err
-	}
+	n.warnOfStrangers(ctx, asked)
 	return ensure(ctx, n.core, tx, jobKind, want, (*Job).row)
 }
 

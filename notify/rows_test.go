@@ -11,7 +11,7 @@ import (
 )
 
 // answers are the fields that hosts get and do not give.
-var answers = []string{"Key", "Status", "DueOn", "CreatedOn", "ForgottenOn", "Tries", "SupportHold", "SnoozedUntil", "SeenOn", "ReadOn", "ArchivedOn", "EscalatedOn"}
+var answers = []string{"Key", "Status", "DueOn", "CreatedOn", "ForgottenOn", "Diagnostics", "Tries", "SupportHold", "SnoozedUntil", "SeenOn", "ReadOn", "ArchivedOn", "EscalatedOn"}
 
 // forRenderers are those that hosts neither give nor get.
 var forRenderers = []string{"Entries", "More"}

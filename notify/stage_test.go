@@ -120,3 +120,65 @@ func TestMessagesOfASpanAreFoundById(t *testing.T) {
 		}
 	})
 }
+
+// Processes have clocks of their own, so that ids do not quite ascend with time: what was
+// made in a span is found all the same.
+func TestMessagesOfProcessesWithOtherClocksAreFound(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		n, begin := notify.New(store, nil).Support(), clk.Now()
+		var rows []notify.OutgoingMessage
+		for i := range 300 {
+			m := notify.OutgoingMessage{Scope: "tenant", Channel: "email:test", PartitionKey: fmt.Sprintf("%05d", i), Address: "sam@example.com"}
+			m.Status, m.CreatedOn = "Delivered", begin.Add(time.Duration(i)*time.Minute+time.Duration(i%3)*2*time.Minute)
+			rows = append(rows, m)
+		}
+		if err := notify.PutMessages(t.Context(), store, rows); err != nil {
+			t.Fatal(err)
+		}
+		for from := range 290 {
+			of := notify.Made{From: begin.Add(time.Duration(from) * time.Minute), Until: begin.Add(time.Duration(from+5) * time.Minute)}
+			want := 0
+			for _, m := range rows {
+				if !m.CreatedOn.Before(of.From) && m.CreatedOn.Before(of.Until) {
+					want++
+				}
+			}
+			if found, _, err := n.MessagesMade(t.Context(), "tenant", of, storage.Page{}); err != nil || len(found) != want {
+				t.Fatalf("from minute %d: %d, want %d: %v", from, len(found), want, err)
+			}
+		}
+	})
+}
+
+// A message is listed and counted by the channel that it went through last, which is what
+// it shows: that of a fail-over, or else the one that it asks for.
+func TestAMessageIsFoundByTheChannelThatItWentThrough(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		n := notify.New(store, nil)
+		of := notify.Made{From: clk.Now(), Until: clk.Now().Add(time.Hour)}
+		var rows []notify.OutgoingMessage
+		for via, many := range map[string]int{"": 1, "email:first": 2, "email:second": 4} {
+			for i := range many {
+				m := notify.OutgoingMessage{Scope: "tenant", Channel: "email:first", PartitionKey: fmt.Sprint(via, i), Address: "sam@example.com", Status: "Created", CreatedOn: clk.Now()}
+				m.Via = via
+				rows = append(rows, m)
+			}
+		}
+		if err := notify.PutMessages(t.Context(), store, rows); err != nil {
+			t.Fatal(err)
+		}
+		counts, _, err := n.Support().CountMade(t.Context(), "tenant", of)
+		want := []notify.StageCount{{Channel: "email:first", Stage: notify.StageWaiting, N: 3}, {Channel: "email:second", Stage: notify.StageWaiting, N: 4}}
+		if err != nil || !slices.Equal(counts, want) {
+			t.Errorf("%v %v", err, counts)
+		}
+		for _, c := range want {
+			of.Channel = c.Channel
+			if found, _, err := n.Support().MessagesMade(t.Context(), "tenant", of, storage.Page{}); err != nil || len(found) != c.N {
+				t.Errorf("%s: %d, %v", c.Channel, len(found), err)
+			}
+		}
+	})
+}

@@ -116,25 +116,34 @@ func act[R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, k
 }
 
 // Held lists the outgoing messages of a scope that wait for a person, for one
-// of the Hold… reasons, or of all with an empty one; those in doubt are held for
-// HoldInDoubt. See Resolve and Release.
+// of the Hold… reasons, or of all with an empty one, those that were made first first;
+// those in doubt are held for HoldInDoubt. See Resolve and Release.
 func (n Support) Held(ctx context.Context, scope Scope, reason string, p storage.Page) ([]OutgoingMessage, string, error) {
-	return list(ctx, n.core, outgoingMessages, scope, p, held(reason), (*messageRow).view)
+	return listHeld(ctx, n.core, outgoingMessages, scope, reason, p, (*messageRow).view)
 }
 
 // HeldSchedules lists schedules as Held does messages.
 func (n Support) HeldSchedules(ctx context.Context, scope Scope, reason string, p storage.Page) ([]Schedule, string, error) {
-	return list(ctx, n.core, schedules, scope, p, held(reason), (*scheduleRow).view)
+	return listHeld(ctx, n.core, schedules, scope, reason, p, (*scheduleRow).view)
 }
 
 // HeldJobs lists notification jobs as Held does messages.
 func (n Support) HeldJobs(ctx context.Context, scope Scope, reason string, p storage.Page) ([]Job, string, error) {
-	return list(ctx, n.core, jobs, scope, p, held(reason), (*jobRow).view)
+	return listHeld(ctx, n.core, jobs, scope, reason, p, (*jobRow).view)
 }
 
 // HeldCampaigns lists messaging jobs as Held does messages.
 func (n Support) HeldCampaigns(ctx context.Context, scope Scope, reason string, p storage.Page) ([]MessagingJob, string, error) {
-	return list(ctx, n.core, messagingJobs, scope, p, held(reason), (*messagingJobRow).view)
+	return listHeld(ctx, n.core, messagingJobs, scope, reason, p, (*messagingJobRow).view)
+}
+
+// listHeld lists rows on hold in the order of their ids, which the index by reason has.
+func listHeld[P, R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, reason string, p storage.Page, view func(*R) P) (out []P, next string, err error) {
+	err = n.read(ctx, nil, func(from driver.Reader) (err error) {
+		out, next, err = listFrom(ctx, from, t, scope, p, driver.Query{Where: held(reason), OrderBy: "id"}, view)
+		return err
+	})
+	return out, next, err
 }
 
 // held repeats the predicate of the indexes of what is on hold.
@@ -317,14 +326,14 @@ func under(parts ...string) ([]driver.Cond, error) {
 // one begins.
 func list[P, R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, p storage.Page, where []driver.Cond, view func(*R) P) (out []P, next string, err error) {
 	err = n.read(ctx, nil, func(from driver.Reader) (err error) {
-		out, next, err = listFrom(ctx, from, t, scope, p, where, view)
+		out, next, err = listFrom(ctx, from, t, scope, p, driver.Query{Where: where}, view)
 		return err
 	})
 	return out, next, err
 }
 
-func listFrom[P, R any](ctx context.Context, from driver.Reader, t *driver.Table[R], scope Scope, p storage.Page, where []driver.Cond, view func(*R) P) ([]P, string, error) {
-	rows, next, err := t.Page(ctx, from, scope, p, driver.Query{Where: where})
+func listFrom[P, R any](ctx context.Context, from driver.Reader, t *driver.Table[R], scope Scope, p storage.Page, q driver.Query, view func(*R) P) ([]P, string, error) {
+	rows, next, err := t.Page(ctx, from, scope, p, q)
 	out := make([]P, len(rows))
 	for i, r := range rows {
 		out[i] = view(r)
@@ -338,17 +347,36 @@ func all[P, R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope
 	return rows, err
 }
 
-// CountMessages counts the outgoing messages of a notification job by its row
-// key, at most 1000. With a transaction it reads there, with nil in the bound one if
-// there is one.
-func (n *Notifier) CountMessages(ctx context.Context, tx storage.Tx, scope Scope, jobRowKey string) (count int, err error) {
-	within, err := under(jobRowKey)
+// JobResult is what a notification job has led to so far.
+type JobResult struct {
+	Messages    int    // outgoing ones, at most 1000
+	Diagnostics string // that of the [Job]
+}
+
+// JobResult reads what a job has led to. With a transaction it reads there, with nil in the
+// bound one if there is one.
+func (n *Notifier) JobResult(ctx context.Context, tx storage.Tx, scope Scope, job Coordinates) (r JobResult, err error) {
+	key, err := keys.Join(job.PartitionKey, job.RowKey)
 	if err != nil {
-		return 0, err
+		return r, err
+	}
+	within, err := under(job.RowKey)
+	if err != nil {
+		return r, err
 	}
 	err = n.read(ctx, tx, func(from driver.Reader) (err error) {
-		count, err = outgoingMessages.Count(ctx, from, scope, maxPage, within...)
-		return err
+		if r.Messages, err = outgoingMessages.Count(ctx, from, scope, maxPage, within...); err != nil {
+			return err
+		}
+		row, err := jobs.Get(ctx, from, scope, key)
+		switch {
+		case errors.Is(err, storage.ErrNotFound):
+			return nil
+		case err != nil:
+			return err
+		}
+		r.Diagnostics = row.Diagnostics
+		return nil
 	})
-	return count, err
+	return r, err
 }

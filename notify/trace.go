@@ -114,10 +114,10 @@ func (t *Trace) follow(ctx context.Context, from driver.Reader, a Artifact, scop
 		return err
 	}
 	first := storage.Page{Limit: maxPage}
-	if t.Schedules, _, err = listFrom(ctx, from, schedules, scope, first, guard, (*scheduleRow).view); err != nil {
+	if t.Schedules, _, err = listFrom(ctx, from, schedules, scope, first, driver.Query{Where: guard}, (*scheduleRow).view); err != nil {
 		return err
 	}
-	t.OutgoingMessages, _, err = listFrom(ctx, from, outgoingMessages, scope, first, within, (*messageRow).view)
+	t.OutgoingMessages, _, err = listFrom(ctx, from, outgoingMessages, scope, first, driver.Query{Where: within}, (*messageRow).view)
 	return err
 }
 
@@ -151,6 +151,9 @@ func (t Trace) String() string {
 	switch {
 	case t.Job != nil:
 		fmt.Fprintf(&b, "%s of %s %s: %s", t.Job.Type, t.Job.EntityType, t.Job.Entity, told(t.Job.Status, t.Job.ReasonCode))
+		if t.Job.Diagnostics != "" {
+			fmt.Fprintf(&b, "\n  last error: %s", t.Job.Diagnostics)
+		}
 	case t.Campaign != nil:
 		fmt.Fprintf(&b, "campaign %s of %s: %s", t.Campaign.GUID, t.Campaign.Type, told(t.Campaign.Status, t.Campaign.ReasonCode))
 	default:

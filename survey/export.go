@@ -14,8 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/belfry-go/belfry/internal/spreadsheet"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -222,7 +222,7 @@ func (s *sheet) header(c *csvWriter) []string {
 		if c.Labels {
 			path = strings.TrimPrefix(path, "candidate.")
 		}
-		out = append(out, defused(path))
+		out = append(out, spreadsheet.Defused(path))
 	}
 	times := map[string]int{}
 	label := func(id string) string { return s.last[id].Label(id, c.Locale) }
@@ -236,7 +236,7 @@ func (s *sheet) header(c *csvWriter) []string {
 				name += " (" + id + ")"
 			}
 		}
-		out = append(out, defused(name))
+		out = append(out, spreadsheet.Defused(name))
 	}
 	return out
 }
@@ -247,7 +247,7 @@ func (s *sheet) cells(c *csvWriter, r *responseRow) []string {
 	_ = json.Unmarshal(r.Answers, &given) // an object: accept wrote it
 	out := []string{
 		r.Key, strconv.FormatInt(r.SurveyID, 10), strconv.FormatInt(r.SurveyVersion, 10),
-		defused(r.TriggerID), defused(r.BusinessUnit), defused(r.CustomerRef), defused(r.AgentID), defused(r.Locale),
+		spreadsheet.Defused(r.TriggerID), spreadsheet.Defused(r.BusinessUnit), spreadsheet.Defused(r.CustomerRef), spreadsheet.Defused(r.AgentID), spreadsheet.Defused(r.Locale),
 		c.time(r.CompletedOn), c.time(r.SubmittedOn),
 	}
 	for _, path := range s.dimensions {
@@ -255,7 +255,7 @@ func (s *sheet) cells(c *csvWriter, r *responseRow) []string {
 		if r.Fact != nil {
 			value = r.Fact.Under[path]
 		}
-		out = append(out, defused(value))
+		out = append(out, spreadsheet.Defused(value))
 	}
 	for _, id := range s.questions {
 		out = append(out, c.answer(s.versions[r.SurveyVersion], id, given[id]))
@@ -272,7 +272,7 @@ func (c *csvWriter) answer(v *version, id string, answer json.RawMessage) string
 	if len(answer) > 0 && answer[0] != '"' && answer[0] != '[' {
 		return c.number(text)
 	}
-	return defused(text)
+	return spreadsheet.Defused(text)
 }
 
 // answerText is an answer as people read it, its options by their labels and joined by "; "; of
@@ -294,19 +294,6 @@ func (v *version) answerText(id string, answer json.RawMessage, locale string) s
 		return strings.Join(list, "; ")
 	}
 	return string(answer)
-}
-
-// formulaStarts begin what spreadsheets run, those of East Asian keyboards and
-// what they cut off before it included.
-const formulaStarts = "=+-@\t\r\n＝＋－＠"
-
-// defused is a text that no spreadsheet takes for a formula.
-func defused(text string) string {
-	first, _ := utf8.DecodeRuneInString(text)
-	if text != "" && strings.ContainsRune(formulaStarts, first) {
-		return "'" + text
-	}
-	return text
 }
 
 // resultColumns are those of an export of results.
@@ -344,12 +331,12 @@ func (g *ResultGroup) lines(v *version, c *csvWriter) (out [][]string) {
 	if !g.From.IsZero() {
 		from = g.From.Format(time.DateOnly)
 	}
-	row := []string{defused(g.Value), from, strconv.Itoa(g.Asked), strconv.Itoa(g.Answered), strconv.Itoa(g.Responses), strconv.Itoa(int(g.Wait / time.Second))}
+	row := []string{spreadsheet.Defused(g.Value), from, strconv.Itoa(g.Asked), strconv.Itoa(g.Answered), strconv.Itoa(g.Responses), strconv.Itoa(int(g.Wait / time.Second))}
 	if len(g.Questions) == 0 {
 		out = append(out, append(row, make([]string, len(resultColumns)-len(row))...))
 	}
 	for _, q := range g.Questions {
-		of := append(slices.Clone(row), q.ID, defused(v.label(q.ID, c.Locale)), strconv.Itoa(q.N))
+		of := append(slices.Clone(row), q.ID, spreadsheet.Defused(v.label(q.ID, c.Locale)), strconv.Itoa(q.N))
 		for _, figure := range []string{figure(q.Mean()), figure(q.NPS()), figure(q.CSAT()), figure(q.CES())} {
 			of = append(of, c.number(figure))
 		}
@@ -358,7 +345,7 @@ func (g *ResultGroup) lines(v *version, c *csvWriter) (out [][]string) {
 			if n.Place > 0 {
 				of[slices.Index(resultColumns, "mean")] = c.number(figure(n.Place, true))
 			}
-			out = append(out, append(of, defused(n.Value), defused(v.optionLabel(q.ID, n.Value, c.Locale)), strconv.Itoa(n.N)))
+			out = append(out, append(of, spreadsheet.Defused(n.Value), spreadsheet.Defused(v.optionLabel(q.ID, n.Value, c.Locale)), strconv.Itoa(n.N)))
 		}
 		if len(q.Counts) == 0 {
 			out = append(out, append(of, "", "", ""))

@@ -33,10 +33,10 @@ func TestAnHourOfBuildingHoldsNobodyUp(t *testing.T) {
 		work := automation.New(store, out, &automation.Options{Logger: quiet})
 		var short time.Duration // after which the handler of another type ran
 		begun := store.Clock().Now()
-		work.Handle("short", automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
+		work.Handle(automation.WorkType{Name: "short", Handler: automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
 			short = store.Clock().Now().Sub(begun)
 			return make([]automation.Outcome, len(due)), nil
-		}))
+		})})
 		reports := report.New(store, work, out, nil)
 		reports.Register(report.Type{Name: "sales", Builder: report.BuilderFunc(func(ctx context.Context, run report.Run) (report.Report, error) {
 			tries.Add(1)

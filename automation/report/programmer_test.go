@@ -33,11 +33,15 @@ func TestProgrammersErrorsPanic(t *testing.T) {
 		"named": func() {
 			reports.Register(report.Type{Name: "x", Builder: builder, Templates: map[string]notify.Renderer{"": notify.Template{}}})
 		},
-		"another's":       func() { reports.WithTx(nil) },
-		"no handler":      func() { work.HandleReports("x", nil, automation.Lateness{}) },
-		"a name":          func() { work.HandleReports("a:b", none, automation.Lateness{}) },
-		"Window":          func() { work.HandleReports("x", none, automation.Lateness{Window: -1}) },
-		"a reserved name": func() { work.Handle(automation.TypeReportSubscription, none) },
+		"another's":  func() { reports.WithTx(nil) },
+		"no handler": func() { work.HandleReports(automation.WorkType{Name: "x", Lateness: automation.Lateness{}}) },
+		"a name": func() {
+			work.HandleReports(automation.WorkType{Name: "a:b", Handler: none, Lateness: automation.Lateness{}})
+		},
+		"Window": func() {
+			work.HandleReports(automation.WorkType{Name: "x", Handler: none, Lateness: automation.Lateness{Window: -1}})
+		},
+		"a reserved name": func() { work.Handle(automation.WorkType{Name: automation.TypeReportSubscription, Handler: none}) },
 		"in a transaction": func() {
 			_ = store.InTx(t.Context(), func(tx storage.Tx) error {
 				reports.WithTx(tx).Register(report.Type{Name: "x", Builder: builder})

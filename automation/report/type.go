@@ -82,7 +82,10 @@ func (s *Service) Register(t Type) {
 		Name: t.Name, Renderer: renderer{s.store.Blobs(), t}, InDoubt: t.InDoubt,
 		Revalidator: notify.RevalidatorFunc(s.revalidate),
 	})
-	s.scheduler.HandleReports(t.Name, t.handler(s), t.Lateness)
+	s.scheduler.HandleReports(automation.WorkType{
+		Name: t.Name, Handler: automation.HandlerFunc(s.handle), Lateness: t.Lateness,
+		LongRunning: t.LongRunning, Guarded: t.Guarded, Retention: t.Retention,
+	})
 }
 
 // compiled checks t, and parses its templates.
@@ -117,21 +120,6 @@ func compiled(r notify.Renderer) (notify.Renderer, error) {
 		return t.Compile()
 	}
 	return r, nil
-}
-
-// handler serves the due pass.
-func (t Type) handler(s *Service) automation.Handler {
-	var h automation.Handler = automation.HandlerFunc(s.handle)
-	if t.Retention.After > 0 || t.Retention.ForgetAfter > 0 {
-		h = automation.Retained(h, t.Retention)
-	}
-	if t.LongRunning {
-		h = automation.LongRunning(h)
-	}
-	if t.Guarded {
-		h = automation.Guarded(h)
-	}
-	return h
 }
 
 // renderer gives the template of that name; empty is the type's own.

@@ -68,7 +68,7 @@ func open(ctx context.Context, t contender.Task) (store, error) {
 // scheduler serves kind with handle.
 func scheduler(store storage.Store, handle automation.HandlerFunc) *automation.Scheduler {
 	s := automation.New(store, notify.New(store, nil), nil)
-	s.Handle(kind, handle)
+	s.Handle(automation.WorkType{Name: kind, Handler: handle})
 	return s
 }
 

@@ -50,10 +50,10 @@ func receive(ctx context.Context, run *contender.Run, t contender.Task) (contend
 	defer store.Close()
 	var waits waits
 	s := scheduler(store, nothing)
-	s.Handle(stamped, automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
+	s.Handle(automation.WorkType{Name: stamped, Handler: automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
 		run.Done(len(due))
 		return make([]automation.Outcome, len(due)), waits.add(due)
-	}))
+	})})
 	p := belfry.NewPoller(store, options(t), s)
 	began, err := poll(ctx, run, p)
 	if err != nil {

@@ -35,10 +35,10 @@ const plainKind = "plain"
 func plain(s storage.Store, seen func(due []automation.Due)) *automation.Scheduler {
 	a := automation.New(s, notify.New(s, nil), nil)
 	if seen != nil {
-		a.Handle(plainKind, automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
+		a.Handle(automation.WorkType{Name: plainKind, Handler: automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
 			seen(due)
 			return make([]automation.Outcome, len(due)), nil
-		}))
+		})})
 	}
 	return a
 }

@@ -207,10 +207,9 @@ func (w *world) desk(ctx context.Context, scope storage.Scope) room {
 			return second(d.Act(ctx, scope, support.Order{Action: support.Cancel, Targets: []support.Target{{Kind: support.KindReminder, Key: w.reminder}}, By: by}))
 		},
 		"Health":        func() error { return second(d.Health(ctx, storage.Within(scope))) },
-		"Calendar":      func() error { return third(d.Calendar(ctx, scope, 14)) },
+		"Calendar":      func() error { return third(d.Calendar(ctx, scope, time.UTC, 14)) },
 		"List":          func() error { return third(d.List(ctx, scope, support.Messages, storage.Page{})) },
-		"Needs":         func() error { return second(d.Needs(ctx, storage.Within(scope))) },
-		"Search":        func() error { return second(d.Search(ctx, scope, "17", false)) },
+		"Search":        func() error { return third(d.Search(ctx, scope, "17", false)) },
 		"Story":         func() error { return second(d.Story(ctx, scope, support.About{Person: "17"}, storage.Page{})) },
 		"Verdict":       func() error { return second(d.Verdict(ctx, scope, "17", "visit")) },
 		"Messages":      func() error { return third(d.Messages(ctx, scope, lately, storage.Page{})) },
@@ -375,7 +374,7 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 		{n, map[string]func() error{
 			"AddRecipients":  func() error { return second(n.AddRecipients(ctx, nil, scope, j.Coordinates(), by, j.Recipients...)) },
 			"AutomationJobs": func() error { return third(n.AutomationJobs(ctx, nil, scope, "employee", "7", storage.Page{})) },
-			"CountMessages":  func() error { return second(n.CountMessages(ctx, nil, scope, j.RowKey)) },
+			"JobResult":      func() error { return second(n.JobResult(ctx, nil, scope, j.Coordinates())) },
 			"Digests":        func() error { return second(n.Digests(ctx, nil, scope, j.Coordinates())) },
 			"DryRun":         func() error { return second(n.DryRun(ctx, m)) },
 			"EnsureAutomationJob": func() error {
@@ -463,10 +462,9 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 			"Resume":   func() error { return campaigns.Resume(ctx, scope, "spring", by) },
 		}},
 		{contacts, map[string]func() error{
-			"Preferences": func() error { return second(contacts.Preferences(ctx, scope, "17")) },
-			"Decide": func() error {
-				return contacts.Decide(ctx, "Stop", by, notify.Preference{Scope: scope, RecipientRef: "17", OptedOut: true})
-			},
+			"Preferences":    func() error { return second(contacts.Preferences(ctx, scope, "17")) },
+			"Stop":           func() error { return contacts.Stop(ctx, scope, "17", "", by) },
+			"Allow":          func() error { return contacts.Allow(ctx, scope, "17", "", by) },
 			"SuppressionsOf": func() error { return second(contacts.SuppressionsOf(ctx, scope, sam)) },
 			"SetPreferences": func() error {
 				return contacts.SetPreferences(ctx, notify.Preference{Scope: scope, RecipientRef: "17", OptedOut: true})

@@ -28,3 +28,15 @@ func Code(text string) string {
 
 // Text reports whether a column can hold a text.
 func Text(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }
+
+// Detail is a text of other programs, such as an error, that every database takes: at most
+// 500 bytes of it, in whole characters.
+func Detail(text string) string {
+	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "?")
+	if len(text) > maxDetail {
+		text = strings.ToValidUTF8(text[:maxDetail], "")
+	}
+	return text
+}
+
+const maxDetail = 500

@@ -65,7 +65,7 @@ func (w *world) ofNotify(n *notify.Notifier, spring notify.MessagingJob) reads {
 		"Inbox.Archived": func(ctx context.Context) error { _, _, err := inbox.Archived(ctx, page); return err },
 		"Inbox.Count":    func(ctx context.Context) error { _, err := inbox.Count(ctx); return err },
 		"Trace":          func(ctx context.Context) error { _, err := n.Trace(ctx, "", at); return err },
-		"CountMessages":  func(ctx context.Context) error { _, err := n.CountMessages(ctx, nil, "", at.RowKey); return err },
+		"JobResult":      func(ctx context.Context) error { _, err := n.JobResult(ctx, nil, "", at); return err },
 		"Digests":        func(ctx context.Context) error { _, err := n.Digests(ctx, nil, "", at); return err },
 		"Preview":        func(ctx context.Context) error { _, err := n.Preview(ctx, job, notify.Recipient{}); return err },
 		"Held": func(ctx context.Context) error {

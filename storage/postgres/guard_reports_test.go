@@ -23,7 +23,7 @@ func TestGuardAStepOfRetentionIsCheapHoweverManyRowsThereAre(t *testing.T) {
 	work := automation.New(s, notify.New(s, nil), nil)
 	done := automation.HandlerFunc(func(context.Context, []automation.Due) ([]automation.Outcome, error) { return nil, nil })
 	for _, name := range []string{"held", "due"} { // nothing of theirs may go, so the walk sees every row
-		work.Handle(name, automation.Retained(done, automation.Retention{After: 24 * time.Hour}))
+		work.Handle(automation.WorkType{Name: name, Handler: done, Retention: automation.Retention{After: 24 * time.Hour}})
 	}
 	var report automation.RetentionReport
 	statements := r.during(t, "SELECT", func() {

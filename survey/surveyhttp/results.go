@@ -20,6 +20,7 @@ import (
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/internal/httpapi"
 	"github.com/belfry-go/belfry/internal/loglimit"
+	"github.com/belfry-go/belfry/internal/spreadsheet"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/form"
@@ -258,16 +259,13 @@ func (h *results) latest(r *http.Request, scope survey.Scope, id int64) (form.De
 	return h.s.Definition(r.Context(), scope, id, list[0].Number)
 }
 
-// mark begins a text that a spreadsheet is to take for UTF-8.
-const mark = "\ufeff"
-
 // responses streams what customers answered.
 func (h *results) responses(w http.ResponseWriter, r *http.Request, a *asked) error {
 	q := survey.ResponseQuery{SurveyID: a.query.SurveyID, BusinessUnits: a.query.BusinessUnits, Since: a.query.Since, Until: a.query.Until}
 	out := &started{ResponseWriter: w}
 	var err error
 	if strings.HasSuffix(r.URL.Path, ".csv") {
-		out.before = mark
+		out.before = spreadsheet.Mark
 		a.download(w, "responses.csv", "text/csv; charset=utf-8")
 		_, err = h.s.Responses().ExportCSV(r.Context(), a.caller.Scope, out, q, &a.sheet)
 	} else {
@@ -304,7 +302,7 @@ func (s *started) Write(p []byte) (int, error) {
 // csv writes a line for each answer that was counted.
 func (h *results) csv(w http.ResponseWriter, r *http.Request, a *asked) error {
 	a.download(w, "results.csv", "text/csv; charset=utf-8")
-	return h.s.Results().ExportCSV(r.Context(), a.caller.Scope, &started{ResponseWriter: w, before: mark}, a.query, &a.sheet)
+	return h.s.Results().ExportCSV(r.Context(), a.caller.Scope, &started{ResponseWriter: w, before: spreadsheet.Mark}, a.query, &a.sheet)
 }
 
 // day is a day as it is written; empty: none.

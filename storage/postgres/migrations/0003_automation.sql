@@ -42,6 +42,7 @@ CREATE TABLE {automation_scheduler} (
 	ended_on             timestamptz, -- NULL while the row is open
 	reason_code          text NOT NULL, -- of the last failure or the end
 	diagnostics          text NOT NULL, -- the last error, at most 500 bytes
+	ended_because        text, -- the host's words; NULL: there are none
 	hold_detail          text NOT NULL,
 	event_type           text NOT NULL, -- the event that last wrote it; empty: the host
 	event_id             text NOT NULL,
@@ -114,6 +115,7 @@ CREATE TABLE {automation_series} (
 	rrule            text NOT NULL,
 	start_date       text NOT NULL, -- 2006-01-02; empty: none
 	end_date         text NOT NULL,
+	except_dates     text NOT NULL, -- days that are left out, 2006-01-02,…
 	start_time       text NOT NULL, -- 09:00; empty with cron
 	time_zone        text NOT NULL, -- IANA name
 	gap_policy       text NOT NULL, -- forward, back, skip

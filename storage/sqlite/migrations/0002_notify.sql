@@ -33,6 +33,7 @@ CREATE TABLE {notification_job} (
 	lease_loss_count   INTEGER NOT NULL,
 	next_retry_on      INTEGER,
 	reason_code        TEXT NOT NULL, -- of the last failure or the end
+	diagnostics        TEXT, -- the error of the last try that could not render it; NULL: there was none
 	ended_on           INTEGER, -- when nothing was left to do
 	is_on_support_hold INTEGER NOT NULL,
 	hold_reason        TEXT NOT NULL, -- empty without a hold
@@ -366,6 +367,8 @@ CREATE TABLE {delivery_event} (
 	happened_on         INTEGER,
 	received_on         INTEGER,
 	address_hash        TEXT NOT NULL, -- of whom it is about, where the provider says so
+	address_only        INTEGER NOT NULL, -- of the message's recipient only if that is theirs
+	list                TEXT NOT NULL, -- the provider's, that a recipient left or came back to
 	tries               INTEGER NOT NULL, -- how often its message was looked for in vain
 	UNIQUE (scope, key)
 ) STRICT;
@@ -397,7 +400,7 @@ CREATE TABLE {suppression} (
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- address hash and reason
 	kind             TEXT NOT NULL, -- the delivery method
-	status           TEXT NOT NULL, -- Active, or Lifted by a person
+	status           TEXT NOT NULL, -- Active while a source says so, else Lifted
 	version          INTEGER NOT NULL,
 	address_hash     TEXT NOT NULL,
 	hash_key         TEXT NOT NULL, -- fingerprint of the key that it was made with
@@ -405,6 +408,7 @@ CREATE TABLE {suppression} (
 	since            INTEGER,
 	source           TEXT NOT NULL, -- the provider that said so, or Support
 	message_id       TEXT NOT NULL, -- that it was said about
+	said             TEXT NOT NULL, -- the last word of each source
 	UNIQUE (scope, key)
 ) STRICT;
 
@@ -457,7 +461,7 @@ CREATE TABLE {channel_outage} (
 CREATE TABLE {recipient_preference} (
 	id                INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope             TEXT NOT NULL,
-	key               TEXT NOT NULL, -- recipient, method, and type or group, joined by U+001F
+	key               TEXT NOT NULL, -- recipient, method, and type or group, or recipient, stop and group, joined by U+001F
 	kind              TEXT NOT NULL,
 	status            TEXT NOT NULL,
 	version           INTEGER NOT NULL,
@@ -467,7 +471,7 @@ CREATE TABLE {recipient_preference} (
 	method            TEXT NOT NULL, -- empty: all
 	opted_out         INTEGER NOT NULL,
 	changed_on        INTEGER,
-	message_id        TEXT NOT NULL, -- whose unsubscribe link said so; empty: the host
+	message_id        TEXT NOT NULL, -- whose unsubscribe link said so; empty: the host, or support
 	UNIQUE (scope, key)
 ) STRICT;
 

@@ -42,6 +42,7 @@ CREATE TABLE {automation_scheduler} (
 	diagnostics          TEXT NOT NULL, -- the last error, at most 500 bytes
 	is_on_support_hold   INTEGER NOT NULL, -- never due until a person releases it
 	hold_reason          TEXT NOT NULL,
+	ended_because        TEXT, -- the host's words; NULL: there are none
 	hold_detail          TEXT NOT NULL,
 	event_type           TEXT NOT NULL, -- the event that last wrote it; empty: the host
 	event_id             TEXT NOT NULL,
@@ -108,6 +109,7 @@ CREATE TABLE {automation_series} (
 	rrule            TEXT NOT NULL,
 	start_date       TEXT NOT NULL, -- 2006-01-02; empty: none
 	end_date         TEXT NOT NULL,
+	except_dates     TEXT NOT NULL, -- days that are left out, 2006-01-02,…
 	start_time       TEXT NOT NULL, -- 09:00; empty with cron
 	time_zone        TEXT NOT NULL, -- IANA name
 	gap_policy       TEXT NOT NULL, -- forward, back, skip
