@@ -22,6 +22,9 @@ type Form struct {
 	// Locale is the recipient's; it may be empty.
 	Locale string
 	State  FormState
+	// Open says that it is that of an open link, which anybody answers: a page gives each form
+	// that it shows an IdempotencyKey of its own.
+	Open bool
 	// Event is what the texts of the definition are filled with; see [form.Fill].
 	Event form.LinkData
 	// Ending is the one of an answered form that its answers match; nil: none.
@@ -47,6 +50,12 @@ func (s *Service) Form(ctx context.Context, token string) (out Form, err error) 
 	find := byToken(token)
 	err = s.read(ctx, func(from driver.Reader) error {
 		row, err := find(ctx, from)
+		if errors.Is(err, ErrNoSurvey) {
+			if out, err = s.openForm(ctx, from, token); err == nil && out.State == "" {
+				err = ErrNoSurvey
+			}
+			return err
+		}
 		if err != nil {
 			return err
 		}
@@ -58,11 +67,7 @@ func (s *Service) Form(ctx context.Context, token string) (out Form, err error) 
 		if err != nil {
 			return err
 		}
-		out = Form{
-			PublicID: row.PublicID, SurveyID: row.SurveyID, Survey: v.Name, Version: row.SurveyVersion,
-			Locale: row.RecipientLocale, State: FormOpen, Definition: &v.Definition,
-			Event: linkData(row, v, "", channel.Message{}),
-		}
+		out = s.formOf(row, v, false)
 		if over != nil {
 			out.State = FormExpired
 		}
@@ -74,6 +79,15 @@ func (s *Service) Form(ctx context.Context, token string) (out Form, err error) 
 		return err
 	})
 	return out, err
+}
+
+// formOf is the form of a link that takes a response.
+func (s *Service) formOf(row *instanceRow, v *version, open bool) Form {
+	return Form{
+		PublicID: row.PublicID, SurveyID: row.SurveyID, Survey: v.Name, Version: row.SurveyVersion,
+		Locale: row.RecipientLocale, State: FormOpen, Open: open, Definition: &v.Definition,
+		Event: linkData(row, v, "", channel.Message{}),
+	}
 }
 
 // endingOf is what the answers to a link lead to; nil if they are erased or forgotten.
@@ -94,12 +108,17 @@ func endingOf(ctx context.Context, from driver.Reader, row *instanceRow, v *vers
 // Opened notes that the customer's browser has shown the form, as the page's own
 // beacon tells it: who only fetches the link, as mail scanners do, has not opened
 // it. Reminders stay scheduled. It changes nothing the second time, nor after the
-// response; a link that does not lead to a survey gets [ErrNoSurvey].
+// response, nor for an open link; one that does not lead to a survey gets [ErrNoSurvey].
 func (s *Service) Opened(ctx context.Context, token string) error {
 	find := byToken(token)
 	return s.inTx(ctx, func(tx storage.Tx) error {
 		return driver.RetryStale("the link", func() error {
 			row, err := find(ctx, tx)
+			if errors.Is(err, ErrNoSurvey) {
+				if t, _, open := s.openLink(ctx, tx, token); open != nil || t != nil {
+					return open
+				}
+			}
 			if err != nil {
 				return err
 			}

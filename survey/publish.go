@@ -49,7 +49,13 @@ func (s *Service) Publish(ctx context.Context, v Version) (Published, error) {
 	v.Definition = form.Stored(v.Definition)
 	p := publication{Version: v, enabled: d.Enabled(), hash: v.contentHash()}
 	out := Published{ContentHash: p.hash, Warnings: d.Warnings()}
-	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
+	var err error
+	if slices.ContainsFunc(p.enabled, isOpenLink) {
+		if p.links, err = s.linkKeyFor(ctx, v.Scope); err != nil {
+			return Published{}, fmt.Errorf("survey: publish survey %d: %w", v.SurveyID, err)
+		}
+	}
+	err = s.inTx(ctx, func(tx storage.Tx) (err error) {
 		out.Number, out.Repeated, err = p.run(ctx, tx)
 		return err
 	})
@@ -108,6 +114,13 @@ func (s *core) nobodys(d *form.Definition) (found []form.Fault) {
 			check(fmt.Sprintf("%ssubscribers[%d].key", at, j), r.Key, "subscriber", subscribers)
 		}
 	}
+	for i, l := range d.OpenLinks {
+		for j, r := range l.Subscribers {
+			if l.Enabled {
+				check(fmt.Sprintf("openLinks[%d].subscribers[%d].key", i, j), r.Key, "subscriber", subscribers)
+			}
+		}
+	}
 	return found
 }
 
@@ -116,6 +129,7 @@ type publication struct {
 	Version
 	enabled []form.Trigger
 	hash    string
+	links   keys.LinkKey // of open links
 }
 
 // run stores the version unless it is there, and says which number it has.
@@ -183,6 +197,9 @@ func (p *publication) triggers(number int64) []*triggerRow {
 		out[i] = &triggerRow{
 			Record: storage.Record{Scope: p.Scope, Key: triggerKey(p.SurveyID, t.ID)}, SurveyID: p.SurveyID, TriggerID: t.ID,
 			EventKind: t.EventKind, VersionNumber: number, ContentHash: p.hash,
+		}
+		if isOpenLink(t) {
+			out[i].openAs(p.links)
 		}
 	}
 	return out
@@ -253,6 +270,9 @@ func setTriggers(ctx context.Context, tx storage.Tx, scope Scope, surveyID int64
 			continue
 		}
 		row.EventKind, row.VersionNumber, row.ContentHash = w.EventKind, w.VersionNumber, w.ContentHash
+		if row.LinkHash == "" { // else its link is printed somewhere
+			row.LinkKey, row.LinkHash = w.LinkKey, w.LinkHash
+		}
 		delete(missing, row.Key)
 	}
 	if err := triggers.Save(ctx, tx, stored...); err != nil {

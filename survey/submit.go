@@ -30,7 +30,8 @@ type Response struct {
 	Locale string
 	// CompletedOn is when the form was completed; zero: now.
 	CompletedOn time.Time
-	// IdempotencyKey tells a repeat of the same submission; it may be empty.
+	// IdempotencyKey tells a repeat of the same submission; it may be empty, but not for an
+	// open link, where the same answers under the same key are one submission.
 	IdempotencyKey string
 }
 
@@ -40,6 +41,8 @@ type Receipt struct {
 	CompletedOn time.Time
 	// Repeated says that the same submission had been taken before.
 	Repeated bool
+	// Token is, for an open link, that of the link that was made for this response.
+	Token string
 }
 
 // ErrNoSurvey says that nothing can be answered there: no such link or instance, or a
@@ -62,7 +65,11 @@ var ErrAnswered = errors.New("survey: the survey has been answered already")
 // survey, get [ErrAnswered]. Answers that do not fit the questions get an [*AnswersError], and
 // every link that does not lead to a survey [ErrNoSurvey].
 func (s *Service) Submit(ctx context.Context, token string, r Response) (Receipt, error) {
-	return s.submit(ctx, byToken(token), r, true)
+	out, err := s.submit(ctx, byToken(token), r, true)
+	if errors.Is(err, ErrNoSurvey) && !errors.Is(err, ErrExpired) {
+		return s.submitOpen(ctx, token, r)
+	}
+	return out, err
 }
 
 // Complete takes the response to an instance whose form the host keeps elsewhere,

@@ -80,8 +80,11 @@ type triggerRow struct {
 	SurveyID  int64  `db:"survey_id,fixed"`
 	TriggerID string `db:"trigger_id,fixed,plain"`
 	// EventKind is empty while the trigger is none of the published version, or is
-	// switched off.
-	EventKind     string `db:"event_kind,indexed,plain"`
+	// switched off, and openKind of an open link.
+	EventKind string `db:"event_kind,indexed,plain"`
+	// LinkKey and LinkHash are those of an open link, as of an instance; else empty.
+	LinkKey       string `db:"link_key,plain"`
+	LinkHash      string `db:"link_hash,indexed,secret"`
 	VersionNumber int64  `db:"version_number"`
 	ContentHash   string `db:"content_hash,plain"`
 }

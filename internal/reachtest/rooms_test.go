@@ -495,6 +495,7 @@ func (w *world) survey(ctx context.Context, scope storage.Scope) []room {
 			"Health":     func() error { return second(s.Health(ctx, storage.Within(scope))) },
 			"Ingest":     func() error { return second(s.Ingest(ctx, batch(scope))) },
 			"Link":       func() error { return second(s.Link(ctx, scope, w.instance)) },
+			"OpenLink":   func() error { return second(s.OpenLink(ctx, scope, 1, "poster")) },
 			"Publish":    func() error { return second(s.Publish(ctx, version(scope))) },
 			"Surveys":    func() error { return third(s.Surveys(ctx, scope, storage.Page{})) },
 			"Unpublish":  func() error { return s.Unpublish(ctx, scope, 1) },

@@ -39,6 +39,8 @@ type Definition struct {
 	Questions []Question `json:"questions,omitempty"`
 	// Triggers say which events produce links.
 	Triggers []Trigger `json:"triggers,omitempty"`
+	// OpenLinks are for everybody, without an event.
+	OpenLinks []OpenLink `json:"openLinks,omitempty"`
 	// Dimensions are paths of the event, such as candidate.dealerId, by whose values
 	// results are counted apart: few values, and nothing personal, since the counts stay
 	// when a person is erased.
@@ -214,23 +216,29 @@ func Stored(text json.RawMessage) json.RawMessage {
 // MaxDefinition bounds a definition in bytes, as it is stored.
 const MaxDefinition = 256 << 10
 
-// Trigger is the trigger with that id, or nil.
+// All are the triggers, and the open links as triggers with the channel [OpenChannel].
+func (d *Definition) All() []Trigger {
+	out := slices.Clone(d.Triggers)
+	for _, l := range d.OpenLinks {
+		out = append(out, Trigger{ID: l.ID, Enabled: l.Enabled, Channel: OpenChannel, Subscribers: l.Subscribers})
+	}
+	return out
+}
+
+// Trigger is the one of [Definition.All] with that id, or nil.
 func (d *Definition) Trigger(id string) *Trigger {
-	for i := range d.Triggers {
+	for i := range d.Triggers { // the usual case, without a copy
 		if d.Triggers[i].ID == id {
 			return &d.Triggers[i]
 		}
 	}
+	if i := slices.IndexFunc(d.OpenLinks, func(l OpenLink) bool { return l.ID == id }); i >= 0 {
+		return &d.All()[len(d.Triggers)+i]
+	}
 	return nil
 }
 
-// Enabled are the triggers that are switched on.
+// Enabled are those of [Definition.All] that are switched on.
 func (d *Definition) Enabled() []Trigger {
-	var out []Trigger
-	for _, t := range d.Triggers {
-		if t.Enabled {
-			out = append(out, t)
-		}
-	}
-	return out
+	return slices.DeleteFunc(d.All(), func(t Trigger) bool { return !t.Enabled })
 }

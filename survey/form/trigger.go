@@ -107,6 +107,13 @@ func (c *checker) triggers(d *Definition) {
 		c.trigger(at, &d.Triggers[i])
 		c.subscribers(strictjson.Member(at, "subscribers"), d, d.Triggers[i].Subscribers)
 	}
+	c.length("openLinks", len(d.OpenLinks), MaxTriggers)
+	for i, l := range d.OpenLinks {
+		at := strictjson.Element("openLinks", i)
+		c.id(strictjson.Member(at, "id"), l.ID)
+		ids.say(strictjson.Member(at, "id"), l.ID)
+		c.subscribers(strictjson.Member(at, "subscribers"), d, l.Subscribers)
+	}
 }
 
 func (c *checker) trigger(at string, t *Trigger) {
@@ -129,6 +136,19 @@ func (c *checker) trigger(at string, t *Trigger) {
 // NoChannel is the Channel of a trigger whose links the host delivers itself. They count as
 // sent when their event is ingested.
 const NoChannel = "none"
+
+// OpenLink is a link for everybody, as a poster or a page shows it: an instance is made with each
+// response. No contact rule applies, since nobody knows who answers.
+type OpenLink struct {
+	// ID is unique among the triggers, too, which results and responses have it for.
+	ID      string `json:"id"`
+	Enabled bool   `json:"enabled"`
+	// Subscribers are those of a [Trigger].
+	Subscribers []Route `json:"subscribers,omitempty"`
+}
+
+// OpenChannel is the Channel of an open link as a trigger.
+const OpenChannel = "open"
 
 // handed checks such a trigger: nobody sends its links.
 func (c *checker) handed(at string, t *Trigger) {

@@ -35,6 +35,12 @@ func (d *Definition) Warnings() []Fault {
 			recipes[t.identity()] = at
 		}
 	}
+	for i, l := range d.OpenLinks {
+		enabled = enabled || l.Enabled
+		for j, r := range l.Subscribers {
+			d.neverTrue(strictjson.Member(strictjson.Element(strictjson.Member(strictjson.Element("openLinks", i), "subscribers"), j), "filter"), r.Filter, &f)
+		}
+	}
 	d.withoutLink(&f)
 	if len(d.Questions) == 0 {
 		f.Add("questions", "has none: the form is kept elsewhere, and a link that leads to a page of this package shows nothing")

@@ -1,6 +1,7 @@
 package surveyhttp
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"html/template"
@@ -171,7 +172,11 @@ func (f *forms) ask(w http.ResponseWriter, r *http.Request) {
 	default:
 		p := f.page(r, form, StateForm)
 		p.Action = "../SurveyInstances/" + r.PathValue("token") + "/responses" + f.query(r)
-		p.Opened = r.PathValue("token") + "/opened"
+		if form.Open {
+			p.Nonce = rand.Text()
+		} else {
+			p.Opened = r.PathValue("token") + "/opened"
+		}
 		given := prefilled(form, r.URL.Query(), p.Lang)
 		answers, err := answersOf(form.Definition.Questions, given, p.Lang)
 		if err != nil {

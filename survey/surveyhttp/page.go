@@ -49,6 +49,8 @@ type Page struct {
 	// states without a survey. Where the answers lead to another page, Link leads there.
 	Title, Intro, Thanks string
 	Link, LinkText       string
+	// Nonce is, of an open link, what the form sends in a control "nonce", so that it counts once.
+	Nonce string
 	// Anonymous says that the survey is.
 	Anonymous bool
 	// Languages are the others in which the form can be shown.

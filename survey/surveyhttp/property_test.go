@@ -110,7 +110,7 @@ var properties = map[string]property{
 }
 
 // Beside the form: tests of form and of triggers and messages have them.
-var beside = []string{"$schema", "triggers", "messages"}
+var beside = []string{"$schema", "triggers", "openLinks", "messages"}
 
 // What Parse knows, a published version has; and each property shows in the form, in what
 // is taken, counted and exported.

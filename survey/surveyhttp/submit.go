@@ -1,6 +1,8 @@
 package surveyhttp
 
 import (
+	"cmp"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -48,6 +50,9 @@ func (f *forms) submitForm(w http.ResponseWriter, r *http.Request, form survey.F
 	posted, unread := url.ParseQuery(string(body)) // with an error it gives what it could read
 	p := f.page(r, form, StateForm)
 	p.Action = "responses" + f.query(r)
+	if form.Open {
+		p.Nonce = cmp.Or(posted.Get("nonce"), rand.Text())
+	}
 	answers, err := answersOf(form.Definition.Questions, posted, p.Lang)
 	if err != nil {
 		f.failed(w, r, "a form could not be read", err)
@@ -65,8 +70,8 @@ func (f *forms) submitForm(w http.ResponseWriter, r *http.Request, form survey.F
 	if form.State == survey.FormOpen && f.turned(w, r, form, p, posted, answers) {
 		return
 	}
-	_, err = f.s.Submit(r.Context(), r.PathValue("token"), survey.Response{Answers: answers, Locale: p.Lang, IdempotencyKey: r.Header.Get("Idempotency-Key")})
-	f.submitted(w, r, p, form, err)
+	receipt, err := f.s.Submit(r.Context(), r.PathValue("token"), survey.Response{Answers: answers, Locale: p.Lang, IdempotencyKey: cmp.Or(p.Nonce, r.Header.Get("Idempotency-Key"))})
+	f.submitted(w, r, p, form, receipt, err)
 }
 
 // turned answers a form that is not to be stored yet: some of it was not asked, or another page
@@ -104,11 +109,11 @@ func (p *Page) faulty(link survey.Form, answers json.RawMessage) bool {
 }
 
 // submitted answers a form with a page.
-func (f *forms) submitted(w http.ResponseWriter, r *http.Request, p *Page, link survey.Form, err error) {
+func (f *forms) submitted(w http.ResponseWriter, r *http.Request, p *Page, link survey.Form, receipt survey.Receipt, err error) {
 	wrong := (*form.AnswersError)(nil)
 	switch {
 	case err == nil:
-		f.toForm(w, r, "?sent"+strings.Replace(f.query(r), "?", "&", 1))
+		f.toForm(w, cmp.Or(receipt.Token, r.PathValue("token")), "?sent"+strings.Replace(f.query(r), "?", "&", 1))
 	case errors.Is(err, survey.ErrAnswered) && p.Anonymous: // perhaps by this very form
 		f.again(w, r, p, http.StatusConflict, StateAnswered)
 	case errors.Is(err, survey.ErrAnswered):
@@ -155,13 +160,15 @@ func kept(w http.ResponseWriter, r *http.Request) []Kept {
 // toForm sends a browser to the page of the link, so that a reload or a restored tab
 // asks for a page that is there. The way is relative, since a host may have stripped a
 // prefix.
-func (f *forms) toForm(w http.ResponseWriter, r *http.Request, query string) {
-	w.Header().Set("Location", "../../s/"+url.PathEscape(r.PathValue("token"))+query)
+func (f *forms) toForm(w http.ResponseWriter, token, query string) {
+	w.Header().Set("Location", "../../s/"+url.PathEscape(token)+query)
 	w.WriteHeader(http.StatusSeeOther)
 }
 
 // back is for a browser that comes back to where a form was sent.
-func (f *forms) back(w http.ResponseWriter, r *http.Request) { f.toForm(w, r, f.query(r)) }
+func (f *forms) back(w http.ResponseWriter, r *http.Request) {
+	f.toForm(w, r.PathValue("token"), f.query(r))
+}
 
 // unread answers what could not be read.
 func (f *forms) unread(w http.ResponseWriter, r *http.Request, why *httpapi.Problem) {

@@ -50,6 +50,8 @@ CREATE TABLE {survey_trigger} (
 	survey_id        bigint NOT NULL,
 	trigger_id       text NOT NULL,
 	event_kind       text COLLATE "C" NOT NULL, -- empty: not in use
+	link_key         text NOT NULL, -- of an open link: id of the key that its token is made with
+	link_hash        text COLLATE "C" NOT NULL, -- of an open link: hex of the SHA-256 of the token
 	version_number   bigint NOT NULL,
 	content_hash     text NOT NULL,
 	UNIQUE (scope, key)
@@ -57,6 +59,9 @@ CREATE TABLE {survey_trigger} (
 
 -- Ingest finds those that an event concerns.
 CREATE INDEX {index:survey_trigger_kind} ON {survey_trigger} (scope, event_kind, id);
+
+-- The form finds open links, whose tenant it does not know.
+CREATE INDEX {index:survey_trigger_link} ON {survey_trigger} (link_hash);
 
 -- One link for one customer. Hot: polled, claimed and settled.
 CREATE TABLE {survey_instance} (

@@ -19,7 +19,9 @@
 	const draft = "belfry.survey." + location.pathname.replace(/\/responses$/, "").split("/").pop();
 	const fields = () => [...form.elements].filter((e) => e.name.startsWith("q."));
 	const choice = (e) => e.type === "radio" || e.type === "checkbox";
+	const shared = "open" in document.body.dataset; // a link of many: the next one may sit at this tab
 	const keep = () => {
+		if (shared) return;
 		const typed = fields().filter((e) => !choice(e) || e.checked).map((e) => [e.name, e.value]);
 		try { sessionStorage.setItem(draft, JSON.stringify(typed)); } catch {}
 	};
@@ -37,7 +39,7 @@
 	if (!form) return;
 	// Back to a page of a form that was sent since: its address says what there is to do.
 	const gone = () => {
-		try { return !opened && performance.getEntriesByType("navigation")[0].type === "back_forward" && sessionStorage.getItem(draft) === null; } catch { return false; }
+		try { return location.pathname.endsWith("/responses") && performance.getEntriesByType("navigation")[0].type === "back_forward" && sessionStorage.getItem(draft) === null; } catch { return false; }
 	};
 	if (gone()) {
 		document.querySelector("main").hidden = true;
@@ -141,7 +143,8 @@
 	});
 	if (opened) restore(); else keep();
 	for (const event of ["input", "change"]) form.addEventListener(event, () => { keep(); show(); });
-	window.addEventListener("pageshow", show); // back again: the browser has filled in what was there
+	// Back again: the browser has filled in what was there, which is not for the next one.
+	window.addEventListener("pageshow", ({persisted}) => persisted && shared ? location.reload() : show());
 	show();
 
 	const summary = document.querySelector(".summary");
