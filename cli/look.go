@@ -71,23 +71,15 @@ what to do. Exit code 3: something does. A pause, and work that nobody serves he
 listed too: of the latter this program only knows the types that it has.`,
 	flags: func(f *flags, s *flag.FlagSet) { f.anywhere(s); f.asJSON(s) },
 	run: func(c *call, ctx context.Context) error {
-		domains, err := c.desk.Health(ctx, c.flags.reach())
-		if err != nil {
-			return err
-		}
-		needs, err := c.needs(ctx)
+		health, err := c.health(ctx)
 		if err != nil {
 			return err
 		}
 		if c.flags.json {
-			err = encode(c.out, struct {
-				Domains []support.DomainHealth
-				Needs   []support.Need
-			}{domains, needs})
-			return cmp.Or(err, waiting(needs))
+			return cmp.Or(encode(c.out, health), waiting(health.Needs))
 		}
 		due := table{head: []string{"DOMAIN", "DUE", "KIND", "ROWS", "HELD", "OLDEST"}}
-		for _, d := range domains {
+		for _, d := range health.Domains {
 			for _, row := range d.Due {
 				due.add(d.Domain, row.Table, row.Kind, atLeast(row.Rows, row.Capped), number(row.Held), moment(row.OldestOn))
 			}
@@ -98,17 +90,17 @@ listed too: of the latter this program only knows the types that it has.`,
 			due.print(c.out)
 		}
 		fmt.Fprintln(c.out)
-		return c.printNeeds(needs)
+		return c.printNeeds(health.Needs)
 	},
 }
 
-// needs are the causes, but for those that only a program with the host's types can tell.
-func (c *call) needs(ctx context.Context) ([]support.Need, error) {
-	needs, err := c.desk.Needs(ctx, c.flags.reach())
+// health leaves out the causes that only a program with the host's types can tell.
+func (c *call) health(ctx context.Context) (support.Health, error) {
+	health, err := c.desk.Health(ctx, c.flags.reach())
 	if c.s.Bare {
-		needs = slices.DeleteFunc(needs, func(n support.Need) bool { return n.Kind == support.NeedUnserved && n.Reason == "" })
+		health.Needs = slices.DeleteFunc(health.Needs, func(n support.Need) bool { return n.Kind == support.NeedUnserved && n.Reason == "" })
 	}
-	return needs, err
+	return health, err
 }
 
 // waiting is how a question ends.
@@ -171,14 +163,14 @@ resolve take. Exit code 3: something waits.`,
 	},
 	run: func(c *call, ctx context.Context) error {
 		if c.flags.table == "" && c.flags.cause == "" {
-			needs, err := c.needs(ctx)
+			health, err := c.health(ctx)
 			switch {
 			case err != nil:
 				return err
 			case c.flags.json:
-				return cmp.Or(encode(c.out, needs), waiting(needs))
+				return cmp.Or(encode(c.out, health.Needs), waiting(health.Needs))
 			}
-			return c.printNeeds(needs)
+			return c.printNeeds(health.Needs)
 		}
 		if c.flags.table == "" || c.flags.cause == "" || c.flags.everywhere {
 			return usage("-table and -cause go together, in one tenant")

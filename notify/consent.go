@@ -2,9 +2,12 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
+	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -44,6 +47,53 @@ func (n *core) checkGroup(t Type) {
 	if t.Group != "" && !slices.ContainsFunc(n.options.Groups, func(g Group) bool { return g.Name == t.Group }) {
 		panic(fmt.Sprintf("notify: Register %q: Options.Groups has no group %q", t.Name, t.Group))
 	}
+}
+
+// Stop keeps messages of a group, or of everything where group is empty, from a recipient,
+// by all methods, as support was told, with its audit. It outranks what the recipient has
+// said and says later, which stays as it is; Mandatory types and the inbox go on. Where it is
+// so already it is [ErrActionRefused].
+func (n Contacts) Stop(ctx context.Context, scope Scope, recipientRef, group string, by By) error {
+	if recipientRef == "" {
+		return errors.New("notify: Stop: the recipient's Ref is empty")
+	}
+	row := preferenceRow{
+		Record:       storage.Record{Scope: scope, Key: stopKey(recipientOf(recipientRef), group)},
+		RecipientRef: recipientRef, ConsentGroup: group,
+	}
+	return n.inTx(ctx, nil, func(tx storage.Tx) error {
+		if _, err := preferences.Insert(ctx, tx, &row); err != nil {
+			return err
+		}
+		return changeStop(ctx, tx, scope, row.Key, "Stop", true, by)
+	})
+}
+
+// Allow ends a [Contacts.Stop] of the same group, or that of everything. Other stops go on.
+// Where there is none it is [ErrActionRefused].
+func (n Contacts) Allow(ctx context.Context, scope Scope, recipientRef, group string, by By) error {
+	return n.inTx(ctx, nil, func(tx storage.Tx) error {
+		err := changeStop(ctx, tx, scope, stopKey(recipientOf(recipientRef), group), "Allow", false, by)
+		if errors.Is(err, storage.ErrNotFound) {
+			return fmt.Errorf("%w: Allow: it is not stopped", ErrActionRefused)
+		}
+		return err
+	})
+}
+
+// changeStop begins or ends a stop. Its row stays, so that an erasure finds what the audit
+// says of it.
+func changeStop(ctx context.Context, tx storage.Tx, scope Scope, key, action string, stop bool, by By) error {
+	return audit.Change(ctx, tx, preferences, scope, key, action, by, func(p *preferenceRow, now time.Time) (refused string) {
+		switch {
+		case p.OptedOut == stop && stop:
+			return "it is stopped already"
+		case p.OptedOut == stop:
+			return "it is not stopped"
+		}
+		p.OptedOut, p.ChangedOn = stop, now
+		return ""
+	})
 }
 
 // Leave says what a recipient wants no more of, by the method of the message that
@@ -172,8 +222,8 @@ func (n Contacts) GroupChoices(ctx context.Context, token string, methods ...str
 	for _, g := range n.choosable() {
 		for _, method := range methodsOf(m, methods...) {
 			a := Attempt{Scope: m.Scope, RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, Address: m.Address, Method: method, Group: g.Name}
-			wishes := n.wishes(&a)
-			asked, places = append(asked, wishes), append(places, wishes...)
+			choices := n.choices(&a) // a stop of support is not the recipient's choice
+			asked, places = append(asked, choices), append(places, choices...)
 			out = append(out, GroupChoice{Group: g, Method: method, Asked: g.Name != "" && g.Name == m.ConsentGroup})
 		}
 	}

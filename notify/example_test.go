@@ -134,7 +134,7 @@ func ExampleInbox_Mark() {
 	// {1 1} <nil>
 }
 
-// The provider's answer is lost: nobody can tell whether the message went out.
+// The provider's answer is lost: it is unknown whether the message went out.
 // It waits on hold, until a person has looked and decides.
 func ExampleSupport_Resolve() {
 	ctx := context.Background()

@@ -24,6 +24,7 @@ import (
 // by a method. The most particular one that there is decides: type and method, the type
 // by any method, group and method, the group by any method, the method for all types,
 // everything. Without one messages are wanted, but for those of a [Group] with OptIn.
+// A stop of support outranks all that the recipient has said; see [Contacts.Stop].
 // Mandatory types pass all of them.
 type Preference struct {
 	Scope        Scope
@@ -32,19 +33,22 @@ type Preference struct {
 	Group        string // one of Options.Groups, for all its types; not beside a Type
 	OptedOut     bool
 	Since        time.Time // when it was last changed; set by the store
+	// BySupport is a stop of support, of everything or of a Group: not what the recipient has
+	// said. [Contacts.Stop] makes it, and SetPreferences refuses it.
+	BySupport bool
 }
 
 // preferenceRow is a Preference as it is stored. Recipients of whom the host has no
 // id are known by the hash of their address. It is never due.
 type preferenceRow struct {
-	storage.Record             // Key: recipient, method, type or group
+	storage.Record             // Key: recipient, method, type or group; or recipient, stop, group
 	RecipientRef     string    `db:"recipient_ref,fixed,person"` // empty: known by a hash
 	NotificationType string    `db:"notification_type,fixed,plain"`
 	ConsentGroup     string    `db:"consent_group,fixed,plain"`
 	Method           string    `db:"method,fixed,plain"`
 	OptedOut         bool      `db:"opted_out"`
 	ChangedOn        time.Time `db:"changed_on"`
-	MessageID        string    `db:"message_id,plain"` // whose link said so; empty: the host
+	MessageID        string    `db:"message_id,plain"` // whose link said so; empty: the host, or support
 }
 
 var preferences = driver.Define[preferenceRow]("recipient_preference").Grows(driver.WithEntities).
@@ -65,6 +69,25 @@ func preferenceKey(recipient, method, notificationType, group string) string {
 	return joined(recipient, "method"+method, about)
 }
 
+// stopKey is the key of a stop of support, of a group or of everything. It is among the
+// recipient's rows, and is not the key of a preference.
+func stopKey(recipient, group string) string {
+	about := "type"
+	if group != "" {
+		about = "group:" + keyPart(group)
+	}
+	return joined(recipient, stopPart, about)
+}
+
+const stopPart = "stop"
+
+// bySupport reports whether it is a stop of support.
+func (p *preferenceRow) bySupport() bool {
+	_, rest, _ := strings.Cut(p.Key, "\x1f")
+	kind, _, _ := strings.Cut(rest, "\x1f")
+	return kind == stopPart
+}
+
 // SetPreferences stores what recipients want, as their settings page says. The last
 // word counts.
 func (n Contacts) SetPreferences(ctx context.Context, want ...Preference) error {
@@ -83,6 +106,8 @@ func (p Preference) row(now time.Time) (preferenceRow, error) {
 	switch {
 	case p.RecipientRef == "":
 		return preferenceRow{}, errors.New("RecipientRef is empty")
+	case p.BySupport:
+		return preferenceRow{}, errors.New("it is BySupport: use Stop or Allow")
 	case p.Type != "" && p.Group != "":
 		return preferenceRow{}, errors.New("it has a Type and a Group, and may have one of them")
 	}
@@ -142,17 +167,19 @@ func OptOut(ctx context.Context, tx storage.Tx, a Attempt, hashKey []byte) error
 	return savePreferences(ctx, tx, rows...)
 }
 
-// Preferences lists what is known of a recipient's wishes.
+// Preferences lists what is known of a recipient's wishes, and the stops of support that are
+// in force.
 func (n Contacts) Preferences(ctx context.Context, scope Scope, recipientRef string) ([]Preference, error) {
 	within, err := under(recipientOf(recipientRef))
 	if err != nil {
 		return nil, err
 	}
-	return all(ctx, n.core, preferences, scope, within, (*preferenceRow).view)
+	out, err := all(ctx, n.core, preferences, scope, within, (*preferenceRow).view)
+	return slices.DeleteFunc(out, func(p Preference) bool { return p.BySupport && !p.OptedOut }), err
 }
 
 func (p *preferenceRow) view() Preference {
-	return Preference{p.Scope, p.RecipientRef, p.NotificationType, p.Method, p.ConsentGroup, p.OptedOut, p.ChangedOn}
+	return Preference{p.Scope, p.RecipientRef, p.NotificationType, p.Method, p.ConsentGroup, p.OptedOut, p.ChangedOn, p.bySupport()}
 }
 
 // preferenceGate keeps recipients' wishes. Its notifier has the keys under which
@@ -192,9 +219,24 @@ func (g preferenceGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error)
 	return out, err
 }
 
-// wishes are where the preferences about an attempt would be, the most particular
+// stopsOf are where stops of support about an attempt would be. Those are of recipients with
+// a Ref.
+func stopsOf(a *Attempt) (out []driver.ScopedKey) {
+	if a.RecipientRef == "" {
+		return nil
+	}
+	for _, group := range slices.Compact([]string{"", a.Group}) {
+		out = append(out, driver.ScopedKey{Scope: a.Scope, Key: stopKey(a.Recipient(), group)})
+	}
+	return out
+}
+
+// wishes are where the stops and preferences about an attempt would be, what counts most
 // first.
-func (n Contacts) wishes(a *Attempt) (out []driver.ScopedKey) {
+func (n Contacts) wishes(a *Attempt) []driver.ScopedKey { return append(stopsOf(a), n.choices(a)...) }
+
+// choices are where the preferences about an attempt would be, the most particular first.
+func (n Contacts) choices(a *Attempt) (out []driver.ScopedKey) {
 	who := n.namesOf(a)
 	add := func(notificationType, group string) {
 		for _, method := range [2]string{a.Method, ""} {
@@ -228,12 +270,16 @@ func (n Contacts) namesOf(a *Attempt) []string {
 	return names
 }
 
-// refused is why the preferences that were asked for, the most particular first, let
+// refused is why the stops and preferences that were asked for, what counts most first, let
 // nothing through; empty: they do. What has to be asked for is not asked for by "all".
 func refused(known map[driver.ScopedKey]*preferenceRow, asked []driver.ScopedKey, optIn bool) string {
 	for _, at := range asked {
 		switch p := known[at]; {
 		case p == nil:
+		case p.bySupport():
+			if p.OptedOut {
+				return ReasonStopped
+			}
 		case p.OptedOut:
 			return ReasonOptedOut
 		case !optIn || p.NotificationType != "" || p.ConsentGroup != "":

@@ -9,7 +9,7 @@ const (
 	// HoldRetries: the last try failed. Mend the cause that the reason code names,
 	// then release.
 	HoldRetries = "RetriesExhausted"
-	// HoldInDoubt: nobody can tell whether the message was sent. Ask the provider or
+	// HoldInDoubt: it is unknown whether the message was sent. Ask the provider or
 	// the recipient, then say so by Resolve.
 	HoldInDoubt = "OutcomeUnknown"
 	// HoldRefused: another try would fail in the same way. Mend what was refused,
@@ -121,6 +121,9 @@ const (
 	// ReasonNoConsent: the type's group has to be asked for (OptIn), and the recipient
 	// has not. No action needed; Contacts.SetPreferences notes that somebody has.
 	ReasonNoConsent = "NoConsent"
+	// ReasonStopped: support has stopped messages to the recipient, of the type's group or all
+	// of them. It is ended by Allow.
+	ReasonStopped = "StoppedBySupport"
 	// ReasonRead: the recipient has read or archived the message in the inbox, so it is not
 	// sent by another way. No action needed.
 	ReasonRead = "Read"

@@ -25,7 +25,7 @@ type Type struct {
 	// Renderer makes the parts of a message. Nil is allowed in a process that
 	// only ensures or only sends; there the generator leaves such a job to others.
 	Renderer Renderer
-	// InDoubt says what becomes of a message of which nobody can tell whether it
+	// InDoubt says what becomes of a message of which it is unknown whether it
 	// was sent. Empty means Hold.
 	InDoubt InDoubt
 	// Group is the one of Options.Groups that its recipients leave with one click; empty:

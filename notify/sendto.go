@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
@@ -86,8 +85,8 @@ func (n Support) notTo(ctx context.Context, from driver.Reader, m, again *messag
 	return refused, err
 }
 
-// declined reports whether a recipient has said that they do not want what an attempt is
-// about: they chose so, or have left or complained at its address.
+// declined reports whether a recipient does not get what an attempt is about: they chose so,
+// have left or complained at its address, or support has stopped it.
 func (n Contacts) declined(ctx context.Context, from driver.Reader, a *Attempt) (bool, error) {
 	wishes, places := n.wishes(a), n.suppressionsOf(a.Scope, a.Method, a.Address)
 	known, err := preferences.GetMany(ctx, from, wishes)
@@ -141,41 +140,4 @@ func (n Contacts) SuppressionsOf(ctx context.Context, scope Scope, to ...Destina
 		}
 	}
 	return out, nil
-}
-
-// Decide stores what a recipient wants as support was told, with its audit: action is what
-// was done, as in "Stop". What is so already is left out. The Preferences are those of one
-// scope, and nothing changed is [ErrActionRefused].
-func (n Contacts) Decide(ctx context.Context, action string, by By, want ...Preference) error {
-	if err := by.Check(); err != nil {
-		return err
-	}
-	now := driver.Now(n.store)
-	rows := make([]preferenceRow, len(want))
-	for i, p := range want {
-		row, err := p.row(now)
-		if err != nil {
-			return fmt.Errorf("notify: Decide, argument %d: %w", i+1, err)
-		}
-		rows[i] = row
-	}
-	return n.inTx(ctx, nil, func(tx storage.Tx) error {
-		done, err := preferences.Ensure(ctx, tx, decided, copies(rows)...)
-		if err != nil {
-			return err
-		}
-		var entries []*audit.Entry
-		for _, d := range done {
-			if d.Outcome != storage.Unchanged {
-				entries = append(entries, &audit.Entry{
-					Record: storage.Record{Scope: d.Row.Scope}, Subject: preferences.Name, SubjectKey: d.Row.Key, SubjectID: d.Row.ID, SubjectVersion: d.Row.Version,
-					Action: action, Actor: by.Actor, Reason: by.Reason, On: now,
-				})
-			}
-		}
-		if len(entries) == 0 {
-			return fmt.Errorf("%w: it is so already", ErrActionRefused)
-		}
-		return audit.Write(ctx, tx, entries...)
-	})
 }

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ const (
 	StageSent    Stage = "Sent"    // a provider has it
 	StageArrived Stage = "Arrived" // the provider says that it was delivered or opened
 	StageFailed  Stage = "Failed"  // it was refused for good, or it came back
-	StageUnknown Stage = "Unknown" // nobody can tell whether the provider has it
+	StageUnknown Stage = "Unknown" // it is unknown whether the provider has it
 	StageOnHold  Stage = "OnHold"  // a person has to decide
 	StageBlocked Stage = "Blocked" // its address cannot be written to
 	StageExpired Stage = "Expired" // its time had passed
@@ -114,6 +115,7 @@ type Made struct {
 	// required.
 	From, Until time.Time
 	// Type, Channel, Stage and Address, in its normal form, leave out all others; empty: none.
+	// The Channel is the Via of a message or, without one, the channel that it asks for.
 	Type, Channel, Address string
 	Stage                  Stage
 }
@@ -133,8 +135,9 @@ func (m Made) conds() []driver.Cond {
 	if m.Type != "" {
 		out = append(out, driver.Eq("notification_type", m.Type))
 	}
-	if m.Channel != "" {
-		out = append(out, driver.Eq("kind", m.Channel))
+	if m.Channel != "" { // by Via, or where there is none by what was asked for
+		via := driver.Eq("via", m.Channel)
+		out = append(out, driver.Any(via, driver.Eq("via", "")), driver.Any(via, driver.Eq("kind", m.Channel)))
 	}
 	if m.Address != "" {
 		out = append(out, driver.Eq("address", m.Address))
@@ -197,7 +200,7 @@ func (n Support) MessagesMade(ctx context.Context, scope Scope, of Made, p stora
 
 // StageCount is how many messages of a channel are in a stage.
 type StageCount struct {
-	Channel string
+	Channel string // as [Made] has it
 	Stage   Stage
 	N       int
 }
@@ -216,11 +219,11 @@ func (n Support) CountMade(ctx context.Context, scope Scope, of Made) (out []Sta
 		}
 		floor := max(top-madeWindow, low)
 		groups, err := outgoingMessages.CountBy(ctx, from, scope, driver.CountBy{
-			By: []string{"kind", "status", "is_on_support_hold", "reason_code"}, Where: append(within(floor, top), of.conds()...), OrderBy: "id", Limit: madeWindow,
+			By: []string{"kind", "via", "status", "is_on_support_hold", "reason_code"}, Where: append(within(floor, top), of.conds()...), OrderBy: "id", Limit: madeWindow,
 		})
 		counts := map[StageCount]int{}
 		for _, g := range groups {
-			counts[StageCount{Channel: g.Row.Kind, Stage: stage(g.Row.Status, g.Row.IsOnSupportHold, g.Row.ReasonCode)}] += g.N
+			counts[StageCount{Channel: cmp.Or(g.Row.Via, g.Row.Kind), Stage: stage(g.Row.Status, g.Row.IsOnSupportHold, g.Row.ReasonCode)}] += g.N
 		}
 		out, more = nil, floor > low
 		for c, number := range counts {

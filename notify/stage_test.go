@@ -150,3 +150,35 @@ func TestMessagesOfProcessesWithOtherClocksAreFound(t *testing.T) {
 		}
 	})
 }
+
+// A message is listed and counted by the channel that it went through last, which is what
+// it shows: that of a fail-over, or else the one that it asks for.
+func TestAMessageIsFoundByTheChannelThatItWentThrough(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		n := notify.New(store, nil)
+		of := notify.Made{From: clk.Now(), Until: clk.Now().Add(time.Hour)}
+		var rows []notify.OutgoingMessage
+		for via, many := range map[string]int{"": 1, "email:first": 2, "email:second": 4} {
+			for i := range many {
+				m := notify.OutgoingMessage{Scope: "tenant", Channel: "email:first", PartitionKey: fmt.Sprint(via, i), Address: "sam@example.com", Status: "Created", CreatedOn: clk.Now()}
+				m.Via = via
+				rows = append(rows, m)
+			}
+		}
+		if err := notify.PutMessages(t.Context(), store, rows); err != nil {
+			t.Fatal(err)
+		}
+		counts, _, err := n.Support().CountMade(t.Context(), "tenant", of)
+		want := []notify.StageCount{{Channel: "email:first", Stage: notify.StageWaiting, N: 3}, {Channel: "email:second", Stage: notify.StageWaiting, N: 4}}
+		if err != nil || !slices.Equal(counts, want) {
+			t.Errorf("%v %v", err, counts)
+		}
+		for _, c := range want {
+			of.Channel = c.Channel
+			if found, _, err := n.Support().MessagesMade(t.Context(), "tenant", of, storage.Page{}); err != nil || len(found) != c.N {
+				t.Errorf("%s: %d, %v", c.Channel, len(found), err)
+			}
+		}
+	})
+}

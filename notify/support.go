@@ -116,25 +116,34 @@ func act[R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, k
 }
 
 // Held lists the outgoing messages of a scope that wait for a person, for one
-// of the Hold… reasons, or of all with an empty one; those in doubt are held for
-// HoldInDoubt. See Resolve and Release.
+// of the Hold… reasons, or of all with an empty one, those that were made first first;
+// those in doubt are held for HoldInDoubt. See Resolve and Release.
 func (n Support) Held(ctx context.Context, scope Scope, reason string, p storage.Page) ([]OutgoingMessage, string, error) {
-	return list(ctx, n.core, outgoingMessages, scope, p, held(reason), (*messageRow).view)
+	return listHeld(ctx, n.core, outgoingMessages, scope, reason, p, (*messageRow).view)
 }
 
 // HeldSchedules lists schedules as Held does messages.
 func (n Support) HeldSchedules(ctx context.Context, scope Scope, reason string, p storage.Page) ([]Schedule, string, error) {
-	return list(ctx, n.core, schedules, scope, p, held(reason), (*scheduleRow).view)
+	return listHeld(ctx, n.core, schedules, scope, reason, p, (*scheduleRow).view)
 }
 
 // HeldJobs lists notification jobs as Held does messages.
 func (n Support) HeldJobs(ctx context.Context, scope Scope, reason string, p storage.Page) ([]Job, string, error) {
-	return list(ctx, n.core, jobs, scope, p, held(reason), (*jobRow).view)
+	return listHeld(ctx, n.core, jobs, scope, reason, p, (*jobRow).view)
 }
 
 // HeldCampaigns lists messaging jobs as Held does messages.
 func (n Support) HeldCampaigns(ctx context.Context, scope Scope, reason string, p storage.Page) ([]MessagingJob, string, error) {
-	return list(ctx, n.core, messagingJobs, scope, p, held(reason), (*messagingJobRow).view)
+	return listHeld(ctx, n.core, messagingJobs, scope, reason, p, (*messagingJobRow).view)
+}
+
+// listHeld lists rows on hold in the order of their ids, which the index by reason has.
+func listHeld[P, R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, reason string, p storage.Page, view func(*R) P) (out []P, next string, err error) {
+	err = n.read(ctx, nil, func(from driver.Reader) (err error) {
+		out, next, err = listFrom(ctx, from, t, scope, p, driver.Query{Where: held(reason), OrderBy: "id"}, view)
+		return err
+	})
+	return out, next, err
 }
 
 // held repeats the predicate of the indexes of what is on hold.
@@ -317,14 +326,14 @@ func under(parts ...string) ([]driver.Cond, error) {
 // one begins.
 func list[P, R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, p storage.Page, where []driver.Cond, view func(*R) P) (out []P, next string, err error) {
 	err = n.read(ctx, nil, func(from driver.Reader) (err error) {
-		out, next, err = listFrom(ctx, from, t, scope, p, where, view)
+		out, next, err = listFrom(ctx, from, t, scope, p, driver.Query{Where: where}, view)
 		return err
 	})
 	return out, next, err
 }
 
-func listFrom[P, R any](ctx context.Context, from driver.Reader, t *driver.Table[R], scope Scope, p storage.Page, where []driver.Cond, view func(*R) P) ([]P, string, error) {
-	rows, next, err := t.Page(ctx, from, scope, p, driver.Query{Where: where})
+func listFrom[P, R any](ctx context.Context, from driver.Reader, t *driver.Table[R], scope Scope, p storage.Page, q driver.Query, view func(*R) P) ([]P, string, error) {
+	rows, next, err := t.Page(ctx, from, scope, p, q)
 	out := make([]P, len(rows))
 	for i, r := range rows {
 		out[i] = view(r)

@@ -114,10 +114,10 @@ func (t *Trace) follow(ctx context.Context, from driver.Reader, a Artifact, scop
 		return err
 	}
 	first := storage.Page{Limit: maxPage}
-	if t.Schedules, _, err = listFrom(ctx, from, schedules, scope, first, guard, (*scheduleRow).view); err != nil {
+	if t.Schedules, _, err = listFrom(ctx, from, schedules, scope, first, driver.Query{Where: guard}, (*scheduleRow).view); err != nil {
 		return err
 	}
-	t.OutgoingMessages, _, err = listFrom(ctx, from, outgoingMessages, scope, first, within, (*messageRow).view)
+	t.OutgoingMessages, _, err = listFrom(ctx, from, outgoingMessages, scope, first, driver.Query{Where: within}, (*messageRow).view)
 	return err
 }
 

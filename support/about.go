@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
@@ -68,38 +67,46 @@ type Hit struct {
 
 // Search finds what somebody has pasted: a host's id of a person, an address or a phone
 // number in any spelling, a key, a message's or a provider's id, or, by the Directory, a
-// name. names says whether the Directory is asked. Nothing found is not an error.
-func (d *Desk) Search(ctx context.Context, scope Scope, text string, names bool) (hits []Hit, err error) {
-	text = strings.TrimSpace(text)
+// name. names says whether the Directory is asked. Nothing found is not an error. more says
+// that an address was looked for among the newest messages alone: people whose messages there
+// are older are not found by it.
+func (d *Desk) Search(ctx context.Context, scope Scope, text string, names bool) (hits []Hit, more bool, err error) {
+	f := &finder{core: d.core}
+	if hits, err = f.search(ctx, scope, strings.TrimSpace(text), names); err != nil {
+		return nil, false, fmt.Errorf("support: Search: %w", err)
+	}
+	return unique(hits), f.more, nil
+}
+
+func (f *finder) search(ctx context.Context, scope Scope, text string, names bool) (hits []Hit, err error) {
 	if text == "" {
 		return nil, nil
 	}
 	if err := checkText(text); err != nil {
-		return nil, fmt.Errorf("support: Search: %w", err)
+		return nil, err
 	}
-	f := finder{d.core}
 	for _, look := range []func(context.Context, Scope, string) ([]Hit, error){f.byID, f.byRef, f.byAddress} {
 		found, err := look(ctx, scope, text)
 		if err != nil {
-			return nil, fmt.Errorf("support: Search: %w", err)
+			return nil, err
 		}
 		hits = append(hits, found...)
 	}
 	if len(hits) == 0 { // a campaign is found by itself, and not by its messages
 		if hits, err = f.byOrder(ctx, scope, text); err != nil {
-			return nil, fmt.Errorf("support: Search: %w", err)
+			return nil, err
 		}
 	}
-	if names && d.o.Directory != nil {
-		people, err := d.o.Directory(ctx, scope, text)
+	if names && f.o.Directory != nil {
+		people, err := f.o.Directory(ctx, scope, text)
 		if err != nil {
-			return nil, fmt.Errorf("support: Search: %w", &sweep.HookError{Hook: "Directory", Err: err})
+			return nil, hooked("Directory", err)
 		}
 		for _, p := range people {
 			hits = append(hits, Hit{About: About{Person: p.Ref}, Name: p.Name, What: "a person of that name"})
 		}
 	}
-	return unique(hits), nil
+	return hits, nil
 }
 
 // unique leaves the first hit of each thing.
@@ -131,10 +138,13 @@ func checkText(text string) error {
 }
 
 // finder looks for what somebody has pasted.
-type finder struct{ *core }
+type finder struct {
+	*core
+	more bool // older messages were not looked at
+}
 
 // byID finds a row by its key or id.
-func (f finder) byID(ctx context.Context, scope Scope, text string) (hits []Hit, err error) {
+func (f *finder) byID(ctx context.Context, scope Scope, text string) (hits []Hit, err error) {
 	if f.o.Automation != nil {
 		e, err := f.o.Automation.Explain(ctx, scope, text)
 		if err != nil {
@@ -186,7 +196,7 @@ func (c *core) campaign(ctx context.Context, scope Scope, guid string) (*notify.
 }
 
 // byRef finds a person of whom there is anything.
-func (f finder) byRef(ctx context.Context, scope Scope, text string) ([]Hit, error) {
+func (f *finder) byRef(ctx context.Context, scope Scope, text string) ([]Hit, error) {
 	hit := []Hit{{About: About{Person: text}, What: "a person"}}
 	one := storage.Page{Limit: 1}
 	if f.o.Automation != nil {
@@ -229,7 +239,7 @@ func methodsOf(text string) []string {
 
 // byAddress finds what went to an address and names nobody. One of which nothing can be
 // made is not an address.
-func (f finder) byAddress(ctx context.Context, scope Scope, text string) (hits []Hit, err error) {
+func (f *finder) byAddress(ctx context.Context, scope Scope, text string) (hits []Hit, err error) {
 	if f.o.Notify == nil {
 		return nil, nil
 	}
@@ -255,17 +265,18 @@ func (f finder) byAddress(ctx context.Context, scope Scope, text string) (hits [
 }
 
 // peopleAt are whom the newest messages to an address were for.
-func (f finder) peopleAt(ctx context.Context, scope Scope, at notify.Destination) (hits []Hit, err error) {
+func (f *finder) peopleAt(ctx context.Context, scope Scope, at notify.Destination) (hits []Hit, err error) {
 	normal, err := channel.NormaliseAddress(at.Method, at.Address)
 	if err != nil {
 		return nil, nil
 	}
 	for _, spelling := range slices.Compact([]string{normal, strings.ToLower(normal)}) {
 		of := notify.Made{From: time.Unix(1, 0), Until: f.now().AddDate(1, 0, 0), Address: spelling}
-		rows, _, err := f.o.Notify.Support().MessagesMade(ctx, scope, of, storage.Page{Limit: DefaultPage})
+		rows, next, err := f.o.Notify.Support().MessagesMade(ctx, scope, of, storage.Page{Limit: DefaultPage})
 		if err != nil {
 			return nil, err
 		}
+		f.more = f.more || next != ""
 		for _, m := range rows {
 			if m.RecipientRef != "" {
 				hits = append(hits, Hit{About: About{Person: m.RecipientRef}, Name: m.RecipientName, What: "messages by " + m.Method + " went there, the last on " + moment(m.CreatedOn)})
@@ -276,7 +287,7 @@ func (f finder) peopleAt(ctx context.Context, scope Scope, at notify.Destination
 }
 
 // byOrder finds messages by the row key of their job, such as the number of an order.
-func (f finder) byOrder(ctx context.Context, scope Scope, text string) (hits []Hit, err error) {
+func (f *finder) byOrder(ctx context.Context, scope Scope, text string) (hits []Hit, err error) {
 	if f.o.Notify == nil || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' }) {
 		return nil, nil
 	}

@@ -72,7 +72,7 @@ type Order struct {
 	// Evidence is what a Resolve rests on, such as the provider's id of the message or a
 	// line of its log. The audit has it behind the reason.
 	Evidence string
-	Until    time.Time // the end of a Pause; zero: somebody resumes it
+	Until    time.Time // the end of a Pause; zero: a person resumes it
 	// To is the address that SendTo sends to. Group is what Stop and Allow are about: one of
 	// [notify.Options].Groups; empty: all messages.
 	To, Group string
@@ -104,6 +104,8 @@ type Acted struct {
 	// it would send for certain.
 	Effect string
 	Sends  int
+	// MessageID is the message that a SendTo made.
+	MessageID string
 }
 
 // errDry ends the transaction of a dry run.
@@ -165,13 +167,13 @@ func (d doer) act(ctx context.Context, as once.Place, o Order, do deed) (a Acted
 		case tx == nil:
 			return d.o.Store.InTx(ctx, func(tx storage.Tx) error { return keep(ctx, tx, as, Acted{Done: true}) })
 		}
-		return keep(ctx, tx, as, Acted{Done: true})
+		return keep(ctx, tx, as, Acted{Done: true, MessageID: what.message})
 	})
 	switch {
 	case errors.Is(err, errDry):
 		return Acted{Done: true, Effect: what.effect, Sends: what.sends}, nil
 	case err == nil:
-		return Acted{Done: true}, nil
+		return Acted{Done: true, MessageID: what.message}, nil
 	case errors.Is(err, once.ErrAnswered):
 		return d.saidAt(ctx, as)
 	case errors.Is(err, automation.ErrActionRefused):

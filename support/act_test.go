@@ -42,10 +42,10 @@ func TestWhatNeedsAPersonIsOneListByCause(t *testing.T) {
 		s.troubled()
 		s.must(s.out.Support().Pause(s.Context(), notify.Extent{Scope: tenant, Type: "news"}, time.Time{}, by))
 		for _, reach := range []storage.ScopeFilter{storage.Within(tenant), storage.Everywhere()} {
-			needs, err := s.desk.Needs(s.Context(), reach)
+			health, err := s.desk.Health(s.Context(), reach)
 			s.must(err)
 			var got []string
-			for _, n := range needs {
+			for _, n := range health.Needs {
 				got = append(got, string(n.Kind)+" "+n.Table+" "+n.Reason+n.Name)
 				if n.Table == "notification_pause" {
 					continue
@@ -63,8 +63,42 @@ func TestWhatNeedsAPersonIsOneListByCause(t *testing.T) {
 				s.Error(diff)
 			}
 		}
-		if needs, err := s.desk.Needs(s.Context(), storage.Within("south")); err != nil || len(needs) > 0 {
-			s.Errorf("the south: %+v, %v", needs, err)
+		if health, err := s.desk.Health(s.Context(), storage.Within("south")); err != nil || len(health.Needs) > 0 {
+			s.Errorf("the south: %+v, %v", health.Needs, err)
+		}
+	})
+}
+
+// The oldest of a cause is the row that was made first, whatever the order of keys; its list
+// begins with it.
+func TestTheOldestOfACauseWasMadeFirst(t *testing.T) {
+	schools(t, func(s *school) {
+		first := s.clk.Now().UTC()
+		for i, who := range []string{"zoe", "ann", "mia"} {
+			s.answers[address(who)] = channel.Unknown("timeout", nil)
+			s.write(who, address(who))
+			s.must(s.surveys.Support().Hold(s.Context(), tenant, s.ask(who), by))
+			s.must(s.reminders.Support().Hold(s.Context(), tenant, s.remind(who, nil), by))
+			if i == 0 { // other links, on hold for something else
+				s.answers[address("ben")] = channel.Unknown("timeout", nil)
+				s.ask("ben")
+			}
+			s.clk.Add(time.Minute)
+		}
+		s.drain()
+		s.clk.Add(time.Hour)
+		s.drain()
+		health, err := s.desk.Health(s.Context(), storage.Within(tenant))
+		s.must(err)
+		if len(health.Needs) < 3 {
+			s.Errorf("%+v", health.Needs)
+		}
+		for _, n := range health.Needs {
+			rows, next, err := s.desk.Waiting(s.Context(), tenant, n, storage.Page{Limit: 1})
+			s.must(err)
+			if !n.Since.Equal(first) || len(rows) != 1 || rows[0].Person == "ann" || (next != "") != (n.Rows > 1) {
+				s.Errorf("%s %s: since %v, first %v, next %q", n.Table, n.Reason, n.Since, rows, next)
+			}
 		}
 	})
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/belfry-go/belfry/health"
 )
 
-// Day is what goes out on one day, as it is planned now. Nobody has asked the gates yet.
+// Day is what goes out on one day, as it is planned now. The gates have not been asked yet.
 type Day struct {
-	On   time.Time // its midnight, UTC
+	On   time.Time // its midnight
 	Rows []Coming
 }
 
@@ -26,27 +26,32 @@ type Coming struct {
 // MaxDays bounds a [Desk.Calendar].
 const MaxDays = 31
 
-// Calendar counts what goes out of a scope on each of so many days from now on, of UTC, today
-// first; days on which nothing does are in it. Each count stands on the first 10,000 rows of
-// a lane of all scopes: more says that there are others, so that later days may have more.
-func (d *Desk) Calendar(ctx context.Context, scope Scope, days int) (out []Day, more bool, err error) {
+// Calendar counts what goes out of a scope on each of so many days of a zone from now on,
+// today first; days on which nothing does are in it. Each count stands on the first 10,000
+// rows of a lane of all scopes: more says that there are others, so that later days may have
+// more.
+func (d *Desk) Calendar(ctx context.Context, scope Scope, zone *time.Location, days int) (out []Day, more bool, err error) {
 	if days < 1 || days > MaxDays {
 		return nil, false, fmt.Errorf("support: Calendar: %w: %d days, not 1 to %d", ErrAbout, days, MaxDays)
 	}
-	now := d.now().UTC()
-	today := now.Truncate(24 * time.Hour)
+	now := d.now()
+	year, month, today := now.In(zone).Date()
+	midnight := func(i int) time.Time { return time.Date(year, month, today+i, 0, 0, 0, 0, zone) }
 	for i := range days {
-		out = append(out, Day{On: today.AddDate(0, 0, i)})
+		out = append(out, Day{On: midnight(i)})
 	}
 	for _, of := range d.domains() {
-		found, others, err := of.coming(ctx, scope, now, today.AddDate(0, 0, days).Add(-time.Microsecond))
+		found, others, err := of.coming(ctx, scope, now, midnight(days).Add(-time.Microsecond))
 		if err != nil {
 			return nil, false, fmt.Errorf("support: Calendar: %w", err)
 		}
 		more = more || others
 		for _, due := range found {
-			day := &out[int(due.OldestOn.Sub(today)/(24*time.Hour))]
-			day.add(of.name, due)
+			next := slices.IndexFunc(out, func(day Day) bool { return due.OldestOn.Before(day.On) })
+			if next < 0 {
+				next = len(out)
+			}
+			out[next-1].add(of.name, due)
 		}
 	}
 	for _, day := range out {

@@ -26,7 +26,7 @@ func TestTheCalendarSaysWhatGoesOutOnEachDay(t *testing.T) {
 		s.must(s.reminders.Support().Cancel(s.Context(), tenant, s.remind("eve", nil), by))
 		s.ask("fay") // it is sent at once, and reminded of two days later
 		s.drain()
-		days, more, err := s.desk.Calendar(s.Context(), tenant, 14)
+		days, more, err := s.desk.Calendar(s.Context(), tenant, time.UTC, 14)
 		if err != nil || more || len(days) != 14 {
 			s.Fatalf("%d days, %t, %v", len(days), more, err)
 		}
@@ -45,11 +45,11 @@ func TestTheCalendarSaysWhatGoesOutOnEachDay(t *testing.T) {
 			s.Error(diff)
 		}
 		for _, n := range []int{0, 32} {
-			if _, _, err := s.desk.Calendar(s.Context(), tenant, n); !errors.Is(err, support.ErrAbout) {
+			if _, _, err := s.desk.Calendar(s.Context(), tenant, time.UTC, n); !errors.Is(err, support.ErrAbout) {
 				s.Errorf("%d days: %v", n, err)
 			}
 		}
-		elsewhere, _, err := s.desk.Calendar(s.Context(), "west", 14)
+		elsewhere, _, err := s.desk.Calendar(s.Context(), "west", time.UTC, 14)
 		if err != nil || slices.ContainsFunc(elsewhere, func(d support.Day) bool { return len(d.Rows) > 0 }) {
 			s.Errorf("the west: %v %v", elsewhere, err)
 		}

@@ -19,16 +19,18 @@ import (
 // deed is done to a target in a transaction, and says what it does.
 type deed func(context.Context, storage.Tx) (did, error)
 
-// did is what a deed does: in words, and how many messages it sends for certain.
+// did is what a deed does: in words, how many messages it sends for certain, and the id of
+// the message that it made.
 type did struct {
-	effect string
-	sends  int
+	effect  string
+	sends   int
+	message string
 }
 
 // sends one message at once.
-func sends(text string) did { return did{text, 1} }
+func sends(text string) did { return did{effect: text, sends: 1} }
 
-func says(text string) did { return did{text, 0} }
+func says(text string) did { return did{effect: text} }
 
 // planner makes deeds of orders.
 type planner struct{ *core }
@@ -43,7 +45,7 @@ var takes = map[Kind]map[Action]take{
 		Rerun: rerun,
 	},
 	KindLink: {
-		Release: linking(survey.Support.Release, says("its sends go on as they were planned, what came due at once")),
+		Release: linking(survey.Support.Release, says("its messages go on as planned; those that are overdue go out at once")),
 		Retry:   linking(survey.Support.Retry, sends("sends 1 message")),
 		Rerun:   linking(survey.Support.Rerun, sends("sends 1 message")),
 		Cancel:  linking(survey.Support.Cancel, says("sends nothing more")),
@@ -127,7 +129,7 @@ func reminding(do func(automation.Support, context.Context, Scope, string, By) e
 		case row.Status == automation.StatusPending && row.DueOn.After(d.now()):
 			return says("comes on " + moment(row.DueOn)), nil
 		case row.Status == automation.StatusPending:
-			return says("is sent at once to whomever it is for by then"), nil
+			return says("is sent at once, to the recipients that the program names then"), nil
 		}
 		return says("goes on as it is: " + row.Status), nil
 	}
@@ -138,7 +140,7 @@ func rerun(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, 
 	if err == nil && got.Outcome != storage.Created {
 		return did{}, fmt.Errorf("%w: Rerun: it was done once more already", automation.ErrActionRefused)
 	}
-	return says("is sent once more, at once, to whomever it is for by then"), err
+	return says("is sent once more, at once, to the recipients that the program names then"), err
 }
 
 func linking(do func(survey.Support, context.Context, Scope, string, By) error, what did) take {
@@ -279,7 +281,7 @@ func (d planner) pausing(scope Scope, o Order, p Part) (deed, error) {
 	if p.Everywhere {
 		scope = ""
 	}
-	what := says("keeps work from being begun; what is under way is finished")
+	what := says("no new work begins; what is under way is finished")
 	if o.Action == Resume {
 		what = says("work goes on, and what waited goes out")
 	}
@@ -346,9 +348,9 @@ func erased(r sweep.Report) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, rowsOf(table)))
 		}
 	}
-	text := "finds nothing of the person, and lets nothing through that comes again for them"
+	text := "finds nothing of the person; what comes for them later is not sent"
 	if len(parts) > 0 {
-		text = "erases the person from " + strings.Join(parts, ", ") + ", and lets nothing through that comes again for them"
+		text = "erases the person from " + strings.Join(parts, ", ") + "; what comes for them later is not sent"
 	}
 	if r.Waiting > 0 {
 		text += fmt.Sprintf("; %d rows are under way, and are erased an hour later", r.Waiting)

@@ -61,14 +61,14 @@ func TestADryRunSaysWhatWillHappen(t *testing.T) {
 			sends  int
 			second string
 		}{
-			{one(support.Rerun, sam), "is sent once more, at once, to whomever it is for by then", 0, "it was done once more already"},
-			{one(support.Release, support.Target{Kind: support.KindReminder, Key: held}), "is sent at once to whomever it is for by then", 0, "it is not on hold"},
+			{one(support.Rerun, sam), "is sent once more, at once, to the recipients that the program names then", 0, "it was done once more already"},
+			{one(support.Release, support.Target{Kind: support.KindReminder, Key: held}), "is sent at once, to the recipients that the program names then", 0, "it is not on hold"},
 			{one(support.Retry, support.Target{Kind: support.KindMessage, Key: refused}), "sends 1 message, if its gates let it through", 1, "it has its next attempt already"},
 			{support.Order{
 				Action: support.Resolve, Decision: notify.DecideSendAgain, Evidence: "the log of 9:14 has no such id",
 				Targets: []support.Target{{Kind: support.KindMessage, Key: doubt}}, By: by,
 			}, "sends 1 message", 1, "it is RetryReady, not in doubt"},
-			{one(support.Release, support.Target{Kind: support.KindLink, Key: asked}), "its sends go on as they were planned, what came due at once", 0, "it is not on hold"},
+			{one(support.Release, support.Target{Kind: support.KindLink, Key: asked}), "its messages go on as planned; those that are overdue go out at once", 0, "it is not on hold"},
 			{one(support.Pause, support.Target{Kind: support.KindReport, Key: "8f14"}), "is not sent until it is resumed", 0, "it is Paused"},
 			{one(support.RunNow, support.Target{Kind: support.KindReport, Key: "8f14"}), "builds it, and sends it to its recipients", 0, ""},
 			{one(support.Pause, support.Target{Kind: support.KindCampaign, Key: "spring"}), "makes no more messages until it is resumed", 0, "it is Paused"},

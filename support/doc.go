@@ -4,7 +4,7 @@
 //
 //   - [Desk.Story] tells what happened about a person, an entity or a row, and what will
 //   - [Desk.Verdict] says in a sentence whether a person got something, and why not
-//   - [Desk.Needs] lists what waits for a person, by cause
+//   - [Desk.Health] says what waits, and what needs a person, by cause
 //   - [Desk.Act] releases, retries, cancels and settles, one or many, or says what it
 //     would do
 //
@@ -76,20 +76,3 @@ func New(o Options) *Desk {
 }
 
 func (c *core) now() time.Time { return driver.Now(c.o.Store) }
-
-// Health is what the domains say of their work, each that there is.
-func (d *Desk) Health(ctx context.Context, reach storage.ScopeFilter) ([]DomainHealth, error) {
-	return d.health(ctx, reach)
-}
-
-func (c *core) health(ctx context.Context, reach storage.ScopeFilter) ([]DomainHealth, error) {
-	var out []DomainHealth
-	for _, of := range c.domains() {
-		h, err := of.health(ctx, reach)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, DomainHealth{of.name, h})
-	}
-	return out, nil
-}

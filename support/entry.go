@@ -17,7 +17,7 @@ type Kind string
 // The kinds.
 const (
 	KindReminder Kind = "Reminder" // due work of package automation
-	KindJob      Kind = "Job"      // one occasion to notify somebody
+	KindJob      Kind = "Job"      // one occasion to notify people
 	KindSchedule Kind = "Schedule" // when a job or a campaign is looked at
 	KindCampaign Kind = "Campaign" // messages to many
 	KindMessage  Kind = "Message"  // to one recipient by one channel
@@ -32,10 +32,10 @@ const (
 	KindOutage   Kind = "Outage"
 	KindReplan   Kind = "Replan"
 	KindErasure  Kind = "Erasure"
-	KindAudit    Kind = "Audit" // what somebody did
+	KindAudit    Kind = "Audit" // what was done, by a person or a program
 )
 
-// Outcome is what became of it, in the words of whoever asks.
+// Outcome is what became of it, in the words of those who ask.
 type Outcome string
 
 // The outcomes.
@@ -44,7 +44,7 @@ const (
 	UnderWay Outcome = "UnderWay" // it is being worked on, or waits for its next try
 	Sent     Outcome = "Sent"     // a provider has it; no word yet that it arrived
 	Reached  Outcome = "Reached"  // it arrived, was opened, read or answered
-	Withheld Outcome = "Withheld" // it was not sent, or will not be, by a rule or a word of somebody
+	Withheld Outcome = "Withheld" // it was not sent, or will not be, by a rule or since a person said so
 	Failed   Outcome = "Failed"   // it was tried, and failed for good
 	NeedsYou Outcome = "NeedsYou" // it waits for a person: a hold, or a doubt
 )
@@ -62,7 +62,8 @@ type Entry struct {
 	Channel        string // of a message or a link
 	Status         string // of the row, as its domain has it
 	// Reason is the code of its state, Package where it is explained: "automation",
-	// "automation/report", "notify", "notify/gate", "survey".
+	// "automation/report", "notify", "notify/gate", "survey"; "provider": by the provider that
+	// was called; empty: it may be a provider's or the host's.
 	Reason, Package string
 	// What is a sentence about what became of it, ToDo what to do; empty: nothing.
 	What, ToDo string
@@ -85,6 +86,7 @@ type Entry struct {
 	Subject    string            // personal: of a message
 	Text, HTML string            // personal: what a message says, of one that was asked for alone
 	Detail     string            // personal: the last error, or what a person wrote
+	Said       string            // personal: what the host said of the end of a reminder
 	Letter     *Letter           // personal: what else it had, of a message that was asked for alone
 	// Parts are the messages and inbox entries that belong to it, of one that [Occasions] made.
 	Parts []Entry
@@ -97,6 +99,7 @@ type Entry struct {
 	// Campaign is how far it has come, of a campaign that was asked for alone.
 	Campaign *notify.CampaignProgress
 
+	made     time.Time            // when the row was made, of one that may wait for a person
 	schedule *automation.Schedule // of a reminder
 	link     *survey.Instance     // of a link
 	// withdrawn is when a reminder ended before its time had come; zero: it did not.
@@ -105,6 +108,8 @@ type Entry struct {
 	job       string // whose message it is: the row key, and jobOf the partition key
 	jobOf     string
 	bounced   bool // its provider says that it came back
+	// stage is that of the message, or of the one that a reminder is judged by.
+	stage notify.Stage
 }
 
 // Letter is what a message had beside its subject and its texts.
@@ -126,12 +131,12 @@ type MessageState struct {
 	Reason    string
 	On        time.Time // when it came so far
 	Person    string    // personal: to whom
+	of        string    // the Package of the Reason
+	stage     notify.Stage
 }
 
 // State is how far it has come; see [Entry.State].
-func (m MessageState) State() State {
-	return Entry{Kind: KindMessage, Outcome: m.Outcome, Status: m.Status, Reason: m.Reason}.State()
-}
+func (m MessageState) State() State { return State(m.stage) }
 
 // Step is something that happened to a row.
 type Step struct {
@@ -143,20 +148,17 @@ type Step struct {
 	person bool   // a person gave the Detail
 }
 
-// title is what an entry is about, for people.
-func (e *Entry) title() string {
+// Title is what it is about: its type, and which occasion.
+func (e Entry) Title() string {
 	if e.Occasion == "" {
 		return e.Type
 	}
 	return e.Type + ", " + e.Occasion
 }
 
-// Title is what it is about: its type, and which occasion.
-func (e Entry) Title() string { return e.title() }
-
 // settle says what follows from the outcome, its reason and its package.
 func (e *Entry) settle() {
-	e.What = e.title() + ": " + e.verb()
+	e.What = e.Title() + ": " + e.verb()
 	e.ToDo = ""
 	if e.Reason != "" {
 		e.Package = home(e.Package, e.Reason)
@@ -210,7 +212,7 @@ func occasion(s *automation.Schedule) string {
 	case automation.Recurring, automation.ScheduledRun, automation.ManualRun:
 		text = moment(s.ScheduledOn)
 	case automation.ThresholdCondition:
-		text = "when a reading met its line"
+		text = "when a measurement reached its threshold"
 	}
 	return text
 }

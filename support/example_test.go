@@ -86,7 +86,7 @@ func ExampleDesk_Story() {
 	//   09:00 made for email:print
 	//   09:00 attempt 1 failed for good: the mailbox does not exist
 	// certificate, 7 days before 2026-04-24: failed, since the mailbox does not exist (550)
-	//   09:00 its moment came, and delivery was queued
+	//   09:00 it came due, and Belfry queued its messages
 	// <nil>
 }
 
@@ -113,14 +113,14 @@ func ExampleDesk_Act() {
 	// false it is Cancelled <nil>
 }
 
-func ExampleDesk_Needs() {
+func ExampleDesk_Health() {
 	ctx := context.Background()
 	desk, _, _ := demo(ctx)
 	pause := support.Target{Part: support.Part{Domain: "automation", Type: "certificate"}}
 	_, err := desk.Act(ctx, "", support.Order{Action: support.Pause, Targets: []support.Target{pause}, By: support.By{Actor: "ann", Reason: "a mistake in the text"}})
 	fmt.Println(err)
-	needs, err := desk.Needs(ctx, storage.Everywhere())
-	for _, n := range needs {
+	health, err := desk.Health(ctx, storage.Everywhere())
+	for _, n := range health.Needs {
 		fmt.Println(n.Kind, n.What)
 	}
 	fmt.Println(err)

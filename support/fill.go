@@ -79,8 +79,8 @@ func (f filler) fill(ctx context.Context, scope Scope, person string, page []Ent
 	return f.paused(ctx, scope, page)
 }
 
-// paused says of what is under way, and for no other reason waits, that somebody has
-// paused it: a pause changes no row.
+// paused says of what is under way, and for no other reason waits, that it is paused: a
+// pause changes no row.
 func (f filler) paused(ctx context.Context, scope Scope, page []Entry) error {
 	for _, of := range []struct {
 		kind    Kind
@@ -236,7 +236,7 @@ func (f filler) led(ctx context.Context, scope Scope, person string, e *Entry, o
 		}
 		return 1
 	})
-	e.Steps = append(e.Steps, Step{On: row.EndedOn, What: "its moment came, and delivery was queued"})
+	e.Steps = append(e.Steps, Step{On: row.EndedOn, What: "it came due, and Belfry queued its messages"})
 	if len(messages) == 0 {
 		return f.unmade(ctx, scope, person, row, e)
 	}
@@ -267,7 +267,7 @@ func (e *Entry) judge(person string) {
 	best := slices.MinFunc(mine, func(a, b MessageState) int {
 		return slices.Index(order, a.Outcome) - slices.Index(order, b.Outcome)
 	})
-	e.Outcome, e.Reason, e.Package, e.Can, e.ToDo = best.Outcome, best.Reason, "notify", nil, ""
+	e.Outcome, e.stage, e.Reason, e.Package, e.Can, e.ToDo = best.Outcome, best.stage, best.Reason, best.of, nil, ""
 	e.settle()
 }
 
@@ -278,7 +278,7 @@ func (f filler) unmade(ctx context.Context, scope Scope, person string, row *aut
 		return fmt.Errorf("what %s led to: %w", e.Kind, err)
 	}
 	if led.Notification.IsZero() {
-		e.Outcome, e.What = Sent, e.title()+": done" // a host's own handler did it
+		e.Outcome, e.What = Sent, e.Title()+": done" // a host's own handler did it
 		return nil
 	}
 	t, err := f.o.Notify.Trace(ctx, scope, led.Notification)
@@ -292,11 +292,11 @@ func (f filler) unmade(ctx context.Context, scope Scope, person string, row *aut
 	case len(t.UserMessages) > 0:
 		e.Outcome, e.Reason = Reached, ""
 		e.settle()
-		e.What = e.title() + ": in the inbox"
+		e.What = e.Title() + ": in the inbox"
 	case t.Job != nil && (t.Job.IsOnSupportHold || !t.Job.EndedOn.IsZero()):
 		of := jobEntry(t.Job)
 		if of.Outcome == Sent { // its messages have been forgotten
-			e.Outcome, e.What = Sent, e.title()+": its messages were made, and forgotten since"
+			e.Outcome, e.What = Sent, e.Title()+": its messages were made, and deleted since by retention"
 			return nil
 		}
 		e.Outcome, e.Reason = of.Outcome, of.Reason
@@ -325,7 +325,7 @@ func (e *Entry) digested(person string, all []notify.InDigest) {
 		e.Outcome, e.NextOn = UnderWay, in.On
 	}
 	e.settle()
-	e.What = e.title() + ": " + in.String()
+	e.What = e.Title() + ": " + in.String()
 }
 
 // reported adds what a provider said of a message beside its status.

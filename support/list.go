@@ -180,13 +180,13 @@ func (l lister) causes(scope Scope, kind NeedKind) reader {
 				return nil, "", fmt.Errorf("%w: of a list", storage.ErrPage)
 			}
 		}
-		needs, err := l.needs(ctx, storage.Within(scope))
+		domains, err := l.health(ctx, storage.Within(scope))
 		if err != nil {
 			return nil, "", err
 		}
 		var all []cause
 		of := map[cause]Need{}
-		for _, n := range needs {
+		for _, n := range needsIn(domains) {
 			c := cause{Table: n.Table, Reason: n.Reason, Name: n.Name}
 			if n.Kind == kind && l.waiting(scope, n) != nil && c.compare(at) >= 0 {
 				all, of[c] = append(all, c), n

@@ -41,7 +41,7 @@ func paused(p Part, since, until time.Time, by By) Entry {
 func reportEntry(s *report.Subscription) Entry {
 	e := Entry{
 		On: s.CreatedOn, Kind: KindReport, Outcome: Planned, Type: s.Type, Status: s.Status, Package: "automation/report", Key: s.GUID, Subject: s.Name,
-		What: s.Type + ": it is sent as it was asked for",
+		What: s.Type + ": it is sent at its times",
 	}
 	switch s.Status {
 	case report.StatusActive:
@@ -68,21 +68,21 @@ func replanEntry(r *automation.ReplanState) Entry {
 		e.What += fmt.Sprintf("; of %d sources %d were unchanged, %d failed", p.Scanned, p.Unchanged, p.Failed)
 	}
 	if r.Failures > 0 {
-		e.Outcome, e.ToDo = Failed, "It is tried again by itself. Its provider says why it fails."
+		e.Outcome, e.ToDo = Failed, "Belfry tries it again by itself. The log of the program says why it fails."
 	}
 	return e
 }
 
-// conflictEntry is two wishes under one name.
+// conflictEntry is two requests under one name.
 func conflictEntry(c *notify.Conflict) Entry {
 	return Entry{
 		On: c.On, Kind: KindConflict, Outcome: NeedsYou, Type: string(c.Artifact), Status: "Conflict", Package: "notify", Key: c.PartitionKey + " / " + c.RowKey,
-		What: fmt.Sprintf("%s: another wish came under its name, which differs in %s", c.Artifact, c.Field), Detail: fmt.Sprintf("%s is %q, wanted %q", c.Field, c.Stored, c.Wanted),
-		ToDo: "The first stands. Whoever asks for the other has to give it a name of its own.",
+		What: fmt.Sprintf("%s: another request came under the same name, and differs in %s", c.Artifact, c.Field), Detail: fmt.Sprintf("%s is %q, wanted %q", c.Field, c.Stored, c.Wanted),
+		ToDo: "The first request stands. Ask an engineer: the program has to give the other one a name of its own.",
 	}
 }
 
-// erasureEntry is that somebody was erased, or is about to be.
+// erasureEntry is that a person was erased, or is about to be.
 func erasureEntry(r *sweep.Request) Entry {
 	e := Entry{On: r.BegunOn, Kind: KindErasure, Outcome: UnderWay, Type: "erasure", Status: r.Status, Key: r.ID, NextOn: r.NextOn, What: "erasure: under way"}
 	if r.Status == sweep.StatusDone {
@@ -98,7 +98,7 @@ func auditEntry(a *audit.Entry) Entry {
 	return e
 }
 
-// deedOf is what somebody did, in words.
+// deedOf is what was done, in words.
 func deedOf(a *audit.Entry) string {
 	word := map[string]string{
 		"Cancel": "cancelled", "Release": "released", "Retry": "sent again", "Rerun": "done once more", "Hold": "put on hold", "Resolve": "settled", "SendTo": "sent to another address",

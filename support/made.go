@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/survey"
 )
 
 // Messages lists the messages of a scope that were made in a span of time, the newest first,
@@ -51,44 +52,74 @@ func (d *Desk) CountMessages(ctx context.Context, scope Scope, of notify.Made) (
 func (d *Desk) Now() time.Time { return d.now() }
 
 // Rows are the entries of targets, in their order, as a form names them before and after an
-// action. One that there is not has its Kind and Key alone.
+// action: those of a kind are read together, but campaigns. One that there is not has its
+// Kind and Key alone.
 func (d *Desk) Rows(ctx context.Context, scope Scope, targets ...Target) ([]Entry, error) {
-	out := make([]Entry, len(targets))
-	for i, t := range targets {
-		e, err := teller{d.core}.target(ctx, scope, t)
+	keys := map[Kind][]string{}
+	for _, t := range targets {
+		keys[t.Kind] = append(keys[t.Kind], t.Key)
+	}
+	found := map[Kind]map[string]Entry{}
+	for kind, all := range keys {
+		rows, err := teller{d.core}.named(ctx, scope, kind, all)
 		if err != nil {
 			return nil, fmt.Errorf("support: Rows: %w", err)
 		}
-		e.Kind, e.Key = t.Kind, t.Key
-		out[i] = e
+		found[kind] = rows
+	}
+	out := make([]Entry, len(targets))
+	for i, t := range targets {
+		out[i] = found[t.Kind][t.Key]
+		out[i].Kind, out[i].Key = t.Kind, t.Key
+	}
+	if err := (filler{d.core}).occasions(ctx, scope, out); err != nil {
+		return nil, fmt.Errorf("support: Rows: %w", err)
 	}
 	return out, nil
 }
 
-func (t teller) target(ctx context.Context, scope Scope, of Target) (e Entry, err error) {
-	var rows []Entry
-	switch of.Kind {
-	case KindMessage:
-		if t.o.Notify != nil {
-			var found []notify.OutgoingMessage
-			found, err = t.o.Notify.Support().MessagesByKey(ctx, scope, of.Key)
-			for i := range found {
-				rows = append(rows, messageEntry(&found[i]))
+// named are rows of a kind by their keys.
+func (t teller) named(ctx context.Context, scope Scope, kind Kind, keys []string) (map[string]Entry, error) {
+	out := map[string]Entry{}
+	switch {
+	case kind == KindMessage && t.o.Notify != nil:
+		rows, err := t.o.Notify.Support().MessagesByKey(ctx, scope, keys...)
+		for i := range rows {
+			out[rows[i].Key] = messageEntry(&rows[i])
+		}
+		return out, err
+	case kind == KindReminder && t.o.Automation != nil:
+		rows, err := t.o.Automation.Support().SchedulesByKey(ctx, scope, keys...)
+		for key, row := range rows {
+			out[key] = t.reminder(row)
+		}
+		return out, err
+	case kind == KindLink && t.o.Survey != nil:
+		rows, _, err := t.o.Survey.Support().Instances(ctx, scope, survey.Selection{PublicIDs: keys}, storage.Page{Limit: len(keys)})
+		for i := range rows {
+			out[rows[i].PublicID] = linkEntry(&rows[i])
+		}
+		return out, err
+	case kind == KindCampaign && t.o.Notify != nil:
+		for _, key := range keys {
+			p, err := t.campaign(ctx, scope, key)
+			if err != nil {
+				return nil, err
+			}
+			if p != nil {
+				out[key] = progressEntry(p)
 			}
 		}
-	case KindReminder, KindLink, KindCampaign:
-		rows, err = t.byKey(ctx, scope, of.Key)
-	case KindPerson:
-		p, err := t.person(ctx, scope, of.Key)
-		return Entry{Person: of.Key, Name: p.Name}, err
+	case kind == KindPerson:
+		for _, key := range keys {
+			p, err := t.person(ctx, scope, key)
+			if err != nil {
+				return nil, err
+			}
+			out[key] = Entry{Person: key, Name: p.Name}
+		}
 	}
-	if err == nil {
-		err = filler(t).occasions(ctx, scope, rows)
-	}
-	if err != nil || len(rows) == 0 {
-		return Entry{}, err
-	}
-	return rows[0], nil
+	return out, nil
 }
 
 // Address is one of a person, and whether messages may go there.
@@ -141,29 +172,6 @@ func (t teller) addresses(ctx context.Context, scope Scope, person string, page 
 		out[i].Blocked, out[i].Since, out[i].By = s.Reason, s.Since, s.Source
 	}
 	return out, nil
-}
-
-// Choice is whether a person gets messages of a group.
-type Choice struct {
-	Group, Title string // empty: all messages
-	Stopped      bool
-	Since        time.Time // of the choice; zero: none was made
-	OptIn        bool      // who has made no choice gets none
-}
-
-// choices are what a person has chosen of everything and of each group, by any method.
-func (t teller) choices(known []notify.Preference) []Choice {
-	groups := append([]notify.Group{{}}, t.o.Notify.Contacts().Groups()...)
-	out := make([]Choice, len(groups))
-	for i, g := range groups {
-		out[i] = Choice{Group: g.Name, Title: cmp.Or(g.Title, g.Name), Stopped: g.OptIn, OptIn: g.OptIn}
-		for _, p := range known {
-			if p.Type == "" && p.Method == "" && p.Group == g.Name {
-				out[i].Stopped, out[i].Since = p.OptedOut, p.Since
-			}
-		}
-	}
-	return out
 }
 
 // person is who the Directory says that somebody is.

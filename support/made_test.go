@@ -6,11 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/support"
 )
 
@@ -83,6 +86,23 @@ func TestAMessageHasOneStateEverywhere(t *testing.T) {
 	})
 }
 
+// The state of a message is its stage, whatever its status and its reason.
+func TestTheStateOfAMessageIsItsStage(t *testing.T) {
+	t.Parallel()
+	for _, status := range []string{"Created", "RetryReady", "Sending", "OutcomeUnknown", "SentToProvider", "Delivered", "Opened", "FailedFinal", "Skipped", "Expired", "Cancelled"} {
+		for _, held := range []bool{false, true} {
+			for _, reason := range []string{"", "550", notify.ReasonSuppressed, notify.ReasonBadAddress, notify.ReasonTooLate, notify.ReasonInDoubt, notify.HoldInDoubt} {
+				m := notify.OutgoingMessage{Channel: "email:school", Status: status}
+				m.IsOnSupportHold, m.ReasonCode = held, reason
+				want := support.State(m.Stage())
+				if got := support.StatesOf(&m); got != [2]support.State{want, want} {
+					t.Errorf("%s, on hold: %t, %q: %v, not %s", status, held, reason, got, want)
+				}
+			}
+		}
+	}
+}
+
 // A message goes once more to another address, by a person who is named; the first stays as
 // it is. It is refused where it would come twice, or to an address that is stopped.
 func TestAMessageIsSentToAnotherAddress(t *testing.T) {
@@ -113,8 +133,9 @@ func TestAMessageIsSentToAnotherAddress(t *testing.T) {
 		if s.sends != sends {
 			s.Error("the dry run sent it")
 		}
-		if got := act(tenant, " new@Example.com", false); !got.Done {
-			s.Errorf("%+v", got)
+		sent := act(tenant, " new@Example.com", false)
+		if !sent.Done || sent.MessageID == "" {
+			s.Errorf("%+v", sent)
 		}
 		if got := act(tenant, "new@example.com", false); got.Done {
 			s.Errorf("a second click: %+v", got)
@@ -127,73 +148,18 @@ func TestAMessageIsSentToAnotherAddress(t *testing.T) {
 		if s.sends != sends+1 || rows[0].Address != "new@example.com" || !has(whats(rows[1].Steps), "SendTo") {
 			s.Errorf("%d %+v", s.sends-sends, rows)
 		}
-		_, err := s.desk.Act(s.Context(), tenant, support.Order{Action: support.SendTo, Targets: []support.Target{{Kind: support.KindMessage, Key: key}}, By: by})
+		of := support.By{Actor: by.Actor, Reason: by.Reason + " (message " + sent.MessageID + " in place of " + rows[1].MessageID + ")"}
+		if rows[0].MessageID != sent.MessageID || !has(whats(rows[0].Steps), "SendTo") {
+			s.Errorf("%+v: %+v", sent, rows[0])
+		}
+		acts, _, err := s.desk.List(s.Context(), tenant, support.Audit, storage.Page{Limit: 1})
+		s.must(err)
+		if step := acts[0].Steps[0]; acts[0].What != "message sent to another address" || step.Actor != of.Actor || step.Detail != of.Reason {
+			s.Errorf("the audit: %+v", acts[0])
+		}
+		_, err = s.desk.Act(s.Context(), tenant, support.Order{Action: support.SendTo, Targets: []support.Target{{Kind: support.KindMessage, Key: key}}, By: by})
 		if !errors.Is(err, support.ErrOrder) {
 			s.Error("without an address: ", err)
-		}
-	})
-}
-
-// All messages to a person are stopped and allowed again, or those of a group; each by
-// somebody and for a reason. An address that was blocked is unblocked.
-func TestMessagesToAPersonAreStopped(t *testing.T) {
-	schools(t, func(s *school) {
-		s.must(s.out.Contacts().SetPreferences(s.Context(), notify.Preference{Scope: tenant, RecipientRef: "sam", Group: "offers"}))
-		sent := func(typ string) int {
-			before := s.sends
-			s.telling(typ, "sam", address("sam"))
-			s.drain()
-			s.clk.Add(time.Second)
-			return s.sends - before
-		}
-		act := func(o support.Order, target support.Target) support.Acted {
-			o.By, o.Targets = by, []support.Target{target}
-			got, err := s.desk.Act(s.Context(), tenant, o)
-			s.must(err)
-			return got[0]
-		}
-		sam := support.Target{Kind: support.KindPerson, Key: "sam"}
-		stop, allow := support.Order{Action: support.Stop}, support.Order{Action: support.Allow}
-		dry := stop
-		dry.DryRun = true
-		if got := act(dry, sam); !got.Done || got.Effect == "" || sent("news") != 1 || sent("offer") != 1 {
-			s.Errorf("%+v", got)
-		}
-		if got := act(stop, sam); !got.Done || sent("news") != 0 || sent("offer") != 0 {
-			s.Errorf("%+v", got)
-		}
-		if got := act(stop, sam); got.Done {
-			s.Errorf("twice: %+v", got)
-		}
-		if got := act(allow, sam); !got.Done || sent("news") != 1 || sent("offer") != 0 {
-			s.Errorf("%+v", got)
-		}
-		allow.Group = "offers"
-		if got := act(allow, sam); !got.Done || sent("offer") != 1 {
-			s.Errorf("%+v", got)
-		}
-		stop.Group = "offers"
-		if got := act(stop, sam); !got.Done || sent("news") != 1 || sent("offer") != 0 {
-			s.Errorf("%+v", got)
-		}
-		s.must(s.out.Contacts().Suppress(s.Context(), tenant, channel.Complaint, by, notify.Destination{Method: "email", Address: address("sam")}))
-		story := s.story(support.About{Person: "sam"}, storage.Page{})
-		if len(story.Addresses) != 1 || story.Addresses[0].Blocked != channel.Complaint || story.Addresses[0].By != "Support" || len(story.Choices) != 2 || story.Choices[0].Stopped || !story.Choices[1].Stopped {
-			s.Errorf("%+v %+v", story.Addresses, story.Choices)
-		}
-		at := support.Target{Kind: support.KindAddress, Key: "email:" + address("sam")}
-		if got := act(support.Order{Action: support.Unblock}, at); !got.Done || sent("news") != 1 {
-			s.Errorf("%+v", got)
-		}
-		if got := act(support.Order{Action: support.Unblock}, at); got.Done {
-			s.Errorf("it was not blocked: %+v", got)
-		}
-		deeds, err := s.desk.LastDeeds(s.Context(), tenant)
-		if err != nil || len(deeds) != 3 || deeds[0].What != "address unblocked" {
-			s.Errorf("%v %+v", err, deeds)
-		}
-		if reasons, err := s.desk.LastReasons(s.Context(), tenant); err != nil || len(reasons) != 1 || reasons[0] != by.Reason {
-			s.Errorf("%v %q", err, reasons)
 		}
 	})
 }
@@ -207,16 +173,90 @@ func TestPeopleAreFoundByTheirAddress(t *testing.T) {
 		s.drain()
 		order := "news-ann-" + s.clk.Now().Format("20060102150405")
 		for text, who := range map[string]string{" Ann.Lee@EXAMPLE.com": "ann", order: ""} {
-			hits, err := s.desk.Search(s.Context(), tenant, text, false)
+			hits, _, err := s.desk.Search(s.Context(), tenant, text, false)
 			s.must(err)
 			if len(hits) != 1 || hits[0].About.Person != who || who == "" && hits[0].About.MessageID == "" {
 				s.Errorf("%s: %+v", text, hits)
 			}
-			if hits, err := s.desk.Search(s.Context(), "south", text, false); err != nil || len(hits) != 0 {
+			if hits, _, err := s.desk.Search(s.Context(), "south", text, false); err != nil || len(hits) != 0 {
 				s.Errorf("another tenant finds %+v %v", hits, err)
 			}
 		}
 	})
+}
+
+// The rows of a form are read together, however many they are, and are named in its order.
+func TestTheRowsOfAFormAreReadTogether(t *testing.T) {
+	t.Parallel()
+	clk := clock.NewMock()
+	clk.Set(due.AddDate(0, -1, 0))
+	spy := &storetest.Spy{Store: memory.New(&memory.Options{Clock: clk})}
+	s := newSchool(t, spy, clk)
+	var targets []support.Target
+	for i := range 10 {
+		who := fmt.Sprint("p", i)
+		targets = append(targets,
+			support.Target{Kind: support.KindMessage, Key: s.write(who, address(who))}, support.Target{Kind: support.KindReminder, Key: s.remind(who, nil)},
+			support.Target{Kind: support.KindLink, Key: s.ask(who)}, support.Target{Kind: support.KindMessage, Key: fmt.Sprint("nothing", i)})
+	}
+	views := func(scope support.Scope, n int) ([]support.Entry, int) {
+		before := spy.Begun()
+		rows, err := s.desk.Rows(s.Context(), scope, targets[:n]...)
+		s.must(err)
+		return rows, spy.Begun() - before
+	}
+	_, few := views(tenant, 4)
+	rows, many := views(tenant, len(targets))
+	if few != many || few > 6 {
+		s.Errorf("%d reads for 4 rows, %d for %d", few, many, len(targets))
+	}
+	for i, e := range rows {
+		want := fmt.Sprint("p", i/4)
+		if i%4 == 3 {
+			want = ""
+		}
+		if e.Kind != targets[i].Kind || e.Key != targets[i].Key || e.Person != want || (e.Type == "") != (want == "") {
+			s.Errorf("%d: %+v", i, e)
+		}
+	}
+	rows, _ = views("south", len(targets))
+	for _, e := range rows {
+		if e.Person != "" {
+			s.Errorf("another tenant's: %+v", e)
+		}
+	}
+}
+
+// An address is looked for among the newest 10,000 messages of all tenants, and a search says
+// that there are older ones.
+func TestASearchSaysThatItLookedAtTheNewestAlone(t *testing.T) {
+	t.Parallel()
+	clk := clock.NewMock()
+	clk.Set(due)
+	s := newSchool(t, memory.New(&memory.Options{Clock: clk}), clk)
+	found := func(hits int, more bool) {
+		s.Helper()
+		if got, older, err := s.desk.Search(s.Context(), tenant, address("ann"), false); err != nil || len(got) != hits || older != more {
+			s.Errorf("%+v %t %v", got, older, err)
+		}
+	}
+	s.write("ann", address("ann"))
+	found(1, false)
+	for i := range 100 {
+		others := make([]notify.OutgoingMessage, 100)
+		for j := range others {
+			others[j] = notify.OutgoingMessage{Scope: "south", Channel: "email:school", NotificationType: "news", PartitionKey: fmt.Sprint(i, "-", j),
+				Address: "all@example.com", Content: notify.Content{Subject: "News", Text: "Hello"}}
+		}
+		_, err := s.out.EnsureOutgoingMessage(s.Context(), nil, others...)
+		s.must(err)
+	}
+	found(0, true)
+	if _, more, err := s.desk.Search(s.Context(), tenant, "no-address", false); err != nil || more {
+		s.Errorf("%t %v", more, err)
+	}
+	s.write("ben", address("ann"))
+	found(1, true)
 }
 
 // Messages of a day are found among many days, in pages, whatever the order of days.

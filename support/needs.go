@@ -20,14 +20,14 @@ type NeedKind string
 
 // The kinds of causes, the most urgent first.
 const (
-	NeedDoubt    NeedKind = "Doubt"    // nobody knows whether it was sent
+	NeedDoubt    NeedKind = "Doubt"    // it is unknown whether it was sent
 	NeedConflict NeedKind = "Conflict" // two things stand under one name
 	NeedHold     NeedKind = "Hold"     // it was given up, or a person stopped it
 	NeedDead     NeedKind = "DeadLetter"
 	NeedLost     NeedKind = "Lost"      // a series goes on no more
 	NeedSkipped  NeedKind = "Unplanned" // sources that cannot be planned
 	NeedOut      NeedKind = "ChannelOut"
-	NeedUnserved NeedKind = "Unserved" // nobody in this process does it, and it waits
+	NeedUnserved NeedKind = "Unserved" // this process does not do it, and it waits
 	NeedPaused   NeedKind = "Paused"
 )
 
@@ -43,7 +43,9 @@ type Need struct {
 	// Rows wait for it; Capped says that there may be more. Zero where it is not a matter of rows.
 	Rows   int
 	Capped bool
-	Since  time.Time // zero: not known
+	// Since is when it began or, of rows of one scope that Waiting lists, when the first of
+	// them was made; zero: not known.
+	Since time.Time
 	// Scope and Everywhere are those of a pause or an outage.
 	Scope      Scope
 	Everywhere bool
@@ -65,7 +67,7 @@ func (n Need) Part() Part {
 	return Part{Domain: n.Domain, Subscriber: n.Name}
 }
 
-// Otherwise is what happens if nobody does anything about it.
+// Otherwise is what happens if nothing is done about it.
 func (n Need) Otherwise() string {
 	switch n.Kind {
 	case NeedDoubt:
@@ -81,7 +83,7 @@ func (n Need) Otherwise() string {
 	case NeedSkipped:
 		return "Nothing is planned for these sources."
 	case NeedOut:
-		return "Messages wait. It is tried again by itself, and they go out once the provider accepts."
+		return "Messages wait. Belfry tries the channel again, and they go out once the provider accepts."
 	case NeedUnserved:
 		return "They wait, and are too late after their date."
 	}
@@ -113,29 +115,70 @@ func (c *core) domains() (out []domain) {
 	return out
 }
 
-// unservedAfter is how long something waits before nobody seems to serve it: longer than
-// a deployment takes.
+// unservedAfter is how long something waits before it counts as not served: longer than a
+// deployment takes.
 const unservedAfter = 10 * time.Minute
 
-// Needs lists what waits for a person, in one scope or everywhere: by cause, with how many
-// rows wait for it, the most urgent first. Health says how far it counts. A type or channel
-// that this process does not serve is listed once its work has waited for ten minutes.
-func (d *Desk) Needs(ctx context.Context, reach storage.ScopeFilter) ([]Need, error) {
-	return d.needs(ctx, reach)
+// Health is what the domains say of their work, and what of it needs a person: by cause, with
+// how many rows wait for it, the most urgent first. Domains say how far that counts. A type
+// or channel that this process does not serve is listed once its work has waited for ten
+// minutes.
+type Health struct {
+	Domains []DomainHealth
+	Needs   []Need
 }
 
-func (c *core) needs(ctx context.Context, reach storage.ScopeFilter) ([]Need, error) {
-	all, err := c.health(ctx, reach)
-	if err != nil {
-		return nil, fmt.Errorf("support: Needs: %w", err)
+// Health is that of one scope or of all.
+func (d *Desk) Health(ctx context.Context, reach storage.ScopeFilter) (Health, error) {
+	domains, err := d.health(ctx, reach)
+	out := Health{domains, needsIn(domains)}
+	if scope, one := reach.Scope(); err == nil && one {
+		err = lister{d.core}.dateNeeds(ctx, scope, out.Needs)
 	}
-	var out []Need
-	for _, h := range all {
+	if err != nil {
+		return Health{}, fmt.Errorf("support: Health: %w", err)
+	}
+	return out, nil
+}
+
+func (c *core) health(ctx context.Context, reach storage.ScopeFilter) ([]DomainHealth, error) {
+	var out []DomainHealth
+	for _, of := range c.domains() {
+		h, err := of.health(ctx, reach)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, DomainHealth{of.name, h})
+	}
+	return out, nil
+}
+
+// needsIn are the causes that the domains tell of.
+func needsIn(domains []DomainHealth) (out []Need) {
+	for _, h := range domains {
 		out = append(out, needsOf(h)...)
 	}
 	out = shared(out)
 	slices.SortStableFunc(out, func(a, b Need) int { return slices.Index(urgency, a.Kind) - slices.Index(urgency, b.Kind) })
-	return out, nil
+	return out
+}
+
+// dateNeeds says when the first row of each cause was made: each lists those first.
+func (l lister) dateNeeds(ctx context.Context, scope Scope, all []Need) error {
+	for i := range all {
+		list := l.waiting(scope, all[i])
+		if list == nil || !all[i].Since.IsZero() {
+			continue
+		}
+		first, _, err := list(ctx, storage.Page{Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(first) > 0 {
+			all[i].Since = first[0].made
+		}
+	}
+	return nil
 }
 
 // shared leaves out an outage that two domains tell of.
@@ -167,7 +210,7 @@ func needsOf(h DomainHealth) (out []Need) {
 		case c.Reason == string(automation.Unserved):
 			n.Kind = NeedUnserved
 		case c.Table == "automation_scheduler" && c.Reason == string(automation.CancelledBySupport):
-			continue // a person stopped it for good, and nobody waits
+			continue // a person stopped it for good, and it waits for no one
 		}
 		n.What = fmt.Sprintf("%s on hold: %s", rowsOf(c.Table), cmp.Or(words[home(h.Domain, c.Reason)+" "+c.Reason], c.Reason))
 		n.ToDo = Meaning(h.Domain, c.Reason)
@@ -179,20 +222,20 @@ func needsOf(h DomainHealth) (out []Need) {
 	for _, c := range h.DeadLetters {
 		out = append(out, Need{
 			Kind: NeedDead, Domain: h.Domain, Table: c.Table, Name: c.Kind, Rows: c.Rows, Capped: c.Capped,
-			What: fmt.Sprintf("%s was not able to take what it was told", c.Kind), ToDo: "Mend the subscriber, then replay its dead letters.",
+			What: fmt.Sprintf("the subscriber %s failed to take some events", c.Kind), ToDo: replayToDo,
 			Can: []Action{Replay},
 		})
 	}
 	for _, l := range h.Lost {
 		out = append(out, Need{
 			Kind: NeedLost, Domain: h.Domain, Name: l.Kind, Rows: 1, Since: l.Since, Scope: l.Scope,
-			What: fmt.Sprintf("a series of %s has no next row", l.Kind), ToDo: "Tell the event of its source again, or reconcile its type.",
+			What: fmt.Sprintf("a series of %s has stopped: it has no next date", l.Kind), ToDo: "Ask an engineer to send the event of its source again, or to reconcile its type.",
 		})
 	}
 	for _, s := range h.Skipped {
 		out = append(out, Need{
 			Kind: NeedSkipped, Domain: h.Domain, Name: s.Kind, Rows: s.Sources, Since: s.Since, Scope: s.Scope,
-			What: fmt.Sprintf("sources of %s cannot be planned", s.Kind), ToDo: "Its provider fails or a candidate is refused; Maintenance().Reconciliations says which.",
+			What: fmt.Sprintf("the program cannot plan %s for some sources", s.Kind), ToDo: "Ask an engineer: the program fails for them, or Belfry refuses what it asks for. Maintenance().Reconciliations says which.",
 		})
 	}
 	for _, o := range h.Outages {
@@ -208,8 +251,8 @@ func needsOf(h DomainHealth) (out []Need) {
 		}
 		out = append(out, Need{
 			Kind: NeedUnserved, Domain: h.Domain, Table: u.Table, Name: u.Kind, Rows: u.Rows, Capped: u.Capped, Since: u.OldestOn,
-			What: fmt.Sprintf("%s of %s wait, and this process does not serve them", rowsOf(u.Table), u.Kind),
-			ToDo: "Run a process that registers it. If another does, see why it does not keep up.",
+			What: fmt.Sprintf("%s of %s wait, and this program does not send them", rowsOf(u.Table), u.Kind),
+			ToDo: "Ask an engineer to start the program that sends them. If it runs, it does not keep up.",
 		})
 	}
 	for _, p := range h.Pauses {
@@ -237,7 +280,10 @@ func stopped(channel, code string) string {
 	return "channel " + channel + " has stopped: " + plain(code)
 }
 
-const stoppedToDo = "It is tried again by itself. If its key was revoked, give the process another."
+const stoppedToDo = "Belfry tries it again by itself. If the provider has revoked our key, ask an engineer for another."
+
+// replayToDo is what to do about dead letters.
+const replayToDo = "Ask an engineer to repair the subscriber, then replay its dead letters."
 
 // rowsOf names the rows of a table to people.
 func rowsOf(table string) string {
@@ -253,8 +299,9 @@ func rowsOf(table string) string {
 }
 
 // Waiting lists the rows that wait for a cause in a scope: those of Table on hold for
-// Reason, or the dead letters of Name. Of other causes there are no rows to list, which is
-// an error. It says where the next page begins; empty after the last.
+// Reason, or the dead letters of Name, those that were made first first. Of other causes
+// there are no rows to list, which is an error. It says where the next page begins; empty
+// after the last.
 func (d *Desk) Waiting(ctx context.Context, scope Scope, n Need, p storage.Page) (out []Entry, next string, err error) {
 	list := lister{d.core}.waiting(scope, n)
 	if list == nil {
@@ -276,13 +323,9 @@ func (l lister) waiting(scope Scope, n Need) func(context.Context, storage.Page)
 			return l.o.Automation.Support().Held(ctx, scope, automation.Reason(n.Reason), p)
 		}, l.reminder)
 	case n.Table == "survey_instance" && l.o.Survey != nil && n.Reason != "":
-		list := paged(func(ctx context.Context, p storage.Page) ([]survey.Instance, string, error) {
-			return l.o.Survey.Support().Instances(ctx, scope, survey.Selection{Held: true, NewestFirst: true}, p)
+		return paged(func(ctx context.Context, p storage.Page) ([]survey.Instance, string, error) {
+			return l.o.Survey.Support().Instances(ctx, scope, survey.Selection{Held: true, Reason: n.Reason}, p)
 		}, linkEntry)
-		return func(ctx context.Context, p storage.Page) ([]Entry, string, error) {
-			all, next, err := list(ctx, p)
-			return slices.DeleteFunc(all, func(e Entry) bool { return e.Reason != n.Reason }), next, err
-		}
 	case n.Table == "outbox_delivery":
 		return l.dead(scope, n)
 	case l.o.Notify == nil || n.Reason == "":
@@ -314,8 +357,8 @@ func (l lister) waiting(scope Scope, n Need) func(context.Context, storage.Page)
 func (l lister) dead(scope Scope, n Need) func(context.Context, storage.Page) ([]Entry, string, error) {
 	tell := func(l *notify.DeadLetter) Entry {
 		return Entry{
-			On: l.On, Kind: KindDead, Outcome: Failed, Type: n.Name, Status: "DeadLetter", Key: l.Event, Detail: l.LastError,
-			What: fmt.Sprintf("given up after %d attempts", l.Attempts), ToDo: "Mend the subscriber, then replay its dead letters.",
+			On: l.On, made: l.Since, Kind: KindDead, Outcome: Failed, Type: n.Name, Status: "DeadLetter", Key: l.Event, Detail: l.LastError,
+			What: fmt.Sprintf("given up after %d attempts", l.Attempts), ToDo: replayToDo,
 			Part: n.Part(), Can: []Action{Replay},
 		}
 	}

@@ -41,9 +41,9 @@ func (f filler) occasions(ctx context.Context, scope Scope, page []Entry) error 
 		if row == nil || row.Type != e.Type || !row.ForgottenOn.IsZero() {
 			continue
 		}
-		before := e.title()
+		before := e.Title()
 		e.Occasion = occasion(row)
-		e.What = e.title() + strings.TrimPrefix(e.What, before)
+		e.What = e.Title() + strings.TrimPrefix(e.What, before)
 	}
 	return nil
 }

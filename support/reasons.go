@@ -4,6 +4,8 @@ import (
 	_ "embed" // the page of reason codes
 	"strings"
 	"sync"
+
+	"github.com/belfry-go/belfry/internal/sentence"
 )
 
 // reasonPage is reason-codes.md, which is printed from the comments in the code.
@@ -49,17 +51,22 @@ var meanings = sync.OnceValue(func() map[Code]string {
 	return out
 })
 
-// Meaning is what a code of a package means and what to do about it; of a code that is
-// none of ours, where it comes from.
+// Meaning is what a code of a package means and what to do about it; of a code that is not
+// one of ours, whose it is. The package is that of an [Entry].
 func Meaning(of, code string) string {
 	of = home(of, code)
 	if text := meanings()[Code{Package: of, Code: code}]; text != "" {
 		return text
 	}
-	if codesOfProviders[code] != "" {
+	switch {
+	case codesOfProviders[code] != "" && (of == ofProvider || of == ofEither):
 		return advice(code)
+	case of == ofProvider:
+		return "A code of the provider, whose documentation says what it means."
+	case of == ofEither:
+		return "A code of the provider, or of the program."
 	}
-	return "A code of the host, of a channel or of a provider, whose documentation says what it means."
+	return "A code of the program, which gave it as the reason."
 }
 
 // home is the package that a code of a message is explained in: its gates have codes of
@@ -77,7 +84,7 @@ func why(of, code string) string {
 	if text := words[of+" "+code]; text != "" {
 		return "since " + text + " (" + code + ")"
 	}
-	return "since " + plain(code)
+	return "since " + reasonText(of, code)
 }
 
 // words say each code to people, after "since".
@@ -86,14 +93,14 @@ var words = map[string]string{
 	"automation ReminderSettingInactive": "its setting was off",
 	"automation InputChanged":            "something else was asked for in its place",
 	"automation Superseded":              "its source changed",
-	"automation ThresholdNoLongerMet":    "the reading no longer met its line",
+	"automation ThresholdNoLongerMet":    "the measurement was no longer past its threshold",
 	"automation Invalidated":             "the host's program ended it",
 	"automation TooLate":                 "it was later than its type allows",
 	"automation Overtaken":               "a later one was due too and went instead",
 	"automation SentByOldJob":            "the scheduler before this one had sent it",
 	"automation Shadow":                  "the scheduler before this one does it",
 	"automation NoRecipients":            "no recipient or address was on file",
-	"automation SkippedByPolicy":         "the host's delivery policy left nobody over",
+	"automation SkippedByPolicy":         "the program's delivery policy left out every recipient",
 	"automation HandlerFailed":           "the host's program failed",
 	"automation HandlerPanicked":         "the host's program broke down",
 	"automation LeaseExpired":            "a worker died or stalled",
@@ -113,7 +120,7 @@ var words = map[string]string{
 
 	"notify Conflict":              "something else stands under its name",
 	"notify RetriesExhausted":      "the last try failed",
-	"notify OutcomeUnknown":        "nobody can tell whether it was sent",
+	"notify OutcomeUnknown":        "it is unknown whether it was sent",
 	"notify Unserved":              "no process has its type or its channel",
 	"notify ChannelIncapable":      "its channel cannot do what its type needs",
 	"notify Erased":                "its recipient was erased",
@@ -130,14 +137,14 @@ var words = map[string]string{
 	"notify LeaseLost":             "a worker died or stalled",
 	"notify PassFailed":            "it could not be handled or stored",
 	"notify TooLate":               "it was stale before it could be sent",
-	"notify RevalidationFailed":    "nobody could tell whether it is still wanted",
+	"notify RevalidationFailed":    "it is unknown whether it is still wanted",
 	"notify InDoubt":               "a call ended without an answer",
 	"notify Absent":                "the provider does not have it",
 	"notify IdempotencyWindowOver": "the provider no longer filters repeats of it",
 	"notify AttachmentMissing":     "an attachment could not be read",
 	"notify NotSeeded":             "the catalogue does not know its type",
 	"notify Disabled":              "its type was switched off",
-	"notify NoSubscribers":         "nobody had subscribed to it",
+	"notify NoSubscribers":         "it had no subscribers",
 	"notify PayloadIncompatible":   "its audience cannot be read by this version",
 	"notify PayloadMissing":        "its audience is missing",
 	"notify HashKeyChanged":        "the key of recipients was changed in the middle of it",
@@ -146,10 +153,11 @@ var words = map[string]string{
 	"notify Forgotten":             "the database has forgotten what was done at that time",
 	"notify Quarantine":            "the database is a copy of another environment's, or has forgotten what was sent",
 	"notify/gate NotAllowed":       "the recipient may get nothing in this environment",
-	"notify Paused":                "somebody has paused it",
+	"notify Paused":                "it is paused",
 	"notify Suppressed":            "the address bounced, complained, unsubscribed or was suppressed",
 	"notify OptedOut":              "the recipient has opted out of it",
 	"notify NoConsent":             "the recipient has not asked for it",
+	"notify StoppedBySupport":      "a person has stopped messages to the recipient",
 	"notify/gate FrequencyCap":     "the recipient had got as many as a cap allows",
 	"notify/gate QuietHours":       "it was quiet hours where the recipient lives",
 	"notify/gate RateLimit":        "the rate of its channel was used up",
@@ -172,11 +180,11 @@ var words = map[string]string{
 	"survey AskedLately":       "the customer had been asked something else not long before",
 	"survey AskedAtOnce":       "another link is being sent to the customer",
 	"survey NotSampled":        "its event is not in the share that is asked about",
-	"survey TooLate":           "nobody got to it in time",
+	"survey TooLate":           "it was not reached in time",
 	"survey ExpiresAfter":      "its time was over",
 	"survey HeldBySupport":     "a person put it on hold",
 	"survey StoppedBySupport":  "a person stopped its sends",
 }
 
 // ReasonWords is what a code of a package means, as a short sentence without its end.
-func ReasonWords(of, code string) string { return capital(reasonText(of, code)) }
+func ReasonWords(of, code string) string { return sentence.Capital(reasonText(of, code)) }

@@ -39,11 +39,12 @@ type answer struct {
 	Done     bool   `json:"done,omitempty"`
 	NotFound bool   `json:"notFound,omitempty"`
 	Refused  string `json:"refused,omitempty"`
+	Message  string `json:"messageId,omitempty"`
 }
 
 // keep writes the answer for a target in the transaction of its deed.
 func keep(ctx context.Context, tx storage.Tx, as once.Place, a Acted) error {
-	text, err := json.Marshal(answer{a.Done, a.NotFound, a.Refused})
+	text, err := json.Marshal(answer{a.Done, a.NotFound, a.Refused, a.MessageID})
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func (d doer) said(ctx context.Context, as once.Request) (map[int]Acted, error) 
 		if err := json.Unmarshal([]byte(text), &a); err != nil {
 			return nil, fmt.Errorf("an answer that was kept: %w", err)
 		}
-		out[i] = Acted{Done: a.Done, NotFound: a.NotFound, Refused: a.Refused}
+		out[i] = Acted{Done: a.Done, NotFound: a.NotFound, Refused: a.Refused, MessageID: a.Message}
 	}
 	return out, err
 }

@@ -16,6 +16,7 @@ import (
 func (c *core) reminder(s *automation.Schedule) Entry {
 	e := Entry{
 		schedule: s,
+		made:     s.CreatedOn,
 		On:       s.ScheduledOn, Kind: KindReminder, Type: s.Type, Occasion: occasion(s), Status: s.Status, Package: "automation",
 		Key: s.Key, Person: s.Person, Entity: automation.Source{Type: s.SourceType, ID: s.Source}, Reason: string(s.ReasonCode), Detail: s.Diagnostics,
 	}
@@ -27,7 +28,7 @@ func (c *core) reminder(s *automation.Schedule) Entry {
 	}
 	now := c.now()
 	switch {
-	case s.IsOnSupportHold && s.Status == automation.StatusCancelled: // a person stopped it, and nobody waits
+	case s.IsOnSupportHold && s.Status == automation.StatusCancelled: // a person stopped it, and it waits for no one
 		e.Outcome, e.Can = Withheld, []Action{Release}
 	case s.IsOnSupportHold:
 		e.Outcome, e.Reason, e.Can = NeedsYou, string(s.HoldReason), []Action{Release, Retry, Cancel}
@@ -47,7 +48,7 @@ func (c *core) reminder(s *automation.Schedule) Entry {
 			e.Reason = ""
 		}
 	default:
-		e.Outcome = Withheld
+		e.Outcome, e.Said = Withheld, s.EndedBecause
 		if s.ForgottenOn.IsZero() {
 			e.Can = []Action{Retry}
 		}
@@ -64,11 +65,11 @@ var reportReasons = map[string]bool{"SubscriptionInactive": true, "ReportEmpty":
 // messageEntry is what a row of an outgoing message says by itself.
 func messageEntry(m *notify.OutgoingMessage) Entry {
 	e := Entry{
-		On: m.CreatedOn, Kind: KindMessage, Type: m.NotificationType, Channel: cmp.Or(m.Via, m.Channel), Status: m.Status, Package: "notify",
+		On: m.CreatedOn, made: m.CreatedOn, Kind: KindMessage, Type: m.NotificationType, Channel: cmp.Or(m.Via, m.Channel), Status: m.Status,
 		Reason: m.ReasonCode, Key: m.Key, MessageID: m.MessageID, ProviderID: m.ProviderMessageID,
 		job: m.PartitionKey, jobOf: m.JobPartitionKey, Person: m.RecipientRef, Address: m.Address, Name: m.RecipientName, Subject: m.Content.Subject, Version: m.Content.Version,
 	}
-	e.Outcome = outcomeOf(m)
+	e.stage, e.Outcome = m.Stage(), outcomeOf(m)
 	e.bounced = e.Outcome == Failed && m.Status == notify.StatusSentToProvider
 	switch e.Outcome {
 	case NeedsYou:
@@ -89,37 +90,38 @@ func messageEntry(m *notify.OutgoingMessage) Entry {
 			e.Can = []Action{Retry}
 		}
 	}
-	if stage := m.Stage(); m.ForgottenOn.IsZero() && slices.Contains([]notify.Stage{notify.StageSent, notify.StageArrived, notify.StageFailed, notify.StageBlocked, notify.StageExpired}, stage) {
+	if m.ForgottenOn.IsZero() && slices.Contains([]notify.Stage{notify.StageSent, notify.StageArrived, notify.StageFailed, notify.StageBlocked, notify.StageExpired}, e.stage) {
 		e.Can = append(e.Can, SendTo)
 	}
+	e.Package = codeOf("notify", e.Reason, m.Calls > 0, e.Outcome)
 	e.settle()
 	if e.bounced {
-		e.What = e.title() + ": it came back"
+		e.What = e.Title() + ": it came back"
 	}
 	if e.Outcome == Sent && m.Resolution == notify.ResolvedByAssumption {
-		e.What = e.title() + ": taken for sent; nobody knows whether the provider has it"
+		e.What = e.Title() + ": counted as sent; it is unknown whether the provider has it"
 	}
 	e.Steps = messageSteps(m)
 	return e
 }
 
-// outcomeOf is how far a message has come.
+// codeOfMessage is whose code the reason of a message is.
+func codeOfMessage(m *notify.OutgoingMessage) string {
+	return codeOf("notify", m.ReasonCode, m.Calls > 0, outcomeOf(m))
+}
+
+// outcomes are what becomes of messages, by their stages.
+var outcomes = map[notify.Stage]Outcome{
+	notify.StageWaiting: UnderWay, notify.StageSending: UnderWay, notify.StageUnknown: UnderWay, notify.StageSent: Sent, notify.StageArrived: Reached,
+	notify.StageFailed: Failed, notify.StageBlocked: Withheld, notify.StageExpired: Withheld, notify.StageSkipped: Withheld,
+}
+
+// outcomeOf is what became of a message.
 func outcomeOf(m *notify.OutgoingMessage) Outcome {
-	switch {
-	case m.IsOnSupportHold:
+	if m.IsOnSupportHold {
 		return NeedsYou
-	case m.Status == notify.StatusDelivered || m.Status == notify.StatusOpened:
-		return Reached
-	case m.Status == notify.StatusSentToProvider && m.ReasonCode != "": // it came back
-		return Failed
-	case m.Status == notify.StatusSentToProvider:
-		return Sent
-	case m.Status == notify.StatusFailedFinal:
-		return Failed
-	case m.Status == notify.StatusSkipped || m.Status == notify.StatusExpired || m.Status == notify.StatusCancelled:
-		return Withheld
 	}
-	return UnderWay
+	return outcomes[m.Stage()]
 }
 
 // messageSteps are the moments that a message itself has.
@@ -137,9 +139,9 @@ func messageSteps(m *notify.OutgoingMessage) []Step {
 	}
 	add(m.SentOn, "", "attempt %d: %s took it", m.Calls, by)
 	add(m.ResolvedOn, "", "%s", resolved[m.Resolution])
-	add(m.FailedOn, m.ReasonCode, "attempt %d failed for good: %s", m.Calls, bare(m.ReasonCode))
+	add(m.FailedOn, m.ReasonCode, "attempt %d failed for good: %s", m.Calls, bare(codeOfMessage(m), m.ReasonCode))
 	if m.FailedOn.IsZero() && m.ReasonCode != "" {
-		add(m.EndedOn, m.ReasonCode, "%s: %s", strings.ToLower(m.Status), bare(m.ReasonCode))
+		add(m.EndedOn, m.ReasonCode, "%s: %s", strings.ToLower(m.Status), bare(codeOfMessage(m), m.ReasonCode))
 	}
 	return out
 }
@@ -147,7 +149,7 @@ func messageSteps(m *notify.OutgoingMessage) []Step {
 // resolved says how an unknown outcome was settled.
 var resolved = map[notify.Resolution]string{
 	notify.ResolvedByLookup: "the provider was asked whether it has it", notify.ResolvedByIdempotency: "the call was repeated, which the provider filters",
-	notify.ResolvedByHold: "its outcome is not known, and a person has to decide", notify.ResolvedByAssumption: "its outcome is not known, and it was taken for sent",
+	notify.ResolvedByHold: "its outcome is not known, and a person has to decide", notify.ResolvedByAssumption: "its outcome is not known, and it was counted as sent",
 	notify.ResolvedByResend: "its outcome was not known, and it was sent again", notify.ResolvedBySupport: "a person decided what became of it",
 	notify.ResolvedByCall: "the call's own answer came late", notify.ResolvedByCallback: "the provider's callback settled it",
 }
@@ -156,7 +158,7 @@ var resolved = map[notify.Resolution]string{
 func stateOf(m *notify.OutgoingMessage) MessageState {
 	return MessageState{
 		MessageID: m.MessageID, Channel: cmp.Or(m.Via, m.Channel), Outcome: outcomeOf(m), Status: m.Status, Reason: m.ReasonCode,
-		On: latest(m.CreatedOn, m.CallStartedOn, m.SentOn, m.FailedOn, m.EndedOn), Person: m.RecipientRef,
+		On: latest(m.CreatedOn, m.CallStartedOn, m.SentOn, m.FailedOn, m.EndedOn), Person: m.RecipientRef, of: codeOfMessage(m), stage: m.Stage(),
 	}
 }
 
@@ -170,7 +172,7 @@ func inboxEntry(m *notify.UserMessage) Entry {
 		On: m.SourceOn, Kind: KindInbox, Type: m.Type, Channel: "inbox", Status: m.Status, Package: "notify", Outcome: Reached,
 		job: m.JobRowKey, Key: m.Key, Person: m.RecipientRef, Subject: m.Content.Subject, Version: m.Content.Version,
 	}
-	e.What = e.title() + ": in the inbox"
+	e.What = e.Title() + ": in the inbox"
 	for _, s := range []struct {
 		on   time.Time
 		what string
@@ -185,8 +187,8 @@ func inboxEntry(m *notify.UserMessage) Entry {
 // linkEntry is what a survey's link says by itself.
 func linkEntry(i *survey.Instance) Entry {
 	e := Entry{
-		link: i, On: i.CreatedOn, Kind: KindLink, Type: fmt.Sprintf("survey %d", i.SurveyID), Occasion: i.TriggeredBy, Channel: i.Channel, Status: i.Status,
-		Package: "survey", Reason: i.ReasonCode, Key: i.PublicID, Person: i.CustomerRef, Address: i.RecipientAddress,
+		link: i, On: i.CreatedOn, made: i.CreatedOn, Kind: KindLink, Type: fmt.Sprintf("survey %d", i.SurveyID), Occasion: i.TriggeredBy, Channel: i.Channel, Status: i.Status,
+		Reason: i.ReasonCode, Key: i.PublicID, Person: i.CustomerRef, Address: i.RecipientAddress,
 	}
 	active := i.Status == survey.StatusPending || i.Status == survey.StatusSent || i.Status == survey.StatusOpened
 	switch {
@@ -214,16 +216,17 @@ func linkEntry(i *survey.Instance) Entry {
 	if active && !i.IsOnSupportHold && !i.NextSendOn.IsZero() {
 		e.NextOn, e.Can = latest(i.NextSendOn, i.NextTryOn), []Action{Cancel}
 	}
+	e.Package = codeOf("survey", e.Reason, i.Calls > 0, e.Outcome)
 	e.settle()
 	switch {
 	case !i.DeletedOn.IsZero():
-		e.What = e.title() + ": deleted"
+		e.What = e.Title() + ": deleted"
 	case i.Status == survey.StatusCompleted:
-		e.What = e.title() + ": answered"
+		e.What = e.Title() + ": answered"
 	case i.Status == survey.StatusOpened:
-		e.What = e.title() + ": opened, not answered yet"
+		e.What = e.Title() + ": opened, not answered yet"
 	case i.Status == survey.StatusExpired && e.Outcome == Sent:
-		e.What = e.title() + ": sent, and expired without an answer"
+		e.What = e.Title() + ": sent, and expired without an answer"
 	}
 	return e
 }
@@ -231,7 +234,7 @@ func linkEntry(i *survey.Instance) Entry {
 // jobEntry is what waits for a person, or is what a key names.
 func jobEntry(j *notify.Job) Entry {
 	e := Entry{
-		On: j.CreatedOn, Kind: KindJob, Type: j.Type, Status: j.Status, Package: "notify", Reason: j.ReasonCode, Detail: j.Diagnostics, Key: j.Key,
+		On: j.CreatedOn, made: j.CreatedOn, Kind: KindJob, Type: j.Type, Status: j.Status, Package: "notify", Reason: j.ReasonCode, Detail: j.Diagnostics, Key: j.Key,
 		Entity: automation.Source{Type: j.EntityType, ID: j.Entity}, NextOn: j.DueOn,
 	}
 	e.tried(j.SupportHold, j.Status, notify.StatusGenerated)
@@ -239,13 +242,13 @@ func jobEntry(j *notify.Job) Entry {
 }
 
 func scheduleEntry(s *notify.Schedule) Entry {
-	e := Entry{On: s.CreatedOn, Kind: KindSchedule, Type: s.EventType, Status: s.Status, Package: "notify", Reason: s.ReasonCode, Key: s.Key, NextOn: s.DueOn}
+	e := Entry{On: s.CreatedOn, made: s.CreatedOn, Kind: KindSchedule, Type: s.EventType, Status: s.Status, Package: "notify", Reason: s.ReasonCode, Key: s.Key, NextOn: s.DueOn}
 	e.tried(s.SupportHold, s.Status, notify.StatusDispatched)
 	return e
 }
 
 func campaignEntry(j *notify.MessagingJob) Entry {
-	e := Entry{On: j.CreatedOn, Kind: KindCampaign, Type: j.Type, Status: j.Status, Package: "notify", Reason: j.ReasonCode, Key: j.Key, NextOn: j.DueOn}
+	e := Entry{On: j.CreatedOn, made: j.CreatedOn, Kind: KindCampaign, Type: j.Type, Status: j.Status, Package: "notify", Reason: j.ReasonCode, Key: j.Key, NextOn: j.DueOn}
 	e.tried(j.SupportHold, j.Status, notify.StatusGenerated)
 	if e.Outcome == UnderWay {
 		e.Can = []Action{Pause, Cancel}
@@ -278,6 +281,6 @@ func (e *Entry) tried(h notify.SupportHold, status, done string) {
 	}
 	e.settle()
 	if status == done {
-		e.What = e.title() + ": its messages are made"
+		e.What = e.Title() + ": its messages are made"
 	}
 }

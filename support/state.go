@@ -5,7 +5,9 @@ import (
 	"strings"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/sentence"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/survey"
 )
 
 // State is how far an entry has come, in one word. All pages and lists say the same.
@@ -24,7 +26,7 @@ const (
 	StateBlocked = State(notify.StageBlocked)
 	StateExpired = State(notify.StageExpired)
 	StateSkipped = State(notify.StageSkipped)
-	StateDone    = State("Done") // what goes to nobody, such as an action
+	StateDone    = State("Done") // what has no recipient, such as an action
 )
 
 // States are all of them.
@@ -39,18 +41,21 @@ var (
 	late    = []string{notify.ReasonTooLate, string(automation.TooLate), "ExpiresAfter"}
 )
 
-// State is how far it has come.
+// State is how far it has come: of a message its stage.
 func (e Entry) State() State {
+	if e.stage != "" {
+		return State(e.stage)
+	}
 	switch e.Outcome {
 	case Planned:
 		return StatePlanned
 	case UnderWay, NeedsYou:
 		switch {
-		case e.Status == notify.StatusOutcomeUnknown || slices.Contains(e.Can, Resolve) || e.Reason == notify.HoldInDoubt:
+		case slices.Contains(e.Can, Resolve):
 			return StateUnknown
 		case e.Outcome == NeedsYou:
 			return StateOnHold
-		case e.Status == notify.StatusSending || e.Status == automation.StatusProcessing:
+		case e.Status == automation.StatusProcessing:
 			return StateSending
 		}
 		return StateWaiting
@@ -62,7 +67,7 @@ func (e Entry) State() State {
 		switch {
 		case slices.Contains(blocked, e.Reason):
 			return StateBlocked
-		case e.Status == notify.StatusExpired || slices.Contains(late, e.Reason):
+		case e.Status == survey.StatusExpired || slices.Contains(late, e.Reason):
 			return StateExpired
 		}
 		return StateSkipped
@@ -78,13 +83,13 @@ func (e Entry) State() State {
 func (e Entry) Because() string {
 	switch {
 	case e.Kind == KindAudit || e.Kind == KindPause || e.Kind == KindOutage || e.Kind == KindReplan || e.Kind == KindErasure || e.Kind == KindConflict || e.Kind == KindDead:
-		return capital(e.What) + "."
+		return sentence.Capital(e.What) + "."
 	case e.bounced && e.Reason == notify.ReasonBounced:
 		return "It came back."
 	case e.bounced:
-		return "It came back: " + plain(e.Reason) + "."
+		return "It came back: " + reasonText(e.Package, e.Reason) + "."
 	case e.Reason != "":
-		return capital(reasonText(e.Package, e.Reason)) + "."
+		return sentence.Capital(reasonText(e.Package, e.Reason)) + "."
 	}
 	switch e.State() {
 	case StatePlanned:
@@ -94,40 +99,57 @@ func (e Entry) Because() string {
 	case StateSending:
 		return "The provider is being called."
 	case StateSent:
-		if text, ok := strings.CutPrefix(e.What, e.title()+": "); ok && text != sentText {
-			return capital(text) + "."
+		if text, ok := strings.CutPrefix(e.What, e.Title()+": "); ok && text != sentText {
+			return sentence.Capital(text) + "."
 		}
 		return "The provider took it. No word yet that it arrived."
 	case StateArrived:
-		if text, ok := strings.CutPrefix(e.What, e.title()+": "); ok && text != "arrived" {
-			return capital(text) + "."
+		if text, ok := strings.CutPrefix(e.What, e.Title()+": "); ok && text != "arrived" {
+			return sentence.Capital(text) + "."
 		}
 		return "The provider says that it arrived."
 	}
 	return ""
 }
 
+// ofProvider is the [Entry].Package of a code that a provider or a channel answered a call
+// with, and ofEither that of one that may be a provider's or a gate's of the host.
+const (
+	ofProvider = "provider"
+	ofEither   = ""
+)
+
+// codeOf is whose code the reason of a message or a link is: of the package, or of whatever
+// was called.
+func codeOf(of, code string, called bool, o Outcome) string {
+	switch {
+	case !called || o == Withheld || words[home(of, code)+" "+code] != "":
+		return of
+	case o == UnderWay:
+		return ofEither
+	}
+	return ofProvider
+}
+
 // reasonText is what a code means, for people.
 func reasonText(of, code string) string {
-	if text := words[home(of, code)+" "+code]; text != "" {
+	text := words[home(of, code)+" "+code]
+	switch {
+	case text != "":
 		return text
+	case of == ofProvider:
+		return plain(code)
+	case of == ofEither && codesOfProviders[code] != "":
+		return plain(code)
+	case of == ofEither:
+		return "the last reason was: " + code
 	}
-	return plain(code)
+	return "the program's reason was: " + code
 }
 
-func capital(text string) string {
-	if text == "" {
-		return ""
-	}
-	return strings.ToUpper(text[:1]) + text[1:]
-}
-
-// bare are the words of a message's code, without the code.
-func bare(code string) string {
-	if text := codesOfProviders[code]; text != "" {
-		return text
-	}
-	return reasonText("notify", code)
+// bare is reasonText without the code that stands behind a provider's.
+func bare(of, code string) string {
+	return strings.TrimSuffix(reasonText(of, code), " ("+code+")")
 }
 
 // plain is the code of a provider or a channel in words, with the code behind it.

@@ -227,21 +227,21 @@ func TestASearchTakesAnything(t *testing.T) {
 			"who@EXAMPLE.com":    {Address: notify.Destination{Method: "email", Address: "who@EXAMPLE.com"}},
 			"0049 151/1234-5678": {Address: notify.Destination{Method: "sms", Address: "+49 151/1234-5678"}},
 		} {
-			hits, err := s.desk.Search(s.Context(), tenant, text, true)
+			hits, _, err := s.desk.Search(s.Context(), tenant, text, true)
 			if err != nil || len(hits) != 1 || hits[0].About != want {
 				s.Errorf("%s: %+v, %v", text, hits, err)
 			}
-			if hits, err := s.desk.Search(s.Context(), "south", text, false); err != nil || len(hits) != 0 {
+			if hits, _, err := s.desk.Search(s.Context(), "south", text, false); err != nil || len(hits) != 0 {
 				s.Errorf("the south finds %s: %+v, %v", text, hits, err)
 			}
 		}
 		for _, text := range []string{"", "  ", "nobody", "Samantha", "@", "+", "%", "'; --", fmt.Sprintf("%0900d", 7)} {
-			if hits, err := s.desk.Search(s.Context(), tenant, text, false); err != nil || len(hits) != 0 {
+			if hits, _, err := s.desk.Search(s.Context(), tenant, text, false); err != nil || len(hits) != 0 {
 				s.Errorf("%q: %+v, %v", text, hits, err)
 			}
 		}
 		for _, text := range []string{"a\x00b", "\xff", fmt.Sprintf("%01001d", 7)} {
-			if _, err := s.desk.Search(s.Context(), tenant, text, false); err == nil {
+			if _, _, err := s.desk.Search(s.Context(), tenant, text, false); err == nil {
 				s.Errorf("%.20q is not an error", text)
 			}
 		}
@@ -266,7 +266,7 @@ func TestACampaignTellsHowFarItHasCome(t *testing.T) {
 		s.must(err)
 		s.answers[address("member3")] = channel.Permanent("550", nil)
 		s.drain()
-		hits, err := s.desk.Search(s.Context(), tenant, "spring-2026", false)
+		hits, _, err := s.desk.Search(s.Context(), tenant, "spring-2026", false)
 		s.must(err)
 		if len(hits) != 1 || hits[0].What != "a campaign: spring" {
 			s.Fatalf("found %+v", hits)

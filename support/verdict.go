@@ -16,9 +16,9 @@ import (
 type Verdict struct {
 	Person  string // personal
 	Type    string
-	Outcome Outcome // empty: nobody has asked for it
+	Outcome Outcome // empty: it was not asked for
 	Reason  string
-	// On is the moment that it is about; zero where nobody has asked for it.
+	// On is the moment that it is about; zero where it was not asked for.
 	On time.Time
 	// Text is a sentence without personal data, ToDo what to do; empty: nothing.
 	Text, ToDo string
@@ -35,7 +35,7 @@ const (
 // Verdict says in a sentence what became of the last reminder, message or survey of a
 // type for a person: `did not get "certificate, 7 days before 2026-04-24": no recipient or
 // address was on file on 17 April 2026, 08:00 UTC (NoRecipients)`. It looks at what
-// happened, then at what is to come, then asks why nobody has asked for it. It looks at
+// happened, then at what is to come, then asks why it was not asked for. It looks at
 // the 500 newest rows of the person.
 func (d *Desk) Verdict(ctx context.Context, scope Scope, person, typ string) (Verdict, error) {
 	out, err := teller{d.core}.verdict(ctx, scope, person, typ)
@@ -125,7 +125,7 @@ func (t teller) last(ctx context.Context, scope Scope, person, typ string) (out 
 // judge says it in a sentence.
 func (v *Verdict) judge(e *Entry) {
 	v.Entry, v.Outcome, v.Reason, v.On, v.ToDo = e, e.Outcome, e.Reason, e.On, e.ToDo
-	what := fmt.Sprintf("%q", e.title())
+	what := fmt.Sprintf("%q", e.Title())
 	because := ""
 	if e.Reason != "" {
 		because = strings.TrimPrefix(why(e.Package, e.Reason), "since ")
@@ -133,11 +133,11 @@ func (v *Verdict) judge(e *Entry) {
 	if e.bounced {
 		because = "it came back"
 		if e.Reason != notify.ReasonBounced {
-			because += ": " + plain(e.Reason)
+			because += ": " + reasonText(e.Package, e.Reason)
 		}
 	}
 	if e.Kind == KindReminder && toOthers(e, v.Person) {
-		v.Outcome, v.Reason, v.ToDo = Withheld, "", "Its recipients are those whom the host named when it was due."
+		v.Outcome, v.Reason, v.ToDo = Withheld, "", "The program named its recipients when it was due."
 		v.Text = fmt.Sprintf("did not get %s on %s: it went to others (%d)", what, moment(e.On), len(e.Messages))
 		return
 	}
@@ -203,16 +203,16 @@ func toOthers(e *Entry, person string) bool {
 	return true
 }
 
-// inDoubt reports whether nobody knows whether it was sent.
+// inDoubt reports whether it is unknown whether it was sent.
 func inDoubt(e *Entry) bool {
 	return slices.Contains(e.Can, Resolve) || slices.ContainsFunc(e.Messages, func(m MessageState) bool {
 		return m.Outcome == NeedsYou && m.Status == notify.StatusOutcomeUnknown
 	})
 }
 
-// absent says why nobody has asked for it.
+// absent says why it was not asked for.
 func (t teller) absent(ctx context.Context, scope Scope, v *Verdict) error {
-	v.Text = fmt.Sprintf("never got %q: nobody has asked for it", v.Type)
+	v.Text = fmt.Sprintf("never got %q: the program has not asked for it", v.Type)
 	if t.o.Automation == nil {
 		return nil
 	}
@@ -231,7 +231,7 @@ func (t teller) absent(ctx context.Context, scope Scope, v *Verdict) error {
 		}
 	}
 	if nearest.Cause == automation.CauseNoSuchType { // it is no reminder's, or of another program
-		v.Text, v.ToDo = fmt.Sprintf("never got %q: no message of it was made for them", v.Type), "A job that could not make its messages is found by its key, or among what needs you."
+		v.Text, v.ToDo = fmt.Sprintf("never got %q: the program made no message of it for them", v.Type), "If a job failed to make its messages, it is on the first page, and a search finds it by its key."
 		return nil
 	}
 	if nearest.Cause != "" {

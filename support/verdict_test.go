@@ -16,6 +16,7 @@ import (
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -81,7 +82,7 @@ var causes = map[string]cause{
 		}},
 	"it went to others": {typ: "certificate", outcome: support.Withheld, says: "it went to others (1)",
 		before: func(s *school, p string) { s.others[p] = true; s.remind(p, nil) }},
-	"nobody asked": {typ: "certificate", reason: "ProviderGaveNone", says: `never got "certificate": nobody has asked for it: the provider asks for none (ProviderGaveNone)`,
+	"nobody asked": {typ: "certificate", reason: "ProviderGaveNone", says: `never got "certificate": the program has not asked for it: the provider asks for none (ProviderGaveNone)`,
 		before: func(*school, string) {}},
 	"nobody serves its job": {typ: "unserved news", outcome: support.UnderWay, says: `has not got "unserved news" yet: it is under way`,
 		before: func(s *school, p string) { s.job("unserved news", p) }},
@@ -101,6 +102,19 @@ var causes = map[string]cause{
 		before: func(s *school, p string) {
 			s.answers[address(p)] = channel.Permanent("550", nil)
 			s.write(p, address(p))
+		}},
+	"the provider refused, with a code that only it knows": {typ: "news", outcome: support.Failed, reason: "Z9", says: "the provider answered with the code Z9",
+		before: func(s *school, p string) {
+			s.answers[address(p)] = channel.Permanent("Z9", nil)
+			s.write(p, address(p))
+		}},
+	"the school no longer wants the message": {typ: "invoice", outcome: support.Withheld, reason: "Paid", says: "the program's reason was: Paid",
+		before: func(s *school, p string) { s.telling("invoice", p, address(p)) }},
+	"the school no longer wants the reminder": {typ: "certificate", outcome: support.Withheld, reason: "410", says: "since the program's reason was: 410",
+		before: func(s *school, p string) {
+			s.remind(p, nil)
+			_, err := s.reminders.Deactivate(s.Context(), tenant, "certificate", employee(p), "410")
+			s.must(err)
 		}},
 	"nobody knows": {typ: "news", outcome: support.NeedsYou, reason: "OutcomeUnknown", says: `may have got "news"`,
 		before: func(s *school, p string) {
@@ -140,7 +154,7 @@ var causes = map[string]cause{
 			_, err := s.reminders.Type("certificate").For(tenant).Clear(s.Context(), automation.About{ID: employee(p).ID, SourceType: employee(p).Type})
 			s.must(err)
 		}},
-	"the school's policy left them out": {typ: "left out", outcome: support.Withheld, reason: "SkippedByPolicy", says: "the host's delivery policy left nobody over",
+	"the school's policy left them out": {typ: "left out", outcome: support.Withheld, reason: "SkippedByPolicy", says: "the program's delivery policy left out every recipient",
 		before: func(s *school, p string) { s.remind(p, func(c *automation.Candidate) { c.Type = "left out" }) }},
 	"they were asked lately": {typ: "survey 8", outcome: support.Withheld, reason: "AskedLately", says: "the customer had been asked something else not long before",
 		before: func(*school, string) {},
@@ -200,7 +214,7 @@ var causes = map[string]cause{
 		before: func(s *school, p string) {
 			s.writing(notify.OutgoingMessage{Channel: "sms:school", RecipientRef: p, Address: "+353851234567", PartitionKey: "sms-" + p, ScheduledOn: due})
 		}},
-	"they were erased": {typ: "certificate", reason: "ProviderGaveNone", says: "nobody has asked for it", // nothing says who they were
+	"they were erased": {typ: "certificate", reason: "ProviderGaveNone", says: "the program has not asked for it", // nothing says who they were
 		before: func(s *school, p string) {
 			s.remind(p, nil)
 			_, err := s.poller.Privacy().Erase(s.Context(), tenant, belfry.Person{Ref: p}, belfry.By(by))
@@ -228,7 +242,7 @@ var causes = map[string]cause{
 		}},
 	"it asks for another date": {typ: "certificate", outcome: support.Withheld, reason: "InputChanged", says: "something else was asked for in its place",
 		before: func(s *school, p string) { s.moved[p] = true; s.remind(p, nil) }},
-	"the reading fell": {typ: "crowded", outcome: support.Withheld, reason: "ThresholdNoLongerMet", says: "the reading no longer met its line",
+	"the reading fell": {typ: "crowded", outcome: support.Withheld, reason: "ThresholdNoLongerMet", says: "the measurement was no longer past its threshold",
 		before: func(s *school, p string) {
 			for _, reading := range []string{"95", "10"} {
 				s.remind(p, func(c *automation.Candidate) {
@@ -241,7 +255,7 @@ var causes = map[string]cause{
 			s.fails[p] = errors.New("nobody answers")
 			s.remind(p, func(c *automation.Candidate) { c.DaysBefore = 53 }) // on 2 March
 		}},
-	"nobody could say whether it is wanted": {typ: "asked again", outcome: support.NeedsYou, reason: "RevalidationFailed", says: "it waits for a person: nobody could tell whether it is still wanted (RevalidationFailed)",
+	"nobody could say whether it is wanted": {typ: "asked again", outcome: support.NeedsYou, reason: "RevalidationFailed", says: "it waits for a person: it is unknown whether it is still wanted (RevalidationFailed)",
 		before: func(s *school, p string) {
 			s.answers[address(p)] = channel.Transient("451", 0, nil)
 			s.telling("asked again", p, address(p))
@@ -500,6 +514,33 @@ func aVerdictIsRight(t *testing.T, seed uint64) {
 	})
 }
 
+// The host's own words about an end stand beside the reason, and are personal: the sentence
+// does not have them, and they go with the person.
+func TestTheHostsWordsStandBesideTheReason(t *testing.T) {
+	schools(t, func(s *school) {
+		const said = "renewed on 8 April until 2028-05-02"
+		s.remind("sam", nil)
+		_, err := s.reminders.Type("certificate").For(tenant).Clear(s.Context(), automation.About{ID: employee("sam").ID, SourceType: employee("sam").Type, Because: said})
+		s.must(err)
+		s.at(due)
+		v, err := s.desk.Verdict(s.Context(), tenant, "sam", "certificate")
+		s.must(err)
+		if v.Entry == nil || v.Entry.Said != said || v.Reason != "Superseded" || strings.Contains(v.Text, said) {
+			s.Errorf("%+v", v)
+		}
+		if got := s.actOn(sam, support.Order{Action: support.Erase, Confirm: "sam"}); !got.Done {
+			s.Errorf("%+v", got)
+		}
+		left, _, err := s.desk.List(s.Context(), tenant, support.Reminders, storage.Page{})
+		s.must(err)
+		for _, e := range left {
+			if e.Said != "" {
+				s.Errorf("after an erasure: %+v", e)
+			}
+		}
+	})
+}
+
 // Every code that the domains have is said to people in words.
 func TestEveryReasonCodeIsSaidInWords(t *testing.T) {
 	t.Parallel()
@@ -510,13 +551,13 @@ func TestEveryReasonCodeIsSaidInWords(t *testing.T) {
 		if support.InWords(c.Package, c.Code) == "" {
 			t.Errorf("%s %s has no words", c.Package, c.Code)
 		}
-		if strings.HasPrefix(support.Meaning(c.Package, c.Code), "A code of the host") {
+		if strings.HasPrefix(support.Meaning(c.Package, c.Code), "A code of the program") {
 			t.Errorf("%s %s means nothing", c.Package, c.Code)
 		}
 	}
 	for word := range support.Words {
 		of, code, _ := strings.Cut(word, " ")
-		if strings.HasPrefix(support.Meaning(of, code), "A code of the host") {
+		if strings.HasPrefix(support.Meaning(of, code), "A code of the program") {
 			t.Errorf("%s is not a code", word)
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/belfry-go/belfry/internal/spreadsheet"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -86,8 +86,8 @@ type CSVOptions struct {
 	Labels bool
 	// Locale is the language of labels; empty: English.
 	Locale string
-	// Zone is that of times, which are written as spreadsheets read them; nil: UTC, as RFC 3339
-	// has it.
+	// Zone is that of times, which are written as spreadsheets read them, and is named in the
+	// header; nil: UTC, as RFC 3339 has it.
 	Zone *time.Location
 }
 
@@ -198,6 +198,9 @@ func (s Responses) sheetOf(ctx context.Context, scope Scope, surveyID int64, num
 			}
 		}
 		for _, q := range v.Questions {
+			if !q.Type.Asks() {
+				continue
+			}
 			if out.last[q.ID] == nil {
 				out.questions = append(out.questions, q.ID)
 			}
@@ -210,11 +213,16 @@ func (s Responses) sheetOf(ctx context.Context, scope Scope, surveyID int64, num
 // header names the columns. Two questions of one label have their ids behind it.
 func (s *sheet) header(c *csvWriter) []string {
 	out := slices.Clone(exportColumns)
+	for i, name := range out {
+		if c.Zone != nil && (name == "completedAt" || name == "submittedAt") {
+			out[i] = name + " (" + c.Zone.String() + ")"
+		}
+	}
 	for _, path := range s.dimensions {
 		if c.Labels {
 			path = strings.TrimPrefix(path, "candidate.")
 		}
-		out = append(out, defused(path))
+		out = append(out, spreadsheet.Defused(path))
 	}
 	times := map[string]int{}
 	label := func(id string) string { return s.last[id].Label(id, c.Locale) }
@@ -228,7 +236,7 @@ func (s *sheet) header(c *csvWriter) []string {
 				name += " (" + id + ")"
 			}
 		}
-		out = append(out, defused(name))
+		out = append(out, spreadsheet.Defused(name))
 	}
 	return out
 }
@@ -239,7 +247,7 @@ func (s *sheet) cells(c *csvWriter, r *responseRow) []string {
 	_ = json.Unmarshal(r.Answers, &given) // an object: accept wrote it
 	out := []string{
 		r.Key, strconv.FormatInt(r.SurveyID, 10), strconv.FormatInt(r.SurveyVersion, 10),
-		defused(r.TriggerID), defused(r.BusinessUnit), defused(r.CustomerRef), defused(r.AgentID), defused(r.Locale),
+		spreadsheet.Defused(r.TriggerID), spreadsheet.Defused(r.BusinessUnit), spreadsheet.Defused(r.CustomerRef), spreadsheet.Defused(r.AgentID), spreadsheet.Defused(r.Locale),
 		c.time(r.CompletedOn), c.time(r.SubmittedOn),
 	}
 	for _, path := range s.dimensions {
@@ -247,7 +255,7 @@ func (s *sheet) cells(c *csvWriter, r *responseRow) []string {
 		if r.Fact != nil {
 			value = r.Fact.Under[path]
 		}
-		out = append(out, defused(value))
+		out = append(out, spreadsheet.Defused(value))
 	}
 	for _, id := range s.questions {
 		out = append(out, c.answer(s.versions[r.SurveyVersion], id, given[id]))
@@ -257,42 +265,35 @@ func (s *sheet) cells(c *csvWriter, r *responseRow) []string {
 
 // answer writes an answer into one cell; none is an empty one.
 func (c *csvWriter) answer(v *version, id string, answer json.RawMessage) string {
-	if len(answer) == 0 {
-		return ""
+	if !c.Labels {
+		v = nil
 	}
-	label := func(value string) string {
-		if c.Labels {
-			return v.OptionLabel(id, value, c.Locale)
-		}
-		return value
+	text := v.answerText(id, answer, c.Locale)
+	if len(answer) > 0 && answer[0] != '"' && answer[0] != '[' {
+		return c.number(text)
 	}
-	var text string
-	var list []string
-	switch answer[0] {
-	case '"':
-		_ = json.Unmarshal(answer, &text) // accept wrote it
-		return defused(label(text))
-	case '[':
-		_ = json.Unmarshal(answer, &list)
-		for i, value := range list {
-			list[i] = label(value)
-		}
-		return defused(strings.Join(list, "; "))
-	}
-	return c.number(string(answer))
+	return spreadsheet.Defused(text)
 }
 
-// formulaStarts begin what spreadsheets run, those of East Asian keyboards and
-// what they cut off before it included.
-const formulaStarts = "=+-@\t\r\n＝＋－＠"
-
-// defused is a text that no spreadsheet takes for a formula.
-func defused(text string) string {
-	first, _ := utf8.DecodeRuneInString(text)
-	if text != "" && strings.ContainsRune(formulaStarts, first) {
-		return "'" + text
+// answerText is an answer as people read it, its options by their labels and joined by "; "; of
+// no version by their values.
+func (v *version) answerText(id string, answer json.RawMessage, locale string) string {
+	var text string
+	var list []string
+	switch {
+	case len(answer) == 0:
+		return ""
+	case answer[0] == '"':
+		_ = json.Unmarshal(answer, &text) // accept wrote it
+		return v.optionLabel(id, text, locale)
+	case answer[0] == '[':
+		_ = json.Unmarshal(answer, &list)
+		for i, value := range list {
+			list[i] = v.optionLabel(id, value, locale)
+		}
+		return strings.Join(list, "; ")
 	}
-	return text
+	return string(answer)
 }
 
 // resultColumns are those of an export of results.
@@ -301,7 +302,8 @@ var resultColumns = []string{
 }
 
 // ExportCSV writes what q counts as CSV (RFC 4180, UTF-8) with a header: a line for each
-// answer to each question of each group, or for the question or the group if it has none.
+// answer to each question of each group, or for the question or the group if it has none; of a
+// ranking the mean is the mean place of the option, and the count how often it was first.
 // It always has labels beside the ids. Formulas are written as by [Responses.ExportCSV].
 func (s Results) ExportCSV(ctx context.Context, scope Scope, w io.Writer, q ResultQuery, o *CSVOptions) error {
 	got, err := s.Get(ctx, scope, q)
@@ -329,17 +331,21 @@ func (g *ResultGroup) lines(v *version, c *csvWriter) (out [][]string) {
 	if !g.From.IsZero() {
 		from = g.From.Format(time.DateOnly)
 	}
-	row := []string{defused(g.Value), from, strconv.Itoa(g.Asked), strconv.Itoa(g.Answered), strconv.Itoa(g.Responses), strconv.Itoa(int(g.Wait / time.Second))}
+	row := []string{spreadsheet.Defused(g.Value), from, strconv.Itoa(g.Asked), strconv.Itoa(g.Answered), strconv.Itoa(g.Responses), strconv.Itoa(int(g.Wait / time.Second))}
 	if len(g.Questions) == 0 {
 		out = append(out, append(row, make([]string, len(resultColumns)-len(row))...))
 	}
 	for _, q := range g.Questions {
-		of := append(slices.Clone(row), q.ID, defused(v.label(q.ID, c.Locale)), strconv.Itoa(q.N))
+		of := append(slices.Clone(row), q.ID, spreadsheet.Defused(v.label(q.ID, c.Locale)), strconv.Itoa(q.N))
 		for _, figure := range []string{figure(q.Mean()), figure(q.NPS()), figure(q.CSAT()), figure(q.CES())} {
 			of = append(of, c.number(figure))
 		}
 		for _, n := range q.Counts {
-			out = append(out, append(slices.Clone(of), defused(n.Value), defused(v.optionLabel(q.ID, n.Value, c.Locale)), strconv.Itoa(n.N)))
+			of := slices.Clone(of)
+			if n.Place > 0 {
+				of[slices.Index(resultColumns, "mean")] = c.number(figure(n.Place, true))
+			}
+			out = append(out, append(of, spreadsheet.Defused(n.Value), spreadsheet.Defused(v.optionLabel(q.ID, n.Value, c.Locale)), strconv.Itoa(n.N)))
 		}
 		if len(q.Counts) == 0 {
 			out = append(out, append(of, "", "", ""))

@@ -14,13 +14,15 @@ import (
 // maxLog bounds how much of the log of an instance is read.
 const maxLog = 1000
 
-// Selection says which instances are listed. CustomerRef, SurveyID or Held is required;
-// what is set holds together.
+// Selection says which instances are listed. CustomerRef, SurveyID, PublicIDs or Held is
+// required; what is set holds together.
 type Selection struct {
+	PublicIDs   []string // these alone
 	CustomerRef string
 	SurveyID    int64
-	Held        bool // those on hold alone
-	All         bool // all of the scope, where nothing else is named
+	Held        bool   // those on hold alone, in the order in which they were made
+	Reason      string // those with this ReasonCode alone; beside one of the others
+	All         bool   // all of the scope, where nothing else is named
 	// NewestFirst lists them in the order in which they were made, from its end.
 	NewestFirst bool
 }
@@ -34,8 +36,8 @@ func (s Support) Instances(ctx context.Context, scope Scope, of Selection, p sto
 		return nil, "", fmt.Errorf("survey: Instances: %w", err)
 	}
 	q := driver.Query{Where: where}
-	if of.NewestFirst {
-		q.OrderBy, q.Desc = "id", true
+	if of.NewestFirst || of.Held {
+		q.OrderBy, q.Desc = "id", of.NewestFirst
 	}
 	rows, next, err := listRows(ctx, s.core, instances, scope, p, q)
 	out := make([]Instance, len(rows))
@@ -46,11 +48,17 @@ func (s Support) Instances(ctx context.Context, scope Scope, of Selection, p sto
 }
 
 func (of Selection) where() (where []driver.Cond, err error) {
-	if of.CustomerRef == "" && of.SurveyID == 0 && !of.Held && !of.All {
+	if of.CustomerRef == "" && of.SurveyID == 0 && len(of.PublicIDs) == 0 && !of.Held && !of.All {
 		return nil, errors.New("neither a customer nor a survey is named")
+	}
+	if len(of.PublicIDs) > 0 {
+		where = append(where, driver.In("public_id", of.PublicIDs))
 	}
 	if of.Held {
 		where = append(where, driver.Eq("is_on_support_hold", true))
+	}
+	if of.Reason != "" {
+		where = append(where, driver.Eq("reason_code", of.Reason))
 	}
 	if of.CustomerRef != "" {
 		where = append(where, driver.Eq("customer_ref", of.CustomerRef))

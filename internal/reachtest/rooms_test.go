@@ -207,10 +207,9 @@ func (w *world) desk(ctx context.Context, scope storage.Scope) room {
 			return second(d.Act(ctx, scope, support.Order{Action: support.Cancel, Targets: []support.Target{{Kind: support.KindReminder, Key: w.reminder}}, By: by}))
 		},
 		"Health":        func() error { return second(d.Health(ctx, storage.Within(scope))) },
-		"Calendar":      func() error { return third(d.Calendar(ctx, scope, 14)) },
+		"Calendar":      func() error { return third(d.Calendar(ctx, scope, time.UTC, 14)) },
 		"List":          func() error { return third(d.List(ctx, scope, support.Messages, storage.Page{})) },
-		"Needs":         func() error { return second(d.Needs(ctx, storage.Within(scope))) },
-		"Search":        func() error { return second(d.Search(ctx, scope, "17", false)) },
+		"Search":        func() error { return third(d.Search(ctx, scope, "17", false)) },
 		"Story":         func() error { return second(d.Story(ctx, scope, support.About{Person: "17"}, storage.Page{})) },
 		"Verdict":       func() error { return second(d.Verdict(ctx, scope, "17", "visit")) },
 		"Messages":      func() error { return third(d.Messages(ctx, scope, lately, storage.Page{})) },
@@ -463,10 +462,9 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 			"Resume":   func() error { return campaigns.Resume(ctx, scope, "spring", by) },
 		}},
 		{contacts, map[string]func() error{
-			"Preferences": func() error { return second(contacts.Preferences(ctx, scope, "17")) },
-			"Decide": func() error {
-				return contacts.Decide(ctx, "Stop", by, notify.Preference{Scope: scope, RecipientRef: "17", OptedOut: true})
-			},
+			"Preferences":    func() error { return second(contacts.Preferences(ctx, scope, "17")) },
+			"Stop":           func() error { return contacts.Stop(ctx, scope, "17", "", by) },
+			"Allow":          func() error { return contacts.Allow(ctx, scope, "17", "", by) },
 			"SuppressionsOf": func() error { return second(contacts.SuppressionsOf(ctx, scope, sam)) },
 			"SetPreferences": func() error {
 				return contacts.SetPreferences(ctx, notify.Preference{Scope: scope, RecipientRef: "17", OptedOut: true})
@@ -507,9 +505,10 @@ func (w *world) survey(ctx context.Context, scope storage.Scope) []room {
 			"Event":       func() error { return second(support.Event(ctx, scope, w.instance)) },
 			"Events":      func() error { return third(support.Events(ctx, scope, of)) },
 			"Explain":     func() error { return second(support.Explain(ctx, scope, w.instance)) },
+			"Assign":      func() error { return support.Assign(ctx, scope, w.instance, survey.Assignment{To: "kim"}, by) },
 			"Handle":      func() error { return support.Handle(ctx, scope, w.instance, by) },
 			"Work":        func() error { return second(support.Work(ctx, scope, w.instance)) },
-			"Worklist":    func() error { return third(support.Worklist(ctx, scope, survey.WorklistQuery{SurveyID: 1})) },
+			"Worklist":    func() error { return second(support.Worklist(ctx, scope, survey.WorklistQuery{SurveyID: 1})) },
 			"Hold":        func() error { return support.Hold(ctx, scope, w.instance, by) },
 			"Instance":    func() error { return third(support.Instance(ctx, scope, w.instance)) },
 			"Instances": func() error {

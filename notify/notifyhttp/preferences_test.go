@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/notifyhttp"
 )
 
@@ -62,6 +63,31 @@ func TestARecipientChoosesGroupsAndMethods(t *testing.T) {
 		m.same("one of them", []string{"group marketing email"}, m.wishes())
 		m.do("POST", m.link, "what=none"+shown)
 		m.same("none", 4, len(m.wishes()))
+	})
+}
+
+// The page shows what the recipient has chosen, and not what support has stopped: it would
+// store the stop as a choice, which stayed when the stop ends.
+func TestTheRecipientsPageLeavesAStopOfSupportAlone(t *testing.T) {
+	choosing(t, func(m mailing) {
+		by := notify.By{Actor: "kim", Reason: "a call"}
+		for _, group := range []string{"", "marketing"} {
+			if err := m.n.Contacts().Stop(m.Context(), "tenant", "sam", group, by); err != nil {
+				m.Fatal(err)
+			}
+		}
+		all := []string{"email:marketing+", "sms:marketing+", "email:reminders+", "sms:reminders+"}
+		_, page, _ := m.do("GET", m.link, "")
+		m.same("boxes", all, boxes(page))
+		_, page, _ = m.do("POST", m.link, "what=choose&want=email:marketing&shown=email:marketing")
+		m.same("boxes once saved", all, boxes(page))
+		m.same("stops", []string{"group marketing ", " "}, m.wishes())
+		for _, group := range []string{"", "marketing"} {
+			if err := m.n.Contacts().Allow(m.Context(), "tenant", "sam", group, by); err != nil {
+				m.Fatal(err)
+			}
+		}
+		m.same("wishes", []string(nil), m.wishes())
 	})
 }
 

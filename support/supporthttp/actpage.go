@@ -32,14 +32,14 @@ func (s *site) act(c *call) {
 		c.show(http.StatusUnprocessableEntity, v)
 		return
 	}
-	if !c.caller.may(want.Action) || want.Action == support.Erase && !c.caller.Personal {
+	if !c.caller.allowed(want.Action) {
 		c.fail(http.StatusForbidden, "not allowed")
 		return
 	}
 	if v.Named, ok = c.named(want.Targets); !ok {
 		return
 	}
-	v.Order, v.Title = want, v.withOrder(want).phrase()
+	v.Order, v.Title = want, v.withOrder(want).Phrase()
 	status := http.StatusOK
 	if form.Get("confirm") == "yes" {
 		if v.Wrong, v.Fault = v.lacks(&want); v.Wrong == "" && s.done(c, &v, want, form.Get("request")) {
@@ -118,7 +118,7 @@ func (v view) lacks(want *order) (field, text string) {
 			want.Confirm = e.Key
 		}
 		if want.Confirm != e.Key {
-			return "typed", "That is not who the page is about. Type " + v.toType() + "."
+			return "typed", "That is not who the page is about. Type " + v.ToType() + "."
 		}
 	}
 	if want.Reason == "" {
@@ -127,8 +127,8 @@ func (v view) lacks(want *order) (field, text string) {
 	return "", ""
 }
 
-// toType is what confirms an erasure.
-func (v view) toType() string {
+// ToType is what confirms an erasure.
+func (v view) ToType() string {
 	e := v.Named[0]
 	if e.Name != "" {
 		return "“" + e.Name + "” or “" + e.Key + "”"

@@ -38,21 +38,26 @@ func (s *site) apiVerdict(c *call) {
 	httpapi.Reply(c.w, http.StatusOK, c.verdictOf(v))
 }
 
+// wanted is the body of a search.
+type wanted struct {
+	Q string `json:"q"` // as it was typed
+}
+
 func (s *site) apiSearch(c *call) {
-	hits, err := c.find()
+	var want wanted
+	if !c.body(&want) {
+		return
+	}
+	hits, more, err := c.find(want.Q)
 	if err != nil {
 		c.refuse("a search failed", err)
 		return
 	}
-	httpapi.Reply(c.w, http.StatusOK, found{c.hitsOf(hits)})
+	httpapi.Reply(c.w, http.StatusOK, found{c.hitsOf(hits), more})
 }
 
 // find searches for what was typed. Who may not see names does not ask for them.
-func (c *call) find() ([]support.Hit, error) {
-	text, ok := c.s.seal.open(c.scope, c.query.Get("q"))
-	if !ok {
-		return nil, nil
-	}
+func (c *call) find(text string) (hits []support.Hit, more bool, err error) {
 	return c.s.desk.Search(c.r.Context(), c.scope, text, c.caller.Personal)
 }
 
@@ -61,12 +66,12 @@ func (s *site) apiNeeds(c *call) {
 	if !ok {
 		return
 	}
-	all, err := s.desk.Needs(c.r.Context(), reach)
+	health, err := s.desk.Health(c.r.Context(), reach)
 	if err != nil {
 		c.refuse("what waits for a person could not be listed", err)
 		return
 	}
-	httpapi.Reply(c.w, http.StatusOK, needs{c.needsOf(all)})
+	httpapi.Reply(c.w, http.StatusOK, needs{c.needsOf(health.Needs)})
 }
 
 // rows are a page of a list; After goes into "after" of the next request.
@@ -135,19 +140,19 @@ func (s *site) apiHealth(c *call) {
 	if !ok {
 		return
 	}
-	all, err := s.desk.Health(c.r.Context(), reach)
+	health, err := s.desk.Health(c.r.Context(), reach)
 	if err != nil {
 		c.refuse("the health could not be read", err)
 		return
 	}
-	httpapi.Reply(c.w, http.StatusOK, atWork{worksOf(all)})
+	httpapi.Reply(c.w, http.StatusOK, atWork{c.worksOf(health.Domains)})
 }
 
-func worksOf(all []support.DomainHealth) []work {
+func (c *call) worksOf(all []support.DomainHealth) []work {
 	out := []work{}
 	for _, h := range all {
 		for _, d := range h.Due {
-			out = append(out, work{h.Domain, d.Table, d.Kind, d.Rows, d.Capped, d.OldestOn.UTC(), d.Served})
+			out = append(out, work{h.Domain, d.Table, d.Kind, d.Rows, d.Capped, c.at(d.OldestOn), d.Served})
 		}
 	}
 	return out
@@ -157,12 +162,12 @@ func worksOf(all []support.DomainHealth) []work {
 const fortnight = 14
 
 func (s *site) apiCalendar(c *call) {
-	days, more, err := s.desk.Calendar(c.r.Context(), c.scope, fortnight)
+	days, more, err := s.desk.Calendar(c.r.Context(), c.scope, time.UTC, fortnight)
 	if err != nil {
 		c.refuse("the calendar could not be read", err)
 		return
 	}
-	httpapi.Reply(c.w, http.StatusOK, calendarOf(days, more))
+	httpapi.Reply(c.w, http.StatusOK, c.calendarOf(days, more))
 }
 
 // code is a reason code with what it means.
@@ -183,19 +188,27 @@ func (s *site) apiReasons(c *call) {
 // maxBody bounds what a caller may send: a hundred sealed keys.
 const maxBody = 256 << 10
 
-func (s *site) apiAct(c *call) {
+// body reads a body in JSON. It answers for itself unless it is true.
+func (c *call) body(into any) bool {
 	if httpapi.Media(c.r) != "application/json" {
 		c.fail(http.StatusUnsupportedMediaType, "the body is not application/json")
-		return
+		return false
 	}
 	body, refused := httpapi.PlainBody(c.w, c.r, maxBody)
 	if refused != nil {
 		httpapi.Refuse(c.w, refused)
-		return
+		return false
 	}
-	var want order
-	if faults := strictjson.Decode(body, &want); len(faults) > 0 {
+	if faults := strictjson.Decode(body, into); len(faults) > 0 {
 		httpapi.Refuse(c.w, httpapi.Problem{Status: http.StatusBadRequest, Title: "the body is not the JSON that is expected here", Detail: faults[0].Path + ": " + faults[0].Problem})
+		return false
+	}
+	return true
+}
+
+func (s *site) apiAct(c *call) {
+	var want order
+	if !c.body(&want) {
 		return
 	}
 	o, ok := c.order(want)
@@ -215,7 +228,7 @@ func (s *site) apiAct(c *call) {
 
 // order is what is asked for, by a caller who may. It answers for itself unless it is true.
 func (c *call) order(want order) (o support.Order, ok bool) {
-	if !c.caller.may(want.Action) || want.Action == support.Erase && !c.caller.Personal {
+	if !c.caller.allowed(want.Action) {
 		c.fail(http.StatusForbidden, "not allowed")
 		return o, false
 	}

@@ -5,25 +5,48 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/belfry-go/belfry/internal/sentence"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
 )
 
+// sealSearch leads to what is searched for, whose text is sealed in the address.
+func (s *site) sealSearch(c *call) {
+	form, ok := c.form()
+	if !ok {
+		return
+	}
+	c.see(c.view("search", "").Link("search", "q", s.seal.close(c.scope, strings.TrimSpace(form.Get("q")))))
+}
+
 func (s *site) search(c *call) {
-	hits, err := c.find()
+	in, ok := c.opened("q")
+	if !ok {
+		return
+	}
+	if in[0] != "" && !strings.HasPrefix(c.query.Get("q"), sealed) {
+		c.fail(http.StatusUnprocessableEntity, "what is searched for is written into the form, and not into the URL")
+		return
+	}
+	hits, more, err := c.find(in[0])
 	if err != nil {
 		c.refuse("a search failed", err)
 		return
 	}
 	found := c.hitsOf(hits)
 	v := c.view("search", "Search")
-	v.Query, v.Hits = c.hide(c.query.Get("q")), found
-	if len(found) == 1 { // straight there: relative, so that a mount is kept
-		c.w.Header().Set("Location", v.Of(found[0].About))
-		c.w.WriteHeader(http.StatusSeeOther)
+	v.Query, v.Hits, v.More = c.hide(in[0]), found, more
+	if len(found) == 1 {
+		c.see(v.Of(found[0].About))
 		return
 	}
 	c.show(http.StatusOK, v)
+}
+
+// see leads to another page: relative, so that a mount is kept.
+func (c *call) see(page string) {
+	c.w.Header().Set("Location", page)
+	c.w.WriteHeader(http.StatusSeeOther)
 }
 
 // maxVerdicts is how many types a person's page says a verdict of.
@@ -47,7 +70,7 @@ func (s *site) story(c *call) {
 		got.Past = support.Occasions(got.Past)
 	}
 	told := c.storyOf(got)
-	v := c.view("story", told.heading())
+	v := c.view("story", told.Heading())
 	v.Story = &told
 	_, v.Back, _ = strings.Cut(v.Of(told.About), "?") // not as it was asked for, which may be personal
 	if about.Person != "" && p.After == "" {
@@ -67,17 +90,14 @@ func (s *site) story(c *call) {
 	c.show(http.StatusOK, v)
 }
 
-// heading is whom or what a story is about, for people.
-func (s story) heading() string {
+// Heading is whom or what a story is about, for people.
+func (s story) Heading() string {
 	a := s.About
 	if a.Key != "" && len(s.Past) > 0 {
 		return s.Past[0].Title()
 	}
 	return or(s.Name, shown(a.Person), shown(a.Address), shown(a.ID), a.Message, a.Provider, shown(a.Key))
 }
-
-// Heading is for templates.
-func (s story) Heading() string { return s.heading() }
 
 // typesOf are the types of the last entries, and of those to come.
 func typesOf(s support.Story) (out []string) {
@@ -106,7 +126,7 @@ func (s *site) needs(c *call) {
 	}
 	n := c.needsOf([]support.Need{of})[0]
 	v := c.view("needs", or(n.Reason, n.Name, string(n.Kind)))
-	v.Need, v.Days, v.Back = n, c.byDay(c.entriesOf(rows)), c.r.URL.RawQuery
+	v.Need, v.Days, v.Back = n, undated(c.entriesOf(rows)), c.r.URL.RawQuery
 	if next != "" {
 		v.Next = v.Link("needs", "kind", string(n.Kind), "domain", n.Domain, "table", n.Table, "reason", n.Reason, "name", n.Name, "after", s.seal.close(c.scope, next))
 	}
@@ -115,13 +135,13 @@ func (s *site) needs(c *call) {
 
 // calendar shows what goes out.
 func (s *site) calendar(c *call) {
-	days, more, err := s.desk.Calendar(c.r.Context(), c.scope, fortnight)
+	days, more, err := s.desk.Calendar(c.r.Context(), c.scope, c.zone(), fortnight)
 	if err != nil {
 		c.refuse("the calendar could not be read", err)
 		return
 	}
 	v := c.view("calendar", "What goes out")
-	v.Plan = calendarOf(days, more)
+	v.Plan = c.calendarOf(days, more)
 	c.show(http.StatusOK, v)
 }
 
@@ -132,6 +152,10 @@ func (s *site) list(c *call) {
 		return
 	}
 	of := support.List(c.query.Get("of"))
+	if of == support.Messages { // they have a page of their own
+		c.fail(http.StatusNotFound, nothing)
+		return
+	}
 	all, next, err := s.desk.List(c.r.Context(), c.scope, of, storage.Page{After: in[0], Limit: pageRows})
 	if errors.Is(err, support.ErrAbout) {
 		c.fail(http.StatusNotFound, nothing)
@@ -142,7 +166,11 @@ func (s *site) list(c *call) {
 		return
 	}
 	v := c.view("list", listed(of))
-	v.List, v.Days, v.Back = of, c.byDay(c.entriesOf(all)), c.r.URL.RawQuery
+	v.List, v.Back = of, c.r.URL.RawQuery
+	rows := c.entriesOf(all)
+	if v.Days = undated(rows); of == support.Audit || of == support.Runs {
+		v.Days = c.byDay(rows)
+	}
 	if next != "" {
 		v.Next = v.Link("list", "of", string(of), "after", s.seal.close(c.scope, next))
 	}
@@ -161,7 +189,7 @@ func listed(l support.List) string {
 }
 
 // title is a name of ours or of a host's page, for people.
-func title(name string) string { return capital(strings.ReplaceAll(name, "-", " ")) }
+func title(name string) string { return sentence.Capital(strings.ReplaceAll(name, "-", " ")) }
 
 func (s *site) reasons(c *call) {
 	v := c.view("reasons", "Reason codes")

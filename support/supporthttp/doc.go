@@ -32,7 +32,7 @@ type Caller struct {
 	Scope storage.Scope
 	// Read lets them see stories and lists, without personal data.
 	Read bool
-	// Act are the actions that they may take.
+	// Act are the actions that they may take: SendTo and Erase with Personal alone.
 	Act []support.Action
 	// Personal lets them see names, addresses, keys and what was written.
 	Personal bool
@@ -43,16 +43,20 @@ type Caller struct {
 	Zone *time.Location
 }
 
-func (c Caller) may(a support.Action) bool { return slices.Contains(c.Act, a) }
+// allowed reports whether they may take an action. What names an address, or a person, takes
+// the right to see personal data as well.
+func (c Caller) allowed(a support.Action) bool {
+	return slices.Contains(c.Act, a) && (c.Personal || a != support.SendTo && a != support.Erase)
+}
 
 // Options are the settings of [New]. Authorise is required.
 type Options struct {
 	// Authorise says who is calling, or returns an error, which is answered with 401 and
 	// not shown.
 	Authorise func(*http.Request) (Caller, error)
-	// Key seals keys and places in lists for callers who may not see personal data: 32
-	// random bytes, the same in every process. Empty: one of the process's own, so that
-	// such links lead nowhere after it, or in another.
+	// Key seals what is searched for, addresses and places in lists, and for callers who may
+	// not see personal data all keys: 32 random bytes, the same in every process. Empty: one
+	// of the process's own, so that such links lead nowhere after it, or in another.
 	Key []byte
 	// Note is shown on top of every page, such as "production".
 	Note string

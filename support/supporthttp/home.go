@@ -16,46 +16,41 @@ func (s *site) home(c *call) {
 		return
 	}
 	ctx := c.r.Context()
-	needs, err := s.desk.Needs(ctx, reach)
-	if err != nil {
-		c.refuse("what needs attention could not be listed", err)
-		return
-	}
 	health, err := s.desk.Health(ctx, reach)
 	if err != nil {
 		c.refuse("the health could not be read", err)
 		return
 	}
 	v := c.view("home", "Home")
-	v.Due = worksOf(health)
+	v.Due, v.Needs = c.worksOf(health.Domains), c.needsOf(health.Needs)
 	if _, one := reach.Scope(); !one {
-		v.All, v.Needs = true, c.needsOf(needs)
+		v.All = true
 		c.show(http.StatusOK, v)
 		return
 	}
-	for i := range needs {
-		if needs[i].Since.IsZero() {
-			needs[i].Since = s.oldest(c, needs[i])
-		}
-	}
-	v.Needs = c.needsOf(needs)
 	if err := s.resumable(c, v.Needs); err != nil {
 		c.refuse("the pauses could not be read", err)
 		return
 	}
-	day := notify.Made{From: s.desk.Now().Add(-24 * time.Hour), Until: s.desk.Now().Add(time.Minute)}
-	made, more, err := s.desk.CountMessages(ctx, c.scope, day)
+	lately := filter{From: v.Now.AddDate(0, 0, -1).Format(dateOnly), To: v.Now.Format(dateOnly)}
+	of, err := lately.made(c.zone())
+	if err != nil {
+		c.refuse("the days could not be told", err)
+		return
+	}
+	made, more, err := s.desk.CountMessages(ctx, c.scope, of)
 	if err != nil {
 		c.refuse("the messages could not be counted", err)
 		return
 	}
-	v.Work = v.channels(made, more, v.Needs, day.From.In(c.zone()))
-	days, _, err := s.desk.Calendar(ctx, c.scope, 2)
+	v.More = more
+	v.Work = v.channels(made, more, v.Needs, lately)
+	days, _, err := s.desk.Calendar(ctx, c.scope, c.zone(), 2)
 	if err != nil {
 		c.refuse("the calendar could not be read", err)
 		return
 	}
-	v.Coming = calendarOf(days, false).Days
+	v.Coming = c.calendarOf(days, false).Days
 	last, err := s.desk.LastDeeds(ctx, c.scope)
 	if err != nil {
 		c.refuse("the audit could not be read", err)
@@ -82,28 +77,7 @@ func (s *site) resumable(c *call, needs []need) error {
 	return err
 }
 
-// oldest is when the first of the rows of a cause became so; zero: it is not known. It looks
-// at a hundred of them.
-func (s *site) oldest(c *call, n support.Need) (on time.Time) {
-	if n.Reason == "" && n.Kind != support.NeedDead {
-		return on
-	}
-	rows, _, err := s.desk.Waiting(c.r.Context(), c.scope, n, storage.Page{Limit: 100})
-	if err != nil {
-		return on
-	}
-	for _, e := range rows {
-		if on.IsZero() || e.On.Before(on) {
-			on = e.On
-		}
-	}
-	if on.After(s.desk.Now()) { // it is held before its time
-		return time.Time{}
-	}
-	return on
-}
-
-// channelWork is what went through a channel in the last 24 hours, and its state.
+// channelWork is what went through a channel yesterday and today, and its state.
 type channelWork struct {
 	Name                  string
 	State                 string // "Working", "Stopped" or "Paused"
@@ -113,7 +87,7 @@ type channelWork struct {
 }
 
 // channels are those through which anything went, or cannot go.
-func (v view) channels(made []notify.StageCount, more bool, all []need, from time.Time) (out []channelWork) {
+func (v view) channels(made []notify.StageCount, more bool, all []need, lately filter) (out []channelWork) {
 	type sums struct{ sent, failed, unknown int }
 	of := map[string]sums{}
 	states := map[string]need{}
@@ -128,7 +102,7 @@ func (v view) channels(made []notify.StageCount, more bool, all []need, from tim
 		switch c.Stage {
 		case notify.StageSent, notify.StageArrived:
 			n.sent += c.N
-		case notify.StageFailed, notify.StageBlocked:
+		case notify.StageFailed:
 			n.failed += c.N
 		case notify.StageUnknown:
 			n.unknown += c.N
@@ -136,7 +110,7 @@ func (v view) channels(made []notify.StageCount, more bool, all []need, from tim
 		of[c.Channel] = n
 	}
 	for name, n := range of {
-		w := channelWork{Name: name, State: "Working", Sent: number(n.sent, more), Failed: number(n.failed, more && n.failed > 0), Unknown: number(n.unknown, more && n.unknown > 0)}
+		w := channelWork{Name: name, State: "Working", Sent: number(n.sent, more), Failed: number(n.failed, more), Unknown: number(n.unknown, more)}
 		switch is := states[name]; is.Kind {
 		case support.NeedOut:
 			w.State, w.Since = "Stopped", is.Since
@@ -144,7 +118,9 @@ func (v view) channels(made []notify.StageCount, more bool, all []need, from tim
 			w.State, w.Since = "Paused", is.Since
 		}
 		link := func(stage notify.Stage) string {
-			return v.Link("messages", filter{From: from.Format(dateOnly), To: v.Now.Format(dateOnly), State: string(stage), Channel: name}.pairs()...)
+			to := lately
+			to.State, to.Channel = string(stage), name
+			return v.Link("messages", to.pairs()...)
 		}
 		if n.failed > 0 {
 			w.Fails = link(notify.StageFailed)

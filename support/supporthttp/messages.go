@@ -29,23 +29,32 @@ func (f filter) pairs() []string {
 	return []string{"from", f.From, "to", f.To, "state", f.State, "type", f.Type, "channel", f.Channel}
 }
 
+// made is what it leaves, by the clock of a zone.
+func (f filter) made(zone *time.Location) (of notify.Made, err error) {
+	of = notify.Made{Type: f.Type, Channel: f.Channel, Stage: notify.Stage(f.State)}
+	if of.From, err = time.ParseInLocation(dateOnly, f.From, zone); err != nil {
+		return of, err
+	}
+	last, err := time.ParseInLocation(dateOnly, f.To, zone)
+	of.Until = last.AddDate(0, 0, 1)
+	known := f.State == "" || slices.Contains(notify.Stages(), of.Stage)
+	if err == nil && (!of.From.Before(of.Until) || !known || of.From.Year() < 1970) {
+		err = support.ErrAbout
+	}
+	return of, err
+}
+
 // filter reads the parameters; today is the default. It answers for itself unless it is true.
 func (c *call) filter() (f filter, of notify.Made, ok bool) {
 	q := c.query
 	today := c.s.desk.Now().In(c.zone()).Format(dateOnly)
 	f = filter{From: cmp.Or(q.Get("from"), q.Get("to"), today), State: q.Get("state"), Type: q.Get("type"), Channel: q.Get("channel")}
 	f.To = cmp.Or(q.Get("to"), f.From)
-	of = notify.Made{Type: f.Type, Channel: f.Channel, Stage: notify.Stage(f.State)}
-	var err, bad error
-	of.From, err = time.ParseInLocation(dateOnly, f.From, c.zone())
-	of.Until, bad = time.ParseInLocation(dateOnly, f.To, c.zone())
-	of.Until = of.Until.AddDate(0, 0, 1)
-	known := f.State == "" || slices.Contains(notify.Stages(), of.Stage)
-	if err != nil || bad != nil || !of.From.Before(of.Until) || !known || of.From.Year() < 1970 {
+	of, err := f.made(c.zone())
+	if err != nil {
 		c.fail(http.StatusUnprocessableEntity, "no messages can be shown: days are written 2026-04-17, the first is not after the last, and the state is one of those that the page names")
-		return f, of, false
 	}
-	return f, of, true
+	return f, of, err == nil
 }
 
 // count is a state, with how many messages are in it.
@@ -78,7 +87,7 @@ func (s *site) messages(c *call) {
 	}
 	v := c.view("messages", "Messages")
 	v.Filter, v.Days, v.Back = f, c.byDay(c.entriesOf(rows)), c.r.URL.RawQuery
-	v.Counts = v.countsOf(f, counts, more)
+	v.Counts, v.More = v.countsOf(f, counts, more), more
 	for _, n := range counts {
 		if !slices.Contains(v.Channels, n.Channel) {
 			v.Channels = append(v.Channels, n.Channel)
@@ -126,12 +135,13 @@ func (v view) countsOf(f filter, all []notify.StageCount, more bool) (out []coun
 	return out
 }
 
-// number is how many there are; numbers stop at a thousand.
+// number is how many there are; numbers stop at a thousand. None among what was counted is
+// none, beside what a page says of more.
 func number(n int, more bool) string {
 	switch {
 	case n >= 1000:
 		return "1,000+"
-	case more:
+	case more && n > 0:
 		return strconv.Itoa(n) + "+"
 	}
 	return strconv.Itoa(n)
@@ -154,12 +164,19 @@ func (v view) spansOf(f filter, zone *time.Location, now time.Time) (out []count
 
 // dayRows are the rows of one day.
 type dayRows struct {
-	On   time.Time
-	Name string
+	Name string // empty: they are not in the order of time
 	Rows []entry
 }
 
-// byDay divides rows by the days of the caller's zone.
+// undated are rows that are not in the order of time.
+func undated(rows []entry) []dayRows {
+	if len(rows) == 0 {
+		return nil
+	}
+	return []dayRows{{Rows: rows}}
+}
+
+// byDay divides rows, which are in the order of time, by the days of the caller's zone.
 func (c *call) byDay(rows []entry) (out []dayRows) {
 	today := c.s.desk.Now().In(c.zone())
 	for _, e := range rows {
@@ -174,7 +191,7 @@ func (c *call) byDay(rows []entry) (out []dayRows) {
 			name = "Tomorrow, " + name
 		}
 		if len(out) == 0 || out[len(out)-1].Name != name {
-			out = append(out, dayRows{On: on, Name: name})
+			out = append(out, dayRows{Name: name})
 		}
 		out[len(out)-1].Rows = append(out[len(out)-1].Rows, e)
 	}

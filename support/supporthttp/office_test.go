@@ -70,6 +70,9 @@ func newOffice(t *testing.T) *office {
 		if strings.Contains(m.Subject, "doubt") {
 			return channel.Receipt{}, channel.Unknown("timeout", errors.New(m.To))
 		}
+		if strings.Contains(m.Subject, "refused") {
+			return channel.Receipt{}, channel.Permanent("550", errors.New(m.To))
+		}
 		return channel.Receipt{ID: "p-1"}, nil
 	})
 	o.out = notify.New(o.store, &notify.Options{Logger: log}, mail)
@@ -115,6 +118,10 @@ func (o *office) fill(scope storage.Scope) {
 	got, err := o.reminders.Ensure(ctx,
 		automation.Candidate{Scope: scope, Type: "certificate", Source: automation.Source{Type: "employee", ID: person}, Person: person, TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30},
 		automation.Candidate{Scope: scope, Type: "certificate", Source: automation.Source{Type: "employee", ID: person}, Person: person, TargetDate: automation.Date{Year: 2026, Month: 3, Day: 1}, SendAt: "07:00"})
+	o.must(err)
+	_, err = o.reminders.Ensure(ctx, automation.Candidate{Scope: scope, Type: "certificate", Source: automation.Source{Type: "course", ID: "7"}, Person: person, TargetDate: automation.Date{Year: 2026, Month: 6, Day: 1}, DaysBefore: 30})
+	o.must(err)
+	_, err = o.reminders.Type("certificate").For(scope).Clear(ctx, automation.About{ID: "7", SourceType: "course", Because: hostile})
 	o.must(err)
 	o.must(o.reminders.Support().Hold(ctx, scope, got[0].Key, automation.By{Actor: "zinnober-actor", Reason: hostile}))
 	o.must(o.out.Support().Pause(ctx, notify.Extent{Scope: scope, Type: "leaflet"}, time.Time{}, automation.By{Actor: "zinnober-actor", Reason: hostile}))
@@ -188,10 +195,10 @@ func (o *office) requests() map[string]string {
 	}
 	waiting := q("kind", "Hold", "domain", "automation", "table", "automation_scheduler", "reason", "HeldBySupport")
 	all := map[string]string{
-		"GET openapi.json": "", "GET calendar": "", "GET api/v1/calendar": "", "GET list": "?of=messages",
-		"GET ": "", "GET search": q("q", person), "GET story": q("person", person), "GET needs": waiting, "GET reasons": "", "GET style.css": "",
+		"GET openapi.json": "", "GET calendar": "", "GET api/v1/calendar": "", "GET list": "?of=reminders",
+		"GET ": "", "GET search": "", "POST search": url.Values{"q": {person}}.Encode(), "GET story": q("person", person), "GET needs": waiting, "GET reasons": "", "GET style.css": "",
 		"GET messages": "?from=2026-03-01&to=2026-03-02", "GET message": q("id", o.messageID), "GET mail": q("id", o.messageID),
-		"GET api/v1/story": q("key", o.reminder), "GET api/v1/verdict": q("person", person, "type", "news"), "GET api/v1/search": q("q", person),
+		"GET api/v1/story": q("key", o.reminder), "GET api/v1/verdict": q("person", person, "type", "news"), "POST api/v1/search": `{"q":"` + person + `"}`,
 		"GET api/v1/needs": "", "GET api/v1/waiting": waiting, "GET api/v1/health": "", "GET api/v1/reasons": "",
 		"POST act":        url.Values{"action": {"Release"}, "target": {"Reminder " + o.reminder}}.Encode(),
 		"POST api/v1/act": fmt.Sprintf(`{"action":"Release","targets":[{"kind":"Reminder","key":%q}],"reason":"a test","dryRun":true}`, o.reminder),

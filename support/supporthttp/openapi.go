@@ -40,8 +40,10 @@ func openAPI(routes []route) []byte {
 		for _, name := range r.takes {
 			params = append(params, parameter("query", name))
 		}
-		if r.body != nil {
+		if r.acts {
 			params = append(params, parameter("header", "Idempotency-Key"))
+		}
+		if r.body != nil {
 			op["requestBody"] = object{"required": true, "content": content("application/json", schemaOf(schemas, reflect.TypeOf(r.body)))}
 		}
 		op["parameters"] = params
@@ -67,9 +69,9 @@ var said = map[string]string{
 	"tenant": "another tenant than the caller's own, of those who may name one", "after": "where the page begins: the after of the one before", "limit": "at most so many rows, 1 to 100",
 	"from": "of messages: those made on this day of the caller's zone and later, as 2026-04-17, the newest first", "to": "of messages: the last day", "channel": "of messages: the key of their channel",
 	"state":      "of messages: Arrived, Sent, Sending, Waiting, Failed, Unknown, OnHold, Blocked, Expired or Skipped, or Missing for those that their recipient should have got and did not",
-	"everywhere": "true: of all tenants, for those who may", "person": "the host's id of a person", "method": "of address: email, sms", "address": "with method: what went there and names nobody",
+	"everywhere": "true: of all tenants, for those who may", "person": "the host's id of a person", "method": "of address: email, sms", "address": "with method: what went there and names no recipient; sealed, as a search gives it",
 	"type": "of an entity; of a verdict, what the person should have got; of messages", "id": "with type: an entity", "key": "of a reminder, or of a survey's link", "message": "our id of a message", "provider": "the provider's id of a message",
-	"q": "a person's id, an address, a key, an id, or a name", "kind": "of the cause", "domain": "of the cause", "table": "of the cause", "reason": "of the cause", "name": "of the cause",
+	"kind": "of the cause", "domain": "of the cause", "table": "of the cause", "reason": "of the cause", "name": "of the cause",
 	"Idempotency-Key": "an id of the request, made up by the caller: for a week the same id of the same caller gets the first answer and does nothing, and another request under it is 422",
 }
 

@@ -1,15 +1,24 @@
 package supporthttp_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 	_ "time/tzdata" // the tests run on machines without zone data
 
+	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/support"
+	"github.com/belfry-go/belfry/survey"
 )
 
 // The list of messages shows days of the caller's zone, today without being asked; states,
@@ -55,6 +64,165 @@ func TestMessagesAreListedByDayAndState(t *testing.T) {
 	for _, query := range []string{"?from=x", "?from=2026-03-02&to=2026-03-01", "?state=Nothing", "?from=0001-01-01"} {
 		if answer, _ := o.ask(h, "GET", "/messages"+query, ""); answer.StatusCode != http.StatusUnprocessableEntity {
 			t.Errorf("%s: %d", query, answer.StatusCode)
+		}
+	}
+}
+
+// What is in the order of time is divided by days; what is not has its day in each row.
+// Messages are on one page alone.
+func TestOnlyWhatIsInTheOrderOfTimeIsDividedByDays(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	h := o.site(everything)
+	waiting := "/needs?kind=Hold&domain=automation&table=automation_scheduler&reason=HeldBySupport"
+	for page, want := range map[string]string{
+		"/list?of=reminders": `<td class="at full"><time datetime="2026-03-01T07:00:00Z" title="2026-03-01T07:00:00Z">Today, 07:00</time>`,
+		waiting:              `<td class="at full"><time datetime="2026-04-01T09:00:00Z" title="2026-04-01T09:00:00Z">Wed 1 Apr, 09:00</time>`,
+		"/list?of=audit":     `scope="rowgroup">Today, Sunday, 1 March 2026</th>`,
+		"/messages":          `scope="rowgroup">Today, Sunday, 1 March 2026</th>`,
+	} {
+		_, body := o.ask(h, "GET", page, "")
+		if !strings.Contains(body, want) || strings.Contains(body, `class="day"`) != strings.Contains(want, "rowgroup") {
+			t.Errorf("%s: %s", page, body)
+		}
+	}
+	if answer, _ := o.ask(h, "GET", "/list?of=messages", ""); answer.StatusCode != http.StatusNotFound {
+		t.Error(answer.StatusCode)
+	}
+}
+
+// The numbers of a channel are those of the rows that their links list.
+func TestTheNumbersOfAChannelAreWhatTheirLinksList(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	send := func(subjects ...string) {
+		for i, subject := range subjects {
+			to := fmt.Sprint(subject, "@example.com")
+			_, err := o.out.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{Scope: "north", Channel: "email:test", PartitionKey: fmt.Sprint(o.clk.Now(), i),
+				NotificationType: "news", Address: to, Content: notify.Content{Subject: subject}})
+			o.must(err)
+		}
+		o.must(belfry.NewPoller(o.store, nil, o.out).Drain(t.Context()))
+	}
+	o.must(o.out.Contacts().Suppress(t.Context(), "north", channel.HardBounce, automation.By{Actor: "kim", Reason: "a call"}, notify.Destination{Method: "email", Address: "blocked@example.com"}))
+	for _, at := range []time.Time{
+		time.Date(2026, 3, 10, 23, 0, 0, 0, time.UTC), time.Date(2026, 3, 11, 1, 0, 0, 0, time.UTC), time.Date(2026, 3, 11, 23, 0, 0, 0, time.UTC), time.Date(2026, 3, 12, 1, 0, 0, 0, time.UTC),
+	} {
+		o.clk.Set(at)
+		send("refused", "doubt", "blocked", "fine")
+	}
+	o.clk.Set(time.Date(2026, 3, 12, 22, 0, 0, 0, time.UTC))
+	h := o.site(everything)
+	_, home := o.ask(h, "GET", "/", "")
+	links := regexp.MustCompile(`<a class="(?:bad|odd)" href="([^"]*)">(\d+)</a>`).FindAllStringSubmatch(home, -1)
+	if len(links) != 2 || !strings.Contains(home, "Channels, yesterday and today") {
+		t.Fatal(home)
+	}
+	for _, link := range links {
+		_, body := o.ask(h, "GET", "/"+strings.ReplaceAll(link[1], "&amp;", "&"), "")
+		if got := strconv.Itoa(strings.Count(body, `<td class="at">`)); got != link[2] || got != "3" {
+			t.Errorf("%s: %s rows, not %s", link[1], got, link[2])
+		}
+	}
+}
+
+// The first page counts what waits once, and says so when it cannot read what has waited for
+// longest.
+func TestTheFirstPageReadsTheHealthOnce(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	spy := &storetest.Spy{Store: o.store}
+	out := notify.New(spy, nil)
+	o.desk = support.New(support.Options{
+		Store: spy, Automation: automation.New(spy, out, nil), Notify: out, Survey: survey.New(spy, &survey.Options{SurveyURL: "https://school.example/s/{token}"}),
+	})
+	h := o.site(everything)
+	counts := func(page string) (n int) {
+		spy.SetHook(func(c storetest.Call) error {
+			if c.Verb == storetest.Tally && c.Table == "survey_instance" {
+				n++
+			}
+			return nil
+		})
+		if answer, body := o.ask(h, "GET", page, ""); answer.StatusCode != http.StatusOK {
+			t.Fatal(answer.StatusCode, body)
+		}
+		return n
+	}
+	if got, want := counts("/"), counts("/api/v1/health")+counts("/api/v1/calendar"); got != want || want == 0 {
+		t.Errorf("%d counts, not %d", got, want)
+	}
+	spy.SetHook(func(c storetest.Call) error {
+		if c.Verb == storetest.Select && c.Table == "automation_scheduler" {
+			return storage.ErrUnavailable
+		}
+		return nil
+	})
+	if answer, _ := o.ask(h, "GET", "/", ""); answer.StatusCode != http.StatusServiceUnavailable {
+		t.Error(answer.StatusCode)
+	}
+}
+
+// What was not looked at is said: a search and counts go among the newest 10,000 messages of
+// all tenants.
+func TestAPageSaysWhatItDidNotLookAt(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	for i := range 100 {
+		others := make([]notify.OutgoingMessage, 100)
+		for j := range others {
+			others[j] = notify.OutgoingMessage{Scope: "south", Channel: "email:test", NotificationType: "news", PartitionKey: fmt.Sprint(i, "-", j), Address: "all@example.com", Content: notify.Content{Subject: "News"}}
+		}
+		_, err := o.out.EnsureOutgoingMessage(o.Context(), nil, others...)
+		o.must(err)
+	}
+	h := o.site(everything)
+	for page, want := range map[string]string{
+		"/messages": "All <b>0</b>",
+		"/":         "Counted among the newest 10,000 messages of all tenants.",
+	} {
+		if _, body := o.ask(h, "GET", page, ""); !strings.Contains(body, want) {
+			t.Errorf("%s has no %q: %s", page, want, body)
+		}
+	}
+	if _, body := o.ask(h, "POST", "/api/v1/search", `{"q":"`+address+`"}`); !strings.Contains(body, `"more":true`) {
+		t.Error(body)
+	}
+	answer, _ := o.ask(h, "POST", "/search", url.Values{"q": {address}}.Encode())
+	if _, body := o.ask(h, "GET", "/"+answer.Header.Get("Location"), ""); !strings.Contains(body, "Only the newest 10,000 messages were searched") {
+		t.Error(body)
+	}
+	if _, body := o.ask(h, "GET", "/messages", ""); !strings.Contains(body, "Counted among the newest 10,000 messages of all tenants.") {
+		t.Error(body)
+	}
+}
+
+// What waits and what goes out have the days and times of the caller's zone, on the first page
+// and on the calendar: 23:30 of UTC on 31 March is 12:30 of the next day in Auckland. The API
+// answers in UTC.
+func TestWhatGoesOutHasTheDaysOfTheCallersZone(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	_, err := o.reminders.Ensure(o.Context(), automation.Candidate{
+		Scope: "north", Type: "certificate", Source: automation.Source{Type: "employee", ID: "late"}, TargetDate: automation.Date{Year: 2026, Month: 3, Day: 31}, SendAt: "23:30",
+	})
+	o.must(err)
+	o.clk.Set(time.Date(2026, 3, 31, 9, 45, 0, 0, time.UTC)) // 22:45 in Auckland
+	auckland, err := time.LoadLocation("Pacific/Auckland")
+	o.must(err)
+	far := everything
+	far.Zone = auckland
+	for page, want := range map[string][]string{
+		"/": {"Today: 0", "Tomorrow, Wednesday, 1 April: 1", `<time datetime="2026-03-31T23:30:00Z" title="2026-03-31T23:30:00Z">12:30</time>`, `class="quiet">since <time datetime="2026-03-01T08:00:00Z" title="2026-03-01T08:00:00Z">Sun 1 Mar 2026, 21:00</time>`},
+		"/calendar": {`<time datetime="2026-03-30T11:00:00Z">Tuesday, 31 March</time></th><td class="num"></td>`, `<time datetime="2026-03-31T11:00:00Z">Wednesday, 1 April</time></th><td class="num">1</td>`, `<time datetime="2026-03-31T23:30:00Z">12:30</time>`,
+			`<time datetime="2026-04-05T12:00:00Z">Monday, 6 April</time>`}, // summer time has ended on the 5th
+		"/api/v1/calendar": {`{"on":"2026-03-31T00:00:00Z","rows":[{"domain":"automation","table":"automation_scheduler","kind":"certificate","what":"reminders of certificate","rows":1,"firstOn":"2026-03-31T23:30:00Z"}]}`},
+	} {
+		_, body := o.ask(o.site(far), "GET", page, "")
+		for _, text := range want {
+			if !strings.Contains(body, text) {
+				t.Errorf("%s has no %s: %s", page, text, body)
+			}
 		}
 	}
 }
@@ -126,8 +294,12 @@ func TestAMessageIsSentToAnotherAddressByTheForm(t *testing.T) {
 	}
 	form.Set("to", "zinnober@new.example")
 	answer, body := o.ask(h, "POST", "/act", form.Encode())
-	if answer.StatusCode != http.StatusOK || !strings.Contains(body, "Done for 1 of 1") {
-		t.Error(answer.StatusCode, body)
+	link := regexp.MustCompile(`<a class="btn" href="(message\?id=[^"]*)">Open the new message</a>`).FindStringSubmatch(body)
+	if answer.StatusCode != http.StatusOK || !strings.Contains(body, "Done for 1 of 1") || link == nil {
+		t.Fatal(answer.StatusCode, body)
+	}
+	if _, body := o.ask(h, "GET", "/"+link[1], ""); !strings.Contains(body, "zinnober@new.example") || !strings.Contains(body, " in place of "+rows[0].MessageID) {
+		t.Error(body)
 	}
 	all, _, err := o.out.Support().Messages(o.Context(), "north", canary+hostile[:5], storage.Page{})
 	o.must(err)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/belfry-go/belfry/internal/httpapi"
+	"github.com/belfry-go/belfry/internal/sentence"
 	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
@@ -43,6 +44,7 @@ func (s *site) routes() []route {
 	out := []route{
 		{method: "GET", path: "", serve: s.home},
 		{method: "GET", path: "search", serve: s.search},
+		{method: "POST", path: "search", serve: s.sealSearch},
 		{method: "GET", path: "story", serve: s.story},
 		{method: "GET", path: "messages", serve: s.messages},
 		{method: "GET", path: "message", serve: s.message},
@@ -62,7 +64,7 @@ func (s *site) routes() []route {
 			method: "GET", path: api + "verdict", serve: s.apiVerdict, gives: verdict{}, says: "Whether a person got something, and why not, in a sentence.",
 			takes: []string{"person", "type"},
 		},
-		{method: "GET", path: api + "search", serve: s.apiSearch, gives: found{}, says: "Finds whatever somebody pastes.", takes: []string{"q"}},
+		{method: "POST", path: api + "search", serve: s.apiSearch, body: wanted{}, gives: found{}, says: "Finds a person's id, an address, a key, an id, an order's number or a name."},
 		{method: "GET", path: api + "needs", serve: s.apiNeeds, gives: needs{}, says: "What waits for a person, by cause, the most urgent first.", takes: []string{"everywhere"}},
 		{
 			method: "GET", path: api + "waiting", serve: s.apiWaiting, gives: rows{}, says: "The rows of one cause, as needs names it.",
@@ -71,7 +73,7 @@ func (s *site) routes() []route {
 		{method: "GET", path: api + "health", serve: s.apiHealth, gives: atWork{}, says: "How the due rows of each channel and type are doing.", takes: []string{"everywhere"}},
 		{
 			method: "GET", path: api + "calendar", serve: s.apiCalendar, gives: calendar{},
-			says: "What goes out on each of the next 14 days, of UTC, as it is planned now; nobody has asked the gates yet.",
+			says: "What goes out on each of the next 14 days, of UTC, as it is planned now; the gates have not been asked yet.",
 		},
 		{method: "GET", path: api + "reasons", serve: s.apiReasons, gives: codes{}, says: "All reason codes of Belfry, with what they mean."},
 		{
@@ -220,8 +222,8 @@ func (c *call) fail(status int, title string) {
 		httpapi.Fail(c.w, status, title)
 		return
 	}
-	v := c.view("problem", capital(title))
-	v.Problem = capital(title) + "."
+	v := c.view("problem", sentence.Capital(title))
+	v.Problem = sentence.Capital(title) + "."
 	c.show(status, v)
 }
 
@@ -302,11 +304,18 @@ func (c *call) about() (a support.About, p storage.Page, ok bool) {
 	if !ok {
 		return a, p, false
 	}
+	if in[2] != "" && !strings.HasPrefix(c.query.Get("address"), sealed) {
+		c.fail(http.StatusUnprocessableEntity, openAddress)
+		return a, p, false
+	}
 	a = support.About{Person: in[0], Key: in[5], MessageID: in[6], ProviderID: in[7]}
 	a.Address.Method, a.Address.Address = in[1], in[2]
 	a.Entity.Type, a.Entity.ID = in[3], in[4]
 	return a, storage.Page{After: in[8]}, true
 }
+
+// openAddress is what is said of an address in a URL, which others can read.
+const openAddress = "a URL may have no address: search for it, and take the sealed one that is found"
 
 // need is what a list is asked about.
 func (c *call) need() (n support.Need, p storage.Page, ok bool) {
@@ -349,5 +358,5 @@ func (c *call) handle(text string) string {
 
 // can are the actions that make sense and that the caller may take.
 func (c *call) can(all []support.Action) []support.Action {
-	return slices.DeleteFunc(slices.Clone(all), func(a support.Action) bool { return !c.caller.may(a) })
+	return slices.DeleteFunc(slices.Clone(all), func(a support.Action) bool { return !c.caller.allowed(a) })
 }

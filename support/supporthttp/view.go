@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/sentence"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/support"
 )
@@ -20,8 +21,8 @@ import (
 var files embed.FS
 
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"when": when, "stamp": stamp, "shown": shown, "listed": listed, "weekday": weekday, "clock": clock, "effects": effects, "title": title, "span": span, "bar": bar,
-	"word": word, "state": func(s string) support.State { return support.State(s) }, "sign": sign, "role": role, "label": label, "capital": capital, "via": via, "age": age, "bytes": bytesOf, "list": func(all ...any) []any { return all },
+	"when": when, "stamp": stamp, "shown": shown, "listed": listed, "weekday": weekday, "clock": clock, "effects": effects, "title": title, "span": span,
+	"word": word, "state": func(s string) support.State { return support.State(s) }, "sign": sign, "role": role, "label": label, "capital": sentence.Capital, "via": via, "age": age, "bytes": bytesOf, "list": func(all ...any) []any { return all },
 }).ParseFS(files, "page/*.html"))
 
 var styleSheet, _ = files.ReadFile("page/style.css") // it is embedded
@@ -39,6 +40,7 @@ type view struct {
 
 	Query string
 	Hits  []hit
+	More  bool // what is older was not looked at
 	Needs []need
 	Due   []work
 	All   bool // of all tenants
@@ -46,7 +48,6 @@ type view struct {
 	Story    *story
 	Verdicts []verdict
 	Need     need
-	Rows     []entry
 	Next     string // link to the next page
 	Codes    []code
 
@@ -71,7 +72,6 @@ type view struct {
 	Done    bool
 	// Request names the order that is about to be confirmed, so that it is done once.
 	Request string
-	Lists   []support.List
 	Pages   []string // of others
 	Plan    calendar
 	List    support.List
@@ -81,7 +81,7 @@ type view struct {
 // view begins a page.
 func (c *call) view(page, title string) view {
 	v := view{
-		Page: page, Title: title, Lists: support.Lists(), Pages: slices.Sorted(maps.Keys(c.s.o.Pages)),
+		Page: page, Title: title, Pages: slices.Sorted(maps.Keys(c.s.o.Pages)),
 		Note: c.s.o.Note, Caller: c.caller, Scope: string(c.scope), Now: c.s.desk.Now().In(c.zone()), BackTo: page,
 	}
 	if c.scope != c.caller.Scope {
@@ -140,7 +140,7 @@ func (v view) Link(page string, pairs ...string) string {
 }
 
 // May reports whether the caller may take an action.
-func (v view) May(a string) bool { return v.Caller.may(support.Action(a)) }
+func (v view) May(a string) bool { return v.Caller.allowed(support.Action(a)) }
 
 // Of is the link to the story of what was found.
 func (v view) Of(a about) string {
@@ -187,7 +187,7 @@ func weekday(t time.Time) string { return t.Format("Monday, 2 January") }
 func clock(t time.Time) string { return t.Format("15:04") }
 
 // Brief is a time at the beginning of a line, and Since one within it.
-func (v view) Brief(t time.Time) string { return capital(v.Since(t)) }
+func (v view) Brief(t time.Time) string { return sentence.Capital(v.Since(t)) }
 
 // Since is a time beside others, for people: without what it shares with now.
 func (v view) Since(t time.Time) string {
@@ -231,37 +231,10 @@ func bytesOf(n int) string {
 	return fmt.Sprintf("%d KB", (n+500)/1000)
 }
 
-func capital(text string) string {
-	if text == "" {
-		return ""
-	}
-	return strings.ToUpper(text[:1]) + text[1:]
-}
-
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // span is how long something takes, for people.
 func span(seconds int) string { return (time.Duration(seconds) * time.Second).String() }
-
-// bar is how wide the bar of a number is, in hundredths of the widest; what is there is
-// seen.
-func bar(n, most int) int {
-	if n == 0 {
-		return 0
-	}
-	return max(100*n/max(most, 1), 1)
-}
-
-// Most is the greatest number of what is due, and of a day of the calendar.
-func (v view) Most() (most int) {
-	for _, w := range v.Due {
-		most = max(most, w.Rows)
-	}
-	for _, d := range v.Plan.Days {
-		most = max(most, d.Total())
-	}
-	return most
-}
 
 // effects are what an action does, for people: one line for each thing that would happen,
 // and to how many it would.
@@ -333,9 +306,9 @@ func (v view) Actions() (out []support.Action) {
 // Heading is what a cause is, for people.
 func (n need) Heading() string {
 	if n.Kind == support.NeedDoubt {
-		return "Nobody can tell whether these " + rowWord(n.Table) + " were sent"
+		return "It is unknown whether these " + rowWord(n.Table) + " were sent"
 	}
-	return capital(n.What)
+	return sentence.Capital(n.What)
 }
 
 func rowWord(table string) string {
@@ -364,12 +337,6 @@ func (v view) Heading() string {
 	}
 	return or(n.Name, string(n.Kind))
 }
-
-// Phrase says what an order does, and to whom.
-func (v view) Phrase() string { return v.phrase() }
-
-// ToType is what confirms an erasure.
-func (v view) ToType() string { return v.toType() }
 
 // FirstField reports whether a field is before the reason.
 func (v view) FirstField() bool {

@@ -10,8 +10,8 @@ import (
 	"github.com/belfry-go/belfry/support"
 )
 
-// about is what can be asked for, as parameters of an address. What is personal is sealed
-// for those who may not see it.
+// about is what can be asked for, as parameters of a URL. An address is sealed for everyone,
+// and the other keys for those who may not see personal data.
 type about struct {
 	Person   string `json:"person,omitempty"`
 	Method   string `json:"method,omitempty"`
@@ -25,12 +25,13 @@ type about struct {
 
 func (c *call) aboutOf(a support.About) about {
 	return about{
-		Person: c.handle(a.Person), Method: a.Address.Method, Address: c.handle(a.Address.Address), Type: a.Entity.Type, ID: c.handle(a.Entity.ID),
+		Person: c.handle(a.Person), Method: a.Address.Method, Address: c.s.seal.close(c.scope, a.Address.Address), Type: a.Entity.Type, ID: c.handle(a.Entity.ID),
 		Key: c.handle(a.Key), Message: a.MessageID, Provider: a.ProviderID,
 	}
 }
 
-// entry is one of a story or a list. Name, Address, Subject, Text, HTML and Detail are personal.
+// entry is one of a story or a list. Name, Address, Subject, Text, HTML, Detail and Said are
+// personal.
 type entry struct {
 	On         time.Time        `json:"on"`
 	Kind       support.Kind     `json:"kind"`
@@ -61,6 +62,7 @@ type entry struct {
 	Text       string           `json:"text,omitempty"` // as it was sent, of a message that is asked for alone
 	HTML       string           `json:"html,omitempty"`
 	Detail     string           `json:"detail,omitempty"`
+	Said       string           `json:"said,omitempty"`   // what the host said of the end of a reminder
 	Letter     *letter          `json:"letter,omitempty"` // what else a message had, likewise
 	Parts      []entry          `json:"parts,omitempty"`  // of a page: what belongs to it
 	Messages   []message        `json:"messages,omitempty"`
@@ -158,7 +160,7 @@ func (c *call) entryOf(e support.Entry) entry {
 		Reason: e.Reason, Package: e.Package, What: e.What, ToDo: e.ToDo, NextOn: c.at(e.NextOn), Can: c.can(e.Can), Part: partOf(e.Part), Version: e.Version,
 		Key: c.handle(e.Key), MessageID: e.MessageID, ProviderID: e.ProviderID, Person: c.handle(e.Person),
 		EntityType: e.Entity.Type, Entity: c.handle(e.Entity.ID),
-		Address: c.hide(e.Address), Name: c.hide(e.Name), Subject: c.hide(e.Subject), Text: c.hide(e.Text), HTML: c.hide(e.HTML), Detail: c.hide(e.Detail), More: e.More,
+		Address: c.hide(e.Address), Name: c.hide(e.Name), Subject: c.hide(e.Subject), Text: c.hide(e.Text), HTML: c.hide(e.HTML), Detail: c.hide(e.Detail), Said: c.hide(e.Said), More: e.More,
 	}
 	out.Campaign, out.Letter = campaignOf(e.Campaign), c.letterOf(e.Letter)
 	for _, p := range e.Parts {
@@ -202,6 +204,8 @@ type choice struct {
 	Stopped bool      `json:"stopped"`
 	OptIn   bool      `json:"optIn,omitempty"`
 	Since   time.Time `json:"since,omitzero"`
+	// BySupport says that a Stop of just this is in force, which Allow ends.
+	BySupport bool `json:"bySupport,omitempty"`
 }
 
 // destination is an address of a person. Key is what an Unblock takes.
@@ -223,18 +227,20 @@ type consent struct {
 	Method   string    `json:"method,omitempty"`
 	OptedOut bool      `json:"optedOut"`
 	Since    time.Time `json:"since"`
+	// BySupport says that it is a stop of support, and not what the person has said.
+	BySupport bool `json:"bySupport,omitempty"`
 }
 
 func (c *call) storyOf(s support.Story) story {
 	out := story{
-		About: c.aboutOf(s.About), Name: c.hide(s.Name), Next: c.entriesOf(s.Next), MoreNext: s.MoreNext, Past: c.entriesOf(s.Past),
+		About: c.aboutOf(s.About), Name: c.hide(or(s.Name, s.About.Address.Address)), Next: c.entriesOf(s.Next), MoreNext: s.MoreNext, Past: c.entriesOf(s.Past),
 		After: c.s.seal.close(c.scope, s.After),
 	}
 	for _, p := range s.Consent {
-		out.Consent = append(out.Consent, consent{p.Type, p.Group, p.Method, p.OptedOut, c.at(p.Since)})
+		out.Consent = append(out.Consent, consent{p.Type, p.Group, p.Method, p.OptedOut, c.at(p.Since), p.BySupport})
 	}
 	for _, o := range s.Choices {
-		out.Choices = append(out.Choices, choice{o.Group, o.Title, o.Stopped, o.OptIn, c.at(o.Since)})
+		out.Choices = append(out.Choices, choice{o.Group, o.Title, o.Stopped, o.OptIn, c.at(o.Since), o.BySupport})
 	}
 	for _, a := range s.Addresses {
 		out.Addresses = append(out.Addresses, destination{
@@ -279,7 +285,7 @@ type need struct {
 	Everywhere bool             `json:"everywhere,omitempty"`
 	What       string           `json:"what"`
 	ToDo       string           `json:"toDo,omitempty"`
-	Otherwise  string           `json:"otherwise,omitempty"` // what happens if nobody does anything
+	Otherwise  string           `json:"otherwise,omitempty"` // what happens if nothing is done
 	Can        []support.Action `json:"can,omitempty"`
 	Part       *part            `json:"part,omitempty"`
 }
@@ -304,7 +310,7 @@ type hit struct {
 func (c *call) hitsOf(all []support.Hit) []hit {
 	out := make([]hit, len(all))
 	for i, h := range all {
-		out[i] = hit{c.aboutOf(h.About), c.hide(h.Name), h.What}
+		out[i] = hit{c.aboutOf(h.About), c.hide(or(h.Name, h.About.Address.Address)), h.What}
 	}
 	return out
 }
@@ -338,12 +344,12 @@ type coming struct {
 	FirstOn time.Time `json:"firstOn"`
 }
 
-func calendarOf(days []support.Day, more bool) calendar {
+func (c *call) calendarOf(days []support.Day, more bool) calendar {
 	out := calendar{More: more}
 	for _, d := range days {
-		to := day{On: d.On.UTC(), Rows: []coming{}}
-		for _, c := range d.Rows {
-			to.Rows = append(to.Rows, coming{c.Domain, c.Table, c.Kind, c.What(), c.Rows, c.First.UTC()})
+		to := day{On: c.at(d.On), Rows: []coming{}}
+		for _, r := range d.Rows {
+			to.Rows = append(to.Rows, coming{r.Domain, r.Table, r.Kind, r.What(), r.Rows, c.at(r.First)})
 		}
 		out.Days = append(out.Days, to)
 	}
@@ -354,6 +360,8 @@ func calendarOf(days []support.Day, more bool) calendar {
 type (
 	found struct {
 		Hits []hit `json:"hits"`
+		// More says that an address was looked for among the newest 10,000 messages alone.
+		More bool `json:"more,omitempty"`
 	}
 	needs struct {
 		Needs []need `json:"needs"`
@@ -426,12 +434,14 @@ type deed struct {
 	Done    bool         `json:"done"`
 	Refused string       `json:"refused,omitempty"`
 	Effect  string       `json:"effect,omitempty"` // what would happen, of a dry run
+	// MessageID is the message that a SendTo made.
+	MessageID string `json:"messageId,omitempty"`
 }
 
 func (c *call) actedOf(all []support.Acted, dry bool) acted {
 	out := acted{DryRun: dry, Targets: make([]deed, len(all))}
 	for i, a := range all {
-		d := deed{Kind: a.Kind, Key: c.handle(a.Key), Part: partOf(a.Part), Done: a.Done, Refused: a.Refused, Effect: a.Effect}
+		d := deed{Kind: a.Kind, Key: c.handle(a.Key), Part: partOf(a.Part), Done: a.Done, Refused: a.Refused, Effect: a.Effect, MessageID: a.MessageID}
 		out.Sends += a.Sends
 		if a.NotFound {
 			d.Refused = nothing

@@ -56,8 +56,8 @@ var phrases = map[support.Action]string{
 	support.SendTo: "Send %s to another address", support.Stop: "Stop %s", support.Allow: "Allow %s again", support.Unblock: "Unblock %s", support.Erase: "Erase %s",
 }
 
-// phrase says what an order does, and to whom.
-func (v view) phrase() string {
+// Phrase says what an order does, and to whom.
+func (v view) Phrase() string {
 	o := v.Order
 	text := phrases[o.Action]
 	if o.Action == support.Resolve {
@@ -99,7 +99,7 @@ func (v view) subject() string {
 		_, address, _ := strings.Cut(shown(e.Key), ":")
 		return or(address, "the address")
 	}
-	text := "“" + e.title() + "”"
+	text := "“" + e.Title() + "”"
 	if e.Type == "" {
 		text = strings.ToLower(string(e.Kind)) + " " + shown(e.Key)
 	}
@@ -135,13 +135,5 @@ func (p part) words() string {
 	return what
 }
 
-// title is what a row is about: its type, and which occasion.
-func (e entry) title() string {
-	if e.Occasion == "" {
-		return e.Type
-	}
-	return e.Type + ", " + e.Occasion
-}
-
-// Title is for templates.
-func (e entry) Title() string { return e.title() }
+// Title is what a row is about: its type, and which occasion.
+func (e entry) Title() string { return support.Entry{Type: e.Type, Occasion: e.Occasion}.Title() }

@@ -2,6 +2,7 @@ package surveyhttp
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"html/template"
@@ -19,6 +20,7 @@ import (
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/internal/httpapi"
 	"github.com/belfry-go/belfry/internal/loglimit"
+	"github.com/belfry-go/belfry/internal/spreadsheet"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/form"
@@ -28,6 +30,8 @@ import (
 type ResultOptions struct {
 	// Style is the style sheet of the page; empty: the one that comes with the package.
 	Style template.CSS
+	// Zone is that of the times in the CSV files that the page leads to; nil: UTC.
+	Zone *time.Location
 	// Logger gets what failed; default slog.Default().
 	Logger *slog.Logger
 }
@@ -58,14 +62,12 @@ func Results(s *survey.Service, who Authorise, opts *ResultOptions) http.Handler
 	if s == nil || who == nil {
 		panic("surveyhttp: Results needs a service and an Authorise")
 	}
-	h := &results{s: s, style: shippedResultStyle, logger: loglimit.Limited(nil)}
-	if opts != nil && opts.Style != "" {
-		h.style = opts.Style
+	var o ResultOptions
+	if opts != nil {
+		o = *opts
 	}
-	if opts != nil && opts.Logger != nil {
-		h.logger = loglimit.Limited(opts.Logger)
-	}
-	h.policy = pagePolicy(h.style)
+	style := cmp.Or(o.Style, shippedResultStyle)
+	h := &results{s: s, style: style, policy: pagePolicy(style), zone: cmp.Or(o.Zone, time.UTC), logger: loglimit.Limited(o.Logger)}
 	sees := func(c Caller) bool { return c.Results }
 	reads := func(c Caller) bool { return c.Results && c.Responses }
 	mux := http.NewServeMux()
@@ -87,6 +89,7 @@ type results struct {
 	s      *survey.Service
 	style  template.CSS
 	policy string
+	zone   *time.Location
 	logger *slog.Logger
 }
 
@@ -256,16 +259,13 @@ func (h *results) latest(r *http.Request, scope survey.Scope, id int64) (form.De
 	return h.s.Definition(r.Context(), scope, id, list[0].Number)
 }
 
-// mark begins a text that a spreadsheet is to take for UTF-8.
-const mark = "\ufeff"
-
 // responses streams what customers answered.
 func (h *results) responses(w http.ResponseWriter, r *http.Request, a *asked) error {
 	q := survey.ResponseQuery{SurveyID: a.query.SurveyID, BusinessUnits: a.query.BusinessUnits, Since: a.query.Since, Until: a.query.Until}
 	out := &started{ResponseWriter: w}
 	var err error
 	if strings.HasSuffix(r.URL.Path, ".csv") {
-		out.before = mark
+		out.before = spreadsheet.Mark
 		a.download(w, "responses.csv", "text/csv; charset=utf-8")
 		_, err = h.s.Responses().ExportCSV(r.Context(), a.caller.Scope, out, q, &a.sheet)
 	} else {
@@ -302,7 +302,7 @@ func (s *started) Write(p []byte) (int, error) {
 // csv writes a line for each answer that was counted.
 func (h *results) csv(w http.ResponseWriter, r *http.Request, a *asked) error {
 	a.download(w, "results.csv", "text/csv; charset=utf-8")
-	return h.s.Results().ExportCSV(r.Context(), a.caller.Scope, &started{ResponseWriter: w, before: mark}, a.query, &a.sheet)
+	return h.s.Results().ExportCSV(r.Context(), a.caller.Scope, &started{ResponseWriter: w, before: spreadsheet.Mark}, a.query, &a.sheet)
 }
 
 // day is a day as it is written; empty: none.
@@ -334,6 +334,8 @@ type (
 		CSAT   *float64       `json:"csat,omitempty"`
 		CES    *float64       `json:"ces,omitempty"`
 		Counts map[string]int `json:"counts,omitempty"`
+		// Places are the mean places of the options of a ranking.
+		Places map[string]float64 `json:"places,omitempty"`
 	}
 )
 
@@ -356,11 +358,14 @@ func (h *results) json(w http.ResponseWriter, r *http.Request, a *asked) error {
 func questionsJSON(questions []survey.QuestionResult) []questionJSON {
 	out := make([]questionJSON, len(questions)) // never null
 	for i, q := range questions {
-		counts := map[string]int{}
+		counts, places := map[string]int{}, map[string]float64{}
 		for _, c := range q.Counts {
 			counts[c.Value] = c.N
+			if c.Place > 0 {
+				places[c.Value] = c.Place
+			}
 		}
-		out[i] = questionJSON{q.ID, string(q.Type), q.N, q.Few, known(q.Mean()), known(q.NPS()), known(q.CSAT()), known(q.CES()), counts}
+		out[i] = questionJSON{q.ID, string(q.Type), q.N, q.Few, known(q.Mean()), known(q.NPS()), known(q.CSAT()), known(q.CES()), counts, places}
 	}
 	return out
 }

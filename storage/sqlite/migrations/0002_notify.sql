@@ -461,7 +461,7 @@ CREATE TABLE {channel_outage} (
 CREATE TABLE {recipient_preference} (
 	id                INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope             TEXT NOT NULL,
-	key               TEXT NOT NULL, -- recipient, method, and type or group, joined by U+001F
+	key               TEXT NOT NULL, -- recipient, method, and type or group, or recipient, stop and group, joined by U+001F
 	kind              TEXT NOT NULL,
 	status            TEXT NOT NULL,
 	version           INTEGER NOT NULL,
@@ -471,7 +471,7 @@ CREATE TABLE {recipient_preference} (
 	method            TEXT NOT NULL, -- empty: all
 	opted_out         INTEGER NOT NULL,
 	changed_on        INTEGER,
-	message_id        TEXT NOT NULL, -- whose unsubscribe link said so; empty: the host
+	message_id        TEXT NOT NULL, -- whose unsubscribe link said so; empty: the host, or support
 	UNIQUE (scope, key)
 ) STRICT;
 
