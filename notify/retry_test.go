@@ -111,6 +111,10 @@ func TestARetryOfWhatIsNotWantedAnyMoreSendsNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		again, err := h.Support().MessagesByKey(t.Context(), "tenant", got.Attempt)
+		if err != nil || len(again) != 1 || again[0].NextRetryOn.IsZero() { // by which a campaign's message is asked about
+			t.Errorf("%+v, %v", again, err)
+		}
 		h.drain()
 		for _, m := range all(h, notify.Messages) {
 			if m.Key == got.Attempt && m.ReasonCode != "Over" || len(h.sent()) != 0 {

@@ -215,3 +215,22 @@ func TestAForgedReturnIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// Whatever comes to a return path is read without a panic, and names its message.
+func FuzzReturned(f *testing.F) {
+	c, err := New("mail.example", &Options{From: "office@school.example", ReturnPath: &ReturnPath{Address: "bounces@mail.school.example", Key: returnKey}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	path, _ := c.returns.of(id)
+	f.Add("multipart/report; report-type=delivery-status; boundary=b", "--b\r\nContent-Type: message/delivery-status\r\n\r\n"+recipient("sam@example.com", "failed", "5.1.1")+"\r\n--b--\r\n")
+	f.Add("text/plain", "I am away")
+	f.Fuzz(func(t *testing.T, kind, body string) {
+		events, err := c.Events(channel.WebhookRequest{Body: []byte("To: " + path + "\r\nContent-Type: " + kind + "\r\n\r\n" + body)})
+		for _, e := range events {
+			if err != nil || e.MessageID != id || e.Address == "" || e.Kind == "" {
+				t.Errorf("%#v, %v", e, err)
+			}
+		}
+	})
+}
