@@ -295,7 +295,7 @@ func (c *Stats) Hold(s *driver.Schema, reason string, first int64, n int, capped
 func (c *Stats) dateHolds(ctx context.Context) error {
 	for at, first := range c.held {
 		made := at.schema.Column("created_on")
-		rows, err := c.From.Select(ctx, at.schema, driver.Everywhere(), driver.Query{Columns: []string{made.Name}, Where: []driver.Cond{driver.Eq("id", first)}, Limit: 1})
+		rows, err := c.From.Select(ctx, at.schema, c.reach, driver.Query{Columns: []string{made.Name}, Where: []driver.Cond{driver.Eq("id", first)}, Limit: 1})
 		if err != nil {
 			return err
 		}
