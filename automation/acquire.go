@@ -304,6 +304,8 @@ func (o *ownership) read(named string) {
 		o.Setting, o.SourceType, o.Source = k.Setting, k.SourceType, k.Source
 	case keys.Host:
 		o.Kind, o.Setting, o.SourceType, o.Source = k.Type, k.Type, k.SourceType, k.Source
+	case keys.HostRun:
+		o.Kind, o.Setting, o.SourceType, o.Source = k.Type, k.Type, k.SourceType, k.Source
 	case keys.ReportRun:
 		o.Setting, o.SourceType, o.Source = TypeReportSubscription, TypeReportSubscription, k.Subscription
 	case keys.ManualReportRun:

@@ -89,7 +89,7 @@ const (
 	// ScheduledRun rows are at an instant: those of types that hosts add, and the
 	// occurrences of a report's series.
 	ScheduledRun TriggerType = "ScheduledRun"
-	ManualRun    TriggerType = "ManualRun" // a run of a report that a person asked for
+	ManualRun    TriggerType = "ManualRun" // a run of a report, or of a host's work, that a person asked for
 )
 
 // Candidate says what the host wants to happen and when. From it follow the key
@@ -97,8 +97,8 @@ const (
 //
 // A reminder has a TargetDate and falls DaysBefore days before it, at SendAt in
 // Zone; or At, and falls so long Before it; or it has a Threshold, and is due when
-// that is met; or a Recurrence, and its next occurrence is a row. Work of a type that the host added (AutomationType set)
-// has a ScheduledOn instead.
+// that is met; or a Recurrence, and its next occurrence is a row. Work of a type that the
+// host added (AutomationType set) has a ScheduledOn, a Recurrence or a Run.
 type Candidate struct {
 	// Scope is the tenant; empty in a host that has one.
 	Scope Scope
@@ -155,12 +155,11 @@ type Candidate struct {
 	// ScheduledOn are empty then, and Zone is that of the days of OncePerDay.
 	Threshold *Threshold
 
-	// ScheduledOn is the moment of a host's type; it is required there and may
-	// change under the same key.
+	// ScheduledOn is the moment of a host's type; it may change under the same key.
 	ScheduledOn time.Time
 
-	// Run is the id of a run of a report that a person asked for, which is due at
-	// once; the first moment stands. Scheduled runs have a Recurrence instead.
+	// Run is the id of a run of a report, or of a host's type, that a person asked for,
+	// which is due at once; the first moment stands. Scheduled runs have a Recurrence instead.
 	Run string
 
 	// Lane is storage.LaneNormal unless set; rows of an Urgent type are in
@@ -223,6 +222,8 @@ type Recurrence struct {
 	Start Date
 	// End is the last local day; zero: none.
 	End Date
+	// Except are local days on which it does not happen, such as holidays, at most 366.
+	Except []Date
 }
 
 // Threshold is the condition of a reminder that is due when a measured value

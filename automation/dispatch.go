@@ -67,12 +67,9 @@ type decision struct {
 
 func (s worker) newBatch(items []work.Item[scheduleRow]) *batch {
 	name := items[0].Row.Kind
-	b := &batch{s: s.core, now: s.now(), steps: hostSteps, lateness: s.registry.lateness(name)}
+	b := &batch{s: s.core, now: s.now(), steps: workSteps, lateness: s.registry.lateness(name)}
 	if t, ok := s.registry.reminder(name); ok {
 		b.reminder, b.steps = t, reminderSteps
-	}
-	if s.registry.isReport(name) {
-		b.steps = reportSteps
 	}
 	b.handler, _ = s.registry.handler(name)
 	b.memory = spareTries.take(len(items))

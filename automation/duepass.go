@@ -95,20 +95,15 @@ var validitySteps = []step{
 	{"revalidate", (*batch).revalidate},
 }
 
-// hostSteps are what a row of a host's type goes through; its settings are the
-// handler's own business.
-var hostSteps = []step{
+// workSteps are what a row of a host's type, or a run of a report, goes through; its
+// settings are the handler's own business.
+var workSteps = []step{
 	{"decode", (*batch).decode},
 	{"rollout", (*batch).checkRollout},
+	{"lateness", (*batch).checkLateness},
+	{"overtaken", (*batch).checkOvertaken},
 	{"handler", (*batch).askHandler},
 }
-
-// reportSteps are what a run of a report goes through: those of a host's type, and
-// the policy of its own type before the handler.
-var reportSteps = slices.Insert(slices.Clone(hostSteps), len(hostSteps)-1,
-	step{"lateness", (*batch).checkLateness},
-	step{"overtaken", (*batch).checkOvertaken},
-)
 
 // decode reads the row's columns; what cannot be read is put on hold.
 func (b *batch) decode(context.Context) {

@@ -181,6 +181,36 @@ func ExampleScheduler_Handle() {
 	// <nil> <nil> <nil>
 }
 
+// A job that runs each night, and now if a person asks: the id of the run keeps a repeated
+// request from running it twice.
+func ExampleScheduler_Handle_recurring() {
+	ctx := context.Background()
+	store, clk := open()
+	jobs := automation.New(store, notify.New(store, nil), nil)
+	jobs.Handle(automation.WorkType{
+		Name: "backup", Zone: "Europe/Dublin", Lateness: automation.Lateness{OnlyLatest: true},
+		Handler: automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
+			for _, d := range due {
+				fmt.Println("backing up", d.Source.ID, "at", d.ScheduledOn)
+			}
+			return make([]automation.Outcome, len(due)), nil
+		}),
+	})
+	server := automation.Source{Type: "server", ID: "eu-1"}
+	_, err := jobs.Ensure(ctx,
+		automation.Candidate{AutomationType: "backup", Source: server, Recurrence: &automation.Recurrence{Cron: "0 3 * * *"}},
+		automation.Candidate{AutomationType: "backup", Source: server, Run: "request-17"})
+	poller := belfry.NewPoller(store, nil, jobs)
+	fmt.Println(err, poller.Drain(ctx))
+	clk.Add(24 * time.Hour)
+	fmt.Println(poller.Drain(ctx))
+	// Output:
+	// backing up eu-1 at 2026-03-01 08:00:00 +0000 UTC
+	// <nil> <nil>
+	// backing up eu-1 at 2026-03-02 03:00:00 +0000 UTC
+	// <nil>
+}
+
 // The program of the README.
 func Example() {
 	ctx := context.Background()

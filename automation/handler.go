@@ -45,6 +45,10 @@ type WorkType struct {
 	Name    string
 	Handler Handler
 
+	// SendAt and Zone are for candidates with a Recurrence or a Run that name none.
+	SendAt string
+	Zone   string
+
 	// Lateness says what a moment that has passed is still worth; of it only Window, and of
 	// a series OnlyLatest and SkipOverlapped.
 	Lateness Lateness
@@ -72,6 +76,16 @@ func (t *WorkType) check() error {
 	case t.CallTimeout < 0:
 		return errors.New("a negative CallTimeout")
 	}
+	if t.Zone != "" {
+		if _, err := civil.LoadZone(t.Zone); err != nil {
+			return err
+		}
+	}
+	if t.SendAt != "" {
+		if _, err := civil.ParseTimeOfDay(t.SendAt); err != nil {
+			return err
+		}
+	}
 	if err := t.Retention.check(); err != nil {
 		return err
 	}
@@ -79,7 +93,8 @@ func (t *WorkType) check() error {
 }
 
 // Handle adds a kind of work of the host's own: from now on this process serves its rows,
-// which [Scheduler.Ensure] makes of candidates with that AutomationType. It panics on what
+// which [Scheduler.Ensure] makes of candidates with that AutomationType: at a moment
+// (ScheduledOn), again and again (Recurrence, until [Scheduler.Deactivate]) or now (Run). It panics on what
 // only a programmer can get wrong: no handler, a name that no key can hold, that is taken, or
 // that the documents reserve.
 func (s *Scheduler) Handle(t WorkType) { s.claim("Handle", t, func() {}) }
@@ -258,11 +273,15 @@ func (d *Due) recurring(r *scheduleRow) error {
 
 func (d *Due) manual(r *scheduleRow) error {
 	parsed, err := keys.Parse(r.Key)
-	k, ok := parsed.(keys.ManualReportRun)
-	if !ok {
+	switch k := parsed.(type) {
+	case keys.ManualReportRun:
+		d.Run = k.Run
+	case keys.HostRun:
+		d.Run = k.Run
+	}
+	if d.Run == "" {
 		return fmt.Errorf("automation: key of %s is not that of a run that was asked for: %w", r.Key, err)
 	}
-	d.Run = k.Run
 	return d.local(r)
 }
 

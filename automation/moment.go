@@ -194,6 +194,11 @@ func (m keeping) lastAsked(r *scheduleRow) (time.Time, bool) {
 		return r.ScheduledOn.Add(max(m.catchUp, seriesMemory)), true
 	case keys.ManualReportRun:
 		return r.EndedOn.Add(m.catchUp), true
+	case keys.HostRun:
+		if k.Run != "" {
+			return r.EndedOn.Add(m.catchUp), true
+		}
+		return k.On.Add(max(m.catchUp, seriesMemory)), true
 	case keys.Threshold:
 		if _, day, ok := strings.Cut(k.ScopeKey, "@"); ok && k.Policy == keys.OncePerDay {
 			return m.lastOf(0, day)

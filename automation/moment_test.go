@@ -156,19 +156,19 @@ func TestPreview(t *testing.T) {
 func TestRecurringCandidatesThatAreRefused(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		for want, c := range map[string]automation.Candidate{
-			`TargetDate: goes with no Recurrence: a reminder has one of them`:                   daily(func(c *automation.Candidate) { c.TargetDate = date(2026, 3, 1) }),
-			`Threshold: goes with no Recurrence: a reminder has one of them`:                    daily(func(c *automation.Candidate) { c.Threshold = &automation.Threshold{} }),
-			`ScheduledOn: is for types that hosts add; a recurring reminder has its Recurrence`: daily(func(c *automation.Candidate) { c.ScheduledOn = start }),
-			`SendAt: goes with no Cron, which says itself when`:                                 daily(func(c *automation.Candidate) { c.SendAt = "09:00" }),
+			`TargetDate: goes with no Recurrence: a reminder has one of them`: daily(func(c *automation.Candidate) { c.TargetDate = date(2026, 3, 1) }),
+			`Threshold: goes with no Recurrence: a reminder has one of them`:  daily(func(c *automation.Candidate) { c.Threshold = &automation.Threshold{} }),
+			`ScheduledOn: does not go with a Recurrence or a Run`:             daily(func(c *automation.Candidate) { c.ScheduledOn = start }),
+			`SendAt: goes with no Cron, which says itself when`:               daily(func(c *automation.Candidate) { c.SendAt = "09:00" }),
 			`SendAt: is not set, neither here nor by the type`: daily(func(c *automation.Candidate) {
 				c.Recurrence = &automation.Recurrence{RRule: "FREQ=DAILY", Start: date(2026, 3, 1)}
 			}),
-			`Recurrence: cron 0 9 30 2 * never comes true`: cron("0 9 30 2 *"),
-			`Recurrence: neither Cron nor RRule is set`:    cron(""),
-			`Zone: time zone "Mars/Olympus" is unknown`:    daily(func(c *automation.Candidate) { c.Zone = "Mars/Olympus" }),
-			`Gap, Overlap: gap policy "jump"`:              daily(func(c *automation.Candidate) { c.Gap = "jump" }),
-			`source: holds`:                                daily(func(c *automation.Candidate) { c.Source.ID = "7:8" }),
-			`Recurrence: is for reminders`:                 {AutomationType: "export", Source: automation.Source{"file", "1"}, ScheduledOn: start, Recurrence: &automation.Recurrence{Cron: "@daily"}},
+			`Recurrence: cron 0 9 30 2 * never comes true`:     cron("0 9 30 2 *"),
+			`Recurrence: neither Cron nor RRule is set`:        cron(""),
+			`Zone: time zone "Mars/Olympus" is unknown`:        daily(func(c *automation.Candidate) { c.Zone = "Mars/Olympus" }),
+			`Gap, Overlap: gap policy "jump"`:                  daily(func(c *automation.Candidate) { c.Gap = "jump" }),
+			`source: holds`:                                    daily(func(c *automation.Candidate) { c.Source.ID = "7:8" }),
+			`candidate 1 ("export"): ScheduledOn: does not go`: {AutomationType: "export", Source: automation.Source{"file", "1"}, ScheduledOn: start, Recurrence: &automation.Recurrence{Cron: "@daily"}},
 		} {
 			out, err := w.s.Ensure(w.ctx, daily(func(c *automation.Candidate) { c.TriggerKey = "good" }), c)
 			var refused *automation.CandidateError

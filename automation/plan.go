@@ -72,10 +72,10 @@ func (s planner) plan(ctx context.Context, c *Candidate, p *plan) (field string,
 	case c.AutomationType == TypeReportSubscription:
 		*p, field, err = s.planReport(ctx, *c)
 		return field, err
-	case c.Run != "":
-		return "Run", errors.New("is for reports")
 	case c.AutomationType != "" && c.AutomationType != TypeReminder:
-		return p.host(*c)
+		return s.planHost(ctx, *c, p)
+	case c.Run != "":
+		return "Run", errors.New("is for reports and a host's own work; support does a reminder once more")
 	}
 	if err := checkName(c.Type); err != nil {
 		return "Type", err
@@ -121,21 +121,22 @@ func checkPart(text string) error {
 	return err
 }
 
-// host plans the row of a type that the host added.
-func (p *plan) host(c Candidate) (field string, err error) {
+// planHost plans the row of a type that the host added: at a moment, the next one of a
+// series, or one that a person asked for.
+func (s planner) planHost(ctx context.Context, c Candidate, p *plan) (field string, err error) {
 	switch {
 	case c.Type != "" && c.Type != c.AutomationType:
 		return "Type", errors.New("is for reminders; a host's type has its AutomationType only")
 	case !c.TargetDate.IsZero() || c.DaysBefore != 0:
-		return "TargetDate", errors.New("is for reminders; a host's type has ScheduledOn")
+		return "TargetDate", errors.New("is for reminders; a host's type has ScheduledOn, Recurrence or Run")
 	case c.isInstant():
-		return "At", errors.New("is for reminders; a host's type has ScheduledOn")
-	case c.Recurrence != nil:
-		return "Recurrence", errors.New("is for reminders; a handler's Outcome may ask for the next run")
+		return "At", errors.New("is for reminders; a host's type has ScheduledOn, Recurrence or Run")
 	case c.Threshold != nil:
-		return "Threshold", errors.New("is for reminders; a host's type has ScheduledOn")
+		return "Threshold", errors.New("is for reminders; a host's type has ScheduledOn, Recurrence or Run")
+	case c.Recurrence != nil || c.Run != "":
+		return s.planHostRun(ctx, c, p)
 	case c.ScheduledOn.IsZero():
-		return "ScheduledOn", errors.New("is not set")
+		return "ScheduledOn", errors.New("is not set, and neither are Recurrence and Run")
 	}
 	c.TriggerKey = cmp.Or(c.TriggerKey, defaultTriggerKey)
 	key, err := keys.Host{Type: c.AutomationType, SourceType: c.Source.Type, Source: c.Source.ID, TriggerKey: c.TriggerKey}.Key()
@@ -146,6 +147,33 @@ func (p *plan) host(c Candidate) (field string, err error) {
 	c.fill(&p.want, key, ScheduledRun, keys.Input{})
 	p.want.ScheduledOn = driver.Time(c.ScheduledOn)
 	return "", nil
+}
+
+// planHostRun plans an occurrence, or a run that was asked for. Their keys have no setting.
+func (s planner) planHostRun(ctx context.Context, c Candidate, p *plan) (field string, err error) {
+	switch {
+	case c.Recurrence != nil && c.Run != "":
+		return "Run", errors.New("does not go with a Recurrence: a candidate has one of them")
+	case c.Setting != "" && c.Setting != c.AutomationType:
+		return "Setting", errors.New("does not go with a Recurrence or a Run of a host's type")
+	}
+	c.Type, c.Setting, c.TriggerKey = c.AutomationType, c.AutomationType, cmp.Or(c.TriggerKey, defaultTriggerKey)
+	own := s.registry.workType(c.AutomationType)
+	t := ReminderType{Name: own.Name, SendAt: own.SendAt, Zone: own.Zone}
+	if c.Run != "" {
+		t.Zone = cmp.Or(t.Zone, "UTC") // of its local date alone
+		key, err := keys.HostRun{Type: c.AutomationType, SourceType: c.Source.Type, Source: c.Source.ID, TriggerKey: c.TriggerKey, Run: c.Run}.Key()
+		if err != nil {
+			return "", err
+		}
+		*p, field, err = s.planManual(ctx, c, t, key)
+		return field, err
+	}
+	if field, err := c.checkRecurring(); err != nil {
+		return field, err
+	}
+	*p, field, err = s.planSeries(ctx, c, t, Recurring)
+	return field, err
 }
 
 // planReminder plans the row of a date-based reminder.

@@ -93,6 +93,13 @@ func (r *registry) reminder(name string) (ReminderType, bool) {
 	return t, ok
 }
 
+// workType is a host's type; the zero value where it is not registered here.
+func (r *registry) workType(name string) WorkType {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.work[name]
+}
+
 func (r *registry) handler(name string) (Handler, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -186,9 +186,13 @@ func (s planner) planReport(ctx context.Context, c Candidate) (plan, string, err
 	}
 	c.Setting, c.TriggerKey = TypeReportSubscription, defaultTriggerKey
 	if c.Run == "" {
-		return s.planner().planSeries(ctx, c, ReminderType{Name: c.Type}, ScheduledRun)
+		return s.planSeries(ctx, c, ReminderType{Name: c.Type}, ScheduledRun)
 	}
-	return s.planner().planManual(ctx, c)
+	key, err := keys.ManualReportRun{Subscription: c.Source.ID, Run: c.Run}.Key()
+	if err != nil {
+		return plan{}, "", err
+	}
+	return s.planManual(ctx, c, ReminderType{}, key)
 }
 
 func (c Candidate) checkReport() (field string, err error) {
@@ -217,12 +221,8 @@ func (c Candidate) checkReport() (field string, err error) {
 }
 
 // planManual is the row of a run that is due at once.
-func (s planner) planManual(ctx context.Context, c Candidate) (plan, string, error) {
-	key, err := keys.ManualReportRun{Subscription: c.Source.ID, Run: c.Run}.Key()
-	if err != nil {
-		return plan{}, "", err
-	}
-	zone, loc, err := s.zone(ctx, c, ReminderType{})
+func (s planner) planManual(ctx context.Context, c Candidate, t ReminderType, key string) (plan, string, error) {
+	zone, loc, err := s.zone(ctx, c, t)
 	if err != nil {
 		return plan{}, "Zone", err
 	}

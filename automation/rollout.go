@@ -84,6 +84,11 @@ func asked(key string) bool {
 		trigger = k.TriggerKey
 	case keys.Host:
 		trigger = k.TriggerKey
+	case keys.HostRun:
+		if k.Run != "" {
+			return true
+		}
+		trigger = k.TriggerKey
 	}
 	return strings.Contains(trigger, rerunMark)
 }

@@ -43,7 +43,8 @@ type series struct {
 	RRule         string        `db:"rrule,plain"`
 	StartDate     string        `db:"start_date,plain"` // 2006-01-02; empty: none
 	EndDate       string        `db:"end_date,plain"`
-	StartTime     string        `db:"start_time,plain"` // 15:04; empty with cron
+	ExceptDates   string        `db:"except_dates,plain"` // 2006-01-02,…
+	StartTime     string        `db:"start_time,plain"`   // 15:04; empty with cron
 	TimeZone      string        `db:"time_zone,plain"`
 	GapPolicy     GapPolicy     `db:"gap_policy,plain"`
 	OverlapPolicy OverlapPolicy `db:"overlap_policy,plain"`
@@ -105,6 +106,9 @@ func (d *series) cadence() string {
 	if d.EndDate != "" {
 		text += " to " + d.EndDate
 	}
+	if d.ExceptDates != "" {
+		text += " but not on " + strings.ReplaceAll(d.ExceptDates, ",", ", ")
+	}
 	return text
 }
 
@@ -115,6 +119,9 @@ func (d *series) timeline() (recur.Timeline, error) {
 	err := spec.Start.UnmarshalText([]byte(d.StartDate))
 	if err == nil {
 		err = spec.End.UnmarshalText([]byte(d.EndDate))
+	}
+	if err == nil && d.ExceptDates != "" {
+		spec.Except, err = datesOf(d.ExceptDates)
 	}
 	if err == nil && d.StartTime != "" {
 		spec.At, err = civil.ParseTimeOfDay(d.StartTime)
@@ -132,7 +139,7 @@ func (d *series) timeline() (recur.Timeline, error) {
 
 // sameCadence reports whether d and want have the same occurrences.
 func (d *series) sameCadence(want *series) bool {
-	return d.Cron == want.Cron && d.RRule == want.RRule && d.StartDate == want.StartDate && d.EndDate == want.EndDate &&
+	return d.Cron == want.Cron && d.RRule == want.RRule && d.StartDate == want.StartDate && d.EndDate == want.EndDate && d.ExceptDates == want.ExceptDates &&
 		d.StartTime == want.StartTime && d.TimeZone == want.TimeZone && d.GapPolicy == want.GapPolicy && d.OverlapPolicy == want.OverlapPolicy
 }
 
@@ -145,6 +152,7 @@ func (d *series) sameRest(want *series) bool {
 func (d *series) adopt(want *series, origin Event) {
 	d.Kind, d.BusinessUnit, d.Person, d.InputHash = want.Kind, want.BusinessUnit, want.Person, want.InputHash
 	d.Cron, d.RRule, d.StartDate, d.EndDate, d.StartTime = want.Cron, want.RRule, want.StartDate, want.EndDate, want.StartTime
+	d.ExceptDates = want.ExceptDates
 	d.TimeZone, d.GapPolicy, d.OverlapPolicy = want.TimeZone, want.GapPolicy, want.OverlapPolicy
 	d.EventType, d.EventID = origin.Type, origin.ID
 }
@@ -165,7 +173,7 @@ func (d *series) key(on time.Time) (string, error) {
 	case TypeReportSubscription:
 		return keys.ReportRun{Subscription: d.Source, On: on}.Key()
 	}
-	return "", fmt.Errorf("automation: occurrences of %.40q have no key", d.AutomationType)
+	return keys.HostRun{Type: d.AutomationType, SourceType: d.SourceType, Source: d.Source, TriggerKey: d.TriggerKey, On: on}.Key()
 }
 
 // seriesOf is the series that the key of an occurrence belongs to, and the
@@ -175,6 +183,8 @@ func seriesOf(key string) (series string, on time.Time, ok bool) {
 	switch k := parsed.(type) {
 	case keys.Recurring:
 		return seriesKey(TypeReminder, k.Setting, Source{k.SourceType, k.Source}, k.TriggerKey), k.Occurrence, true
+	case keys.HostRun:
+		return seriesKey(k.Type, k.Type, Source{k.SourceType, k.Source}, k.TriggerKey), k.On, k.Run == ""
 	case keys.ReportRun:
 		report := TypeReportSubscription
 		return seriesKey(report, report, Source{report, k.Subscription}, defaultTriggerKey), k.On, true
@@ -293,7 +303,7 @@ func (c Candidate) checkRecurring() (field string, err error) {
 	case c.Threshold != nil:
 		return "Threshold", errors.New("goes with no Recurrence: a reminder has one of them")
 	case !c.ScheduledOn.IsZero():
-		return "ScheduledOn", errors.New("is for types that hosts add; a recurring reminder has its Recurrence")
+		return "ScheduledOn", errors.New("does not go with a Recurrence or a Run")
 	case !c.TargetDate.IsZero() || c.DaysBefore != 0:
 		return "TargetDate", errors.New("goes with no Recurrence: a reminder has one of them")
 	case c.Recurrence.Cron != "" && c.SendAt != "":
@@ -304,7 +314,7 @@ func (c Candidate) checkRecurring() (field string, err error) {
 
 // timeline checks the cadence and puts it into want, in its canonical spelling.
 func (s planner) timeline(ctx context.Context, want *series, c Candidate, t ReminderType) (recur.Timeline, string, error) {
-	spec := recur.Spec{Cron: c.Recurrence.Cron, RRule: c.Recurrence.RRule, Start: c.Recurrence.Start, End: c.Recurrence.End}
+	spec := recur.Spec{Cron: c.Recurrence.Cron, RRule: c.Recurrence.RRule, Start: c.Recurrence.Start, End: c.Recurrence.End, Except: c.Recurrence.Except}
 	if spec.RRule != "" {
 		sendAt := c.SendAt
 		if sendAt == "" && recur.NamesTime(spec.RRule) {
@@ -330,7 +340,7 @@ func (s planner) timeline(ctx context.Context, want *series, c Candidate, t Remi
 	}
 	spec = cadence.Spec()
 	want.Cron, want.RRule = spec.Cron, spec.RRule
-	want.StartDate, want.EndDate = dateText(spec.Start), dateText(spec.End)
+	want.StartDate, want.EndDate, want.ExceptDates = dateText(spec.Start), dateText(spec.End), datesText(spec.Except)
 	want.TimeZone, want.GapPolicy, want.OverlapPolicy = zone, policy.Gap, policy.Overlap
 	return recur.Timeline{Cadence: cadence, Zone: loc, Policy: policy}, "", nil
 }
@@ -340,6 +350,26 @@ func dateText(d Date) string {
 		return ""
 	}
 	return d.String()
+}
+
+func datesText(all []Date) string {
+	texts := make([]string, len(all))
+	for i, d := range all {
+		texts[i] = d.String()
+	}
+	return strings.Join(texts, ",")
+}
+
+func datesOf(text string) ([]Date, error) {
+	var out []Date
+	for one := range strings.SplitSeq(text, ",") {
+		d, err := civil.ParseDate(one)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, d)
+	}
+	return out, nil
 }
 
 // asksFor reports whether the plan asks for a row, and for what it stands for. An

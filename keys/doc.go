@@ -41,6 +41,8 @@
 //	reminder:{setting}:{sourceType}:{source}:{triggerKey}:recurring:{occurrence}               Recurring
 //	reminder:{setting}:{sourceType}:{source}:{triggerKey}:instant:{startUtc}:{before}          Instant
 //	host:{type}:{sourceType}:{source}:{triggerKey}                                             Host
+//	host:{type}:{sourceType}:{source}:{triggerKey}:recurring:{occurrence}                      HostRun
+//	host:{type}:{sourceType}:{source}:{triggerKey}:manual:{run}                                HostRun
 //	event:{entityType}:{entity}:{eventType}:{eventId}:{notificationType}                       NotificationEvent
 //	survey:{survey}:{trigger}:{recipeHash}, survey:{survey}:{recipeHash}                       SurveyInstance
 //

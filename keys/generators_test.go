@@ -106,6 +106,15 @@ func anyKey() *rapid.Generator[keys.Parsed] {
 			return keys.Host{Type: draw(t), SourceType: draw(t), Source: draw(t), TriggerKey: draw(t)}
 		}),
 		rapid.Custom(func(t *rapid.T) keys.Parsed {
+			k := keys.HostRun{Type: draw(t), SourceType: draw(t), Source: draw(t), TriggerKey: draw(t)}
+			if rapid.Bool().Draw(t, "recurs") {
+				k.On = anyInstant().Draw(t, "on")
+			} else {
+				k.Run = draw(t)
+			}
+			return k
+		}),
+		rapid.Custom(func(t *rapid.T) keys.Parsed {
 			return keys.NotificationEvent{EntityType: draw(t), Entity: draw(t), EventType: draw(t), EventID: draw(t), NotificationType: draw(t)}
 		}),
 		rapid.Custom(func(t *rapid.T) keys.Parsed {

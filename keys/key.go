@@ -8,7 +8,7 @@ import (
 )
 
 // Parsed is what a key says: a [Reminder], [Threshold], [Recurring],
-// [Instant], [ReportRun], [ManualReportRun], [Host], [NotificationEvent] or
+// [Instant], [ReportRun], [ManualReportRun], [Host], [HostRun], [NotificationEvent] or
 // [SurveyInstance], as a value. A type switch tells which. No other package can implement it.
 type Parsed interface {
 	// Key builds the key again; for a value from Parse it gives the parsed text.

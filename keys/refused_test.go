@@ -24,6 +24,7 @@ func TestEveryTextComponentIsChecked(t *testing.T) {
 		"report run":         {"subscription"},
 		"manual report run":  {"subscription", "run"},
 		"host":               {"type", "sourceType", "source", "triggerKey"},
+		"host run":           {"type", "sourceType", "source", "triggerKey"},
 		"notification event": {"entityType", "entity", "eventType", "eventId", "notificationType"},
 	}
 	bad := map[string]string{
@@ -64,6 +65,8 @@ func build(kind string, c []string) keys.Parsed {
 		return keys.ManualReportRun{Subscription: c[0], Run: c[1]}
 	case "host":
 		return keys.Host{Type: c[0], SourceType: c[1], Source: c[2], TriggerKey: c[3]}
+	case "host run":
+		return keys.HostRun{Type: c[0], SourceType: c[1], Source: c[2], TriggerKey: c[3], Run: c[4]}
 	}
 	return keys.NotificationEvent{EntityType: c[0], Entity: c[1], EventType: c[2], EventID: c[3], NotificationType: c[4]}
 }

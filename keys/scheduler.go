@@ -227,10 +227,58 @@ func (k Host) Key() (string, error) {
 
 func (Host) parsed() {}
 
+// parseHost reads the three formats that begin with "host".
 func parseHost(key string) (Parsed, error) {
+	c := strings.SplitN(key, ":", 7)
+	if len(c) == 7 && c[5] == "recurring" {
+		on, err := parseInstant("host run", "occurrence", c[6])
+		if err != nil {
+			return nil, err
+		}
+		return HostRun{Type: c[1], SourceType: c[2], Source: c[3], TriggerKey: c[4], On: on}, nil
+	}
+	if len(c) == 7 && c[5] == "manual" {
+		return HostRun{Type: c[1], SourceType: c[2], Source: c[3], TriggerKey: c[4], Run: c[6]}, nil
+	}
 	c, err := components("host", key, 5)
 	if err != nil {
 		return nil, err
 	}
 	return Host{Type: c[1], SourceType: c[2], Source: c[3], TriggerKey: c[4]}, nil
 }
+
+// HostRun is the identity of one run of work of a host's type: an occurrence of a series, or
+// a run that a person asked for. The formats are Belfry's own:
+//
+//	host:{type}:{sourceType}:{source}:{triggerKey}:recurring:{occurrence}
+//	host:{type}:{sourceType}:{source}:{triggerKey}:manual:{run}
+type HostRun struct {
+	Type       string    // the automation type as the host registered it
+	SourceType string    // the kind of entity
+	Source     string    // its id
+	TriggerKey string    // tells several series of one source apart
+	On         time.Time // of an occurrence: in whole seconds; any zone, written in UTC
+	Run        string    // of a run that was asked for: its id; On is zero then
+}
+
+// Key builds the key. The error is a [*PartError].
+func (k HostRun) Key() (string, error) {
+	b := newBuilder("host run", "host")
+	b.part("type", k.Type)
+	b.part("sourceType", k.SourceType)
+	b.part("source", k.Source)
+	b.part("triggerKey", k.TriggerKey)
+	switch {
+	case k.Run == "":
+		b.literal("recurring")
+		b.instant("occurrence", k.On)
+	case !k.On.IsZero():
+		b.refuse("run", "", "is not for an occurrence")
+	default:
+		b.literal("manual")
+		b.part("run", k.Run)
+	}
+	return b.key()
+}
+
+func (HostRun) parsed() {}

@@ -80,6 +80,11 @@ var vectors = []vector{
 	{"manual report run", "report-subscription:6f1c:manual:0d4e", keyOf(keys.ManualReportRun{Subscription: "6f1c", Run: "0d4e"})},
 	{"host", "host:backup:server:eu-1:nightly", keyOf(keys.Host{
 		Type: "backup", SourceType: "server", Source: "eu-1", TriggerKey: "nightly"})},
+	{"host run", "host:backup:server:eu-1:nightly:recurring:2026-03-01T08:00:00Z", func(zone *time.Location) (string, error) {
+		return keys.HostRun{Type: "backup", SourceType: "server", Source: "eu-1", TriggerKey: "nightly", On: day.Truncate(time.Second).In(zone)}.Key()
+	}},
+	{"manual host run", "host:backup:server:eu-1:nightly:manual:0d4e", keyOf(keys.HostRun{
+		Type: "backup", SourceType: "server", Source: "eu-1", TriggerKey: "nightly", Run: "0d4e"})},
 	{"notification event", "event:booking:7:confirmed:e9:booking-confirmed", keyOf(keys.NotificationEvent{
 		EntityType: "booking", Entity: "7", EventType: "confirmed", EventID: "e9", NotificationType: "booking-confirmed"})},
 	{"survey instance", "survey:4523:csi-gr-trigger:" + recipeHash, keyOf(keys.SurveyInstance{Survey: 4523, Trigger: "csi-gr-trigger", Hash: recipeHash})},

@@ -254,10 +254,10 @@ var eventStates = states.Machine{
 
 var suppressionStates = states.Machine{
 	Name:  "Suppression",
-	Start: []string{statusActive},
+	Start: []string{statusActive, statusLifted},
 	Edges: []states.Edge{
-		{From: statusActive, To: statusLifted, Event: "lifted by a person"},
-		{From: statusLifted, To: statusActive, Event: "the provider reports it anew, or a person suppresses it"},
+		{From: statusActive, To: statusLifted, Event: "lifted by a person, or the recipient came back to all that they had left"},
+		{From: statusLifted, To: statusActive, Event: "a provider reports it anew, or a person suppresses it"},
 	},
 	Terminal: []string{statusActive},
 }

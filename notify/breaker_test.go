@@ -1,8 +1,10 @@
 package notify_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/belfry-go/belfry/notify"
@@ -48,6 +50,37 @@ func TestAnAccountThatDoesNotAnswerLeavesFewInDoubt(t *testing.T) {
 				t.Fatalf("a message that was not called has counted: %+v", m)
 			}
 		}
+	})
+}
+
+// Calls that were under way when the first answer was lost are among the four, whether the
+// channel has a bound of its own or not.
+func TestCallsUnderWayAreAmongTheFourAfterALostAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := hostInMemory(t)
+		answer := make(chan struct{})
+		h.answer = func(_ context.Context, m channel.Message) (channel.Receipt, error) {
+			if m.Text == "letter 0" {
+				return channel.Receipt{}, lost
+			}
+			<-answer
+			return channel.Receipt{}, nil
+		}
+		h.letters(10)
+		go h.run("notify.distributor")
+		synctest.Wait()
+		for i := range 6 {
+			h.ensure(letter(fmt.Sprint("later ", i), fmt.Sprint("l", i)))
+		}
+		go h.run("notify.distributor")
+		synctest.Wait()
+		if n := len(h.sent()); n != 10 {
+			t.Errorf("%d calls, of which 9 are under way", n)
+		}
+		close(answer)
+		synctest.Wait()
+		h.same("sent", 16, len(h.texts()))
 	})
 }
 
@@ -142,7 +175,7 @@ func TestAPolicyIsAgainstTheAccountIfItIsAgainstSeveralDomains(t *testing.T) {
 }
 
 // What is the provider's fault, the account's or nobody's goes on for as long as the message
-// is valid; a full mailbox is tried for two days.
+// is valid; a full mailbox is tried for two days, and so is a policy against one recipient.
 func TestAMessageThatIsNotAtFaultIsTriedForAsLongAsItIsValid(t *testing.T) {
 	for name, c := range map[string]struct {
 		e     *channel.Error
@@ -150,7 +183,7 @@ func TestAMessageThatIsNotAtFaultIsTriedForAsLongAsItIsValid(t *testing.T) {
 		end   string
 	}{
 		"nobody's":   {channel.Transient("451", 0, nil), 150, notify.StatusExpired},
-		"a policy's": {channel.Permanent("550 5.7.1", nil).Blame(channel.FaultPolicy), 150, notify.StatusExpired},
+		"a policy's": {channel.Permanent("550 5.7.1", nil).Blame(channel.FaultPolicy), 8, notify.StatusFailedFinal},
 		"address":    {channel.Transient("452", 0, nil).Blame(channel.FaultAddress), 8, notify.StatusFailedFinal},
 		"for good":   {channel.Permanent("550", nil), 1, notify.StatusFailedFinal},
 	} {

@@ -68,8 +68,11 @@ func (p *Progress) inWindow(now time.Time, window time.Duration) bool {
 	return true
 }
 
-// calledOn is when the call in doubt began, as far as that is known.
-func (p *Progress) calledOn(now time.Time) time.Time { return cmp.Or(p.CallStartedOn, now) }
+// calledOn is when the call in doubt began, as far as that is known: before the end of its
+// window.
+func (p *Progress) calledOn(now time.Time) time.Time {
+	return cmp.Or(p.CallStartedOn, p.IdempotentUntil, now)
+}
 
 // askAgain waits for the provider to know more, the longer the more often it was asked.
 func (m *messageRow) askAgain(now time.Time, wait time.Duration) {
@@ -101,6 +104,8 @@ const (
 	// earlyLookups is how often a provider is asked before the message does without its
 	// answer, where it can.
 	earlyLookups = 4
+	// longestLookup is how long a provider is asked that remembers messages for ever.
+	longestLookup = 45 * 24 * time.Hour
 	// silentWait is the longest pause behind a question without an answer: when the
 	// provider is back, its doubts end within the hour.
 	silentWait = 30 * time.Minute
@@ -145,7 +150,7 @@ func (n resolver) resolveAll(ctx context.Context, items []sending, land func(*me
 		}
 		return nil
 	}
-	open, found, err := n.generator().channelsOf(ctx, items, func(it sending) { it.Row.unresolved(now) })
+	open, found, err := n.generator().channelsOf(ctx, items, n.unfound)
 	if err != nil {
 		return err
 	}
@@ -161,11 +166,23 @@ func (n resolver) resolveAll(ctx context.Context, items []sending, land func(*me
 	return nil
 }
 
+// unfound is a doubt whose channel is not found: its account is gone, or its source fails.
+// After the first questions, which could not be asked, it does without an answer.
+func (n resolver) unfound(it sending) {
+	m, now := it.Row, driver.Now(n.store)
+	switch {
+	case m.Lookups+1 < earlyLookups:
+		m.unresolved(now)
+	case !n.resolveUnasked(m, nil):
+		m.holdInDoubt(now)
+	}
+}
+
 // resolve takes the steps in their order; the first that answers settles. The provider
 // is asked for as long as it can tell.
 func (n resolver) resolve(it sending, c channel.Channel) {
 	m := it.Row
-	if l, ok := c.(channel.StatusLookup); ok && m.canBeAsked(driver.Now(n.store), l.LookupWindow()) {
+	if l, ok := c.(channel.StatusLookup); ok && driver.Now(n.store).Before(m.askedUntil(l)) {
 		n.askProvider(it, c, l)
 		return
 	}
@@ -174,10 +191,10 @@ func (n resolver) resolve(it sending, c channel.Channel) {
 	}
 }
 
-// canBeAsked reports whether the provider can still tell what became of the call: for so
-// long after it, or for ever.
-func (p *Progress) canBeAsked(now time.Time, window time.Duration) bool {
-	return window == 0 || now.Before(p.calledOn(now).Add(window))
+// askedUntil is when the provider can tell no more what became of the call, or is not asked
+// any longer.
+func (m *messageRow) askedUntil(l channel.StatusLookup) time.Time {
+	return cmp.Or(m.CallStartedOn, m.IdempotentUntil, m.CreatedOn).Add(cmp.Or(l.LookupWindow(), longestLookup))
 }
 
 // askProvider applies what the provider knows, or asks again later, at the latest when it
@@ -196,9 +213,10 @@ func (n resolver) askProvider(it sending, c channel.Channel, l channel.StatusLoo
 		m.absent(now)
 	case m.Lookups+1 >= earlyLookups && n.resolveUnasked(m, c):
 	default:
+		until := m.askedUntil(l)
 		m.askAgain(now, lookupWait(m.Lookups, err != nil))
-		if window := l.LookupWindow(); window > 0 && !m.canBeAsked(m.DueOn, window) {
-			m.DueOn = later(m.calledOn(now).Add(window), now)
+		if until.Before(m.DueOn) {
+			m.DueOn = later(until, now)
 		}
 	}
 }

@@ -122,7 +122,7 @@ func TestOneDecisionSettlesTheDoubtsOfAnOutage(t *testing.T) {
 		h.drain()
 		doubts := notify.Doubts{Channel: channelKey, From: began, Until: began.Add(time.Hour)}
 		dry, err := h.Support().ResolveHeld(t.Context(), "tenant", doubts, notify.DecideSent, support, &notify.ActionOptions{DryRun: true})
-		if err != nil || !dry.DryRun || dry.Resolved != 3 || dry.Arrived != 2 || dry.Absent != 0 {
+		if err != nil || !dry.DryRun || dry.Done != 3 || dry.Arrived != 2 || dry.Absent != 0 {
 			t.Fatalf("%+v, %v", dry, err)
 		}
 		if m := h.row("letter 3"); m.Status != notify.StatusOutcomeUnknown {
@@ -146,15 +146,105 @@ func TestOneDecisionSettlesTheDoubtsOfAnOutage(t *testing.T) {
 
 		doubts.OwnAccount = true
 		ofOwn, err := h.Support().ResolveHeld(t.Context(), "tenant", doubts, notify.DecideSent, support, nil)
-		if err != nil || ofOwn.Resolved != 1 {
+		if err != nil || ofOwn.Done != 1 {
 			t.Errorf("of its own account: %+v, %v", ofOwn, err)
 		}
 		doubts.OwnAccount = false
 		doubts.Everywhere, doubts.Until = true, h.clk.Now().Add(time.Hour)
 		h.clk.Add(8 * 24 * time.Hour)
 		again, err := h.Support().ResolveHeld(t.Context(), "", doubts, notify.DecideSendAgain, support, nil)
-		if err != nil || again.Resolved != 0 || again.Refused != 2 || !strings.HasPrefix(again.Messages[0].Refusal, "it was valid until") {
+		if err != nil || again.Done != 0 || again.Refused != 2 || !strings.HasPrefix(again.Messages[0].Refusal, "it was valid until") {
 			t.Errorf("%+v, %v", again, err)
+		}
+	})
+}
+
+// doubtful leaves messages with the texts in doubt, whose calls began now: as lost by a
+// channel, which a chain has called in place of the first one unless it is empty.
+func (h *host) doubtful(via string, valid time.Time, texts ...string) {
+	h.t.Helper()
+	rows := all(h, notify.Messages)
+	h.inOne(func(tx storage.Tx) error {
+		var save []*notify.MessageRow
+		for _, m := range rows {
+			if !slices.Contains(texts, m.Content.Text) {
+				continue
+			}
+			m.Status, m.DueOn, m.Doubts, m.Calls, m.CallStartedOn, m.Via = notify.StatusOutcomeUnknown, time.Time{}, 1, 1, h.clk.Now(), via
+			m.IsOnSupportHold, m.HoldReason, m.ValidUntil = true, notify.HoldInDoubt, valid
+			save = append(save, m)
+		}
+		return notify.Messages.Save(h.t.Context(), tx, save...)
+	})
+}
+
+// How earlier doubts ended is told for each page: what a person settled, by the pages
+// before, is not among them.
+func TestEachPageOfDoubtsSaysHowEarlierOnesEnded(t *testing.T) {
+	visitsInMemory(t, func(h *host) {
+		h.ensure(letter("arrived", "sam"), letter("absent", "sam"))
+		h.doubtful("", time.Time{}, "arrived")
+		h.track(about(h.row("arrived"), channel.KindDelivered))
+		absent := h.row("absent")
+		absent.Status, absent.DueOn, absent.Resolution, absent.ResolvedOn = notify.StatusSentToProvider, time.Time{}, notify.ResolvedAsAbsent, h.clk.Now()
+		h.inOne(func(tx storage.Tx) error { return notify.Messages.Save(h.t.Context(), tx, absent) })
+		h.clk.Add(time.Hour)
+		texts := make([]string, 1002)
+		for i := range texts {
+			texts[i] = fmt.Sprint("doubt ", i)
+			h.ensure(letter(texts[i], "kim"))
+		}
+		h.doubtful("", time.Time{}, texts...)
+		doubts := notify.Doubts{Channel: channelKey, From: h.clk.Now(), Until: h.clk.Now().Add(time.Hour), Limit: 501}
+		for _, opts := range []*notify.ActionOptions{{DryRun: true}, nil} {
+			doubts.After = ""
+			for page := range 2 {
+				h.clk.Add(time.Second)
+				report, err := h.Support().ResolveHeld(h.t.Context(), "tenant", doubts, notify.DecideSent, support, opts)
+				if err != nil || report.Done != 501 || report.Arrived != 1 || report.Absent != 1 {
+					h.t.Errorf("page %d, dry %t: %d done, %d arrived, %d absent: %v", page, report.DryRun, report.Done, report.Arrived, report.Absent, err)
+				}
+				doubts.After = report.Next
+			}
+		}
+	})
+}
+
+// The doubts of a channel are those of the calls that it got, by whatever key messages ask
+// for it.
+func TestTheDoubtsOfAChainAreThoseOfTheChannelThatWasCalled(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.ensure(letter("arrived", "sam"), letter("first", "sam"), letter("next", "sam"))
+		h.doubtful(nextKey, time.Time{}, "arrived", "next")
+		h.doubtful(channelKey, time.Time{}, "first")
+		h.with(&notify.Options{ReportedBy: map[string]string{nextKey: "test"}}, h.provider)
+		h.track(about(h.row("arrived"), channel.KindDelivered))
+		doubts := notify.Doubts{Channel: nextKey, From: h.clk.Now(), Until: h.clk.Now().Add(time.Hour)}
+		report, err := h.Support().ResolveHeld(t.Context(), "tenant", doubts, notify.DecideSent, support, nil)
+		if err != nil || report.Done != 1 || report.Messages[0].Key != h.row("next").Key || report.Arrived != 1 {
+			t.Errorf("%+v, %v", report, err)
+		}
+		doubts.Channel = channelKey
+		if report, err = h.Support().ResolveHeld(t.Context(), "tenant", doubts, notify.DecideSent, support, nil); err != nil || report.Done != 1 || report.Arrived != 0 {
+			t.Errorf("%+v, %v", report, err)
+		}
+	})
+}
+
+// A decision about many does not make a message valid for ever, which a person has not
+// named.
+func TestADecisionAboutManyLeavesTheirValidity(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		until := h.clk.Now().Add(time.Hour)
+		h.ensure(letter("a", "sam"))
+		h.doubtful("", until, "a")
+		doubts := notify.Doubts{Channel: channelKey, From: h.clk.Now(), Until: until}
+		report, err := h.Support().ResolveHeld(t.Context(), "tenant", doubts, notify.DecideSendAgain, support, nil)
+		if err != nil || report.Done != 1 {
+			t.Fatalf("%+v, %v", report, err)
+		}
+		if m := h.row("a"); m.Status != notify.StatusRetryReady || !m.ValidUntil.Equal(until) {
+			t.Errorf("%+v", m)
 		}
 	})
 }
@@ -169,12 +259,12 @@ func TestDoubtsThatNobodyCanMeanAreRefused(t *testing.T) {
 			return d
 		}
 		for want, d := range map[string]notify.Doubts{
-			"no Channel":               with(func(d *notify.Doubts) { d.Channel = "" }),
-			"missing or invalid":       with(func(d *notify.Doubts) { d.Until = d.From }),
-			"OwnAccount, and Everywhe": with(func(d *notify.Doubts) { d.OwnAccount, d.Everywhere = true, true }),
-			"a scope, and Everywhere":  with(func(d *notify.Doubts) { d.Everywhere = true }),
-			"Limit":                    with(func(d *notify.Doubts) { d.Limit = 1001 }),
-			"the Next of a report":     with(func(d *notify.Doubts) { d.After = "?" }),
+			"no Channel":         with(func(d *notify.Doubts) { d.Channel = "" }),
+			"missing or invalid": with(func(d *notify.Doubts) { d.Until = d.From }),
+			"OwnAccount cannot be combined with Everywhere": with(func(d *notify.Doubts) { d.OwnAccount, d.Everywhere = true, true }),
+			"Everywhere cannot be combined with a scope":    with(func(d *notify.Doubts) { d.Everywhere = true }),
+			"Limit":                with(func(d *notify.Doubts) { d.Limit = 1001 }),
+			"the Next of a report": with(func(d *notify.Doubts) { d.After = "?" }),
 		} {
 			if _, err := h.Support().ResolveHeld(h.t.Context(), "tenant", d, notify.DecideSent, support, nil); err == nil || !strings.Contains(err.Error(), want) {
 				h.t.Errorf("%v, want %q", err, want)
@@ -182,6 +272,91 @@ func TestDoubtsThatNobodyCanMeanAreRefused(t *testing.T) {
 		}
 		if _, err := h.Support().ResolveHeld(h.t.Context(), "tenant", whole, "Perhaps", support, nil); err == nil || !strings.Contains(err.Error(), "not a decision") {
 			h.t.Error(err)
+		}
+	})
+}
+
+// A provider that remembers for ever and never tells is not asked for ever.
+func TestADoubtOfWhichNobodyEverTellsIsHeld(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		k := &knowing{provider: h.provider}
+		h.crashing(notify.Hold, k)
+		began := h.clk.Now().Add(-lease)
+		h.drain()
+		m := h.status(notify.StatusOutcomeUnknown)
+		for range 100 {
+			if m.IsOnSupportHold {
+				break
+			}
+			h.clk.Set(m.DueOn)
+			h.drain()
+			m = h.status(notify.StatusOutcomeUnknown)
+		}
+		h.same("hold", notify.SupportHold{true, notify.HoldInDoubt}, m.SupportHold)
+		h.same("asked for", 45*24*time.Hour, h.clk.Now().Sub(began))
+	})
+}
+
+// A window that was over by the next call has no call to count from, and is one of the past.
+func TestADoubtAfterItsWindowIsHeldToo(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.crashing(notify.Hold, &knowing{provider: h.provider, window: 48 * time.Hour})
+		h.drain()
+		edit(h, notify.Messages, func(m *notify.MessageRow) {
+			m.CallStartedOn, m.IdempotentUntil, m.DueOn = time.Time{}, h.clk.Now().Add(-49*time.Hour), h.clk.Now()
+		})
+		h.drain()
+		h.same("hold", notify.SupportHold{true, notify.HoldInDoubt}, h.status(notify.StatusOutcomeUnknown).SupportHold)
+	})
+}
+
+// The account that was called is there no more, so that nobody can be asked: the type's
+// policy counts, after a while in which it may come back.
+func TestADoubtWhoseAccountIsGoneEndsByItsPolicy(t *testing.T) {
+	for policy, want := range map[notify.InDoubt]notify.Resolution{
+		notify.Hold: notify.ResolvedByHold, notify.AssumeSent: notify.ResolvedByAssumption, notify.Resend: notify.ResolvedByResend,
+	} {
+		t.Run(string(policy), func(t *testing.T) {
+			visits(t, func(t *testing.T, h *host) {
+				k := &knowing{provider: &provider{}}
+				accounts := own{"tenant": k}
+				h.with(&notify.Options{Channels: accounts}, h.provider)
+				h.Register(notify.Type{Name: "doubtful", InDoubt: policy})
+				h.ensure(letter("a", "sam", func(m *notify.OutgoingMessage) { m.NotificationType = "doubtful" }))
+				k.answer = failing(channel.Unknown("lost", nil))
+				h.drain()
+				delete(accounts, "tenant")
+				began := h.clk.Now()
+				for range 3 {
+					h.clk.Set(h.row("a").DueOn)
+					h.drain()
+				}
+				if m := h.row("a"); m.Resolution != want || m.IsOnSupportHold != (policy == notify.Hold) || h.clk.Now().Sub(began) != 21*time.Minute {
+					t.Errorf("after %v: %+v", h.clk.Now().Sub(began), m)
+				}
+				h.drain()
+				h.same("sent by the account that there is", policy == notify.Resend, len(h.sent()) == 1 && h.row("a").Status == notify.StatusSentToProvider)
+				h.same("by its own", 1, len(k.sent()))
+			})
+		})
+	}
+}
+
+// A person has it sent again by the account that there is.
+func TestAPersonSendsAgainByAnotherAccount(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		gone := &provider{answer: failing(channel.Unknown("lost", nil))}
+		accounts := own{"tenant": gone}
+		h.with(&notify.Options{Channels: accounts}, h.provider)
+		h.ensure(letter("a", "sam"))
+		h.drain()
+		delete(accounts, "tenant")
+		if err := h.Support().Resolve(t.Context(), "tenant", h.row("a").Key, notify.DecideSendAgain, support); err != nil {
+			t.Fatal(err)
+		}
+		h.drain()
+		if m := h.row("a"); m.Status != notify.StatusSentToProvider || m.OwnAccount || len(h.sent()) != 1 {
+			t.Errorf("%+v", m)
 		}
 	})
 }

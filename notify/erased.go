@@ -28,10 +28,9 @@ func (s somebody) marks(reasons ...channel.SuppressionReason) (out []driver.Scop
 
 // marked are the rows that keep what comes again for the person from being sent.
 func (s somebody) marked() (out []*suppressionRow) {
-	now := driver.Now(s.n.store)
 	if s.Ref != "" {
 		for _, hash := range s.n.refHashes(s.Ref) {
-			out = append(out, &suppressionRow{AddressHash: hash, HashKey: s.n.hashKey, Reason: channel.Erased, Since: now, Source: sourceSupport})
+			out = append(out, &suppressionRow{AddressHash: hash, HashKey: s.n.hashKey, Reason: channel.Erased})
 		}
 	}
 	for _, d := range s.addresses {
@@ -40,12 +39,13 @@ func (s somebody) marked() (out []*suppressionRow) {
 				continue
 			}
 			out = append(out, &suppressionRow{
-				Record: storage.Record{Kind: d.Method}, AddressHash: hash, HashKey: s.n.hashKey, Reason: channel.Erased, Since: now, Source: sourceSupport,
+				Record: storage.Record{Kind: d.Method}, AddressHash: hash, HashKey: s.n.hashKey, Reason: channel.Erased,
 			})
 		}
 	}
 	for _, m := range out {
 		m.Scope, m.Key, m.Status = s.Scope, suppressionKey(m.AddressHash, channel.Erased), statusActive
+		m.begin(said{Source: sourceSupport, Against: true, On: driver.Now(s.n.store)})
 	}
 	return out
 }

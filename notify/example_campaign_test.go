@@ -123,7 +123,7 @@ func ExampleSupport_RetryFailed() {
 	failed := notify.Failures{Channel: mails.Key(), Reason: "554"}
 	for _, dryRun := range []bool{true, false, false} {
 		report, err := out.Support().RetryFailed(ctx, "", failed, by, &notify.ActionOptions{DryRun: dryRun})
-		fmt.Println(report.Retried, report.Refused, err)
+		fmt.Println(report.Done, report.Refused, err)
 	}
 	fmt.Println(poller.Drain(ctx))
 	messages, _, err := out.Support().Messages(ctx, "", "made", storage.Page{})

@@ -66,7 +66,7 @@ func (n *Notifier) SetChunk(recipients int) { n.chunk = recipients }
 
 // Occupy takes one of the slots of a channel, as a call that does not end.
 func (n *Notifier) Occupy(channel string) {
-	calls.Process.Take([]calls.Bound{{Key: [2]any{n.registry, channel}, Most: 1}})
+	calls.Process.Take([]calls.Bound{{Key: [2]any{n.registry, line{Everywhere: true, Channel: channel}}, Most: 1}})
 }
 
 // Distribute is the send pass on rows that were claimed before: something comes

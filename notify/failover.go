@@ -157,6 +157,12 @@ func (t *turn) narrow(m *messageRow, needs channel.Capabilities) bool {
 // bound reports whether the message stays with the channel that was called.
 func (p *Progress) bound() bool { return p.Doubts > 0 }
 
+// mayComeTwice reports whether a policy or a person has accepted that the recipient gets
+// the message twice.
+func (p *Progress) mayComeTwice() bool {
+	return p.Resolution == ResolvedByResend || p.Resolution == ResolvedBySupport
+}
+
 // inUse is the key of the channel that was called last, or is called next.
 func (m *messageRow) inUse() string { return cmp.Or(m.Via, m.Kind) }
 

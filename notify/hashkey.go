@@ -46,6 +46,12 @@ type hashKeyCheck struct {
 	said  bool // that the key is wrong
 }
 
+func (c *hashKeyCheck) isKnown() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.known
+}
+
 // prepareHashKey is done before the generator claims anything: without the right
 // key it makes no messages.
 func (n *core) prepareHashKey(ctx context.Context) error {
@@ -78,13 +84,15 @@ func (n *core) checked(ctx context.Context, err error) error {
 
 // readHashKey is checkHashKey where a key is stored, and an ErrNotFound where none is.
 func (n *core) readHashKey(ctx context.Context) error {
-	return n.store.View(ctx, func(from driver.Reader) error {
-		r, err := hashKeys.Get(ctx, from, "", hashKeyKey)
-		if err != nil {
-			return err
-		}
-		return n.fits(r)
-	})
+	return n.store.View(ctx, func(from driver.Reader) error { return n.storedKeyFits(ctx, from) })
+}
+
+func (n *core) storedKeyFits(ctx context.Context, from driver.Reader) error {
+	r, err := hashKeys.Get(ctx, from, "", hashKeyKey)
+	if err != nil {
+		return err
+	}
+	return n.fits(r)
 }
 
 // prepareLookup is done before recipients are looked up by their hashes. Without a
@@ -113,13 +121,23 @@ func (n *core) rightHashKey(ctx context.Context, tx storage.Tx) error {
 	if tx == nil && n.tx == nil {
 		return n.prepareHashKey(ctx)
 	}
-	n.hashKeyCheck.mu.Lock()
-	known := n.hashKeyCheck.known
-	n.hashKeyCheck.mu.Unlock()
-	if known {
+	if n.hashKeyCheck.isKnown() {
 		return nil
 	}
 	return n.inTx(ctx, tx, func(tx storage.Tx) error { return n.checkHashKey(ctx, tx) })
+}
+
+// rightLookup refuses to look a recipient up under another key than the stored one, in the
+// transaction that is about to. Where none is stored, there is nothing to be found.
+func (n *core) rightLookup(ctx context.Context, from driver.Reader) error {
+	if n.hashKeyCheck.isKnown() {
+		return nil
+	}
+	err := n.storedKeyFits(ctx, from)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // knownBy says whether recipients are hashed under key, as an [ErrHashKey]. Where nobody was

@@ -186,9 +186,7 @@ func (n *Notifier) EnsureNotificationJob(ctx context.Context, tx storage.Tx, wan
 			asked = append(asked, r.Channel)
 		}
 	}
-	if err := n.checkChannels(ctx, tx, asked); err != nil {
-		return nil, err
-	}
+	n.warnOfStrangers(ctx, asked)
 	return ensure(ctx, n.core, tx, jobKind, want, (*Job).row)
 }
 

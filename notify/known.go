@@ -3,31 +3,16 @@ package notify
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/belfry-go/belfry/internal/backlog"
+	"github.com/belfry-go/belfry/internal/loglimit"
 	"github.com/belfry-go/belfry/internal/unserved"
-	"github.com/belfry-go/belfry/notify/channel"
-	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
-
-// checkKnown refuses a part of the sending whose type or channel is not known to anybody.
-func (n *core) checkKnown(ctx context.Context, from driver.Reader, e Extent) error {
-	switch {
-	case e.Type != "":
-		return known{
-			what: "type", name: e.Type, all: n.registry.typeNames(), column: "notification_type",
-			served: []*driver.Schema{&schedules.Schema, &jobs.Schema, &messagingJobs.Schema},
-		}.check(ctx, from)
-	case e.Channel != "":
-		return known{
-			what: "channel", name: e.Channel, all: n.transports(), column: "kind", served: []*driver.Schema{&outgoingMessages.Schema},
-		}.check(ctx, from)
-	}
-	return nil
-}
 
 // transports are the keys of the channels of this process, those of chains too.
 func (n *core) transports() []string {
@@ -39,85 +24,114 @@ func (n *core) transports() []string {
 	return slices.Compact(all)
 }
 
-// known is a name that somebody gave to a type or a channel.
-type known struct {
-	what, name string
-	all        []string         // what this process has, and others have
-	served     []*driver.Schema // the tables whose rows have it for a kind
-	column     string           // where messages have it
+// maxStrangers bounds how many channels a process warns of.
+const maxStrangers = 100
+
+// strangers are the channels that messages were made for and this process does not have.
+type strangers struct {
+	mu   sync.Mutex
+	said map[string]bool
 }
 
-// check refuses a name that no process has served, and that nothing waiting has.
-func (k known) check(ctx context.Context, from driver.Reader) error {
-	if slices.Contains(k.all, k.name) {
-		return nil
+// first reports whether a key is named for the first time.
+func (s *strangers) first(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.said[key] || len(s.said) == maxStrangers {
+		return false
 	}
-	for _, s := range k.served {
-		elsewhere, err := unserved.Served(ctx, from, s.Name)
-		if err != nil {
-			return err
-		}
-		k.all = append(k.all, elsewhere...)
-		if waits, err := waiting(ctx, from, s, "kind", k.name); err != nil || waits {
-			return err
-		}
+	if s.said == nil {
+		s.said = map[string]bool{}
 	}
-	if waits, err := waiting(ctx, from, &outgoingMessages.Schema, k.column, k.name); err != nil || waits {
-		return err
-	}
-	slices.Sort(k.all)
-	if k.all = slices.Compact(k.all); len(k.all) == 0 || slices.Contains(k.all, k.name) {
-		return nil // where nothing is known, nobody can tell
-	}
-	return k
+	s.said[key] = true
+	return true
 }
 
-// Error says what is registered instead.
-func (k known) Error() string {
-	return fmt.Sprintf("%s %q is not registered (registered: %s)", k.what, k.name, strings.Join(k.all, ", "))
-}
-
-// Unwrap is for those who pause it.
-func (known) Unwrap() error { return ErrActionRefused }
-
-// checkChannels refuses messages by a channel whose key is misspelt: this process sends by
-// the same method, and no process has or had a channel of that key. A process without
-// channels of the method leaves it to those who send.
-func (n *core) checkChannels(ctx context.Context, tx storage.Tx, asked []string) error {
-	if n.options.Channels != nil {
-		return nil
-	}
+// warnOfStrangers logs once each channel that messages ask for and this process does not
+// have: it is misspelt, or another process sends by it. A process without channels leaves
+// all of them to others, and a [ChannelSource] may have the channel later.
+func (n *core) warnOfStrangers(ctx context.Context, asked []string) {
 	here := n.transports()
-	checked := map[string]bool{}
+	if len(here) == 0 || n.options.Channels != nil {
+		return
+	}
 	for _, key := range asked {
-		sends := func(own string) bool { return channel.Method(own) == channel.Method(key) }
-		if key == "" || checked[key] || slices.Contains(here, key) || !slices.ContainsFunc(here, sends) {
-			continue
+		if key != "" && !slices.Contains(here, key) && n.strangers.first(key) {
+			n.options.Logger.WarnContext(loglimit.Always(ctx), "belfry: a message is for a channel that this process does not have: it is misspelt, or another process sends it",
+				slog.String("channel", key), slog.String("registered", strings.Join(here, ", ")))
 		}
-		checked[key] = true
-		err := n.read(ctx, tx, func(from driver.Reader) error { return n.checkKnown(ctx, from, Extent{Channel: key}) })
-		if err != nil {
-			return fmt.Errorf("notify: %w", err)
-		}
+	}
+}
+
+// unknownName is the name of a type or channel that no process has or had, and of which
+// nothing waits.
+type unknownName struct {
+	what, name string
+	registered []string
+}
+
+func (e unknownName) Error() string {
+	return fmt.Sprintf("%s %q is not registered (registered: %s)", e.what, e.name, strings.Join(e.registered, ", "))
+}
+
+func (unknownName) Unwrap() error { return ErrActionRefused }
+
+// column is where rows of a table have the name of a type or channel.
+type column struct {
+	of   *driver.Schema
+	name string
+}
+
+// checkKnown refuses an extent whose type or channel is not known to any process.
+func (n *core) checkKnown(ctx context.Context, from driver.Reader, e Extent) error {
+	switch {
+	case e.Type != "":
+		return checkName(ctx, from, unknownName{"type", e.Type, n.registry.typeNames()},
+			column{&schedules.Schema, "kind"}, column{&jobs.Schema, "kind"}, column{&messagingJobs.Schema, "kind"}, column{&outgoingMessages.Schema, "notification_type"})
+	case e.Channel != "":
+		return checkName(ctx, from, unknownName{"channel", e.Channel, n.transports()}, column{&outgoingMessages.Schema, "kind"})
 	}
 	return nil
 }
 
-// waiting reports whether a due row has a value in a column, as far as Health looks.
-func waiting(ctx context.Context, from driver.Reader, s *driver.Schema, column, value string) (bool, error) {
-	lanes, _, err := backlog.LanesOf(ctx, from, s)
+// checkName passes a name that this process has, that another has or had, or that something
+// waiting has. The first column is of the table of which each process serves all that it
+// has. Where nothing is registered, nothing can be told.
+func checkName(ctx context.Context, from driver.Reader, e unknownName, in ...column) error {
+	if slices.Contains(e.registered, e.name) {
+		return nil
+	}
+	elsewhere, err := unserved.Served(ctx, from, in[0].of.Name)
+	if err != nil {
+		return err
+	}
+	e.registered = slices.Compact(slices.Sorted(slices.Values(append(e.registered, elsewhere...))))
+	if len(e.registered) == 0 || slices.Contains(e.registered, e.name) {
+		return nil
+	}
+	for _, c := range in {
+		if waits, err := c.waits(ctx, from, e.name); err != nil || waits {
+			return err
+		}
+	}
+	return e
+}
+
+// waits reports whether a due row has a value in the column, as far as Health looks.
+func (c column) waits(ctx context.Context, from driver.Reader, value string) (bool, error) {
+	lanes, _, err := backlog.LanesOf(ctx, from, c.of)
 	if err != nil {
 		return false, err
 	}
 	for _, lane := range lanes {
-		found, err := from.CountBy(ctx, s, driver.Everywhere(), driver.CountBy{
-			By: []string{column}, Where: []driver.Cond{driver.Eq("lane", int64(lane)), driver.NotNull("due_on")}, OrderBy: "due_on", Limit: backlog.Limit,
+		found, err := from.CountBy(ctx, c.of, driver.Everywhere(), driver.CountBy{
+			By: []string{c.name}, Where: []driver.Cond{driver.Eq("lane", int64(lane)), driver.NotNull("due_on")}, OrderBy: "due_on", Limit: backlog.Limit,
 		})
 		if err != nil {
 			return false, err
 		}
 		for _, g := range found {
-			if *s.Column(column).Text(driver.FieldsOf(g.Row)) == value {
+			if *c.of.Column(c.name).Text(driver.FieldsOf(g.Row)) == value {
 				return true, nil
 			}
 		}

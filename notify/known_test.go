@@ -15,23 +15,29 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// A misspelt channel is named at Ensure, with those that are registered.
-func TestAMisspeltChannelIsNamedAtEnsure(t *testing.T) {
+// Messages are accepted before their channel is there: a process starts before others, or
+// is older than they are. The log names each such channel once.
+func TestAChannelThatIsNotHereIsNamedOnce(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		misspelt := func(m *notify.OutgoingMessage) { m.Channel = "email:tset" }
-		const want = `channel "email:tset" is not registered (registered: email:test)`
-		if _, err := h.EnsureOutgoingMessage(t.Context(), nil, letter("a", "sam", misspelt)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("a message: %v", err)
-		}
+		var log strings.Builder
+		h.Notifier = notify.New(h.store, &notify.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, h.provider)
+		another := func(m *notify.OutgoingMessage) { m.Channel = "email:later" }
 		p := person("sam")
-		p.Channel = "email:tset"
-		if _, err := h.Notify(t.Context(), visit("7", p)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("a job: %v", err)
+		p.Channel = "email:later"
+		h.ensure(letter("a", "sam", another), letter("b", "kim", another))
+		if _, err := h.Notify(t.Context(), visit("7", p, person("kim"))); err != nil {
+			t.Error(err)
 		}
-		other := h.rival(channel.Func("email:tset", h.provider.Send)) // it exists, in another process
-		other.ensure(letter("b", "sam", misspelt))
-		h.ensure(letter("c", "kim", misspelt))
-		h.ensure(letter("d", "kim", func(m *notify.OutgoingMessage) { m.Channel, m.Address = "sms:test", "+4915112345678" })) // by a method of others
+		if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, `level=WARN`) || !strings.Contains(text, "channel=email:later registered=email:test") {
+			t.Errorf("the log is:\n%s", text)
+		}
+		log.Reset()
+		h.Notifier = notify.New(h.store, &notify.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}) // others send
+		h.ensure(letter("c", "sam", another))
+		h.same("log", "", log.String())
+		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet}, channel.Func("email:later", h.provider.Send))
+		h.drain()
+		h.same("sent", map[string]int{"a": 1, "b": 1, "c": 1}, h.texts())
 	})
 }
 

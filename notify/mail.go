@@ -161,9 +161,9 @@ func (n sender) copyAttempt(m *messageRow, address string) Attempt {
 }
 
 // ofCopy reports whether an event is about somebody who got a copy of the message, with
-// its last call or an earlier one.
+// its last call or an earlier one, or somebody else that its provider names for certain.
 func (n tracker) ofCopy(m *messageRow, e *deliveryEvent) bool {
-	return !m.Redirected && (m.Copies > 0 || m.Calls > 1) && e.AddressHash != "" && !slices.Contains(n.addressHashes("email", m.Address), e.AddressHash)
+	return !m.Redirected && (m.Copies > 0 || m.Calls > 1 || e.AddressOnly) && e.AddressHash != "" && !slices.Contains(n.addressHashes("email", m.Address), e.AddressHash)
 }
 
 // ofRecipients makes of events about copies that the provider has the mail, which is all
@@ -188,7 +188,7 @@ func (n tracker) suppressCopies(ctx context.Context, tx storage.Tx, events []*de
 	var rows []*suppressionRow
 	for _, e := range events {
 		if m, r := found[e], e.suppresses(); r != "" && n.ofCopy(m, e) && m.Method == "email" {
-			row := n.suppression(m.Scope, Destination{m.Method, m.Address}, r, e.On, e.Kind, m.MessageID)
+			row := n.suppression(m.Scope, Destination{m.Method, m.Address}, r, e.said(m))
 			row.AddressHash, row.Key = e.AddressHash, suppressionKey(e.AddressHash, r)
 			rows = append(rows, row)
 		}

@@ -125,6 +125,7 @@ type core struct {
 	gates        []Gate // environment first
 	hashKeyCheck *hashKeyCheck
 	erasedBefore *erasedMemory
+	strangers    *strangers
 }
 
 // The parts of a Notifier.
@@ -188,6 +189,7 @@ func New(store storage.Store, opts *Options, channels ...channel.Channel) *Notif
 	n := &Notifier{&core{store: store, options: opts.withDefaults(), registry: newRegistry(channels), chunk: chunkSize}}
 	n.box = outbox.New(store, "notify.status", n.options.Logger)
 	n.hashKey, n.hashKeyCheck, n.erasedBefore = keys.Fingerprint(n.options.HashKey), &hashKeyCheck{}, &erasedMemory{}
+	n.strangers = &strangers{}
 	n.fingerprints = []string{n.hashKey}
 	for _, key := range n.options.FormerHashKeys {
 		n.fingerprints = append(n.fingerprints, keys.Fingerprint(key))

@@ -55,7 +55,7 @@ func TestWhatAnOutageHasLeftOnHoldIsReleasedPageByPage(t *testing.T) {
 				if err != nil || len(report.Messages) > 4 || report.DryRun != (opts != nil) {
 					t.Fatalf("%+v, %v", report, err)
 				}
-				released, refused = released+report.Released, refused+report.Refused
+				released, refused = released+report.Done, refused+report.Refused
 				if page.After = report.Next; page.After == "" {
 					return released, refused
 				}
@@ -68,7 +68,7 @@ func TestWhatAnOutageHasLeftOnHoldIsReleasedPageByPage(t *testing.T) {
 		h.same("sent by a dry run", 0, len(h.sent()))
 		own := of
 		own.Everywhere = false
-		if report, err := h.Support().ReleaseHeld(t.Context(), "north", own, support, nil); err != nil || report.Released != 1 || report.Messages[0].Scope != "north" {
+		if report, err := h.Support().ReleaseHeld(t.Context(), "north", own, support, nil); err != nil || report.Done != 1 || report.Messages[0].Scope != "north" {
 			t.Errorf("one tenant's: %+v, %v", report, err)
 		}
 		if released, refused := release(nil); released != 4 || refused != 1 {

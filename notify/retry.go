@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,27 +31,16 @@ type Failures struct {
 }
 
 func (f Failures) query() (driver.Query, error) {
-	q := driver.Query{Limit: f.Limit, Desc: true}
-	if q.Limit == 0 {
-		q.Limit = maxPage
-	}
+	orderBy := ""
 	switch {
 	case len(f.Keys) == 0 && f.Channel == "":
-		return q, errors.New("neither Keys nor Channel is set")
+		return driver.Query{}, errors.New("neither Keys nor Channel is set")
 	case len(f.Keys) > maxPage:
-		return q, fmt.Errorf("%d Keys, more than %d", len(f.Keys), maxPage)
-	case q.Limit < 0 || q.Limit > maxPage:
-		return q, fmt.Errorf("the Limit %d is not between 1 and %d", f.Limit, maxPage)
+		return driver.Query{}, fmt.Errorf("%d Keys, more than %d", len(f.Keys), maxPage)
+	case len(f.Keys) == 0:
+		orderBy = "failed_on"
 	}
-	if len(f.Keys) == 0 {
-		q.OrderBy = "failed_on"
-	}
-	after, err := driver.ParsePosition(f.After)
-	if err != nil || after != nil && (after.Value == nil) != (q.OrderBy == "") {
-		return q, fmt.Errorf("the After %.40q is not the Next of a report", f.After)
-	}
-	q.After, q.Where = after, f.conds()
-	return q, nil
+	return pageOf(f.Limit, f.After, orderBy, true, f.conds()...)
 }
 
 func (f Failures) conds() (where []driver.Cond) {
@@ -81,140 +71,108 @@ func (f Failures) conds() (where []driver.Cond) {
 // Like Release it is audited, and returns storage.ErrNotFound where scope has no such
 // key. It is refused ([ErrActionRefused]) for a message that has not failed, that has
 // its next attempt already, or whose campaign was cancelled.
-func (n Support) Retry(ctx context.Context, scope Scope, key string, by By) (Retried, error) {
+func (n Support) Retry(ctx context.Context, scope Scope, key string, by By) (Acted, error) {
 	report, err := n.RetryFailed(ctx, scope, Failures{Keys: []string{key}}, by, nil)
-	switch {
-	case err != nil:
-		return Retried{}, err
-	case len(report.Messages) == 0:
-		return Retried{}, fmt.Errorf("notify: Retry of %s: %w", key, storage.ErrNotFound)
-	case report.Refused > 0:
-		return Retried{}, fmt.Errorf("notify: %w: Retry of %s: %s", ErrActionRefused, key, report.Messages[0].Refusal)
+	if err != nil {
+		return Acted{}, err
 	}
-	return report.Messages[0], nil
+	return report.only("Retry", key)
 }
 
-// RetryReport is what RetryFailed did to a page of messages, or would do.
-type RetryReport struct {
-	DryRun bool
-	// Messages has every message that was found, the last to fail first, those that were
-	// refused too.
-	Messages         []Retried
-	Retried, Refused int
-	// Next continues behind this page, as [Failures].After; empty: there is no more.
-	Next string
-}
-
-// Retried is what became of one failed message.
-type Retried struct {
-	Scope      Scope
-	Key        string // of the failed message
-	MessageID  string // of the failed message
-	ReasonCode string // that it failed for
-	// Attempt is the Key of the next attempt, and AttemptNo its number.
-	Attempt   string
-	AttemptNo int
-	Refusal   string // why nothing is sent; empty: it is
+// only is the answer for the message of a key.
+func (r BulkReport) only(verb, key string) (Acted, error) {
+	switch {
+	case len(r.Messages) == 0:
+		return Acted{}, fmt.Errorf("notify: %s of %s: %w", verb, key, storage.ErrNotFound)
+	case r.Refused > 0:
+		return Acted{}, fmt.Errorf("notify: %w: %s of %s: %s", ErrActionRefused, verb, key, r.Messages[0].Refusal)
+	}
+	return r.Messages[0], nil
 }
 
 // RetryFailed does what Retry does to each of the messages that f finds in scope, or
-// everywhere if f says so, one
+// everywhere if f says so, the last to fail first, one
 // page of them in one transaction and few statements. One that is refused does not
 // stop the others; its answer says why. A dry run answers the same and writes nothing.
 // An error means that nothing of the call was written. It is safe to repeat: what
 // has its next attempt is refused the second time.
-func (n Support) RetryFailed(ctx context.Context, scope Scope, f Failures, by By, opts *ActionOptions) (RetryReport, error) {
+func (n Support) RetryFailed(ctx context.Context, scope Scope, f Failures, by By, opts *ActionOptions) (BulkReport, error) {
 	q, err := f.query()
-	if err == nil {
-		err = by.Check()
-	}
-	if err == nil && f.Everywhere && scope != "" {
-		err = errors.New("a scope, and Everywhere")
-	}
-	if err != nil {
-		return RetryReport{}, fmt.Errorf("notify: RetryFailed: %w", err)
-	}
-	report := RetryReport{DryRun: audit.IsDry(opts)}
-	err = n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
-		report.Messages, report.Next, err = n.retryPage(ctx, tx, scope, q, retrying{by, report.DryRun, len(f.Keys) > 0, f.Everywhere})
-		return err
-	})
-	if err != nil {
-		return RetryReport{}, fmt.Errorf("notify: RetryFailed: %w", err)
-	}
-	for _, m := range report.Messages {
-		if m.Refusal != "" {
-			report.Refused++
+	b := bulk{n, "RetryFailed", scope, f.Everywhere, q, by, audit.IsDry(opts)}
+	named := len(f.Keys) > 0
+	return b.run(ctx, err, func(tx storage.Tx, rows []*messageRow) ([]Acted, error) {
+		next, out, err := b.nextAttempts(rows, func(again *messageRow) {
+			if named {
+				again.ValidUntil = time.Time{} // a person wants it sent
+			}
+		})
+		if err != nil {
+			return nil, err
 		}
-	}
-	report.Retried = len(report.Messages) - report.Refused
-	return report, nil
+		for i, m := range rows {
+			if m.Status != StatusFailedFinal {
+				out[i].refuse("it is " + m.Status + ", and has not failed for good")
+			}
+			out[i].refuse(next[i].tooLate(next[i].CreatedOn))
+		}
+		return out, b.sendAgain(ctx, tx, "Retry", rows, next, out)
+	})
 }
 
-// retrying is what holds for all messages of a call.
-type retrying struct {
-	by         By
-	dryRun     bool
-	named      bool // by their keys
-	everywhere bool
-}
+// refuse refuses what was not refused before.
+func (a *Acted) refuse(why string) { a.Refusal = cmp.Or(a.Refusal, why) }
 
-const (
-	triedAgain   = "it has its next attempt already"
-	changedSince = "it has just changed"
-)
-
-// retryPage makes the next attempts of one page of failed messages.
-func (n Support) retryPage(ctx context.Context, tx storage.Tx, scope Scope, q driver.Query, r retrying) (out []Retried, after string, err error) {
-	rows, err := messagesFound(ctx, tx, scope, r.everywhere, q)
-	if err != nil || len(rows) == 0 {
-		return nil, "", err
-	}
-	if len(rows) == q.Limit {
-		after = placeOf(rows[len(rows)-1], q)
-	}
-	next, out, err := n.nextAttempts(rows, r.named)
-	if err != nil {
-		return nil, "", err
-	}
-	if err := refuseRetries(ctx, tx, rows, next, out); err != nil || r.dryRun {
-		return out, after, err
-	}
-	return out, after, n.makeAttempts(ctx, tx, rows, next, out, r.by)
-}
-
-// placeOf is where the page behind m begins.
-func placeOf(m *messageRow, q driver.Query) string {
-	at := driver.Position{ID: m.ID}
-	if q.OrderBy != "" {
-		at.Value = m.FailedOn
-	}
-	return at.String()
-}
-
-// nextAttempts are what would be sent, with an answer for each.
-func (n Support) nextAttempts(rows []*messageRow, named bool) ([]*messageRow, []Retried, error) {
-	now := driver.Now(n.store)
-	next, out := make([]*messageRow, len(rows)), make([]Retried, len(rows))
+// nextAttempts are what would be sent, with an answer for each. What was forgotten is
+// refused.
+func (b bulk) nextAttempts(rows []*messageRow, change func(again *messageRow)) ([]*messageRow, []Acted, error) {
+	now := driver.Now(b.store)
+	next, out := make([]*messageRow, len(rows)), make([]Acted, len(rows))
 	for i, m := range rows {
 		again := *m
 		again.AttemptNo++
 		again.RowKey, again.MessageID, again.CreatedOn = "", "", now
-		if err := n.begin(&again, StatusCreated); err != nil {
+		change(&again)
+		if err := b.begin(&again, StatusCreated); err != nil {
 			return nil, nil, err
 		}
 		again.NextRetryOn = now // it waited, so it is revalidated
-		if named {
-			again.ValidUntil = time.Time{} // a person wants it sent
-		}
 		next[i] = &again
-		out[i] = Retried{Scope: m.Scope, Key: m.Key, MessageID: m.MessageID, ReasonCode: m.ReasonCode, Attempt: again.Key, AttemptNo: again.AttemptNo}
+		out[i] = Acted{Scope: m.Scope, Key: m.Key, MessageID: m.MessageID, ReasonCode: m.ReasonCode, Attempt: again.Key, AttemptNo: again.AttemptNo}
+		if m.IsTombstone() {
+			out[i].refuse(forgotten)
+		}
 	}
 	return next, out, nil
 }
 
-// refuseRetries says which messages are not to be sent again.
-func refuseRetries(ctx context.Context, tx storage.Tx, rows, next []*messageRow, out []Retried) error {
+// sendAgain stores the next attempts of messages that are not refused. Each of these
+// messages is written too, so that a callback which comes between is not overlooked.
+func (b bulk) sendAgain(ctx context.Context, tx storage.Tx, action string, rows, next []*messageRow, out []Acted) error {
+	if err := refuseAttempts(ctx, tx, rows, next, out); err != nil || b.dryRun {
+		return err
+	}
+	before := make([]string, len(rows))
+	for i, m := range rows {
+		before[i] = m.Status
+	}
+	if err := b.save(ctx, tx, action, rows, before, out); err != nil {
+		return err
+	}
+	var wanted []*messageRow
+	for i, again := range next {
+		if out[i].Refusal == "" {
+			wanted = append(wanted, again)
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	_, _, err := outgoingKind.ensureIn(ctx, tx, wanted)
+	return err
+}
+
+// refuseAttempts refuses messages that have a next attempt, or whose campaign was cancelled.
+func refuseAttempts(ctx context.Context, tx storage.Tx, rows, next []*messageRow, out []Acted) error {
 	var campaigns, attempts []driver.ScopedKey
 	for i, m := range rows {
 		attempts = append(attempts, driver.ScopedKey{Scope: m.Scope, Key: next[i].Key})
@@ -231,57 +189,12 @@ func refuseRetries(ctx context.Context, tx storage.Tx, rows, next []*messageRow,
 		return err
 	}
 	for i, m := range rows {
-		campaign := of[m.job()]
-		switch {
-		case m.IsTombstone():
-			out[i].Refusal = "it was forgotten"
-		case m.Status != StatusFailedFinal:
-			out[i].Refusal = "it is " + m.Status + ", and has not failed for good"
-		case next[i].stale(next[i].CreatedOn):
-			out[i].Refusal = "it was valid until " + next[i].ValidUntil.Format(time.RFC3339)
-		case exist[attempts[i]] != nil:
-			out[i].Refusal = triedAgain
-		case m.JobPartitionKey == "" && campaign != nil && campaign.Status == StatusCancelled:
-			out[i].Refusal = "its campaign was cancelled"
+		if exist[attempts[i]] != nil {
+			out[i].refuse(triedAgain)
+		}
+		if c := of[m.job()]; m.JobPartitionKey == "" && c != nil && c.Status == StatusCancelled {
+			out[i].refuse("its campaign was cancelled")
 		}
 	}
 	return nil
-}
-
-// makeAttempts stores what was not refused. Each failed message is written too, so
-// that a callback which comes between is not overlooked.
-func (n Support) makeAttempts(ctx context.Context, tx storage.Tx, rows, next []*messageRow, out []Retried, by By) error {
-	var chosen []int
-	var save []*messageRow
-	for i := range rows {
-		if out[i].Refusal == "" {
-			chosen, save = append(chosen, i), append(save, rows[i])
-		}
-	}
-	err := outgoingMessages.Save(ctx, tx, save...)
-	var stale *storage.StaleError
-	switch {
-	case errors.As(err, &stale):
-		for _, i := range stale.Rows {
-			out[chosen[i]].Refusal = changedSince
-		}
-	case err != nil:
-		return err
-	}
-	var wanted []*messageRow
-	var entries []*audit.Entry
-	for _, i := range chosen {
-		if out[i].Refusal != "" {
-			continue
-		}
-		wanted = append(wanted, next[i])
-		entries = append(entries, audited(rows[i], "Retry", by, rows[i].Status, driver.Now(n.store)))
-	}
-	if len(wanted) == 0 {
-		return nil
-	}
-	if _, _, err := outgoingKind.ensureIn(ctx, tx, wanted); err != nil {
-		return err
-	}
-	return audit.Write(ctx, tx, entries...)
 }

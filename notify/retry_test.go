@@ -49,7 +49,7 @@ func TestAMessageThatHasFailedIsSentAgainAsTheNextAttempt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.same("answer", notify.Retried{Scope: "tenant", Key: failed.Key, MessageID: failed.MessageID, ReasonCode: "401", Attempt: failed.Key + "_1", AttemptNo: 1}, got)
+		h.same("answer", notify.Acted{Scope: "tenant", Key: failed.Key, MessageID: failed.MessageID, ReasonCode: "401", Attempt: failed.Key + "_1", AttemptNo: 1}, got)
 		for range 2 { // a second click
 			if _, err := h.Support().Retry(t.Context(), "tenant", failed.Key, support); !errors.Is(err, notify.ErrActionRefused) {
 				t.Errorf("again: %v", err)
@@ -134,7 +134,7 @@ func TestManyThatHaveFailedAreSentAgainPageByPage(t *testing.T) {
 		})
 		f := notify.Failures{Channel: channelKey, Reason: "401", Limit: 2}
 		dry, err := h.Support().RetryFailed(t.Context(), "tenant", f, support, &notify.ActionOptions{DryRun: true})
-		if err != nil || !dry.DryRun || dry.Retried != 2 || dry.Next == "" || len(all(h, notify.Messages)) != 11 {
+		if err != nil || !dry.DryRun || dry.Done != 2 || dry.Next == "" || len(all(h, notify.Messages)) != 11 {
 			t.Fatalf("%+v, %v", dry, err)
 		}
 		before := driver.Now(h.store)
@@ -144,7 +144,7 @@ func TestManyThatHaveFailedAreSentAgainPageByPage(t *testing.T) {
 			if err != nil || report.Refused != 0 {
 				t.Fatal(report, err)
 			}
-			retried += report.Retried
+			retried += report.Done
 			if page.After = report.Next; page.After == "" {
 				break
 			}
@@ -157,7 +157,7 @@ func TestManyThatHaveFailedAreSentAgainPageByPage(t *testing.T) {
 		}
 		h.same("sent", want, h.texts())
 		again, err := h.Support().RetryFailed(t.Context(), "tenant", f, support, nil)
-		if err != nil || again.Retried != 0 || again.Refused != 2 {
+		if err != nil || again.Done != 0 || again.Refused != 2 {
 			t.Errorf("again: %+v, %v", again, err)
 		}
 		f.Since = before
@@ -188,7 +188,7 @@ func TestManyThatHaveFailedAreSentAgainPageByPage(t *testing.T) {
 		}
 		h.same("of all tenants", map[notify.Scope]int{"tenant": 5, "another": 1}, scopes)
 		all.Limit = 1000
-		if report, err := h.Support().RetryFailed(t.Context(), "", all, support, nil); err != nil || report.Retried != 6 || report.Refused != 5 {
+		if report, err := h.Support().RetryFailed(t.Context(), "", all, support, nil); err != nil || report.Done != 6 || report.Refused != 5 {
 			t.Errorf("of all tenants: %+v, %v", report, err)
 		}
 		if _, err := h.Support().RetryFailed(t.Context(), "tenant", all, support, nil); err == nil {

@@ -44,21 +44,22 @@ func (c channels) of(m *messageRow) chain {
 	return c.byScope[m.Scope]
 }
 
-// turn is the way that was named, or was called by if that is in doubt. A message
-// begins again where that channel is there no more, but for one in doubt, which has
-// none then: another account knows nothing of its call.
+// turn is the way that was named, or was called by if that was in doubt. A message
+// begins again where that channel is there no more, but for one whose call may not be
+// repeated, which has none then: another account knows nothing of its call.
 func (c channels) turn(m *messageRow) *turn {
 	ways := c.of(m)
-	i := ways.index(m.Via)
-	switch {
-	case !m.bound():
-		i = max(i, 0)
-	case i >= 0 && i < len(ways) && ways[i].own() != m.OwnAccount:
-		i = -1
-	}
-	if len(ways) == 0 || i < 0 {
+	if len(ways) == 0 {
 		return nil
 	}
+	i := ways.index(m.Via)
+	if m.bound() && (i < 0 || ways[i].own() != m.OwnAccount) {
+		if !m.mayComeTwice() {
+			return nil
+		}
+		i = 0
+	}
+	i = max(i, 0)
 	return &turn{way: &ways[i], all: ways, chain: ways, round: i == 0}
 }
 
@@ -129,21 +130,17 @@ func (n generator) unserved(it sending) {
 
 // bounds are those of the channels of a group: by the options, and by themselves. A
 // call is noted as started when its connection is free, or a crash would leave a doubt
-// about a message that only waited for one. While an account does not answer it has few
-// calls at a time.
+// about a message that only waited for one. Calls of an account are counted always: while
+// it does not answer it has few at a time, those under way among them.
 func (n *core) bounds(items []sending, found channels) map[*messageRow][]calls.Bound {
 	out := make(map[*messageRow][]calls.Bound, len(items))
 	for _, it := range items {
 		m, t := it.Row, found.turns[it.Row]
 		out[m] = n.budget(m)
-		most, some := n.options.ChannelConcurrency[t.name]
-		if some || n.watch.Silent(t.at) {
-			out[m] = append(out[m], calls.Bound{Key: [2]any{n.registry, t.at}, Most: cmp.Or(most, math.MaxInt), Limit: n.watch.Limit(t.at)})
-		}
+		most := cmp.Or(n.options.ChannelConcurrency[t.name], math.MaxInt)
+		out[m] = append(out[m], calls.Bound{Key: [2]any{n.registry, t.at}, Most: most, Limit: n.watch.Limit(t.at)})
 		if b, ok := t.channel.(channel.Bounded); ok {
-			bound := calls.OfChannel(t.channel, [3]any{n.registry, m.Scope, t.name}, b.MaxCalls())
-			bound.Limit = n.watch.Limit(t.at)
-			out[m] = append(out[m], bound)
+			out[m] = append(out[m], calls.OfChannel(t.channel, [3]any{n.registry, m.Scope, t.name}, b.MaxCalls()))
 		}
 	}
 	return out

@@ -2,12 +2,10 @@ package notify
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
@@ -27,76 +25,90 @@ var sendable = []Stage{StageSent, StageArrived, StageFailed, StageBlocked, Stage
 // Like Release it is audited, and returns storage.ErrNotFound where scope has no such key.
 // It is refused ([ErrActionRefused]) for an address that the method cannot deliver to, that
 // is the message's own, or that is suppressed, for a message that was sent there before,
-// that was skipped, or that is still to go out or in doubt.
+// that was skipped, or that is still to go out or in doubt, and where the recipient has
+// left, or has complained: a bounce of the first address is what it is for.
 func (n Support) SendTo(ctx context.Context, scope Scope, key, address string, by By) (out OutgoingMessage, err error) {
-	if err := by.Check(); err != nil {
+	if err := n.rightHashKey(ctx, nil); err != nil {
 		return out, err
 	}
-	refuse := func(why string) error { return fmt.Errorf("notify: %w: SendTo of %s: %s", ErrActionRefused, key, why) }
-	err = n.inTx(ctx, nil, func(tx storage.Tx) error {
-		m, err := outgoingMessages.Get(ctx, tx, scope, key)
+	b := bulk{n, "SendTo", scope, false, driver.Query{Where: []driver.Cond{driver.Eq("key", key)}, Limit: 1}, by, false}
+	report, err := b.run(ctx, nil, func(tx storage.Tx, rows []*messageRow) ([]Acted, error) {
+		if len(rows) == 0 {
+			return nil, nil
+		}
+		to, _ := spelling.Of(rows[0].Method, address)
+		next, done, err := b.nextAttempts(rows, func(again *messageRow) {
+			again.Address, again.RecipientHash, again.HashKey = to, n.recipientHash(again.RecipientRef, again.Method, to), n.hashKey
+			again.ValidUntil = time.Time{} // a person wants it sent
+		})
 		if err != nil {
-			return fmt.Errorf("notify: SendTo of %s: %w", key, err)
+			return nil, err
 		}
-		to, err := spelling.Of(m.Method, address)
-		switch {
-		case err != nil || to == "":
-			return refuse("that is not an address for " + m.Method)
-		case m.IsTombstone():
-			return refuse("it was forgotten")
-		case to == m.Address:
-			return refuse("it went to that address already")
-		case !slices.Contains(sendable, stage(m.Status, m.IsOnSupportHold, m.ReasonCode)):
-			return refuse("it is " + m.Status + ", and is not sent again")
+		why, err := n.notTo(ctx, tx, rows[0], next[0])
+		if err != nil {
+			return nil, err
 		}
-		again := *m
-		again.Address, again.RecipientHash, again.HashKey = to, n.recipientHash(m.RecipientRef, m.Method, to), n.hashKey
-		again.AttemptNo++
-		again.RowKey, again.MessageID, again.CreatedOn = "", "", driver.Now(n.store)
-		if err := n.begin(&again, StatusCreated); err != nil {
-			return err
-		}
-		again.NextRetryOn = again.CreatedOn // it waited, so it is revalidated
-		again.ValidUntil = time.Time{}      // a person wants it sent
-		return n.sendTo(ctx, tx, m, &again, by, refuse, &out)
+		done[0].refuse(why)
+		out = next[0].view()
+		return done, b.sendAgain(ctx, tx, "SendTo", rows, next, done)
 	})
-	return out, err
+	if err == nil {
+		_, err = report.only("SendTo", key)
+	}
+	if err != nil {
+		return OutgoingMessage{}, err
+	}
+	return out, nil
 }
 
-// sendTo stores the new message, and writes the first one too, so that a callback which
-// comes between is not overlooked.
-func (n Support) sendTo(ctx context.Context, tx storage.Tx, m, again *messageRow, by By, refuse func(string) error, out *OutgoingMessage) error {
-	a := n.sender().attempt(again)
-	reasons, err := n.contacts().suppressed(ctx, tx, []Attempt{a})
+// notTo is why a message is not sent to another address; empty: it is.
+func (n Support) notTo(ctx context.Context, from driver.Reader, m, again *messageRow) (refused string, err error) {
+	switch {
+	case again.Address == "":
+		return "that is not an address for " + m.Method, nil
+	case n.addressHash(m.Method, again.Address) == n.addressHash(m.Method, m.Address):
+		return "it went to that address already", nil
+	case !slices.Contains(sendable, stage(m.Status, m.IsOnSupportHold, m.ReasonCode)):
+		return "it is " + m.Status + ", and is not sent again", nil
+	}
+	before, to := n.sender().attempt(m), n.sender().attempt(again)
+	switch left, err := n.contacts().declined(ctx, from, &before); {
+	case err != nil:
+		return "", err
+	case left:
+		return "its recipient wants no such messages", nil
+	}
+	reasons, err := n.contacts().suppressed(ctx, from, []Attempt{to})
+	if err == nil && stops(reasons[0], &to) {
+		refused = "messages to that address are stopped"
+	}
+	return refused, err
+}
+
+// declined reports whether a recipient has said that they do not want what an attempt is
+// about: they chose so, or have left or complained at its address.
+func (n Contacts) declined(ctx context.Context, from driver.Reader, a *Attempt) (bool, error) {
+	wishes, places := n.wishes(a), n.suppressionsOf(a.Scope, a.Method, a.Address)
+	known, err := preferences.GetMany(ctx, from, wishes)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if stops(reasons[0], &a) {
-		return refuse("messages to that address are stopped")
+	if !a.Mandatory && refused(known, wishes, a.OptIn) != "" {
+		return true, nil
 	}
-	found, err := outgoingMessages.GetMany(ctx, tx, []driver.ScopedKey{{Scope: again.Scope, Key: again.Key}})
-	if err != nil {
-		return err
-	}
-	if len(found) > 0 {
-		return refuse(triedAgain)
-	}
-	if err := outgoingMessages.Save(ctx, tx, m); err != nil {
-		if stale := (*storage.StaleError)(nil); errors.As(err, &stale) {
-			return refuse(changedSince)
+	found, err := suppressions.GetMany(ctx, from, places)
+	for _, s := range found {
+		if s.Status == statusActive && s.Reason != channel.HardBounce && stops(s.Reason, a) {
+			return true, err
 		}
-		return err
 	}
-	if _, _, err := outgoingKind.ensureIn(ctx, tx, []*messageRow{again}); err != nil {
-		return err
-	}
-	*out = again.view()
-	return audit.Write(ctx, tx, audited(m, "SendTo", by, m.Status, driver.Now(n.store)))
+	return false, err
 }
 
 // SuppressionsOf lists what is in force against some addresses of a scope, at most a
 // hundred: for each of them, in their order, the one that stops most, or none, whose Reason
-// is empty. An address that its method cannot deliver to has none.
+// is empty. An address that its method cannot deliver to has none. With another key than
+// the database's it would find none: that is an [ErrHashKey].
 func (n Contacts) SuppressionsOf(ctx context.Context, scope Scope, to ...Destination) ([]Suppression, error) {
 	if len(to) > driver.DefaultPage {
 		return nil, fmt.Errorf("notify: SuppressionsOf: %d addresses, more than %d", len(to), driver.DefaultPage)
@@ -111,9 +123,14 @@ func (n Contacts) SuppressionsOf(ctx context.Context, scope Scope, to ...Destina
 	}
 	var found map[driver.ScopedKey]*suppressionRow
 	err := n.read(ctx, nil, func(from driver.Reader) (err error) {
-		found, err = suppressions.GetMany(ctx, from, all)
+		if err = n.rightLookup(ctx, from); err == nil {
+			found, err = suppressions.GetMany(ctx, from, all)
+		}
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
 	out := make([]Suppression, len(to))
 	for i := range to {
 		for _, at := range asked[i] {
@@ -122,5 +139,5 @@ func (n Contacts) SuppressionsOf(ctx context.Context, scope Scope, to ...Destina
 			}
 		}
 	}
-	return out, err
+	return out, nil
 }

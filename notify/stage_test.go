@@ -121,6 +121,36 @@ func TestMessagesOfASpanAreFoundById(t *testing.T) {
 	})
 }
 
+// Processes have clocks of their own, so that ids do not quite ascend with time: what was
+// made in a span is found all the same.
+func TestMessagesOfProcessesWithOtherClocksAreFound(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		n, begin := notify.New(store, nil).Support(), clk.Now()
+		var rows []notify.OutgoingMessage
+		for i := range 300 {
+			m := notify.OutgoingMessage{Scope: "tenant", Channel: "email:test", PartitionKey: fmt.Sprintf("%05d", i), Address: "sam@example.com"}
+			m.Status, m.CreatedOn = "Delivered", begin.Add(time.Duration(i)*time.Minute+time.Duration(i%3)*2*time.Minute)
+			rows = append(rows, m)
+		}
+		if err := notify.PutMessages(t.Context(), store, rows); err != nil {
+			t.Fatal(err)
+		}
+		for from := range 290 {
+			of := notify.Made{From: begin.Add(time.Duration(from) * time.Minute), Until: begin.Add(time.Duration(from+5) * time.Minute)}
+			want := 0
+			for _, m := range rows {
+				if !m.CreatedOn.Before(of.From) && m.CreatedOn.Before(of.Until) {
+					want++
+				}
+			}
+			if found, _, err := n.MessagesMade(t.Context(), "tenant", of, storage.Page{}); err != nil || len(found) != want {
+				t.Fatalf("from minute %d: %d, want %d: %v", from, len(found), want, err)
+			}
+		}
+	})
+}
+
 // A message is listed and counted by the channel that it went through last, which is what
 // it shows: that of a fail-over, or else the one that it asks for.
 func TestAMessageIsFoundByTheChannelThatItWentThrough(t *testing.T) {

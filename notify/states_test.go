@@ -222,7 +222,7 @@ func TestI16_EventsAndSuppressionsTakeTheEdgesOfTheirTables(t *testing.T) {
 		func(s string) *suppressionRow { r := &suppressionRow{}; r.Status = s; return r },
 		func(r *suppressionRow) string { return r.Status },
 		func(r *suppressionRow) { r.lift(now) },
-		func(r *suppressionRow) { renew(r, &suppressionRow{}) },
+		func(r *suppressionRow) { renew(r, &suppressionRow{Said: []said{{Against: true}}}) },
 	), "")
 }
 

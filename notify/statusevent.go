@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -72,6 +73,26 @@ func (n *Notifier) Receive(ctx context.Context, account Scope, w channel.Webhook
 	return rep, err
 }
 
+// Bounced reads a mail that came back to a return path of one of this process's channels
+// (Options.ReturnPath of package smtp), and tracks its events as Receive does. raw is the mail
+// as it was received, headers first. One that did not come to such a path is
+// [channel.ErrWebhookRefused], and one that cannot be understood [ErrWebhookUnreadable]; after
+// any other error the mail server should deliver it again. What came back to a tenant's own
+// account goes to Receive, with its channel, as the Body of a request.
+func (n *Notifier) Bounced(ctx context.Context, raw []byte) (TrackReport, error) {
+	for _, key := range slices.Sorted(maps.Keys(n.registry.members)) {
+		w, ok := n.registry.members[key].(channel.Webhook)
+		if !ok {
+			continue
+		}
+		rep, err := n.Receive(ctx, "", w, channel.WebhookRequest{Body: raw})
+		if !errors.Is(err, channel.ErrWebhookRefused) {
+			return rep, err
+		}
+	}
+	return TrackReport{}, channel.ErrWebhookRefused
+}
+
 // deliveryEvent is an event of a provider as it is kept: the memory by which a
 // repeated one is known, and a due row while its message is not known. Its Type is
 // the provider. Its Scope is the tenant whose own account reports; empty: one that tenants
@@ -86,7 +107,13 @@ type deliveryEvent struct {
 	On                time.Time          `db:"happened_on,fixed"`
 	ReceivedOn        time.Time          `db:"received_on,fixed"`
 	AddressHash       string             `db:"address_hash,fixed,person"`
-	Tries             int                `db:"tries"` // how often its message was looked for in vain
+	AddressOnly       bool               `db:"address_only,fixed"` // of the message's recipient only if that is theirs
+	List              string             `db:"list,fixed,plain"`   // that a recipient left or came back to
+	Tries             int                `db:"tries"`              // how often its message was looked for in vain
+
+	// returned are the hashes of an address that came back, of an event that names no
+	// message.
+	returned []string
 }
 
 var deliveryEvents = driver.Define[deliveryEvent]("delivery_event").Grows(driver.WithWork).
@@ -152,7 +179,7 @@ func newEvent(e channel.StatusEvent, now time.Time) (*deliveryEvent, error) {
 	return &deliveryEvent{
 		Due:        driver.Due{Record: storage.Record{Scope: Scope(e.Account), Key: key, Kind: e.Provider, Status: statusWaiting}, DueOn: now.Add(matchWaits[0])},
 		StatusKind: e.Kind, MessageID: e.MessageID, ProviderMessageID: e.ProviderMessageID,
-		Code: storable.Code(e.Code), Lasting: e.Lasting, On: on, ReceivedOn: now,
+		Code: storable.Code(e.Code), Lasting: e.Lasting, On: on, ReceivedOn: now, List: storable.Code(e.List), AddressOnly: e.AddressOnly,
 	}, nil
 }
 

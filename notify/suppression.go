@@ -61,6 +61,24 @@ type suppressionRow struct {
 	Since       time.Time                 `db:"since"`
 	Source      string                    `db:"source,plain"`
 	MessageID   string                    `db:"message_id,plain"`
+	// Said has the last word of each source: it is in force while one of them says so, and
+	// Since, Source and MessageID are of the first that did.
+	Said []said `db:"said,json,plain"`
+}
+
+// said is what a source last said against an address.
+type said struct {
+	Source    string    `json:"source"`         // a provider, or "Support"
+	List      string    `json:"list,omitempty"` // of the provider
+	Own       bool      `json:"own,omitempty"`  // the account is the tenant's own
+	Against   bool      `json:"against,omitempty"`
+	On        time.Time `json:"on"`
+	MessageID string    `json:"messageId,omitempty"`
+}
+
+// sameSource reports whether two words are of one source, of which the later counts.
+func (w said) sameSource(o said) bool {
+	return w.Source == o.Source && w.List == o.List && w.Own == o.Own
 }
 
 func (s *suppressionRow) view() Suppression {
@@ -96,25 +114,80 @@ func suppressionKey(hash string, r channel.SuppressionReason) string {
 	return hash + "\x1f" + string(r)
 }
 
-// suppression is a row for an address in its normal form.
-func (n *core) suppression(scope Scope, to Destination, r channel.SuppressionReason, since time.Time, source, messageID string) *suppressionRow {
+// suppression is a row for an address in its normal form, by the word of a source.
+func (n *core) suppression(scope Scope, to Destination, r channel.SuppressionReason, w said) *suppressionRow {
 	hash := n.addressHash(to.Method, to.Address)
-	return &suppressionRow{
+	row := &suppressionRow{
 		Record:      storage.Record{Scope: scope, Key: suppressionKey(hash, r), Kind: to.Method, Status: statusActive},
-		AddressHash: hash, HashKey: n.hashKey, Reason: r, Since: since, Source: source, MessageID: messageID,
+		AddressHash: hash, HashKey: n.hashKey, Reason: r,
+	}
+	row.begin(w)
+	return row
+}
+
+// begin gives a new row its first word.
+func (s *suppressionRow) begin(w said) {
+	s.Said, s.Since, s.Source, s.MessageID = []said{w}, w.On, w.Source, w.MessageID
+	if !w.Against {
+		s.Status = statusLifted
 	}
 }
 
-// renew suppresses again what was lifted, and leaves the rest alone. What was before the
-// recipient came back counts no more.
-func renew(stored, want *suppressionRow) (storage.Outcome, bool) {
-	if stored.Status == statusActive || want.Since.Before(stored.Since) {
-		return storage.Unchanged, false
+// hear takes in the word of a source, unless a later one of it is known, and reports whether
+// it changed anything.
+func (s *suppressionRow) hear(w said) (changed bool) {
+	all := slices.Clone(s.Said)
+	i := slices.IndexFunc(all, w.sameSource)
+	switch {
+	case i < 0:
+		all = append(all, w)
+	case w.On.Before(all[i].On), w.On.Equal(all[i].On) && w.Against == all[i].Against:
+		return false
+	default:
+		all[i] = w
 	}
-	suppressionStates.Must(stored.Status, statusActive)
-	stored.Status = statusActive
-	stored.Since, stored.Source, stored.MessageID = want.Since, want.Source, want.MessageID
-	return storage.Reactivated, true
+	s.Said = all
+	s.weigh()
+	return true
+}
+
+// weigh puts the row in force, or lifts it, by what all sources say.
+func (s *suppressionRow) weigh() {
+	var first *said
+	for i := range s.Said {
+		w := &s.Said[i]
+		if !w.Against {
+			continue
+		}
+		if w.Source == s.Source && s.Status == statusActive {
+			return // as it was
+		}
+		if first == nil || w.On.Before(first.On) {
+			first = w
+		}
+	}
+	status := statusLifted
+	if first != nil {
+		status = statusActive
+		s.Since, s.Source, s.MessageID = first.On, first.Source, first.MessageID
+	}
+	if status != s.Status {
+		suppressionStates.Must(s.Status, status)
+		s.Status = status
+	}
+}
+
+// renew suppresses again what was lifted, and keeps what each source says. What one said
+// before it took that back counts no more.
+func renew(stored, want *suppressionRow) (outcome storage.Outcome, write bool) {
+	was := stored.Status
+	for _, w := range want.Said {
+		write = stored.hear(w) || write
+	}
+	if stored.Status != was {
+		return storage.Reactivated, true
+	}
+	return storage.Unchanged, write
 }
 
 // suppressFacts suppresses what new facts ask for, in their transaction. A message that
@@ -124,7 +197,7 @@ func (n tracker) suppressFacts(ctx context.Context, tx storage.Tx, facts []newFa
 	for _, f := range facts {
 		m := f.message
 		if r := f.event.suppresses(); r != "" && !m.Redirected && !m.IsTombstone() {
-			rows = append(rows, n.suppression(m.Scope, Destination{m.Method, m.Address}, r, f.event.On, f.event.Kind, m.MessageID))
+			rows = append(rows, n.suppression(m.Scope, Destination{m.Method, m.Address}, r, f.event.said(m)))
 		}
 	}
 	if len(rows) == 0 {
@@ -157,8 +230,8 @@ func (n sender) suppressRefused(ctx context.Context, tx storage.Tx, done []work.
 	var rows []*suppressionRow
 	for _, d := range done {
 		if m := d.Row; d.Result != "" {
-			source := cmp.Or(transport(m.inUse()), m.inUse())
-			rows = append(rows, n.suppression(m.Scope, Destination{m.Method, m.Address}, d.Result, driver.Now(n.store), source, m.MessageID))
+			w := said{Source: cmp.Or(n.tracker().reporter(m.inUse()), m.inUse()), Own: m.OwnAccount, Against: true, On: driver.Now(n.store), MessageID: m.MessageID}
+			rows = append(rows, n.suppression(m.Scope, Destination{m.Method, m.Address}, d.Result, w))
 		}
 	}
 	if len(rows) == 0 {
@@ -179,6 +252,14 @@ func (e *deliveryEvent) suppresses() channel.SuppressionReason {
 		return channel.Unsubscribe
 	}
 	return ""
+}
+
+// said is the word of an event about a message, or, without one, about an address.
+func (e *deliveryEvent) said(m *messageRow) said {
+	return said{
+		Source: e.Kind, List: e.List, Own: m.OwnAccount || e.Scope != "", Against: e.StatusKind != channel.KindResubscribed,
+		On: e.On, MessageID: m.MessageID,
+	}
 }
 
 // suppressed gives for each attempt the reason that stops most, or none, in one
@@ -271,8 +352,11 @@ func (s *suppressionRow) lift(time.Time) (refused string) {
 	if s.Status != statusActive {
 		return "it is not in force"
 	}
-	suppressionStates.Must(s.Status, statusLifted)
-	s.Status = statusLifted
+	s.Said = slices.Clone(s.Said)
+	for i := range s.Said {
+		s.Said[i].Against = false
+	}
+	s.weigh()
 	return ""
 }
 
@@ -308,7 +392,7 @@ func (n Contacts) suppressBy(ctx context.Context, tx storage.Tx, scope Scope, re
 	now := driver.Now(n.store)
 	rows := make([]*suppressionRow, len(list))
 	for i, d := range list {
-		rows[i] = n.suppression(scope, d, reason, now, sourceSupport, "")
+		rows[i] = n.suppression(scope, d, reason, said{Source: sourceSupport, Against: true, On: now})
 	}
 	if _, err := n.beginHashKey(ctx, tx); err != nil { // a gate without this key is to fail, not to find nobody
 		return err
@@ -348,6 +432,9 @@ func (n Contacts) Unsuppress(ctx context.Context, scope Scope, to Destination, b
 	}
 	places := n.suppressionsOf(scope, to.Method, address)
 	return n.inTx(ctx, nil, func(tx storage.Tx) error {
+		if err := n.rightLookup(ctx, tx); err != nil {
+			return err
+		}
 		return lift(ctx, tx, scope, places, by)
 	})
 }

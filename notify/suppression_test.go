@@ -165,6 +165,25 @@ func TestBouncesComplaintsAndUnsubscribesSuppress(t *testing.T) {
 	})
 }
 
+// A report that names an address counts for the message only if it is the recipient's: what
+// they forward their mail to is another one.
+func TestAReportCountsForTheAddressThatItNames(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		m := h.accepted()
+		report := func(id string, k channel.StatusKind, address string) channel.StatusEvent {
+			e := about(m, k)
+			e.EventID, e.Lasting, e.AddressOnly, e.Address = id, true, true, channel.PrivateAddress(address)
+			return e
+		}
+		h.track(report("1", channel.KindFailed, "sam@elsewhere.example"), report("2", channel.KindBounced, "sam@elsewhere.example"))
+		h.same("stopped", []channel.SuppressionReason{"", channel.HardBounce}, h.stopped("tenant", "sam@example.com", "sam@elsewhere.example"))
+		h.status(notify.StatusSentToProvider)
+		h.track(report("3", channel.KindFailed, "SAM@Example.com"), report("4", channel.KindBounced, "SAM@Example.com"))
+		h.same("stopped", []channel.SuppressionReason{channel.HardBounce}, h.stopped("tenant", "sam@example.com"))
+		h.status(notify.StatusFailedFinal)
+	})
+}
+
 func TestAPersonSuppressesAndLifts(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		sam := notify.Destination{"email", "sam@EXAMPLE.com"}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -33,7 +34,7 @@ const maxTrack = 1000
 // Opened; and neither a retry nor a take-over of it follows. That it bounced,
 // that its recipient complained or unsubscribed, are [DeliveryFact] rows beside
 // its status, and suppress the address; that the recipient came back is one, too, and lifts
-// an unsubscription that the same provider had told of.
+// an unsubscription that the same account and list had told of.
 //
 // An event of which no message is known yet is kept, and its message looked for
 // again after a minute, five minutes, an hour and a day, by a poller. An event is
@@ -44,30 +45,19 @@ const maxTrack = 1000
 func (n *Notifier) Track(ctx context.Context, events ...channel.StatusEvent) (rep TrackReport, err error) {
 	now := driver.Now(n.store)
 	var rows []deliveryEvent
-	var returns []channel.StatusEvent
 	for i, e := range events {
 		if err := checkEvent(e); err != nil {
 			return rep, fmt.Errorf("%w: argument %d: %w", ErrStatusEvent, i+1, err)
-		}
-		if isReturn(e) {
-			returns = append(returns, e)
-			continue
 		}
 		row, err := newEvent(e, now)
 		if err != nil {
 			return rep, err
 		}
-		if e.Address != "" {
-			row.AddressHash = n.addressHash("email", string(e.Address))
+		if !n.addressed(row, e) {
+			rep.Refused++
+			continue
 		}
 		rows = append(rows, *row)
-	}
-	for _, e := range returns {
-		part, err := n.tracker().returned(ctx, e)
-		if err != nil {
-			return rep, err
-		}
-		rep = rep.add(part)
 	}
 	for len(rows) > 0 {
 		batch := rows[:min(len(rows), maxTrack)]
@@ -84,6 +74,23 @@ func (n *Notifier) Track(ctx context.Context, events ...channel.StatusEvent) (re
 	return rep, nil
 }
 
+// addressed keeps whom an event is about, as hashes. An address that cannot be, of an event
+// that names nothing else, is refused.
+func (n *core) addressed(row *deliveryEvent, e channel.StatusEvent) bool {
+	if !isReturn(e) {
+		if e.Address != "" {
+			row.AddressHash = n.addressHash("email", string(e.Address))
+		}
+		return true
+	}
+	address, err := spelling.Of(e.Method, string(e.Address))
+	if err != nil {
+		return false
+	}
+	row.AddressHash, row.returned = n.addressHash(e.Method, address), n.addressHashes(e.Method, address)
+	return true
+}
+
 // trackIn keeps the events and applies those that are new.
 func (n tracker) trackIn(ctx context.Context, tx storage.Tx, events []*deliveryEvent) (rep TrackReport, err error) {
 	found, err := n.findMessages(ctx, tx, events)
@@ -91,7 +98,7 @@ func (n tracker) trackIn(ctx context.Context, tx storage.Tx, events []*deliveryE
 		return rep, err
 	}
 	for _, e := range events {
-		if found[e] != nil {
+		if found[e] != nil || e.returned != nil {
 			e.matched()
 		}
 	}
@@ -99,11 +106,14 @@ func (n tracker) trackIn(ctx context.Context, tx storage.Tx, events []*deliveryE
 	if err != nil {
 		return rep, err
 	}
-	var apply []*deliveryEvent
+	var apply, returned []*deliveryEvent
 	for i, e := range events {
 		switch {
 		case !isNew[i]:
 			rep.Repeated++
+		case e.returned != nil:
+			rep.Applied++
+			returned = append(returned, e)
 		case found[e] == nil:
 			rep.Waiting++
 		default:
@@ -111,7 +121,10 @@ func (n tracker) trackIn(ctx context.Context, tx storage.Tx, events []*deliveryE
 			apply = append(apply, e)
 		}
 	}
-	return rep, n.applyEvents(ctx, tx, apply, found)
+	if err := n.applyEvents(ctx, tx, apply, found); err != nil {
+		return rep, err
+	}
+	return rep, n.returned(ctx, tx, returned)
 }
 
 // reports are the new events about one message.

@@ -150,9 +150,11 @@ func (n tracker) findMessages(ctx context.Context, from driver.Reader, events []
 	var ids []string
 	byAccount := map[Scope][]*deliveryEvent{}
 	for _, e := range events {
-		if e.MessageID != "" {
+		switch {
+		case e.returned != nil: // it names no message
+		case e.MessageID != "":
 			ids = append(ids, e.MessageID)
-		} else {
+		default:
 			byAccount[e.Scope] = append(byAccount[e.Scope], e)
 		}
 	}

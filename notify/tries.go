@@ -163,12 +163,19 @@ func (t *tried[M]) cancel(now time.Time) string {
 // by the row's version, and whoever comes next need not wait for the end of its lease.
 func dropLease(r *driver.Due) { r.LeaseExpiresOn, r.Abandoned = time.Time{}, false }
 
+// isItsOwn reports whether a fault is the message's, or its address's. A policy is taken to
+// be against the recipient: where it is against the account, that is out, and no try is
+// counted.
+func isItsOwn(f channel.Fault) bool {
+	return f == channel.FaultAddress || f == channel.FaultMessage || f == channel.FaultPolicy
+}
+
 // tryLater counts a call that was not accepted, and says when to make another. What is
-// wrong with the address or the message has so many tries. Else they go on for as long as
+// the message's own fault has so many tries. Else they go on for as long as
 // the message is valid, at pauses short enough that it leaves within the hour once the
 // provider takes it; one that is valid for ever has its last after about a week.
 func (m *messageRow) tryLater(now time.Time, f channel.Fault, reason string) (next time.Time, ok bool) {
-	if f == channel.FaultAddress || f == channel.FaultMessage {
+	if isItsOwn(f) {
 		return m.failedBy(ownTries(m.Method), now, m.Key, reason)
 	}
 	m.RetryCount++
@@ -191,8 +198,8 @@ func (m *messageRow) pauseAfter(refusals int) time.Duration {
 }
 
 // refused is a definite refusal that may not last: back-off, at least as long
-// as the provider asks for. After the last try it has failed, if the address or the
-// message is at fault, and else a person decides.
+// as the provider asks for. After the last try it has failed, if that is its own fault, and
+// else a person decides.
 func (m *messageRow) refused(now time.Time, e *channel.Error) {
 	another := m.NextRetryOn // of a chain: when that one may take it
 	next, ok := m.tryLater(now, e.Fault, storable.Code(e.Code))
@@ -200,7 +207,7 @@ func (m *messageRow) refused(now time.Time, e *channel.Error) {
 	case ok:
 		asked := driver.Time(now.Add(min(e.RetryAfter, maxRetryAfter)))
 		m.retryOn(later(another, later(asked, next)))
-	case e.Fault == channel.FaultAddress || e.Fault == channel.FaultMessage:
+	case isItsOwn(e.Fault):
 		m.refusedForGood(now, storable.Code(e.Code))
 	default:
 		m.retryOn(now)
@@ -225,7 +232,7 @@ func (m *messageRow) retryOn(next time.Time) {
 	m.DueOn, m.NextRetryOn = next, next
 }
 
-// ownTries are the pauses after refusals that are about the address or the message: a full
+// ownTries are the pauses after refusals that are the message's own fault: a full
 // mailbox is tried for two days, and who waits for a text message does not wait for long.
 func ownTries(method string) backoff.Steps {
 	if method == "email" {

@@ -19,16 +19,14 @@ type AlertOptions struct {
 	// Channel sends the alert to the address To, both required.
 	Channel channel.Channel
 	To      string
-	// Most is the highest [WorkItem.Score] that is told of, from 0, the worst, to 100, where a
-	// definition does not say what is Unhappy. Where it does, Most counts for nothing.
-	Most int
 	// URL is where a response is handled, such as
 	// "https://desk.example/worklist/{surveyId}/{publicId}"; empty: the alert names none.
 	URL string
 }
 
-// Alert makes a subscriber that tells a desk of each response that its definition calls
-// [form.Definition.Unhappy], or whose score is Most or lower, as soon as a poll finds it: the survey, the score and the URL, and nothing of the customer.
+// Alert makes a subscriber that tells a desk of each response that its version calls
+// [form.Definition.Unhappy], as soon as a poll finds it: the survey, the score and the URL, and
+// nothing of the customer.
 // It is silent about what was handled or erased meanwhile. A call that failed or is in doubt
 // is made again like that of every subscriber, with the same message id. A trigger that names
 // subscribers has to name this one. It panics on options that no program can mean.
@@ -36,8 +34,8 @@ func (s *Service) Alert(o AlertOptions) Subscriber {
 	if o.Key == "" {
 		o.Key = "alert"
 	}
-	if o.Channel == nil || o.Most < 0 || o.Most > 100 {
-		panic("survey: Alert needs a channel, and a Most from 0 to 100")
+	if o.Channel == nil {
+		panic("survey: Alert needs a channel")
 	}
 	to, err := channel.NormaliseAddress(channel.Method(o.Channel.Key()), o.To)
 	if err != nil {
@@ -54,7 +52,7 @@ func (s *Service) alert(ctx context.Context, o *AlertOptions, e ResponseComplete
 		return nil
 	case err != nil:
 		return err
-	case !item.HandledOn.IsZero() || !o.concerns(&item):
+	case !item.HandledOn.IsZero() || !item.Unhappy:
 		return nil
 	}
 	receipt, err := o.Channel.Send(ctx, o.message(&item, e))
@@ -73,25 +71,13 @@ func (s *Service) alert(ctx context.Context, o *AlertOptions, e ResponseComplete
 	return err
 }
 
-// concerns says whether a response is told of.
-func (o *AlertOptions) concerns(item *WorkItem) bool {
-	if item.judged {
-		return item.Unhappy
-	}
-	return item.Rated && item.Score <= o.Most
-}
-
 // message is the alert of a response.
 func (o *AlertOptions) message(item *WorkItem, e ResponseCompleted) channel.Message {
 	survey := strconv.FormatInt(item.SurveyID, 10)
-	var says []string
-	if item.Unhappy {
-		says = append(says, "an unhappy response")
-	}
+	subject := item.Survey + ": an unhappy response"
 	if item.Rated {
-		says = append(says, fmt.Sprintf("score %d out of 100", item.Score))
+		subject += fmt.Sprintf(", score %d out of 100", item.Score)
 	}
-	subject := item.Survey + ": " + strings.Join(says, ", ")
 	text := "A response to " + subject + "."
 	if o.URL != "" {
 		text += "\n" + strings.NewReplacer("{surveyId}", survey, "{publicId}", item.PublicID).Replace(o.URL)

@@ -13,8 +13,7 @@ import (
 	"github.com/belfry-go/belfry/survey"
 )
 
-// alarmed has a desk told of responses with a score of at most 25, by a channel that answers
-// with fail, and gives what it was told.
+// alarmed has a desk told of unhappy responses, by a channel that answers with fail, and gives what it was told.
 func (h *host) alarmed(fail *error) *[]channel.Message {
 	told := &[]channel.Message{}
 	h.survey.Subscribe(h.survey.Alert(survey.AlertOptions{
@@ -23,7 +22,7 @@ func (h *host) alarmed(fail *error) *[]channel.Message {
 			defer h.mu.Unlock()
 			*told = append(*told, m)
 			return channel.Receipt{ID: "d-1"}, *fail
-		}), To: "desk@Host.example", Most: 25, URL: "https://desk.example/{surveyId}/{publicId}",
+		}), To: "desk@Host.example", URL: "https://desk.example/{surveyId}/{publicId}",
 	}))
 	return told
 }
@@ -41,7 +40,7 @@ func TestADeskIsToldOfAnUnhappyResponse(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		none := error(nil)
 		told := h.alarmed(&none)
-		h.publish(csiGR)
+		h.publish(complaining)
 		ids := []string{}
 		for _, wip := range []string{"unhappy", "happy", "handled", "erased"} {
 			ids = append(ids, h.visited(wip))
@@ -63,7 +62,7 @@ func TestADeskIsToldOfAnUnhappyResponse(t *testing.T) {
 			t.Fatalf("told %d times: %+v", len(*told), *told)
 		}
 		m := (*told)[0]
-		if m.ID != "alert-"+ids[0] || m.To != "desk@host.example" || m.Subject != "E2E CSI-GR: score 22 out of 100" || !strings.HasSuffix(m.Text, "\nhttps://desk.example/4523/"+ids[0]) {
+		if m.ID != "alert-"+ids[0] || m.To != "desk@host.example" || m.Subject != "E2E CSI-GR: an unhappy response, score 22 out of 100" || !strings.HasSuffix(m.Text, "\nhttps://desk.example/4523/"+ids[0]) {
 			t.Errorf("%+v", m)
 		}
 		if all, err := json.Marshal(m); err != nil || strings.Contains(string(all), "It was late") || strings.Contains(string(all), "cust-") || strings.Contains(string(all), "+964") {
@@ -78,7 +77,7 @@ func TestAnAlertIsTriedAgain(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		fail := error(channel.Transient("busy", 0, errors.New("no room for desk@host.example")))
 		told := h.alarmed(&fail)
-		h.publish(csiGR)
+		h.publish(complaining)
 		first, second := h.visited("1"), h.visited("2")
 		h.says(first, complains)
 		h.drain()

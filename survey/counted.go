@@ -111,8 +111,12 @@ func countAnswers(d *form.Definition, a *form.Answers) *counted {
 		switch v := value.(type) {
 		case []any:
 			g.Values = map[string]int{}
-			for _, option := range v {
-				g.Values[option.(string)] = 1
+			for i, option := range v {
+				if q.Type == form.RankingQuestion {
+					g.Values[placeKey(i+1, option.(string))] = 1
+				} else {
+					g.Values[option.(string)] = 1
+				}
 			}
 		case json.Number:
 			if q.Type == form.NumberQuestion {
@@ -152,20 +156,39 @@ func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // factOf is an empty fact about a link; v may be nil.
 func factOf(i *instanceRow, v *version) *fact {
+	if v != nil && v.Anonymous {
+		return &fact{Under: map[string]string{}, Days: map[string]*counted{}}
+	}
 	f := &fact{Unit: i.BusinessUnit, Under: map[string]string{ByTrigger: i.TriggerID, ByLocale: i.RecipientLocale}, Days: map[string]*counted{}}
 	if v == nil || len(v.Dimensions) == 0 {
 		return f
 	}
+	of := dimensionsOf(i)
+	for _, path := range v.Dimensions {
+		f.Under[path] = of(path)
+	}
+	return f
+}
+
+// dimensionsOf gives the values of a link's event at paths.
+func dimensionsOf(i *instanceRow) func(path string) string {
 	values, err := form.Flatten(i.Metadata)
 	if err != nil {
 		values = nil // ingest has read it: it was emptied since
 	}
 	e := event{values: values}
-	for _, path := range v.Dimensions {
+	return func(path string) string {
 		text, _ := e.text(path) // a list has none
-		f.Under[path] = dimensionValue(text)
+		return dimensionValue(text)
 	}
-	return f
+}
+
+// queueOf is the queue of the worklist that the response to a link belongs to.
+func queueOf(i *instanceRow, v *version) string {
+	if v.Queue == "" {
+		return ""
+	}
+	return dimensionsOf(i)(v.Queue)
 }
 
 // maxValue bounds a value of a dimension in bytes; of a longer one that much counts.
@@ -209,7 +232,7 @@ func askedFact(i *instanceRow, v *version) *fact {
 func answeredFact(i *instanceRow, v *version, a *form.Answers) *fact {
 	f := factOf(i, v)
 	link := &counted{Answered: 1}
-	if i.LastSentOn.IsZero() {
+	if i.LastSentOn.IsZero() && !v.Anonymous {
 		link.Asked = 1
 	}
 	f.on(i.CreatedOn, link)
@@ -241,8 +264,12 @@ func questionOf(key string, g *given) QuestionResult {
 	q := QuestionResult{ID: parts[0], Type: form.QuestionType(parts[1]), N: g.N, sum: g.Sum}
 	q.Least, _ = strconv.Atoi(parts[2]) // of a rating
 	q.Most, _ = strconv.Atoi(parts[3])
+	if q.Type == form.RankingQuestion {
+		q.Counts = placesOf(g)
+		return q
+	}
 	for value, n := range g.Values {
-		q.Counts = append(q.Counts, ValueCount{value, n})
+		q.Counts = append(q.Counts, ValueCount{Value: value, N: n})
 	}
 	slices.SortFunc(q.Counts, func(a, b ValueCount) int {
 		if q.Type.Rates() { // whole numbers
@@ -253,4 +280,23 @@ func questionOf(key string, g *given) QuestionResult {
 		return cmp.Compare(a.Value, b.Value)
 	})
 	return q
+}
+
+// placeKey is under what an option of a ranking counts at a place.
+func placeKey(place int, option string) string { return strconv.Itoa(place) + ":" + option }
+
+// placesOf are the options of a ranking, the one with the lowest mean place first.
+func placesOf(g *given) (out []ValueCount) {
+	sums, times := map[string]int{}, map[string]int{}
+	for key, n := range g.Values {
+		at, option, _ := strings.Cut(key, ":")
+		place, _ := strconv.Atoi(at) // placeKey wrote it
+		sums[option] += place * n
+		times[option] += n
+	}
+	for option, sum := range sums {
+		out = append(out, ValueCount{Value: option, N: g.Values[placeKey(1, option)], Place: float64(sum) / float64(times[option])})
+	}
+	slices.SortFunc(out, func(a, b ValueCount) int { return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(a.Value, b.Value)) })
+	return out
 }

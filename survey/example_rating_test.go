@@ -19,9 +19,9 @@ func ExampleService_Alert() {
 			fmt.Println(m.To, "-", m.Subject)
 			return channel.Receipt{ID: "d-1"}, nil
 		}),
-		To: "desk@host.example", Most: 25, URL: "https://desk.example/worklist/{surveyId}/{publicId}",
+		To: "desk@host.example", URL: "https://desk.example/worklist/{surveyId}/{publicId}",
 	}))
-	must(s.Publish(d.ctx, survey.Version{SurveyID: 4523, Name: "CSI-GR", IntegrationID: "csi-gr", Definition: json.RawMessage(csiGR)}))
+	must(s.Publish(d.ctx, survey.Version{SurveyID: 4523, Name: "CSI-GR", IntegrationID: "csi-gr", Definition: json.RawMessage(complaining)}))
 	for _, said := range []string{
 		`{"rate": 3, "has-a-complaint": "yes", "complaint": "It was late."}`,
 		`{"rate": 10, "has-a-complaint": "no"}`,
@@ -33,5 +33,5 @@ func ExampleService_Alert() {
 	}
 	mustSend(belfry.NewPoller(d.store, nil, s).Drain(d.ctx))
 	// Output:
-	// desk@host.example - CSI-GR: score 22 out of 100
+	// desk@host.example - CSI-GR: an unhappy response, score 22 out of 100
 }

@@ -86,8 +86,8 @@ type CSVOptions struct {
 	Labels bool
 	// Locale is the language of labels; empty: English.
 	Locale string
-	// Zone is that of times, which are written as spreadsheets read them; nil: UTC, as RFC 3339
-	// has it.
+	// Zone is that of times, which are written as spreadsheets read them, and is named in the
+	// header; nil: UTC, as RFC 3339 has it.
 	Zone *time.Location
 }
 
@@ -198,6 +198,9 @@ func (s Responses) sheetOf(ctx context.Context, scope Scope, surveyID int64, num
 			}
 		}
 		for _, q := range v.Questions {
+			if !q.Type.Asks() {
+				continue
+			}
 			if out.last[q.ID] == nil {
 				out.questions = append(out.questions, q.ID)
 			}
@@ -210,6 +213,11 @@ func (s Responses) sheetOf(ctx context.Context, scope Scope, surveyID int64, num
 // header names the columns. Two questions of one label have their ids behind it.
 func (s *sheet) header(c *csvWriter) []string {
 	out := slices.Clone(exportColumns)
+	for i, name := range out {
+		if c.Zone != nil && (name == "completedAt" || name == "submittedAt") {
+			out[i] = name + " (" + c.Zone.String() + ")"
+		}
+	}
 	for _, path := range s.dimensions {
 		if c.Labels {
 			path = strings.TrimPrefix(path, "candidate.")
@@ -257,29 +265,35 @@ func (s *sheet) cells(c *csvWriter, r *responseRow) []string {
 
 // answer writes an answer into one cell; none is an empty one.
 func (c *csvWriter) answer(v *version, id string, answer json.RawMessage) string {
-	if len(answer) == 0 {
-		return ""
+	if !c.Labels {
+		v = nil
 	}
-	label := func(value string) string {
-		if c.Labels {
-			return v.OptionLabel(id, value, c.Locale)
-		}
-		return value
+	text := v.answerText(id, answer, c.Locale)
+	if len(answer) > 0 && answer[0] != '"' && answer[0] != '[' {
+		return c.number(text)
 	}
+	return spreadsheet.Defused(text)
+}
+
+// answerText is an answer as people read it, its options by their labels and joined by "; "; of
+// no version by their values.
+func (v *version) answerText(id string, answer json.RawMessage, locale string) string {
 	var text string
 	var list []string
-	switch answer[0] {
-	case '"':
+	switch {
+	case len(answer) == 0:
+		return ""
+	case answer[0] == '"':
 		_ = json.Unmarshal(answer, &text) // accept wrote it
-		return spreadsheet.Defused(label(text))
-	case '[':
+		return v.optionLabel(id, text, locale)
+	case answer[0] == '[':
 		_ = json.Unmarshal(answer, &list)
 		for i, value := range list {
-			list[i] = label(value)
+			list[i] = v.optionLabel(id, value, locale)
 		}
-		return spreadsheet.Defused(strings.Join(list, "; "))
+		return strings.Join(list, "; ")
 	}
-	return c.number(string(answer))
+	return string(answer)
 }
 
 // resultColumns are those of an export of results.
@@ -288,7 +302,8 @@ var resultColumns = []string{
 }
 
 // ExportCSV writes what q counts as CSV (RFC 4180, UTF-8) with a header: a line for each
-// answer to each question of each group, or for the question or the group if it has none.
+// answer to each question of each group, or for the question or the group if it has none; of a
+// ranking the mean is the mean place of the option, and the count how often it was first.
 // It always has labels beside the ids. Formulas are written as by [Responses.ExportCSV].
 func (s Results) ExportCSV(ctx context.Context, scope Scope, w io.Writer, q ResultQuery, o *CSVOptions) error {
 	got, err := s.Get(ctx, scope, q)
@@ -326,7 +341,11 @@ func (g *ResultGroup) lines(v *version, c *csvWriter) (out [][]string) {
 			of = append(of, c.number(figure))
 		}
 		for _, n := range q.Counts {
-			out = append(out, append(slices.Clone(of), spreadsheet.Defused(n.Value), spreadsheet.Defused(v.optionLabel(q.ID, n.Value, c.Locale)), strconv.Itoa(n.N)))
+			of := slices.Clone(of)
+			if n.Place > 0 {
+				of[slices.Index(resultColumns, "mean")] = c.number(figure(n.Place, true))
+			}
+			out = append(out, append(of, spreadsheet.Defused(n.Value), spreadsheet.Defused(v.optionLabel(q.ID, n.Value, c.Locale)), strconv.Itoa(n.N)))
 		}
 		if len(q.Counts) == 0 {
 			out = append(out, append(of, "", "", ""))

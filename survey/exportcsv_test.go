@@ -189,7 +189,7 @@ func TestAnExportOpensInASpreadsheet(t *testing.T) {
 		}{
 			"as it was": {nil, fixed + ",candidate.city,answers.rate,answers.cost,answers.cost2,answers.how,answers.with,answers.ok\r\n" +
 				id + ",4523,1,t,,cust-123,,,2026-05-14T05:12:34Z,2026-05-14T05:12:34Z,'=Cork,4,1234.5,-2,c,a; b,yes\r\n"},
-			"labels": {&survey.CSVOptions{Labels: true, Zone: berlin}, fixed + ",city,How was …?,Cost (cost),Cost (cost2),how,with,ok\r\n" +
+			"labels": {&survey.CSVOptions{Labels: true, Zone: berlin}, strings.NewReplacer("At,", "At (Europe/Berlin),", "submittedAt", "submittedAt (Europe/Berlin)").Replace(fixed) + ",city,How was …?,Cost (cost),Cost (cost2),how,with,ok\r\n" +
 				id + ",4523,1,t,,cust-123,,,2026-05-14 07:12:34,2026-05-14 07:12:34,'=Cork,4,1234.5,-2,By car,Ann; =Bob,yes\r\n"},
 			"German": {&survey.CSVOptions{Labels: true, Locale: "de", Comma: ';'}, strings.ReplaceAll(fixed, ",", ";") + ";city;Wie war es?;Cost (cost);Cost (cost2);how;with;ok\r\n" +
 				id + ";4523;1;t;;cust-123;;;2026-05-14T05:12:34Z;2026-05-14T05:12:34Z;'=Cork;4;1234,5;-2;Mit dem Auto;\"Ann; =Bob\";yes\r\n"},

@@ -107,6 +107,13 @@ func (s *Service) Opened(ctx context.Context, token string) error {
 			if err := row.closed(now); err != nil {
 				return err
 			}
+			v, err := s.versionOf(ctx, tx, row.Scope, row.SurveyID, row.SurveyVersion)
+			if err != nil {
+				return err
+			}
+			if v.Anonymous {
+				now = dayStart(now)
+			}
 			if !row.open(now) {
 				return nil
 			}

@@ -243,11 +243,18 @@ func (s Support) routed(ctx context.Context, scope Scope, subscriber string, pag
 // selects reports whether the routing of v sends a response to a subscriber, as
 // [core.route] does when the response comes.
 func (v *version) selects(r *responseRow, subscriber string) bool {
+	if v.Anonymous { // of which trigger it is is not known
+		return slices.ContainsFunc(v.Triggers, func(t form.Trigger) bool { return v.routes(&t, r, subscriber) })
+	}
 	t := v.Trigger(r.TriggerID)
-	switch {
-	case t == nil:
+	if t == nil {
 		return v.Number == r.SurveyVersion
-	case len(t.Subscribers) == 0:
+	}
+	return v.routes(t, r, subscriber)
+}
+
+func (v *version) routes(t *form.Trigger, r *responseRow, subscriber string) bool {
+	if len(t.Subscribers) == 0 {
 		return true
 	}
 	a, err := v.Accept(r.Answers)

@@ -22,7 +22,7 @@ type QuestionResult struct {
 	// Few says that fewer than MinResponses have answered: nothing is said but N.
 	Few bool
 	// Counts are the answers of a rating, a choice, several choices (which add up to
-	// more than N) and yes or no. Steps of a rating are those that were given, in their order;
+	// more than N) and yes or no, and the options of a ranking, the best one first. Steps of a rating are those that were given, in their order;
 	// options are all that the latest version offers, in its order, and then older ones.
 	Counts []ValueCount
 
@@ -32,7 +32,9 @@ type QuestionResult struct {
 // ValueCount is how often an answer was given.
 type ValueCount struct {
 	Value string
-	N     int
+	N     int // of a ranking: how often it was first
+	// Place is the mean place of an option of a ranking, from 1; zero: it is not of one.
+	Place float64
 }
 
 // offer puts the counts of options in the order in which a question offers them, those too
@@ -45,7 +47,7 @@ func (q *QuestionResult) offer(now *form.Question) {
 	if now.Type == form.YesNoQuestion {
 		offered = []string{"yes", "no"}
 	}
-	if len(offered) == 0 {
+	if len(offered) == 0 || now.Type == form.RankingQuestion {
 		return
 	}
 	given := q.Counts

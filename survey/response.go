@@ -13,8 +13,8 @@ import (
 )
 
 // responseRow is the one response to an instance; Key is the instance's PublicID,
-// so that the unique key decides among concurrent submits. Only who handled it is
-// written later; it is never due.
+// so that the unique key decides among concurrent submits. Only what a desk
+// does about it is written later; it is never due.
 type responseRow struct {
 	storage.Record
 	SurveyID      int64  `db:"survey_id,fixed"`
@@ -30,10 +30,13 @@ type responseRow struct {
 	Answers        json.RawMessage `db:"answers,fixed,json,content"`
 	CompletedOn    time.Time       `db:"completed_on,fixed"`
 	SubmittedOn    time.Time       `db:"submitted_on,fixed"`
-	// Score is the lowest rating, from 0 to 100, or unrated. Listed responses are in the
-	// worklist. HandledOn, HandledBy and Note say who dealt with the response.
+	// Score is the lowest rating, from 0 to 100, or unrated. Unhappy says that the version calls
+	// it so: it is in the worklist, under its Queue. Assignee deals with it; HandledOn, HandledBy
+	// and Note say who did.
 	Score     int       `db:"score,fixed"`
-	Listed    bool      `db:"listed,fixed"`
+	Unhappy   bool      `db:"unhappy,fixed"`
+	Queue     string    `db:"queue,fixed,indexed,plain"`
+	Assignee  string    `db:"assignee,person"`
 	HandledOn time.Time `db:"handled_on"`
 	HandledBy string    `db:"handled_by,person"`
 	Note      string    `db:"note,content"`
@@ -65,7 +68,8 @@ func responseOf(row *instanceRow, v *version, r Response, a *form.Answers) *resp
 		Record:   storage.Record{Scope: row.Scope, Key: row.PublicID},
 		SurveyID: row.SurveyID, SurveyVersion: row.SurveyVersion, TriggerID: row.TriggerID, BusinessUnit: row.BusinessUnit,
 		CustomerRef: row.CustomerRef, AgentID: r.AgentID, Locale: r.Locale, AnswersHash: a.Hash, IdempotencyKey: r.keyHash(), Answers: a.JSON,
-		CompletedOn: row.CompletedOn, SubmittedOn: row.EndedOn, Fact: answeredFact(row, v, a), Score: scoreOf(&v.Definition, a), Listed: v.Unhappy.Match(a.Values), // nil matches all
+		CompletedOn: row.CompletedOn, SubmittedOn: row.EndedOn, Fact: answeredFact(row, v, a),
+		Score: scoreOf(&v.Definition, a), Unhappy: v.Unhappy != nil && v.Unhappy.Match(a.Values), Queue: queueOf(row, v),
 	}
 }
 

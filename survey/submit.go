@@ -58,8 +58,8 @@ var ErrAnswered = errors.New("survey: the survey has been answered already")
 // together or not at all (Triggers & Scheduler, "Post-answer fanout").
 //
 // A link has one response. The same answers again, or any under the same
-// IdempotencyKey, get the first receipt with Repeated; other answers get
-// [ErrAnswered]. Answers that do not fit the questions get an [*AnswersError], and
+// IdempotencyKey, get the first receipt with Repeated; other answers, and all to an anonymous
+// survey, get [ErrAnswered]. Answers that do not fit the questions get an [*AnswersError], and
 // every link that does not lead to a survey [ErrNoSurvey].
 func (s *Service) Submit(ctx context.Context, token string, r Response) (Receipt, error) {
 	return s.submit(ctx, byToken(token), r, true)
@@ -108,7 +108,12 @@ func (s *Service) submitOnce(ctx context.Context, tx storage.Tx, find finder, r 
 	if err != nil {
 		return Receipt{}, err
 	}
-	row.complete(now, r.completedOn(now), shown)
+	if on := r.completedOn(now); v.Anonymous {
+		row.complete(dayStart(now), dayStart(now), shown)
+		r = Response{Answers: r.Answers}
+	} else {
+		row.complete(now, on, shown)
+	}
 	if err := instances.Save(ctx, tx, row); err != nil {
 		return Receipt{}, err
 	}
@@ -131,7 +136,15 @@ func (i *instanceRow) complete(now, completedOn time.Time, shown bool) {
 
 // keep writes the response and what it causes. The unique key decides a race that
 // the instance has not decided.
-func (s *Service) keep(ctx context.Context, tx storage.Tx, row *instanceRow, v *version, r Response, a *form.Answers) (Receipt, error) {
+func (s *Service) keep(ctx context.Context, tx storage.Tx, link *instanceRow, v *version, r Response, a *form.Answers) (Receipt, error) {
+	row := link
+	if v.Anonymous {
+		id, err := newPublicID(s.store.Rand())
+		if err != nil {
+			return Receipt{}, err
+		}
+		row = link.anonymous(id)
+	}
 	stored := responseOf(row, v, r, a)
 	isNew, err := responses.Insert(ctx, tx, stored)
 	if err != nil {
@@ -143,17 +156,35 @@ func (s *Service) keep(ctx context.Context, tx storage.Tx, row *instanceRow, v *
 	if _, err := answers.Insert(ctx, tx, answersOf(stored, a)...); err != nil {
 		return Receipt{}, err
 	}
-	if _, err := entries.Insert(ctx, tx, entryOf(row, answeredEntry, stored.Fact)); err != nil {
+	facts := []*entryRow{entryOf(row, answeredEntry, stored.Fact)}
+	if v.Anonymous && link.LastSentOn.IsZero() { // the response may not say so
+		facts = append(facts, entryOf(link, askedEntry, askedFact(link, v)))
+	}
+	if _, err := entries.Insert(ctx, tx, facts...); err != nil {
 		return Receipt{}, err
 	}
-	if err := s.emit(ctx, tx, row, v, stored, a); err != nil {
+	if err := s.emit(ctx, tx, row, v, v.Trigger(link.TriggerID), stored, a); err != nil {
 		return Receipt{}, err
 	}
-	return Receipt{PublicID: row.PublicID, CompletedOn: row.CompletedOn}, nil
+	return Receipt{PublicID: link.PublicID, CompletedOn: row.CompletedOn}, nil
 }
+
+// anonymous is all that an anonymous response may know of its link, under an id of its own.
+func (i *instanceRow) anonymous(id string) *instanceRow {
+	return &instanceRow{
+		Due: driver.Due{Record: storage.Record{Scope: i.Scope}}, PublicID: id, SurveyID: i.SurveyID, SurveyVersion: i.SurveyVersion,
+		Metadata: json.RawMessage("{}"), CreatedOn: i.EndedOn, CompletedOn: i.CompletedOn, EndedOn: i.EndedOn,
+	}
+}
+
+// dayStart is when a day began, in UTC.
+func dayStart(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
 // again answers a submission to an instance that has its response.
 func (s *Service) again(ctx context.Context, tx storage.Tx, row *instanceRow, v *version, r Response) (Receipt, error) {
+	if v.Anonymous {
+		return Receipt{}, ErrAnswered
+	}
 	first, err := responses.Get(ctx, tx, row.Scope, row.PublicID)
 	if errors.Is(err, storage.ErrNotFound) {
 		return Receipt{}, ErrNoSurvey // erased, or forgotten

@@ -82,7 +82,8 @@ func (s *Service) Subscribe(subs ...Subscriber) {
 }
 
 // ResponseCompleted is the event of a response. It holds all that a subscriber
-// needs (Triggers & Scheduler, "What the payload contains").
+// needs (Triggers & Scheduler, "What the payload contains"). That of an anonymous survey has an
+// InstancePublicID of its own, the day as CompletedOn, the survey and the answers, and no more.
 type ResponseCompleted struct {
 	// EventID is the same however often the event is dispatched.
 	EventID             string          `json:"eventId"`
@@ -125,7 +126,7 @@ func subscriberOf(key string) string { return strings.TrimPrefix(key, outboxKey(
 
 // emit stores the event of a response, with a delivery for each subscriber that
 // the routing selects.
-func (s *core) emit(ctx context.Context, tx storage.Tx, row *instanceRow, v *version, r *responseRow, a *form.Answers) error {
+func (s *core) emit(ctx context.Context, tx storage.Tx, row *instanceRow, v *version, t *form.Trigger, r *responseRow, a *form.Answers) error {
 	payload, err := json.Marshal(ResponseCompleted{
 		EventID: eventID(row.PublicID), EventType: EventResponseCompleted, Scope: row.Scope,
 		SurveyID: row.SurveyID, SurveyVersion: row.SurveyVersion, SurveyIntegrationID: v.IntegrationID, BusinessUnit: row.BusinessUnit,
@@ -136,7 +137,7 @@ func (s *core) emit(ctx context.Context, tx storage.Tx, row *instanceRow, v *ver
 	if err != nil {
 		return err
 	}
-	to, err := s.route(ctx, tx, v.Trigger(row.TriggerID), a)
+	to, err := s.route(ctx, tx, t, a)
 	if err != nil {
 		return err
 	}

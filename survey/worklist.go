@@ -1,13 +1,14 @@
 package survey
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
@@ -16,7 +17,17 @@ import (
 	"github.com/belfry-go/belfry/survey/form"
 )
 
-// WorkItem is a response that somebody may have to do something about.
+// WorkState says how far a desk has come with a response.
+type WorkState string
+
+// The states of a [WorkItem].
+const (
+	WorkOpen     WorkState = "Open"     // not assigned
+	WorkAssigned WorkState = "Assigned" // Assignee deals with it
+	WorkHandled  WorkState = "Handled"  // HandledBy has dealt with it, and Note says how
+)
+
+// WorkItem is a response with what a desk needs to deal with it.
 type WorkItem struct {
 	StoredResponse
 	Survey string // its name; empty if its version cannot be read
@@ -24,35 +35,64 @@ type WorkItem struct {
 	// 100; false for Rated: it has none.
 	Score int
 	Rated bool
-	// Unhappy says that it is what its version calls [form.Definition.Unhappy]; false where
-	// that says nothing.
+	// Unhappy says that it was what its version calls [form.Definition.Unhappy].
 	Unhappy bool
-	// Comments are the answers that are texts, in the order of the questions.
-	Comments []Comment
+	// Queue is the value at [form.Definition.Queue]; it may be empty.
+	Queue string
+	// Texts are the answers as the customer saw them, in the order of the questions.
+	// Comments are those of them that the customer wrote.
+	Texts, Comments []AnswerText
 	// RecipientAddress is where the link went, and Event the payload of its event; empty
 	// if they are erased or forgotten.
 	RecipientAddress string
 	Event            []byte
-	// HandledOn, HandledBy and Note are what Handle said; zero: nobody has.
+	State            WorkState
+	// Assignee is set by [Support.Assign]; HandledOn, HandledBy and Note by [Support.Handle].
+	Assignee  string
 	HandledOn time.Time
 	HandledBy string
 	Note      string
-
-	judged bool // its version says what is unhappy
 }
 
-// Comment is a text that a customer wrote.
-type Comment struct {
+// AnswerText is an answer as people read it: options by their labels.
+type AnswerText struct {
 	QuestionID, Label, Text string
 }
 
-// WorklistQuery selects responses to one survey for a desk.
+// WorklistQuery selects unhappy responses to one survey.
 type WorklistQuery struct {
 	SurveyID int64 // required
 	// BusinessUnits are those that the caller may see; nil: all.
 	BusinessUnits []string
+	// State is that of the responses; empty: open and assigned ones.
+	State WorkState
+	// Assignee and Queue are those of the responses; empty: all.
+	Assignee, Queue string
+	// Since and Until bound when responses were submitted: from Since on, before Until. Zero:
+	// unbounded.
+	Since, Until time.Time
 	storage.Page
 }
+
+// WorklistPage is a page of a worklist.
+type WorklistPage struct {
+	Items []WorkItem
+	Next  string // where the next page begins; empty after the last
+	// Total is how many responses the query selects, and Queues how many there are in each queue
+	// for the same query without its Queue, in the order of their names. Both are counted up to
+	// [WorklistCounted].
+	Total  int
+	Queues []QueueCount
+}
+
+// QueueCount is how many responses a queue has.
+type QueueCount struct {
+	Queue string
+	N     int
+}
+
+// WorklistCounted bounds how many responses a worklist counts.
+const WorklistCounted = 1000
 
 // unrated is the score of a response without a rating: behind all others.
 const unrated = 101
@@ -78,59 +118,91 @@ func scoreOf(d *form.Definition, a *form.Answers) int {
 	return score
 }
 
-// Worklist lists the responses that are not handled, of versions that say what is
-// [form.Definition.Unhappy] those alone: the lowest score first, those of one score in the
-// order in which they were stored. It says where the next page begins; empty after the last.
-// It shows personal data.
-func (s Support) Worklist(ctx context.Context, scope Scope, q WorklistQuery) (out []WorkItem, next string, err error) {
+// Worklist lists the responses to a survey that their versions call [form.Definition.Unhappy],
+// the newest first; with [WorkHandled] those that were handled, the last one handled first.
+// Versions that do not say what is unhappy have none. It shows personal data.
+func (s Support) Worklist(ctx context.Context, scope Scope, q WorklistQuery) (out WorklistPage, err error) {
 	err = s.read(ctx, func(from driver.Reader) (err error) {
-		out, next, err = s.worklist(ctx, from, scope, q)
+		out, err = s.worklist(ctx, from, scope, q)
 		return err
 	})
 	if err != nil {
-		return nil, "", fmt.Errorf("survey: Worklist: %w", err)
+		return WorklistPage{}, fmt.Errorf("survey: Worklist: %w", err)
 	}
-	return out, next, nil
+	return out, nil
 }
 
-func (s Support) worklist(ctx context.Context, from driver.Reader, scope Scope, q WorklistQuery) ([]WorkItem, string, error) {
-	if q.SurveyID == 0 {
-		return nil, "", errors.New("no survey is named")
+func (s Support) worklist(ctx context.Context, from driver.Reader, scope Scope, q WorklistQuery) (out WorklistPage, err error) {
+	where, orderBy, err := q.where()
+	if err != nil {
+		return out, err
 	}
-	after, err := parseWorkPlace(q.After)
+	if out.Queues, err = queues(ctx, from, scope, where, orderBy); err != nil {
+		return out, err
+	}
+	if q.Queue != "" {
+		where = append(where, driver.Eq("queue", q.Queue))
+	}
+	if out.Total, err = responses.Count(ctx, from, scope, WorklistCounted, where...); err != nil {
+		return out, err
+	}
+	rows, next, err := responses.Page(ctx, from, scope, q.Page, driver.Query{Where: where, OrderBy: orderBy, Desc: true})
+	if err != nil {
+		return out, err
+	}
+	out.Next = next
+	out.Items, err = s.workItems(ctx, from, scope, rows)
+	return out, err
+}
+
+// where selects the responses of all queues, in the order of a column.
+func (q *WorklistQuery) where() (where []driver.Cond, orderBy string, err error) {
+	if q.SurveyID == 0 {
+		return nil, "", errors.New("a WorklistQuery has to name a SurveyID")
+	}
+	where, orderBy, err = q.ofState()
 	if err != nil {
 		return nil, "", err
 	}
-	where := []driver.Cond{driver.Eq("survey_id", q.SurveyID), driver.Null("handled_on"), driver.Eq("listed", true)}
+	where = append(where, driver.Eq("survey_id", q.SurveyID))
+	if q.Assignee != "" {
+		where = append(where, driver.Eq("assignee", q.Assignee))
+	}
 	if q.BusinessUnits != nil {
 		where = append(where, driver.In("business_unit", q.BusinessUnits))
 	}
-	rows, err := responses.Find(ctx, from, scope, driver.Query{Where: where, OrderBy: "score", After: after, Limit: q.Size() + 1})
-	if err != nil {
-		return nil, "", err
+	if !q.Since.IsZero() {
+		where = append(where, driver.AtLeast("submitted_on", q.Since))
 	}
-	next := ""
-	if len(rows) > q.Size() {
-		rows = rows[:q.Size()]
-		last := rows[len(rows)-1]
-		next = strconv.Itoa(last.Score) + "." + strconv.FormatInt(last.ID, 36)
+	if !q.Until.IsZero() {
+		where = append(where, driver.Less("submitted_on", q.Until))
 	}
-	out, err := s.workItems(ctx, from, scope, rows)
-	return out, next, err
+	return where, orderBy, nil
 }
 
-// parseWorkPlace reads where a page begins; none is nil.
-func parseWorkPlace(text string) (*driver.Position, error) {
-	if text == "" {
-		return nil, nil
+func (q *WorklistQuery) ofState() (where []driver.Cond, orderBy string, err error) {
+	open := []driver.Cond{driver.Null("handled_on"), driver.Eq("unhappy", true), driver.NotNull("submitted_on")}
+	switch q.State {
+	case "":
+		return open, "submitted_on", nil
+	case WorkOpen:
+		return append(open, driver.Eq("assignee", "")), "submitted_on", nil
+	case WorkAssigned:
+		return append(open, driver.Greater("assignee", "")), "submitted_on", nil
+	case WorkHandled:
+		return []driver.Cond{driver.NotNull("handled_on")}, "handled_on", nil
 	}
-	score, id, ok := strings.Cut(text, ".")
-	n, err := strconv.Atoi(score)
-	row, bad := strconv.ParseInt(id, 36, 64)
-	if !ok || err != nil || bad != nil || n < 0 || n > unrated || row < 0 {
-		return nil, fmt.Errorf("%w: %.40q", storage.ErrPage, text)
+	return nil, "", fmt.Errorf("the State %.40q is not one of Open, Assigned and Handled", string(q.State))
+}
+
+// queues counts the responses of each queue.
+func queues(ctx context.Context, from driver.Reader, scope Scope, where []driver.Cond, orderBy string) (out []QueueCount, err error) {
+	groups, err := responses.CountBy(ctx, from, scope, driver.CountBy{By: []string{"queue"}, Where: where, OrderBy: orderBy, Limit: WorklistCounted})
+	for _, g := range groups {
+		out = append(out, QueueCount{g.Row.Queue, g.N})
 	}
-	return &driver.Position{Value: int64(n), ID: row}, nil
+	slices.SortFunc(out, func(a, b QueueCount) int { return cmp.Compare(a.Queue, b.Queue) })
+	return out, err
 }
 
 // versionsRead are the versions of one survey that were read, each once; nil is one that
@@ -180,8 +252,8 @@ func (s Support) workItems(ctx context.Context, from driver.Reader, scope Scope,
 // it is forgotten.
 func (r *responseRow) workItem(v *version, link *instanceRow) WorkItem {
 	out := WorkItem{
-		StoredResponse: r.stored(), Score: r.Score, Rated: r.Score < unrated,
-		HandledOn: r.HandledOn, HandledBy: r.HandledBy, Note: r.Note,
+		StoredResponse: r.stored(), Score: r.Score, Rated: r.Score < unrated, Unhappy: r.Unhappy, Queue: r.Queue,
+		State: r.state(), Assignee: r.Assignee, HandledOn: r.HandledOn, HandledBy: r.HandledBy, Note: r.Note,
 	}
 	if !out.Rated {
 		out.Score = 0
@@ -190,17 +262,42 @@ func (r *responseRow) workItem(v *version, link *instanceRow) WorkItem {
 		out.RecipientAddress, out.Event = link.RecipientAddress, link.Metadata
 	}
 	if v != nil {
-		out.Survey, out.judged = v.Name, v.Unhappy != nil
-		out.Unhappy = out.judged && r.Listed
-	}
-	for q, text := range r.texts(v) {
-		label := v.label(q.ID, exportLocale)
-		if link != nil && len(q.Label) > 0 {
-			label = form.Fill(q.Label.For(exportLocale), form.LinkData{Metadata: link.Metadata})
-		}
-		out.Comments = append(out.Comments, Comment{q.ID, label, text})
+		out.Survey = v.Name
+		out.Texts, out.Comments = r.answerTexts(v, link)
 	}
 	return out
+}
+
+func (r *responseRow) state() WorkState {
+	switch {
+	case !r.HandledOn.IsZero():
+		return WorkHandled
+	case r.Assignee != "":
+		return WorkAssigned
+	}
+	return WorkOpen
+}
+
+// answerTexts are the answers as the customer saw them, and those that the customer wrote.
+func (r *responseRow) answerTexts(v *version, link *instanceRow) (all, written []AnswerText) {
+	var given map[string]json.RawMessage
+	_ = json.Unmarshal(r.Answers, &given) // an object: accept wrote it
+	for i := range v.Questions {
+		q := &v.Questions[i]
+		if len(given[q.ID]) == 0 {
+			continue
+		}
+		label := v.label(q.ID, exportLocale)
+		if link != nil {
+			label = form.Fill(q.Name(exportLocale), form.LinkData{Metadata: link.Metadata})
+		}
+		text := AnswerText{q.ID, label, v.answerText(q.ID, given[q.ID], exportLocale)}
+		all = append(all, text)
+		if q.Type.Written() {
+			written = append(written, text)
+		}
+	}
+	return all, written
 }
 
 // texts are the answers that are texts, in the order of the questions; none if v is nil.
@@ -212,7 +309,7 @@ func (r *responseRow) texts(v *version) iter.Seq2[*form.Question, string] {
 		}
 		for i := range v.Questions {
 			q, text := &v.Questions[i], ""
-			if q.Type != form.TextQuestion && q.Type != form.LongTextQuestion || json.Unmarshal(answers[q.ID], &text) != nil {
+			if !q.Type.Written() || json.Unmarshal(answers[q.ID], &text) != nil {
 				continue // no text, or none given
 			}
 			if !yield(q, text) {
@@ -243,22 +340,49 @@ func (s Support) Work(ctx context.Context, scope Scope, publicID string) (out Wo
 	return out, nil
 }
 
+// Assignment changes who deals with a response: From had it, and To has it from now on. Empty
+// is nobody.
+type Assignment struct{ From, To string }
+
+// Assign changes who deals with a response. Like other actions it is audited. The error wraps
+// [ErrActionRefused] if the response is handled or is not a.From's, and storage.ErrNotFound where
+// scope has no such response.
+func (s Support) Assign(ctx context.Context, scope Scope, publicID string, a Assignment, by By) error {
+	if err := (By{Actor: cmp.Or(a.To, by.Actor), Reason: by.Reason}).Check(); err != nil {
+		return fmt.Errorf("survey: Assign: %w", err)
+	}
+	return s.onWork(ctx, scope, publicID, "Assign", by, func(r *responseRow, _ time.Time) string {
+		switch {
+		case !r.HandledOn.IsZero():
+			return "it is handled"
+		case r.Assignee != a.From:
+			return "another has changed who deals with it"
+		}
+		r.Assignee = a.To
+		return ""
+	})
+}
+
 // Handle takes a response off the worklist: by.Actor has dealt with it, and by.Reason is
 // the note that stays with it. Like other actions it is audited. The error wraps
-// [ErrActionRefused] if somebody has handled it before, and storage.ErrNotFound where
-// scope has no such response.
+// [ErrActionRefused] if it was handled before, and storage.ErrNotFound where scope has no such
+// response.
 func (s Support) Handle(ctx context.Context, scope Scope, publicID string, by By) error {
+	return s.onWork(ctx, scope, publicID, "Handle", by, func(r *responseRow, now time.Time) string {
+		if !r.HandledOn.IsZero() {
+			return "it was handled before"
+		}
+		r.HandledOn, r.HandledBy, r.Note = now, by.Actor, by.Reason
+		return ""
+	})
+}
+
+func (s Support) onWork(ctx context.Context, scope Scope, publicID, action string, by By, change func(*responseRow, time.Time) string) error {
 	err := s.inTx(ctx, func(tx storage.Tx) error {
-		return audit.Change(ctx, tx, responses, scope, publicID, "Handle", by, func(r *responseRow, now time.Time) string {
-			if !r.HandledOn.IsZero() {
-				return "it was handled before"
-			}
-			r.HandledOn, r.HandledBy, r.Note = now, by.Actor, by.Reason
-			return ""
-		})
+		return audit.Change(ctx, tx, responses, scope, publicID, action, by, change)
 	})
 	if err != nil {
-		return fmt.Errorf("survey: Handle: %w", err)
+		return fmt.Errorf("survey: %s: %w", action, err)
 	}
 	return nil
 }

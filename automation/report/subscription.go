@@ -108,6 +108,7 @@ type document struct {
 	RRule      string                   `json:"rrule,omitempty"`
 	Start      automation.Date          `json:"start,omitzero"`
 	End        automation.Date          `json:"end,omitzero"`
+	Except     []automation.Date        `json:"except,omitempty"`
 	SendAt     string                   `json:"sendAt,omitempty"`
 	Zone       string                   `json:"zone,omitempty"`
 	Gap        automation.GapPolicy     `json:"gap,omitempty"`
@@ -129,7 +130,7 @@ func (s Subscription) row(now time.Time) *row {
 		Record:       storage.Record{Scope: s.Scope, Key: s.GUID, Kind: s.Type, Status: StatusActive},
 		BusinessUnit: s.BusinessUnit, CreatedOn: now, Name: s.Name, SavedOn: now,
 		Document: document{
-			Cron: s.Cadence.Cron, RRule: s.Cadence.RRule, Start: s.Cadence.Start, End: s.Cadence.End,
+			Cron: s.Cadence.Cron, RRule: s.Cadence.RRule, Start: s.Cadence.Start, End: s.Cadence.End, Except: s.Cadence.Except,
 			SendAt: s.SendAt, Zone: s.Zone, Gap: s.Gap, Overlap: s.Overlap,
 			Recipients: s.Recipients, Template: s.Template, Delivery: s.Delivery, Parameters: s.Parameters,
 		},
@@ -140,7 +141,7 @@ func (r *row) subscription() Subscription {
 	d := r.Document
 	return Subscription{
 		Scope: r.Scope, GUID: r.Key, Type: r.Kind, Name: r.Name, BusinessUnit: r.BusinessUnit,
-		Cadence: automation.Recurrence{Cron: d.Cron, RRule: d.RRule, Start: d.Start, End: d.End},
+		Cadence: automation.Recurrence{Cron: d.Cron, RRule: d.RRule, Start: d.Start, End: d.End, Except: d.Except},
 		SendAt:  d.SendAt, Zone: d.Zone, Gap: d.Gap, Overlap: d.Overlap,
 		Recipients: d.Recipients, Template: d.Template, Delivery: d.Delivery, Parameters: d.Parameters,
 		Status: r.Status, Version: r.Version, CreatedOn: r.CreatedOn, SavedOn: r.SavedOn,

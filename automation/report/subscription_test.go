@@ -75,11 +75,13 @@ func TestAChangeReachesTheRunThatWaits(t *testing.T) {
 		if p := string(w.built[0].Subscription.Parameters); p != `{"region":"west"}` {
 			w.Error(p)
 		}
-		sub.Cadence = automation.Recurrence{RRule: "FREQ=DAILY", Start: automation.Date{Year: 2026, Month: 3, Day: 1}}
+		sub.Cadence = automation.Recurrence{
+			RRule: "FREQ=DAILY", Start: automation.Date{Year: 2026, Month: 3, Day: 1}, Except: []automation.Date{{Year: 2026, Month: 3, Day: 3}},
+		}
 		sub.SendAt = "18:30"
 		w.update(sub)
-		want := []string{ // that of the 2nd is out: its day has no second one
-			"scheduled:2026-03-09T09:00:00Z Deactivated Superseded", "scheduled:2026-03-03T18:30:00Z Pending",
+		want := []string{ // that of the 2nd is out: its day has no second one, and the 3rd is left out
+			"scheduled:2026-03-09T09:00:00Z Deactivated Superseded", "scheduled:2026-03-04T18:30:00Z Pending",
 			"scheduled:2026-03-02T09:00:00Z Completed",
 		}
 		if diff := cmp.Diff(want, w.runs("g-1")); diff != "" {

@@ -142,18 +142,24 @@ type Cadence struct {
 	// Start is the first local day, and End the last; zero means none.
 	Start automation.Date `json:"start,omitzero"`
 	End   automation.Date `json:"end,omitzero"`
+	// Except are local days on which it does not happen, at most 366.
+	Except []automation.Date `json:"except,omitempty"`
+}
+
+func (c Cadence) isZero() bool {
+	return c.Cron == "" && c.RRule == "" && c.Start.IsZero() && c.End.IsZero() && len(c.Except) == 0
 }
 
 // cadence also tries the rule out, unless something simpler is wrong with it.
 func (f *faults) cadence(c Cadence, sendAt string) {
-	if c == (Cadence{}) {
+	if c.isZero() {
 		return
 	}
 	known := len(f.Faults)
 	f.text("Cadence.Cron", c.Cron, maxText)
 	f.text("Cadence.RRule", c.RRule, maxText)
 	at, err := civil.ParseTimeOfDay(sendAt)
-	spec := recur.Spec{Cron: c.Cron, RRule: c.RRule, Start: c.Start, End: c.End, At: at}
+	spec := recur.Spec{Cron: c.Cron, RRule: c.RRule, Start: c.Start, End: c.End, At: at, Except: c.Except}
 	f.Cadence(spec)
 	if len(f.Faults) > known || sendAt != "" && err != nil {
 		return

@@ -21,7 +21,7 @@ import (
 func full(change func(*settings.ReminderSetting)) settings.ReminderSetting {
 	r := settings.ReminderSetting{
 		Scope: "north", ID: "expiry", Type: "certificate", Name: "Ablauf ✓", Active: true, BusinessUnit: "office",
-		Offsets: []int{30, 0, -3}, SendAt: "09:00:30", Cadence: settings.Cadence{Cron: "0 9 * * 1", Start: firstOfMay}, Template: "friendly", Channels: []string{"email:smtp"},
+		Offsets: []int{30, 0, -3}, SendAt: "09:00:30", Cadence: settings.Cadence{Cron: "0 9 * * 1", Start: firstOfMay, Except: []automation.Date{firstOfMay}}, Template: "friendly", Channels: []string{"email:smtp"},
 		Thresholds: []settings.Threshold{
 			{Metric: "occupancy", Comparison: automation.AtLeast, Value: "0.90", Policy: keys.FalseToTrue},
 			{Metric: "occupancy", Comparison: automation.AtLeast, Value: "1", Policy: keys.OncePerDay},

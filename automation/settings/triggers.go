@@ -142,7 +142,7 @@ func (r ReminderSetting) Asks(d automation.Due) (c []automation.Candidate, wante
 	case d.TriggerType == automation.DateBased:
 		return r.onDates(base, d.TargetDate), slices.Contains(r.Offsets, d.DaysBefore)
 	case d.TriggerType == automation.Recurring:
-		return r.onCadence(base), r.Cadence != Cadence{}
+		return r.onCadence(base), !r.Cadence.isZero()
 	case d.Threshold == nil:
 		return nil, true
 	}
@@ -182,7 +182,7 @@ func (r ReminderSetting) onThresholds(c automation.Candidate, readings []Reading
 }
 
 func (r ReminderSetting) onCadence(c automation.Candidate) []automation.Candidate {
-	if r.Cadence == (Cadence{}) {
+	if r.Cadence.isZero() {
 		return nil
 	}
 	rule := automation.Recurrence(r.Cadence)

@@ -120,9 +120,20 @@ func (w *Watch) Current(ctx context.Context, from driver.Reader) (map[Line]*Row,
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err == nil && w.changes == changes {
+		for at := range w.out {
+			if out[at] == nil { // another process has ended it
+				w.forget(at)
+			}
+		}
 		w.out, w.readOn = out, now
 	}
 	return w.out, err
+}
+
+// forget has what a channel has not answered, or refused, count no more.
+func (w *Watch) forget(at Line) {
+	delete(w.silent, at)
+	delete(w.against, at)
 }
 
 // page is how many rows are read in one statement.
@@ -176,6 +187,9 @@ const (
 // Heard takes in what came of a call that began then, and reports whether the message
 // is spared: its channel is out, which another message has shown before it.
 func (w *Watch) Heard(ctx context.Context, at Line, began time.Time, a Answer, probe bool) (spared bool) {
+	if a.Class != classUnknown {
+		w.spoke(at)
+	}
 	switch {
 	case a.Out, a.Policy && w.barred(at, a.Domain):
 		return w.refused(ctx, at, began, a, probe)
@@ -192,6 +206,13 @@ func (w *Watch) Heard(ctx context.Context, at Line, began time.Time, a Answer, p
 		w.unanswered(ctx, at, began, a)
 	}
 	return false
+}
+
+// spoke notes that a channel has answered, whatever it said.
+func (w *Watch) spoke(at Line) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.silent, at)
 }
 
 // maxDomains is how many domains of recipients in a row a policy may be against, until it
@@ -260,8 +281,7 @@ func (w *Watch) answered(ctx context.Context, at Line, began time.Time) {
 	if began.After(w.through[at]) {
 		w.through[at] = began
 	}
-	delete(w.silent, at)
-	delete(w.against, at)
+	w.forget(at)
 	known := w.out[at]
 	w.mu.Unlock()
 	if known == nil || began.Before(known.Since) {
@@ -405,9 +425,9 @@ func (w *Watch) keep(at Line, r *Row) {
 	if out == nil {
 		out = map[Line]*Row{}
 	}
-	delete(out, at)
-	if r.Status == StatusOut {
-		out[at] = r
+	if out[at] = r; r.Status != StatusOut {
+		delete(out, at)
+		w.forget(at)
 	}
 	w.out = out
 	w.changes++

@@ -505,9 +505,10 @@ func (w *world) survey(ctx context.Context, scope storage.Scope) []room {
 			"Event":       func() error { return second(support.Event(ctx, scope, w.instance)) },
 			"Events":      func() error { return third(support.Events(ctx, scope, of)) },
 			"Explain":     func() error { return second(support.Explain(ctx, scope, w.instance)) },
+			"Assign":      func() error { return support.Assign(ctx, scope, w.instance, survey.Assignment{To: "kim"}, by) },
 			"Handle":      func() error { return support.Handle(ctx, scope, w.instance, by) },
 			"Work":        func() error { return second(support.Work(ctx, scope, w.instance)) },
-			"Worklist":    func() error { return third(support.Worklist(ctx, scope, survey.WorklistQuery{SurveyID: 1})) },
+			"Worklist":    func() error { return second(support.Worklist(ctx, scope, survey.WorklistQuery{SurveyID: 1})) },
 			"Hold":        func() error { return support.Hold(ctx, scope, w.instance, by) },
 			"Instance":    func() error { return third(support.Instance(ctx, scope, w.instance)) },
 			"Instances": func() error {

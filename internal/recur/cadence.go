@@ -11,6 +11,7 @@ package recur
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +29,12 @@ type Spec struct {
 	Start civil.Date      // the first day allowed; required with RRule
 	End   civil.Date      // the last day allowed; zero: none
 	At    civil.TimeOfDay // with RRule: the time of day where the rule names none
+
+	Except []civil.Date // days that are left out
 }
+
+// MaxExcept bounds the days that a cadence leaves out.
+const MaxExcept = 366
 
 // Cadence is a checked Spec.
 type Cadence struct {
@@ -44,6 +50,8 @@ func Parse(s Spec) (*Cadence, error) {
 	if err := s.checkDays(); err != nil {
 		return nil, err
 	}
+	s.Except = slices.SortedFunc(slices.Values(s.Except), civil.Date.Compare)
+	s.Except = slices.Compact(s.Except)
 	var c *Cadence
 	var err error
 	switch {
@@ -82,6 +90,13 @@ func (s Spec) checkDays() error {
 		return fmt.Errorf("first day: %s is before the year %d", s.Start, firstYear)
 	case !s.At.Valid():
 		return fmt.Errorf("time of day %s does not exist", s.At)
+	case len(s.Except) > MaxExcept:
+		return fmt.Errorf("%d days are left out, more than %d", len(s.Except), MaxExcept)
+	}
+	for _, d := range s.Except {
+		if !d.Valid() {
+			return fmt.Errorf("a day that is left out: date %s does not exist", d)
+		}
 	}
 	return nil
 }
@@ -115,10 +130,18 @@ func (c *Cadence) After(local time.Time) (time.Time, bool) {
 		}
 	}
 	next, ok := c.next(local.UTC().Truncate(time.Second))
+	for ok && c.leavesOut(civil.DateOf(next, time.UTC)) {
+		next, ok = c.next(floating(civil.DateOf(next, time.UTC).AddDays(1), civil.TimeOfDay{}).Add(-time.Second))
+	}
 	if !ok || next.Year() > 9999 || !c.spec.End.IsZero() && civil.DateOf(next, time.UTC).After(c.spec.End) {
 		return time.Time{}, false
 	}
 	return next, true
+}
+
+func (c *Cadence) leavesOut(d civil.Date) bool {
+	_, found := slices.BinarySearchFunc(c.spec.Except, d, civil.Date.Compare)
+	return found
 }
 
 // Spec returns what was parsed, with the rule in its canonical spelling, so

@@ -30,12 +30,12 @@ var mayReadAcrossTenants = map[string]int{
 	"gauges.go":                        1, // counts
 	"automation/reconcilepass.go":      1, // for Health; what other scopes have is left out of the answer
 	"automation/stop.go":               1, // its poll
+	"notify/bulk.go":                   1, // what has failed or is on hold of a channel, for who recovers it
 	"notify/gate/rate.go":              2, // old reservations; how many scopes wait for a channel
 	"notify/pause.go":                  1, // its poll
 	"notify/known.go":                  1, // whether a type or channel is in use anywhere: its name alone
 	"notify/resubscribe.go":            1, // the owner of an address who came back to an account that tenants share
 	"internal/outage/outage.go":        1, // its poll
-	"notify/release.go":                1, // what has failed or is on hold of a channel, for who recovers it
 	"notify/stage.go":                  2, // the ids and times of messages of a span, for a list of one scope
 	"notify/tracker.go":                2, // messages that a callback or a link names: by our ids, which nobody guesses, or by the provider of an account that tenants share
 	"internal/unserved/find.go":        2, // its sweep, which looks for due rows that nobody serves

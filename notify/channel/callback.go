@@ -31,11 +31,17 @@ type StatusEvent struct {
 	// Lasting says of a bounce that the address does not exist, so that nothing is
 	// sent to it again.
 	Lasting bool
+	// List is the provider's list that the recipient has left or come back to, such as a
+	// group or a stream; empty: all that the account sends.
+	List string
 	// Address is the mail address that it is about, where the provider says so: of a
 	// mail with copies each has events of its own. Only a hash of it is kept. Method is the
 	// delivery method of another address.
 	Address PrivateAddress
 	Method  string
+	// AddressOnly says that nothing of it is about the message's recipient unless Address is
+	// theirs, but about who got a copy, or to whom they forward their mail.
+	AddressOnly bool
 }
 
 // PrivateAddress is an address that is not printed.
@@ -60,7 +66,8 @@ const (
 	KindComplained   StatusKind = "Complained"   // the recipient called it spam
 	KindUnsubscribed StatusKind = "Unsubscribed" // the recipient wants no more of them
 	// KindResubscribed: the recipient wants them again, and says so to the provider. It lifts
-	// what an earlier KindUnsubscribed of the same provider suppressed, and nothing else.
+	// what an earlier KindUnsubscribed of the same account and List suppressed, and nothing
+	// else.
 	KindResubscribed StatusKind = "Resubscribed"
 )
 

@@ -107,7 +107,7 @@ func responsesOf(t testing.TB, s *Store, surveyID, n int) {
 	at := fmt.Sprintf("'%s'::timestamptz + (g::bigint * 7919 %% %d) * interval '1 minute'", noon.Format(time.RFC3339), n)
 	fill(t, s, "survey_response", n, columns{
 		"key": fmt.Sprintf("'%d-' || g", surveyID), "survey_id": fmt.Sprint(surveyID), "survey_version": "1", "trigger_id": "'trigger'", "business_unit": "'unit'",
-		"customer_ref": "g::text", "answers_hash": "md5(g::text)", "answers": `'{"rate":9}'`, "completed_on": at, "submitted_on": at, "score": "g % 101", "listed": "g % 3 > 0",
+		"customer_ref": "g::text", "answers_hash": "md5(g::text)", "answers": `'{"rate":9}'`, "completed_on": at, "submitted_on": at, "score": "g % 101", "unhappy": "g % 3 > 0", "queue": "(g % 7)::text",
 	})
 }
 

@@ -27,7 +27,7 @@ func (q *Question) read(raw json.RawMessage) (any, *AnswerFault) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
 	}
-	if q.Type == MultipleQuestion {
+	if q.Type.several() {
 		return q.readList(raw)
 	}
 	var text string
@@ -115,7 +115,7 @@ func (q *Question) offers(value string) bool {
 	return slices.ContainsFunc(q.Options, func(c Choice) bool { return c.Value == value })
 }
 
-// readList puts the options in the order of the question.
+// readList puts the options in the order of the question, unless that is for the customer.
 func (q *Question) readList(raw json.RawMessage) (any, *AnswerFault) {
 	var chosen []string
 	if raw[0] == '"' {
@@ -136,6 +136,9 @@ func (q *Question) readList(raw json.RawMessage) (any, *AnswerFault) {
 			return nil, q.fault(FaultTwice, "holds an option twice")
 		}
 	}
+	if q.Type == RankingQuestion {
+		return q.ranked(chosen)
+	}
 	var list []any
 	alone := false
 	for _, c := range q.Options {
@@ -148,6 +151,18 @@ func (q *Question) readList(raw json.RawMessage) (any, *AnswerFault) {
 		return nil, q.fault(FaultExclusive, "holds an exclusive option beside others")
 	}
 	return list, q.within(strconv.Itoa(len(list)), " options")
+}
+
+// ranked is the order of all options.
+func (q *Question) ranked(chosen []string) (any, *AnswerFault) {
+	if len(chosen) < len(q.Options) {
+		return nil, q.fault(FaultMin, "does not hold all options")
+	}
+	list := make([]any, len(chosen))
+	for i, v := range chosen {
+		list[i] = v
+	}
+	return list, nil
 }
 
 func (q *Question) readNumber(text string) (any, *AnswerFault) {

@@ -34,7 +34,7 @@ func (d *Definition) Accept(raw json.RawMessage) (*Answers, error) {
 	faults := d.unfit(given)
 	for i := range d.Questions {
 		q := &d.Questions[i]
-		if !q.When.Match(out.Values) {
+		if !q.Type.Asks() || !q.When.Match(out.Values) {
 			continue
 		}
 		value, fault := q.read(given.byQuestion[q.ID])
@@ -61,7 +61,7 @@ func (d *Definition) Accept(raw json.RawMessage) (*Answers, error) {
 func (d *Definition) unfit(given submitted) (faults []AnswerFault) {
 	known := map[string]bool{}
 	for i := range d.Questions {
-		known[d.Questions[i].ID] = true
+		known[d.Questions[i].ID] = d.Questions[i].Type.Asks()
 	}
 	for _, id := range slices.Sorted(maps.Keys(given.byQuestion)) {
 		if !known[id] && len(faults) < maxFaults {
@@ -225,11 +225,14 @@ func (d *Definition) MostAnswers() int {
 	most := len("{}")
 	for i := range d.Questions {
 		q := &d.Questions[i]
+		if !q.Type.Asks() {
+			continue
+		}
 		most += letter*len(q.ID) + len(`"":,`)
 		switch q.Type {
 		case TextQuestion, LongTextQuestion:
 			most += letter*cmp.Or(q.MaxLength, mostText) + len(`""`)
-		case ChoiceQuestion, MultipleQuestion:
+		case ChoiceQuestion, MultipleQuestion, RankingQuestion:
 			most += len(`[]`)
 			for _, c := range q.Options {
 				most += letter*len(c.Value) + len(`"",`)

@@ -58,6 +58,7 @@ func faultsOf(found strictjson.Faults) []Fault {
 const (
 	maxQuestions   = 200
 	maxOptions     = 200
+	maxRanked      = 20 // options of a ranking
 	MaxTriggers    = 50
 	maxRecipe      = 20
 	maxReminders   = 20
@@ -69,6 +70,8 @@ const (
 	maxProse       = 10_000 // characters of a help, an intro, a template
 	maxAnswer      = 4000   // characters of a text answer
 	maxScale       = 100    // steps of a rating
+	maxGridScale   = 11     // steps of a grid
+	maxRows        = 30     // of a grid
 )
 
 // checker looks for what is wrong with a definition that has been read.

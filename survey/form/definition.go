@@ -4,6 +4,7 @@ import (
 	"bytes"
 	_ "embed" // definition.schema.json
 	"encoding/json"
+	"slices"
 
 	"github.com/belfry-go/belfry/internal/filter"
 	"github.com/belfry-go/belfry/internal/strictjson"
@@ -24,9 +25,16 @@ type Definition struct {
 	// Endings say something else than Thanks, by the answers: the first that matches.
 	Endings []Ending `json:"endings,omitempty"`
 	// Unhappy says which answers, by question id, need a person: the worklist has those
-	// responses, and the alert tells of them. Nil: the worklist has all, and the alert goes by
-	// the lowest rating.
+	// responses, and the alert tells of them. Nil: none.
 	Unhappy *Filter `json:"unhappy,omitempty"`
+	// Queue is a path of the event, such as candidate.queue, by whose values the worklist is
+	// parted: few values, and nothing personal. Empty: it is not parted.
+	Queue string `json:"queue,omitempty"`
+	// Anonymous says that nothing stored joins a response with its link: the response and its
+	// event have an id of their own, the day, the survey and the answers, and the link says only
+	// that it was answered, and on which day. There is no worklist, no dimension, no ending by the
+	// answers, nothing filled in from the event, and a repeat is told that it was answered.
+	Anonymous bool `json:"anonymous,omitempty"`
 	// Questions are asked in this order; none, if the form is kept elsewhere.
 	Questions []Question `json:"questions,omitempty"`
 	// Triggers say which events produce links.
@@ -129,8 +137,15 @@ func (d *Definition) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	*d = Definition(read)
-	d.Questions = withOthers(d.Questions)
+	d.Questions = withAdded(d.Questions)
 	return nil
+}
+
+// MarshalJSON writes what authors wrote: without the questions that others bring along.
+func (d Definition) MarshalJSON() ([]byte, error) {
+	type members Definition
+	d.Questions = slices.DeleteFunc(slices.Clone(d.Questions), func(q Question) bool { return q.Added })
+	return json.Marshal(members(d))
 }
 
 // readDefinition reads a definition and lists what is wrong with it.
@@ -153,14 +168,37 @@ func readDefinition(text json.RawMessage) (Definition, strictjson.Faults) {
 	c.words("title", d.Title, maxLine, "")
 	c.words("intro", d.Intro, maxProse, lineBreaks)
 	c.words("thanks", d.Thanks, maxProse, lineBreaks)
-	d.Questions = withOthers(d.Questions)
+	d.Questions = withAdded(d.Questions)
 	c.endings(&d)
 	c.questions(d.Questions)
 	c.filter("unhappy", d.Unhappy, d.unasked)
+	if d.Queue != "" {
+		c.eventValue("queue", d.Queue)
+	}
+	c.anonymous(&d)
 	c.triggers(&d)
 	c.dimensions(d.Dimensions)
 	c.messages(d.Messages)
 	return d, c.faults
+}
+
+// anonymous checks that an anonymous survey asks for nothing that tells who answered.
+func (c *checker) anonymous(d *Definition) {
+	if !d.Anonymous {
+		return
+	}
+	for path, given := range map[string]bool{
+		"unhappy": d.Unhappy != nil, "queue": d.Queue != "", "dimensions": len(d.Dimensions) > 0, "endings": len(d.Endings) > 0,
+	} {
+		if given {
+			c.add(path, "is not for an anonymous survey: a response is not joined with its link")
+		}
+	}
+	for at, q := range placed(d.Questions) {
+		if q.Prefill != "" {
+			c.add(strictjson.Member(at, "prefill"), "is not for an anonymous survey: the answer would have what the event says")
+		}
+	}
 }
 
 // Stored is the text of a definition as every store keeps it: without

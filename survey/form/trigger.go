@@ -170,12 +170,17 @@ func (c *checker) dimensions(paths []string) {
 	once := c.once()
 	for i, p := range paths {
 		at := strictjson.Element("dimensions", i)
-		if problem := pathProblem(p); problem != "" || !strings.HasPrefix(p, candidatePath) {
-			c.add(at, "is no path of an event's payload, such as candidate.dealerId")
-		}
-		c.characters(at, p, maxName, "")
+		c.eventValue(at, p)
 		once.say(at, p)
 	}
+}
+
+// eventValue checks a path of an event's payload.
+func (c *checker) eventValue(at, path string) {
+	if pathProblem(path) != "" || !strings.HasPrefix(path, candidatePath) {
+		c.add(at, "is not a path of an event's payload, such as candidate.dealerId")
+	}
+	c.characters(at, path, maxName, "")
 }
 
 // eventPath are the paths that an event has values at.

@@ -100,10 +100,6 @@ func TestWarnings(t *testing.T) {
 			"dedupRecipe": ["templateId", "recipient.address", "candidate.wip", "candidate.jobType"]`): {
 			"triggers[0].filter.any[0].questionId: differs from candidate.jobType in case only: no event has both", "triggers[0].filter.any[2].not.questionId: differs from candidate.wip in case only: no event has both",
 		},
-		`{"questions": [{"id": "a", "type": "rating"}, {"id": "b", "type": "nps"}], "triggers": [` + oneTrigger(``) + `]}`: {
-			"unhappy: is missing: the worklist and its alert go by the lowest of 2 ratings, each taken to be good at its high end (else lowIsBetter)",
-		},
-		`{"questions": [{"id": "a", "type": "rating"}, {"id": "b", "type": "rating", "lowIsBetter": true}], "triggers": [` + oneTrigger(``) + `]}`: nil,
 		`{"unhappy": {"any": [{"questionId": "a", "op": "<", "value": 3}, {"questionId": "c", "op": "==", "value": "No"}]}, "questions": [{"id": "a", "type": "rating"}, {"id": "b", "type": "nps"}, {"id": "c", "type": "yesNo"}],
 			"endings": [{"when": {"questionId": "c", "op": "==", "value": true}, "text": "x"}], "triggers": [` + oneTrigger(``) + `]}`: {
 			`endings[0].when.value: is not an answer to c: ["yes" "no"] are`, `unhappy.any[1].value: is not an answer to c: ["yes" "no"] are`,

@@ -20,7 +20,6 @@ func (d *Definition) Warnings() []Fault {
 		d.neverTrue(strictjson.Member(strictjson.Element("endings", i), "when"), e.When, &f)
 	}
 	d.neverTrue("unhappy", d.Unhappy, &f)
-	d.guessed(&f)
 	enabled := false
 	recipes := map[string]string{} // path of a trigger by its kind of event and recipe
 	for i, t := range d.Triggers {
@@ -44,21 +43,6 @@ func (d *Definition) Warnings() []Fault {
 		f.Add("triggers", "has none that is enabled: no event produces an instance")
 	}
 	return faultsOf(f)
-}
-
-// guessed warns where a desk is led by the lowest of several ratings, since the definition does not
-// say what is unhappy.
-func (d *Definition) guessed(f *strictjson.Faults) {
-	scales, declared := 0, d.Unhappy != nil
-	for _, q := range d.Questions {
-		if q.Type.Rates() {
-			scales++
-			declared = declared || q.LowIsBetter
-		}
-	}
-	if scales > 1 && !declared {
-		f.Add("unhappy", "is missing: the worklist and its alert go by the lowest of %d ratings, each taken to be good at its high end (else lowIsBetter)", scales)
-	}
 }
 
 // Warnings are about the rule of thumb for recipes (Triggers & Scheduler, "Authoring
@@ -112,13 +96,13 @@ func (d *Definition) neverTrue(path string, f *Filter, faults *strictjson.Faults
 		return
 	}
 	for at, c := range f.Conditions() {
-		q := d.question(c.QuestionID)
+		q := d.Question(c.QuestionID)
 		at = strictjson.Below(path, at)
 		equality := slices.Contains([]filter.Op{filter.Equal, filter.NotEqual, filter.In, filter.NotIn}, c.Op)
 		switch {
-		case equality && q.Type == MultipleQuestion:
+		case equality && q.Type.several():
 			faults.Add(strictjson.Member(at, "op"), "compares a list of options, which equals nothing; contains looks into it")
-		case equality || c.Op == filter.Contains && q.Type == MultipleQuestion:
+		case equality || c.Op == filter.Contains && q.Type.several():
 			q.unanswerable(strictjson.Member(at, "value"), c.Value, faults)
 		}
 	}
@@ -147,7 +131,7 @@ func (q *Question) answers() []string {
 	switch q.Type {
 	case YesNoQuestion:
 		return []string{"yes", "no"}
-	case ChoiceQuestion, MultipleQuestion:
+	case ChoiceQuestion, MultipleQuestion, RankingQuestion:
 		out := make([]string, len(q.Options))
 		for i, o := range q.Options {
 			out[i] = o.Value

@@ -25,6 +25,12 @@ type Field struct {
 	// Value is what stands in a control without options.
 	Value   string
 	Options []Option
+	// Rows are those of a grid, each a scale.
+	Rows []Field
+	// Ranks are the numbers that each option of a ranking may have.
+	Ranks []string
+	// Page is the one that it is on, from 1.
+	Page int
 	// Fault says what has to be changed.
 	Fault string
 	// New says that the question was not there the last time.
@@ -40,7 +46,8 @@ type Field struct {
 type Option struct {
 	ID, Value, Label string
 	Chosen           bool
-	Exclusive        bool // chosen alone
+	Exclusive        bool   // chosen alone
+	Rank             string // the number that it has in a ranking
 }
 
 // Control is how a question is answered.
@@ -56,6 +63,8 @@ const (
 	RadioControl  Control = "radio"  // radio buttons below each other
 	SelectControl Control = "select" // a list that opens
 	CheckControl  Control = "check"
+	RankControl   Control = "rank" // a number for each option
+	GridControl   Control = "grid" // scales below each other
 )
 
 const (
@@ -76,6 +85,9 @@ func (f Field) Described() string {
 
 // First is the id of the control that a link to the field leads to.
 func (f Field) First() string {
+	if len(f.Rows) > 0 {
+		return f.Rows[0].First()
+	}
 	if len(f.Options) > 0 && f.Control != SelectControl {
 		return f.Options[0].ID
 	}
@@ -99,12 +111,24 @@ func fieldOf(n int, q form.Question, e form.LinkData, locale string, t Texts, gi
 	f.draw(q, locale, t)
 	for i := range f.Options {
 		f.Options[i].ID = f.ID + "-" + strconv.Itoa(i+1)
-		f.Options[i].Chosen = slices.Contains(given, f.Options[i].Value)
+		if f.Control == RankControl {
+			f.Options[i].Rank = at(given, i)
+		} else {
+			f.Options[i].Chosen = slices.Contains(given, f.Options[i].Value)
+		}
 	}
 	if len(given) > 0 {
 		f.Value = given[0]
 	}
 	return f
+}
+
+// at is one of the values of controls with the same name; empty: there are not that many.
+func at(given []string, i int) string {
+	if i < len(given) {
+		return given[i]
+	}
+	return ""
 }
 
 // draw chooses the control.
@@ -120,6 +144,9 @@ func (f *Field) draw(q form.Question, locale string, t Texts) {
 		if q.Min != nil && q.Max != nil {
 			f.Hint = withBounds(t.Between, q, locale)
 		}
+	case form.GridQuestion:
+		f.Control, f.Low, f.High = GridControl, q.Low.For(locale), q.High.For(locale)
+		f.ends(bounds(q))
 	case form.RatingQuestion, form.NPSQuestion:
 		f.Low, f.High = q.Low.For(locale), q.High.For(locale)
 		if q.Type == form.NPSQuestion && f.Low+f.High == "" {
@@ -137,6 +164,10 @@ func (f *Field) draw(q form.Question, locale string, t Texts) {
 		f.offer(q, locale)
 	case form.MultipleQuestion:
 		f.Control, f.Hint = CheckControl, howMany(q, t)
+		f.offer(q, locale)
+	case form.RankingQuestion:
+		f.Control, f.Hint = RankControl, withBounds(t.Rank, q, locale)
+		f.Ranks = ranks(q)
 		f.offer(q, locale)
 	case form.DateQuestion:
 		f.Control = DateControl
@@ -192,7 +223,7 @@ func (f *Field) scale(q form.Question, locale string, t Texts) {
 func (f *Field) ends(least, most string) {
 	for _, end := range [][2]string{{least, f.Low}, {most, f.High}} {
 		if end[1] != "" {
-			f.Hint += " " + end[0] + ": " + end[1] + "."
+			f.Hint = strings.TrimSpace(f.Hint + " " + end[0] + ": " + end[1] + ".")
 		}
 	}
 	f.Low, f.High = "", ""
@@ -201,10 +232,12 @@ func (f *Field) ends(least, most string) {
 // bounds are the bounds of a question as a customer reads them.
 func bounds(q form.Question) (least, most string) {
 	switch q.Type {
-	case form.RatingQuestion:
+	case form.RatingQuestion, form.GridQuestion:
 		least, most = "1", "5"
 	case form.NPSQuestion:
 		least, most = "0", "10"
+	case form.RankingQuestion:
+		most = strconv.Itoa(len(q.Options))
 	case form.TextQuestion, form.LongTextQuestion:
 		most = "4000"
 		if q.MaxLength > 0 {
@@ -233,6 +266,8 @@ func faultText(t Texts, q form.Question, code form.FaultCode, locale, typed stri
 	switch {
 	case code == form.FaultRequired:
 		text = t.Required
+	case q.Type == form.RankingQuestion:
+		text = t.Rank
 	case code == form.FaultOption:
 		text = t.NotOption
 	case code == form.FaultExclusive:

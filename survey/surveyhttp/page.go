@@ -12,6 +12,8 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/form"
@@ -47,14 +49,21 @@ type Page struct {
 	// states without a survey. Where the answers lead to another page, Link leads there.
 	Title, Intro, Thanks string
 	Link, LinkText       string
+	// Anonymous says that the survey is.
+	Anonymous bool
 	// Languages are the others in which the form can be shown.
 	Languages []Language
 	// Logo, LogoText, Privacy and Contact are those of [FormOptions].
 	Logo, LogoText, Privacy, Contact string
-	// Fields are the questions, with what was typed in [StateRefused], [StateExpired],
+	// Fields are the questions, the rows of a grid in its own, with what was typed in [StateRefused], [StateExpired],
 	// [StateUnread] and [StateBusy] too. More says that some of them are new: they follow from answers.
 	Fields []Field
 	More   bool
+	// At is the page of the form that is shown, from 1, of Of; PageTitle and PageHelp are its. The
+	// fields of the others are in the form, too, but hidden. A form says At in a control "page",
+	// and the way back in one "to" with the value "back".
+	At, Of              int
+	PageTitle, PageHelp string
 	// Kept is what was typed in [StateBusy] when the questions could not be read: a
 	// template sends it again as hidden controls.
 	Kept []Kept
@@ -79,8 +88,11 @@ func (f Field) Typed() []string {
 	}
 	var out []string
 	for _, o := range f.Options {
-		if o.Chosen {
+		switch {
+		case o.Chosen:
 			out = append(out, o.Label)
+		case o.Rank != "":
+			out = append(out, o.Rank+". "+o.Label)
 		}
 	}
 	return out
@@ -88,10 +100,84 @@ func (f Field) Typed() []string {
 
 // Faults are the questions whose answers have to be changed.
 func (p *Page) Faults() (out []Field) {
-	for _, f := range p.Fields {
+	for _, f := range p.All() {
 		if f.Fault != "" {
 			out = append(out, f)
 		}
+	}
+	return out
+}
+
+// All are the fields, the rows of a grid behind it.
+func (p *Page) All() (out []Field) {
+	for _, f := range p.Fields {
+		out = append(append(out, f), f.Rows...)
+	}
+	return out
+}
+
+// field is the one of a question; nil: there is none that is asked.
+func (p *Page) field(question string) *Field {
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		if f.Hidden {
+			continue
+		}
+		if f.Question == question {
+			return f
+		}
+		for j := range f.Rows {
+			if f.Rows[j].Question == question {
+				return &f.Rows[j]
+			}
+		}
+	}
+	return nil
+}
+
+// Progress says which page is shown; empty: there is one.
+func (p *Page) Progress() string {
+	if p.Of < 2 {
+		return ""
+	}
+	return strings.NewReplacer("{page}", strconv.Itoa(p.At), "{pages}", strconv.Itoa(p.Of)).Replace(p.Texts.Page)
+}
+
+// beside is the nearest page behind the shown one, or before it, that asks something; 0: there is
+// none.
+func (p *Page) beside(step int) int {
+	for at := p.At + step; at >= 1 && at <= p.Of; at += step {
+		if slices.ContainsFunc(p.Fields, func(f Field) bool { return f.Page == at && !f.Hidden }) {
+			return at
+		}
+	}
+	return 0
+}
+
+// First and Last say whether a page before or behind the shown one asks something.
+func (p *Page) First() bool { return p.beside(-1) == 0 }
+
+// Last is for a template, as First.
+func (p *Page) Last() bool { return p.beside(1) == 0 }
+
+// turn shows another page of the form.
+func (p *Page) turn(link survey.Form, at int) {
+	p.At, p.PageTitle, p.PageHelp = at, "", ""
+	for i, n := range pagesOf(link.Definition.Questions) {
+		if q := &link.Definition.Questions[i]; n == at && q.Type == form.PageQuestion {
+			p.PageTitle, p.PageHelp = form.Fill(q.Label.For(p.Lang), link.Event), form.Fill(q.Help.For(p.Lang), link.Event)
+		}
+	}
+}
+
+// pagesOf are the pages of questions, from 1.
+func pagesOf(questions []form.Question) []int {
+	out, page := make([]int, len(questions)), 1
+	for i, q := range questions {
+		if q.Type == form.PageQuestion && i > 0 {
+			page++
+		}
+		out[i] = page
 	}
 	return out
 }
@@ -152,6 +238,7 @@ func (f *forms) page(r *http.Request, link survey.Form, state State) *Page {
 		locale = at
 	}
 	p := f.in(locale, state)
+	p.Anonymous = d.Anonymous
 	say := func(t form.Text) string { return form.Fill(t.For(locale), link.Event) }
 	p.Title, p.Intro, p.Thanks = say(d.Title), say(d.Intro), say(d.Thanks)
 	if e := link.Ending; e != nil {
@@ -236,25 +323,54 @@ func (f *forms) show(w http.ResponseWriter, r *http.Request, status int, p *Page
 // is new: without JavaScript a customer has not seen it yet.
 func (p *Page) ask(link survey.Form, answers json.RawMessage, given, posted url.Values) {
 	d := link.Definition
-	asked := d.Asked(answers)
+	asked, pages := d.Asked(answers), pagesOf(d.Questions)
+	if len(pages) > 0 {
+		p.Of = pages[len(pages)-1]
+	}
+	p.turn(link, shownPage(posted, p.Of))
 	for i, q := range d.Questions {
+		if q.Type == form.PageQuestion {
+			continue
+		}
 		f := fieldOf(i+1, q, link.Event, p.Lang, p.Texts, given[fieldName(q.ID)])
-		f.Hidden = !slices.Contains(asked, q.ID)
-		f.New = posted != nil && q.When != nil && !f.Hidden && !slices.Contains(posted[shownName], q.ID)
+		if q.Grid != nil {
+			grid := &p.Fields[len(p.Fields)-1]
+			f.Hidden, f.Page = grid.Hidden, grid.Page
+			grid.Rows = append(grid.Rows, f)
+			continue
+		}
+		f.Hidden, f.Page = !slices.Contains(asked, q.ID), pages[i]
+		f.New = posted != nil && q.When != nil && f.Page == p.At && !f.Hidden && !slices.Contains(posted[shownName], q.ID)
 		p.More = p.More || f.New
 		p.Fields = append(p.Fields, f)
 	}
 }
 
-// mark says at the fields what is wrong. It reports whether it could say all of it.
-func (p *Page) mark(questions []form.Question, faults []form.AnswerFault) bool {
-	for _, fault := range faults {
-		i := slices.IndexFunc(questions, func(q form.Question) bool { return q.ID == fault.QuestionID })
-		if i < 0 || p.Fields[i].Hidden {
+// shownPage is the page of the form that was sent; the last one, if it does not say; the first
+// one, if nothing was sent.
+func shownPage(posted url.Values, last int) int {
+	if posted == nil {
+		return min(1, last)
+	}
+	if at, err := strconv.Atoi(posted.Get(pageName)); err == nil && at >= 1 && at <= last {
+		return at
+	}
+	return last
+}
+
+// mark says at the fields what is wrong, and shows the page of the first of them. It reports
+// whether it could say all of it.
+func (p *Page) mark(link survey.Form, faults []form.AnswerFault) bool {
+	for i, fault := range faults {
+		field := p.field(fault.QuestionID)
+		if field == nil {
 			return false
 		}
-		if p.Fields[i].Fault == "" {
-			p.Fields[i].Fault = faultText(p.Texts, questions[i], fault.Code, p.Lang, p.Fields[i].Value)
+		if field.Fault == "" {
+			field.Fault = faultText(p.Texts, *link.Definition.Question(fault.QuestionID), fault.Code, p.Lang, field.Value)
+		}
+		if i == 0 {
+			p.turn(link, field.Page)
 		}
 	}
 	return true

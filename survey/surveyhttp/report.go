@@ -50,11 +50,15 @@ type questionReport struct {
 	Bars  []bar
 }
 
+// Ranks says that options have a mean place, and bars tell how often one was first.
+func (q questionReport) Ranks() bool { return q.Type == form.RankingQuestion }
+
 // bar is an answer with its share in percent, which is as wide as its bar is drawn.
 type bar struct {
 	Label   string
 	N       int
 	Percent float64
+	Place   string // the mean one, in a ranking
 }
 
 type trendPoint struct {
@@ -238,7 +242,8 @@ func (h *results) blankReport(a *asked, step survey.Step) *report {
 		p.Title = fmt.Sprintf("Survey %d", a.query.SurveyID)
 	}
 	if a.caller.Responses {
-		p.ResponsesCSV = [2]string{a.with("responses.csv", url.Values{"labels": {""}}), a.with("responses.csv", url.Values{"labels": {""}, "separator": {"semicolon"}})}
+		zone := h.zone.String()
+		p.ResponsesCSV = [2]string{a.with("responses.csv", url.Values{"labels": {""}, "zone": {zone}}), a.with("responses.csv", url.Values{"labels": {""}, "zone": {zone}, "separator": {"semicolon"}})}
 		p.Lines, p.Comments = a.with("responses.jsonl", nil), a.with("comments", nil)
 	}
 	p.Dimensions = append(p.Dimensions, choice{"", "nothing", a.query.By == ""})
@@ -271,9 +276,10 @@ func barsOf(a *asked, q survey.QuestionResult) (out []bar) {
 	if q.Few {
 		return nil
 	}
-	counts := map[string]int{}
+	counts, places := map[string]int{}, map[string]float64{}
 	for _, c := range q.Counts {
 		counts[c.Value] = c.N
+		places[c.Value] = c.Place
 	}
 	var values []string
 	if q.Type.Rates() {
@@ -287,7 +293,7 @@ func barsOf(a *asked, q survey.QuestionResult) (out []bar) {
 	}
 	for _, value := range values {
 		share := float64(counts[value]) / float64(max(q.N, 1))
-		out = append(out, bar{Label: answerLabel(a, q, value), N: counts[value], Percent: 100 * share})
+		out = append(out, bar{Label: answerLabel(a, q, value), N: counts[value], Percent: 100 * share, Place: mean(places[value], places[value] > 0)})
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package surveyhttp
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"html/template"
@@ -29,6 +30,8 @@ import (
 type ResultOptions struct {
 	// Style is the style sheet of the page; empty: the one that comes with the package.
 	Style template.CSS
+	// Zone is that of the times in the CSV files that the page leads to; nil: UTC.
+	Zone *time.Location
 	// Logger gets what failed; default slog.Default().
 	Logger *slog.Logger
 }
@@ -59,14 +62,12 @@ func Results(s *survey.Service, who Authorise, opts *ResultOptions) http.Handler
 	if s == nil || who == nil {
 		panic("surveyhttp: Results needs a service and an Authorise")
 	}
-	h := &results{s: s, style: shippedResultStyle, logger: loglimit.Limited(nil)}
-	if opts != nil && opts.Style != "" {
-		h.style = opts.Style
+	var o ResultOptions
+	if opts != nil {
+		o = *opts
 	}
-	if opts != nil && opts.Logger != nil {
-		h.logger = loglimit.Limited(opts.Logger)
-	}
-	h.policy = pagePolicy(h.style)
+	style := cmp.Or(o.Style, shippedResultStyle)
+	h := &results{s: s, style: style, policy: pagePolicy(style), zone: cmp.Or(o.Zone, time.UTC), logger: loglimit.Limited(o.Logger)}
 	sees := func(c Caller) bool { return c.Results }
 	reads := func(c Caller) bool { return c.Results && c.Responses }
 	mux := http.NewServeMux()
@@ -88,6 +89,7 @@ type results struct {
 	s      *survey.Service
 	style  template.CSS
 	policy string
+	zone   *time.Location
 	logger *slog.Logger
 }
 
@@ -332,6 +334,8 @@ type (
 		CSAT   *float64       `json:"csat,omitempty"`
 		CES    *float64       `json:"ces,omitempty"`
 		Counts map[string]int `json:"counts,omitempty"`
+		// Places are the mean places of the options of a ranking.
+		Places map[string]float64 `json:"places,omitempty"`
 	}
 )
 
@@ -354,11 +358,14 @@ func (h *results) json(w http.ResponseWriter, r *http.Request, a *asked) error {
 func questionsJSON(questions []survey.QuestionResult) []questionJSON {
 	out := make([]questionJSON, len(questions)) // never null
 	for i, q := range questions {
-		counts := map[string]int{}
+		counts, places := map[string]int{}, map[string]float64{}
 		for _, c := range q.Counts {
 			counts[c.Value] = c.N
+			if c.Place > 0 {
+				places[c.Value] = c.Place
+			}
 		}
-		out[i] = questionJSON{q.ID, string(q.Type), q.N, q.Few, known(q.Mean()), known(q.NPS()), known(q.CSAT()), known(q.CES()), counts}
+		out[i] = questionJSON{q.ID, string(q.Type), q.N, q.Few, known(q.Mean()), known(q.NPS()), known(q.CSAT()), known(q.CES()), counts, places}
 	}
 	return out
 }

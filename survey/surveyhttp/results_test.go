@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/survey"
@@ -197,7 +198,7 @@ func TestAnExportThatBreaksOffIsNoWholeOne(t *testing.T) {
 }
 
 // board is a survey whose page a lead shows to others.
-const board = `{"title": "Your request {{.Value \"wip\"}}", "dimensions": ["candidate.queue"], "questions": [
+const board = `{"title": "Your request {{.Value \"wip\"}}", "dimensions": ["candidate.queue"], "unhappy": {"questionId": "solved", "op": "==", "value": "no"}, "questions": [
 	{"id": "csat", "type": "rating", "metric": "csat", "label": "How was {{.Value \"agent\"}}?"}, {"id": "nps", "type": "nps", "label": "Would you recommend us?"},
 	{"id": "ease", "type": "rating", "max": 7, "metric": "ces", "label": "How easy was it?"}, {"id": "plain", "type": "rating", "min": 0, "max": 10},
 	{"id": "often", "type": "choice", "options": [{"value": "weekly", "label": "Weekly"}, {"value": "monthly", "label": "Monthly"}, {"value": "never", "label": "Never"}, {"value": "daily", "label": "Daily"}]},
@@ -246,7 +247,7 @@ func TestTheResultsPageIsReadByALead(t *testing.T) {
 		t.Errorf("the worklist does not know the event:\n%s", shown(list))
 	}
 	got, err := h.survey.Results().Get(t.Context(), "tenant", survey.ResultQuery{SurveyID: 4523})
-	if err != nil || fmt.Sprint(got.Groups[0].Questions[4].Counts) != "[{weekly 3} {monthly 2} {never 1} {daily 0}]" {
+	if err != nil || fmt.Sprint(got.Groups[0].Questions[4].Counts) != "[{weekly 3 0} {monthly 2 0} {never 1 0} {daily 0 0}]" {
 		t.Errorf("%+v, %v", got.Groups[0].Questions[4].Counts, err)
 	}
 }
@@ -269,6 +270,11 @@ func TestAFileOfResultsHasANameAndASeparator(t *testing.T) {
 			t.Errorf("%s: %d", query, got.Status)
 		}
 	}
-	page := see(h, site, "lead", "/4523").Body
-	h.says(page, `href="4523/responses.csv?labels=&amp;separator=semicolon"`, `href="4523/responses.csv?labels="`)
+	h.says(see(h, site, "lead", "/4523").Body, `href="4523/responses.csv?labels=&amp;separator=semicolon&amp;zone=UTC"`, `href="4523/responses.csv?labels=&amp;zone=UTC"`)
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	site = surveyhttp.Results(h.survey, desk, &surveyhttp.ResultOptions{Zone: berlin})
+	h.says(see(h, site, "lead", "/4523").Body, `href="4523/responses.csv?labels=&amp;zone=Europe%2FBerlin"`)
 }

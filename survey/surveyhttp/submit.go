@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -61,23 +62,58 @@ func (f *forms) submitForm(w http.ResponseWriter, r *http.Request, form survey.F
 		f.again(w, r, p, http.StatusGone, StateExpired)
 		return
 	}
-	if p.More && form.State == survey.FormOpen {
-		f.show(w, r, http.StatusOK, p)
+	if form.State == survey.FormOpen && f.turned(w, r, form, p, posted, answers) {
 		return
 	}
 	_, err = f.s.Submit(r.Context(), r.PathValue("token"), survey.Response{Answers: answers, Locale: p.Lang, IdempotencyKey: r.Header.Get("Idempotency-Key")})
-	f.submitted(w, r, p, form.Definition.Questions, err)
+	f.submitted(w, r, p, form, err)
+}
+
+// turned answers a form that is not to be stored yet: some of it was not asked, or another page
+// comes first.
+func (f *forms) turned(w http.ResponseWriter, r *http.Request, link survey.Form, p *Page, posted url.Values, answers json.RawMessage) bool {
+	status, next := http.StatusOK, p.beside(1)
+	switch {
+	case posted.Get(wayName) == wayBack && !p.First():
+		p.More = false
+		p.turn(link, p.beside(-1))
+	case p.More:
+	case next == 0:
+		return false
+	case p.faulty(link, answers):
+		status = http.StatusUnprocessableEntity
+	default:
+		p.turn(link, next)
+	}
+	f.show(w, r, status, p)
+	return true
+}
+
+// faulty says whether something is wrong up to the shown page, and shows the first page where
+// there is.
+func (p *Page) faulty(link survey.Form, answers json.RawMessage) bool {
+	wrong := (*form.AnswersError)(nil)
+	if _, err := link.Definition.Accept(answers); !errors.As(err, &wrong) {
+		return false
+	}
+	upTo := slices.DeleteFunc(slices.Clone(wrong.Faults), func(fault form.AnswerFault) bool {
+		field := p.field(fault.QuestionID)
+		return field == nil || field.Page > p.At
+	})
+	return p.mark(link, upTo) && len(upTo) > 0
 }
 
 // submitted answers a form with a page.
-func (f *forms) submitted(w http.ResponseWriter, r *http.Request, p *Page, questions []form.Question, err error) {
+func (f *forms) submitted(w http.ResponseWriter, r *http.Request, p *Page, link survey.Form, err error) {
 	wrong := (*form.AnswersError)(nil)
 	switch {
 	case err == nil:
 		f.toForm(w, r, "?sent"+strings.Replace(f.query(r), "?", "&", 1))
+	case errors.Is(err, survey.ErrAnswered) && p.Anonymous: // perhaps by this very form
+		f.again(w, r, p, http.StatusConflict, StateAnswered)
 	case errors.Is(err, survey.ErrAnswered):
 		f.again(w, r, p, http.StatusConflict, StateRefused)
-	case errors.As(err, &wrong) && p.mark(questions, wrong.Faults):
+	case errors.As(err, &wrong) && p.mark(link, wrong.Faults):
 		f.show(w, r, http.StatusUnprocessableEntity, p)
 	case errors.As(err, &wrong):
 		f.again(w, r, p, http.StatusBadRequest, StateUnread)
@@ -209,6 +245,13 @@ func fieldName(question string) string { return "q." + question }
 // shownName is the control that says which conditional questions were shown.
 const shownName = "shown"
 
+// The controls that say which page of a form was shown, and which way to go from it.
+const (
+	pageName = "page"
+	wayName  = "to"
+	wayBack  = "back"
+)
+
 // answersOf are the answers of a form as a JSON object of texts and lists of texts,
 // which [survey.Service.Submit] reads by the type of the question.
 func answersOf(questions []form.Question, posted url.Values, locale string) (json.RawMessage, error) {
@@ -219,6 +262,8 @@ func answersOf(questions []form.Question, posted url.Values, locale string) (jso
 		case len(given) == 0:
 		case q.Type == form.MultipleQuestion:
 			out[q.ID] = given
+		case q.Type == form.RankingQuestion:
+			out[q.ID] = ranked(q, given)
 		case q.Type == form.NumberQuestion || q.Type.Rates():
 			out[q.ID], _ = separatorsOf(locale).read(given[0])
 		case q.Type == form.DateQuestion:
@@ -228,4 +273,29 @@ func answersOf(questions []form.Question, posted url.Values, locale string) (jso
 		}
 	}
 	return json.Marshal(out)
+}
+
+// ranked are the options of a ranking in the order of their numbers. An option stands twice where
+// a number does, which is no answer.
+func ranked(q form.Question, numbers []string) []string {
+	order := make([]string, len(q.Options)+1)
+	for i, o := range q.Options {
+		n := slices.Index(ranks(q), strings.Map(plain, at(numbers, i))) + 1
+		switch {
+		case n == 0: // it has none
+		case order[n] != "":
+			return []string{o.Value, o.Value}
+		default:
+			order[n] = o.Value
+		}
+	}
+	return slices.DeleteFunc(order, func(value string) bool { return value == "" })
+}
+
+// ranks are the numbers that the options of a ranking may have.
+func ranks(q form.Question) (out []string) {
+	for i := range q.Options {
+		out = append(out, strconv.Itoa(i+1))
+	}
+	return out
 }

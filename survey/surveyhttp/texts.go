@@ -16,6 +16,7 @@ type Texts struct {
 	No       string `json:"no,omitempty"`
 	Choose   string `json:"choose,omitempty"`   // the first line of a list of options
 	AllApply string `json:"allApply,omitempty"` // hint where several options may be chosen
+	Rank     string `json:"rank,omitempty"`     // hint of a ranking, from 1 to {max}, and what is wrong with one
 	// NotLikely and Likely are the ends of an nps that has none of its own.
 	NotLikely string `json:"notLikely,omitempty"`
 	Likely    string `json:"likely,omitempty"`
@@ -23,12 +24,17 @@ type Texts struct {
 	// to FormOptions.Privacy.
 	Language string `json:"language,omitempty"`
 	Privacy  string `json:"privacy,omitempty"`
-	Between  string `json:"between,omitempty"`  // hint: a number from {min} to {max}
-	Submit   string `json:"submit,omitempty"`   // the button
-	More     string `json:"more,omitempty"`     // some questions follow from answers
-	Problem  string `json:"problem,omitempty"`  // above the list of what is wrong
-	Error    string `json:"error,omitempty"`    // before each fault, for those who cannot see colours
-	ForTitle string `json:"forTitle,omitempty"` // before the title of a page with faults
+	Between  string `json:"between,omitempty"` // hint: a number from {min} to {max}
+	Submit   string `json:"submit,omitempty"`  // the button
+	// Anonymous says that a survey is anonymous.
+	Anonymous string `json:"anonymous,omitempty"`
+	Page      string `json:"page,omitempty"`     // {page} of {pages}
+	Next      string `json:"next,omitempty"`     // the button to the next page
+	Back      string `json:"back,omitempty"`     // the button to the page before
+	More      string `json:"more,omitempty"`     // some questions follow from answers
+	Problem   string `json:"problem,omitempty"`  // above the list of what is wrong
+	Error     string `json:"error,omitempty"`    // before each fault, for those who cannot see colours
+	ForTitle  string `json:"forTitle,omitempty"` // before the title of a page with faults
 
 	ThanksTitle   string `json:"thanksTitle,omitempty"`
 	Thanks        string `json:"thanks,omitempty"` // where the survey has no text of its own

@@ -80,6 +80,7 @@ type event struct {
 	SuppressSending   rest.Text `json:"SuppressSending"`
 	SuppressionReason rest.Text `json:"SuppressionReason"`
 	Origin            rest.Text `json:"Origin"`
+	Stream            rest.Text `json:"MessageStream"` // which has a list of who left
 }
 
 // read gives none if the callback is not about a message of ours.
@@ -98,7 +99,7 @@ func read(body []byte) ([]channel.StatusEvent, error) {
 		out = append(out, channel.StatusEvent{
 			Provider: provider, EventID: e.id() + t.suffix, Kind: t.kind, Lasting: t.lasting, On: e.on(), MessageID: ours,
 			ProviderMessageID: rest.ProviderID(string(e.MessageID)), Code: rest.Code(string(cmp.Or(e.Type, e.SuppressionReason))),
-			Address: channel.PrivateAddress(e.recipient()),
+			List: rest.ProviderID(string(e.Stream)), Address: channel.PrivateAddress(e.recipient()),
 		})
 	}
 	return out, nil

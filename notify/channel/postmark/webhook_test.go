@@ -81,6 +81,9 @@ func TestCallbacksAreRead(t *testing.T) {
 				if e.MessageID != id || e.ProviderMessageID != "883953f4-6105" || e.Address != "sam@canary.example" || e.On.Truncate(time.Second) != now.Add(5*time.Second) || e.Provider != "postmark" {
 					t.Errorf("%#v", e)
 				}
+				if strings.Contains(c.body, "MessageStream") != (e.List == "outbound") {
+					t.Errorf("the list is %q", e.List)
+				}
 				if i > 0 && e.EventID != events[0].EventID+":bounced" {
 					t.Error(e.EventID)
 				}

@@ -122,6 +122,7 @@ type event struct {
 	Email     rest.Text `json:"email"`
 	Type      rest.Text `json:"type"`   // of a bounce: "bounce" or "blocked"
 	Status    rest.Text `json:"status"` // of a bounce: "5.1.1"
+	Group     rest.Text `json:"asm_group_id"`
 	Reason    rest.Text `json:"reason"` // of a bounce it quotes addresses, of a drop it is one of a few
 }
 
@@ -160,7 +161,7 @@ func (e event) events() []channel.StatusEvent {
 		return nil
 	}
 	s := channel.StatusEvent{Provider: "sendgrid", EventID: known, Kind: kind, On: e.on(),
-		MessageID: id, ProviderMessageID: e.messageID(), Code: e.code(), Address: channel.PrivateAddress(e.Email)}
+		MessageID: id, ProviderMessageID: e.messageID(), Code: e.code(), List: e.list(), Address: channel.PrivateAddress(e.Email)}
 	fact := dropFacts[s.Code]
 	switch {
 	case e.Event == "bounce":
@@ -173,6 +174,15 @@ func (e event) events() []channel.StatusEvent {
 	more.Kind = fact
 	more.Lasting = fact == channel.KindBounced && (e.Event == "dropped" || e.Type == "bounce")
 	return []channel.StatusEvent{s, more}
+}
+
+// list is the group of unsubscription of the mail; who unsubscribes from all leaves no
+// group.
+func (e event) list() string {
+	if e.Event == "unsubscribe" {
+		return ""
+	}
+	return rest.ProviderID(string(e.Group))
 }
 
 // dropFacts are what SendGrid's own list of suppressions knows of an address.

@@ -58,6 +58,7 @@ func TestEventsAreRead(t *testing.T) {
 		event("e16", channel.KindOpened, 0, "", ""),
 	}
 	want[6].Lasting, want[10].Lasting = true, true
+	want[14].List, want[15].List = "10", "10" // the groups of who left one and came back to it
 	want[len(want)-1].On = time.Time{}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

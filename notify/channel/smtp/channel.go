@@ -21,11 +21,14 @@ type Options struct {
 	// Key is the key of the channel; empty means "email:smtp".
 	Key string
 	// From is the sender, with or without a display name, such as
-	// "School <office@example.com>". Its address is the envelope's sender too,
-	// and its domain that of every Message-ID.
+	// "School <office@example.com>". Its address is the envelope's sender too
+	// unless there is a ReturnPath, and its domain that of every Message-ID.
 	From string
 	// ReplyTo is where answers go, in the same form; empty means to From.
 	ReplyTo string
+	// ReturnPath has reports of failed deliveries come back to where they are understood;
+	// nil: they go to From, and who is not reached is written to again.
+	ReturnPath *ReturnPath
 	// Username and Password log in; with an empty Username the channel does
 	// not. The mechanism is the first that the server offers of SCRAM-SHA-256,
 	// PLAIN and LOGIN, or CRAM-MD5. Where the connection is not encrypted, PLAIN
@@ -85,6 +88,7 @@ func (o Options) withDefaults() Options {
 var (
 	_ channel.Channel = (*Channel)(nil)
 	_ channel.Bounded = (*Channel)(nil)
+	_ channel.Webhook = (*Channel)(nil)
 )
 
 // Channel sends mails through one SMTP server. It is safe for several
@@ -92,6 +96,7 @@ var (
 type Channel struct {
 	key     string
 	sender  mail.Sender
+	returns *returns // nil: to From
 	dialer  dialer
 	timeout time.Duration
 	turns   chan struct{} // holds one value for each Send at work
@@ -110,6 +115,12 @@ func New(addr string, opts *Options) (*Channel, error) {
 	if err != nil {
 		return nil, fmt.Errorf("smtp: %w", err)
 	}
+	var back *returns
+	if o.ReturnPath != nil {
+		if back, err = newReturns(o.ReturnPath); err != nil {
+			return nil, err
+		}
+	}
 	d, err := newDialer(addr, o)
 	if err != nil {
 		return nil, err
@@ -117,7 +128,7 @@ func New(addr string, opts *Options) (*Channel, error) {
 	if o.Timeout < 0 || o.MaxConns < 0 || o.IdleTimeout < 0 {
 		return nil, errors.New("smtp: Timeout, MaxConns and IdleTimeout cannot be negative")
 	}
-	c := &Channel{key: o.Key, sender: sender, dialer: d, timeout: o.Timeout, turns: make(chan struct{}, o.MaxConns)}
+	c := &Channel{key: o.Key, sender: sender, returns: back, dialer: d, timeout: o.Timeout, turns: make(chan struct{}, o.MaxConns)}
 	c.idle.timeout = o.IdleTimeout
 	return c, nil
 }
@@ -149,6 +160,9 @@ func (c *Channel) Send(ctx context.Context, m channel.Message) (channel.Receipt,
 	built, err := c.sender.Build(m)
 	if err != nil {
 		return channel.Receipt{}, err
+	}
+	if path, ok := c.returns.of(m.ID); ok {
+		built.From = path
 	}
 	select {
 	case c.turns <- struct{}{}:

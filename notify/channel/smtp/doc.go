@@ -29,6 +29,12 @@
 // [channel.StatusLookup]: what is in doubt is settled by the policy of its type.
 // Since the Message-ID is made of the message id, the server's log tells.
 //
+// # What comes back
+//
+// With an Options.ReturnPath each mail has a return path of its own, to which servers report
+// that they could not deliver it after all; the channel reads those reports as a
+// [channel.Webhook].
+//
 // # Connections
 //
 // Connections are kept for the next message. One that the server has closed

@@ -25,6 +25,23 @@ func ExampleNew() {
 	// Output: email:smtp
 }
 
+// Who is not reached after all is known by a report that comes back.
+func ExampleReturnPath() {
+	s := struct{ ReturnKey []byte }{[]byte("32 random bytes from the secrets")}
+	mails, err := smtp.New("mail.example:587", &smtp.Options{
+		From:       "School <office@school.example>",
+		ReturnPath: &smtp.ReturnPath{Address: "bounces@mail.school.example", Key: s.ReturnKey},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = mails.Close() }()
+	_, err = mails.Events(channel.WebhookRequest{Body: []byte("To: bounces@mail.school.example\r\n\r\nIt came back.\r\n")})
+	fmt.Println(err) // such as Notifier.Bounced says of what is not a report about a mail of ours
+	// Output: channel: webhook refused: smtp: the mail did not come to a return path of this key
+}
+
 func ExampleChannel_Send() {
 	mails, err := smtp.New("127.0.0.1:1", &smtp.Options{From: "office@school.example", TLS: smtp.NoTLS})
 	if err != nil {

@@ -381,6 +381,8 @@ CREATE TABLE {delivery_event} (
 	happened_on         timestamptz,
 	received_on         timestamptz,
 	address_hash        text NOT NULL, -- of whom it is about, where the provider says so
+	address_only        boolean NOT NULL, -- of the message's recipient only if that is theirs
+	list                text NOT NULL, -- the provider's, that a recipient left or came back to
 	tries               bigint NOT NULL, -- how often its message was looked for in vain
 	UNIQUE (scope, key)
 ) WITH (
@@ -414,7 +416,7 @@ CREATE TABLE {suppression} (
 	scope            text COLLATE "C" NOT NULL,
 	key              text COLLATE "C" NOT NULL, -- address hash and reason
 	kind             text NOT NULL, -- the delivery method
-	status           text NOT NULL, -- Active, or Lifted by a person
+	status           text NOT NULL, -- Active while a source says so, else Lifted
 	version          bigint NOT NULL,
 	address_hash     text COLLATE "C" NOT NULL,
 	hash_key         text NOT NULL, -- fingerprint of the key that it was made with
@@ -422,6 +424,7 @@ CREATE TABLE {suppression} (
 	since            timestamptz,
 	source           text NOT NULL, -- the provider that said so, or Support
 	message_id       text NOT NULL, -- that it was said about
+	said             json NOT NULL, -- the last word of each source
 	UNIQUE (scope, key)
 );
 

@@ -115,6 +115,7 @@ CREATE TABLE {automation_series} (
 	rrule            text NOT NULL,
 	start_date       text NOT NULL, -- 2006-01-02; empty: none
 	end_date         text NOT NULL,
+	except_dates     text NOT NULL, -- days that are left out, 2006-01-02,…
 	start_time       text NOT NULL, -- 09:00; empty with cron
 	time_zone        text NOT NULL, -- IANA name
 	gap_policy       text NOT NULL, -- forward, back, skip

@@ -175,7 +175,9 @@ CREATE TABLE {survey_response} (
 	completed_on     timestamptz,
 	submitted_on     timestamptz,
 	score            bigint NOT NULL, -- the lowest rating, 0 to 100; 101: none
-	listed           boolean NOT NULL, -- in the worklist: its version calls it unhappy, or says nothing
+	unhappy          boolean NOT NULL, -- its version calls it so: it is in the worklist
+	queue            text NOT NULL, -- of the worklist
+	assignee         text NOT NULL, -- who deals with it; empty: nobody
 	handled_on       timestamptz,
 	handled_by       text NOT NULL,
 	note             text NOT NULL,
@@ -183,8 +185,9 @@ CREATE TABLE {survey_response} (
 	UNIQUE (scope, key)
 );
 
--- The worklist: what nobody has handled, the unhappiest first.
-CREATE INDEX {index:survey_response_work} ON {survey_response} (scope, survey_id, listed, score, id) WHERE handled_on IS NULL;
+-- The worklist: what is not handled, the newest first, and what was, the last one first.
+CREATE INDEX {index:survey_response_work} ON {survey_response} (scope, survey_id, unhappy, submitted_on, id, queue) WHERE handled_on IS NULL;
+CREATE INDEX {index:survey_response_handled} ON {survey_response} (scope, survey_id, handled_on, id) WHERE handled_on IS NOT NULL;
 
 -- Lists and exports walk the responses to a survey, or those of a span of time.
 CREATE INDEX {index:survey_response_survey} ON {survey_response} (scope, survey_id, submitted_on, id);

@@ -367,6 +367,8 @@ CREATE TABLE {delivery_event} (
 	happened_on         INTEGER,
 	received_on         INTEGER,
 	address_hash        TEXT NOT NULL, -- of whom it is about, where the provider says so
+	address_only        INTEGER NOT NULL, -- of the message's recipient only if that is theirs
+	list                TEXT NOT NULL, -- the provider's, that a recipient left or came back to
 	tries               INTEGER NOT NULL, -- how often its message was looked for in vain
 	UNIQUE (scope, key)
 ) STRICT;
@@ -398,7 +400,7 @@ CREATE TABLE {suppression} (
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- address hash and reason
 	kind             TEXT NOT NULL, -- the delivery method
-	status           TEXT NOT NULL, -- Active, or Lifted by a person
+	status           TEXT NOT NULL, -- Active while a source says so, else Lifted
 	version          INTEGER NOT NULL,
 	address_hash     TEXT NOT NULL,
 	hash_key         TEXT NOT NULL, -- fingerprint of the key that it was made with
@@ -406,6 +408,7 @@ CREATE TABLE {suppression} (
 	since            INTEGER,
 	source           TEXT NOT NULL, -- the provider that said so, or Support
 	message_id       TEXT NOT NULL, -- that it was said about
+	said             TEXT NOT NULL, -- the last word of each source
 	UNIQUE (scope, key)
 ) STRICT;
 

@@ -109,6 +109,7 @@ CREATE TABLE {automation_series} (
 	rrule            TEXT NOT NULL,
 	start_date       TEXT NOT NULL, -- 2006-01-02; empty: none
 	end_date         TEXT NOT NULL,
+	except_dates     TEXT NOT NULL, -- days that are left out, 2006-01-02,…
 	start_time       TEXT NOT NULL, -- 09:00; empty with cron
 	time_zone        TEXT NOT NULL, -- IANA name
 	gap_policy       TEXT NOT NULL, -- forward, back, skip

@@ -173,7 +173,9 @@ CREATE TABLE {survey_response} (
 	completed_on     INTEGER,
 	submitted_on     INTEGER,
 	score            INTEGER NOT NULL, -- the lowest rating, 0 to 100; 101: none
-	listed           INTEGER NOT NULL, -- in the worklist: its version calls it unhappy, or says nothing
+	unhappy          INTEGER NOT NULL, -- its version calls it so: it is in the worklist
+	queue            TEXT NOT NULL, -- of the worklist
+	assignee         TEXT NOT NULL, -- who deals with it; empty: nobody
 	handled_on       INTEGER,
 	handled_by       TEXT NOT NULL,
 	note             TEXT NOT NULL,
@@ -181,8 +183,9 @@ CREATE TABLE {survey_response} (
 	UNIQUE (scope, key)
 ) STRICT;
 
--- The worklist: what nobody has handled, the unhappiest first.
-CREATE INDEX {index:survey_response_work} ON {survey_response} (scope, survey_id, listed, score, id) WHERE handled_on IS NULL;
+-- The worklist: what is not handled, the newest first, and what was, the last one first.
+CREATE INDEX {index:survey_response_work} ON {survey_response} (scope, survey_id, unhappy, submitted_on, id, queue) WHERE handled_on IS NULL;
+CREATE INDEX {index:survey_response_handled} ON {survey_response} (scope, survey_id, handled_on, id) WHERE handled_on IS NOT NULL;
 
 -- Lists and exports walk the responses to a survey, or those of a span of time.
 CREATE INDEX {index:survey_response_survey} ON {survey_response} (scope, survey_id, submitted_on, id);

@@ -108,6 +108,12 @@ func (c customer) answer() {
 	c.tabTo("q8-1")
 	c.press(" ", kb.Tab, kb.Tab, " ")
 	c.write("q9", "11302026")
+	for option, number := range []string{"2", "1", "3"} {
+		c.tabTo(fmt.Sprint("q10-", option+1))
+		c.press(number)
+	}
+	c.choose("q12", 4)
+	c.choose("q13", 1)
 }
 
 // type3 writes the complaint, whose field has the focus.
@@ -133,7 +139,7 @@ func (c customer) heard(s *site) {
 	default:
 		c.Fatal("no response has come")
 	}
-	want := `{"by":"bus","complaint":"The brakes squeak.\nStill.\n","has-a-complaint":"yes","hours":1.5,"liked":["people","price"],"name":"Samir <b>","next":"2026-11-30","rate":7,"town":"erbil"}`
+	want := `{"by":"bus","complaint":"The brakes squeak.\nStill.\n","has-a-complaint":"yes","hours":1.5,"how-was.care":1,"how-was.time":4,"liked":["people","price"],"matters":["price","speed","words"],"name":"Samir <b>","next":"2026-11-30","rate":7,"town":"erbil"}`
 	var a, b any
 	if json.Unmarshal([]byte(got), &a) != nil || json.Unmarshal([]byte(want), &b) != nil || fmt.Sprint(a) != fmt.Sprint(b) {
 		c.Errorf("answers %s, want %s", strings.TrimSpace(got), want)

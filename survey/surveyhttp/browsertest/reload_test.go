@@ -19,6 +19,7 @@ func TestAReloadLosesNothingTyped(t *testing.T) {
 				document.getElementById("q1-3").click();
 				const name = document.getElementById("q5");
 				name.value = "Samir <b>";
+				document.getElementById("q10-2").value = "3";
 				return name.dispatchEvent(new Event("input", {bubbles: true}));
 			})()`)
 			do(c.ctx, t, chromedp.Navigate("about:blank"), chromedp.Navigate(s.url))
@@ -38,7 +39,7 @@ func TestAReloadLosesNothingTyped(t *testing.T) {
 
 func (c customer) typed(after string) {
 	c.Helper()
-	if got := eval[string](c.ctx, c.T, `document.getElementById("q5").value + document.getElementById("q1-3").checked`); got != "Samir <b>true" {
+	if got := eval[string](c.ctx, c.T, `document.getElementById("q5").value + document.getElementById("q1-3").checked + ["q10-1", "q10-2"].map(e => document.getElementById(e).value)`); got != "Samir <b>true,3" {
 		c.Errorf("after %s there is %q", after, got)
 	}
 }

@@ -77,6 +77,24 @@ func TestTheScriptAsksWhatTheServerAsks(t *testing.T) {
 	}
 }
 
+// A question that follows from a ranking is asked when each option has its number.
+func TestTheScriptReadsARanking(t *testing.T) {
+	t.Parallel()
+	s := open(t, `{"questions":[{"id":"r","type":"ranking","options":[{"value":"a"},{"value":"b"}]},{"id":"why","type":"text","when":{"questionId":"r","op":"contains","value":"a"}}],"triggers":[{"id":"t","enabled":true,"eventKind":"service-visit-closed",
+		"dedupRecipe":["templateId","recipient.address","candidate.wip"],"schedule":{"initialDelay":"0d"},"channel":"memory:default"}]}`, "en")
+	c := customer{t, browse(t, window{360, 900, true}), true}
+	do(c.ctx, t, chromedp.Navigate(s.url))
+	for _, step := range []struct {
+		field, number string
+		asked         bool
+	}{{"q1-1", "2", false}, {"q1-2", "2", false}, {"q1-2", "1", true}} {
+		eval[bool](c.ctx, t, fmt.Sprintf(`(e => { e.value = %q; return e.dispatchEvent(new Event("change", {bubbles: true})); })(document.getElementById(%q))`, step.number, step.field))
+		if shown := c.shown("q2"); shown != step.asked {
+			t.Errorf("%+v: %v", step, shown)
+		}
+	}
+}
+
 // Whoever chooses "something else" is asked what at once, and the answer arrives.
 func TestSomethingElseIsAskedAndArrives(t *testing.T) {
 	t.Parallel()

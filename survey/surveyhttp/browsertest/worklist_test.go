@@ -16,17 +16,17 @@ import (
 	"github.com/belfry-go/belfry/survey/surveyhttp"
 )
 
-// desk serves a worklist of two responses with hostile texts, the second unhappier.
+// desk serves a worklist of two responses with hostile texts.
 func desk(t *testing.T) (s *survey.Service, url string) {
 	t.Helper()
 	s = survey.New(memory.New(nil), nil)
-	definition := `{"questions": [{"id": "rate", "type": "rating", "label": {"en": "How was it?"}}, {"id": "why", "type": "longText", "label": "لماذا؟"}],
+	definition := `{"unhappy": {"questionId": "rate", "op": "<=", "value": 2}, "queue": "candidate.wip", "questions": [{"id": "rate", "type": "rating", "label": {"en": "How was it?"}}, {"id": "why", "type": "longText", "label": "لماذا؟"}],
 		"triggers": [{"id": "t", "enabled": true, "eventKind": "visit", "dedupRecipe": ["templateId", "recipient.address", "candidate.wip"],
 			"schedule": {"initialDelay": "0d"}, "channel": "sms:none"}]}`
 	if _, err := s.Publish(t.Context(), survey.Version{SurveyID: 1, Name: "n", IntegrationID: "i", Definition: json.RawMessage(definition)}); err != nil {
 		t.Fatal(err)
 	}
-	for n, rate := range []int{5, 1} {
+	for n, rate := range []int{2, 1} {
 		report, err := s.Ingest(t.Context(), survey.Batch{EventKind: "visit", Items: []survey.Item{{
 			Payload:   json.RawMessage(fmt.Sprintf(`{"wip": %d, "visited": %q}`, n, strings.Repeat("Longfordshire", 6))),
 			Recipient: survey.Recipient{Address: "+353 20 910 0001", CustomerRef: "cust-" + hostile},
@@ -50,7 +50,7 @@ func desk(t *testing.T) (s *survey.Service, url string) {
 }
 
 // By keyboard alone, without JavaScript, on a phone and a desk: somebody opens the
-// unhappiest response, forgets the note, is told, writes it, and the response leaves the
+// newest response, takes it, forgets the note, is told, writes it, and the response leaves the
 // list.
 func TestADeskHandlesAResponseByKeyboard(t *testing.T) {
 	t.Parallel()
@@ -67,11 +67,15 @@ func TestADeskHandlesAResponseByKeyboard(t *testing.T) {
 			}
 			do(c.ctx, t, chromedp.Navigate(url))
 			see("1-list")
-			if got := eval[string](c.ctx, t, `document.querySelector("article").textContent`); !strings.Contains(got, "Score 0 of 100") {
+			if got := eval[string](c.ctx, t, `document.querySelector("article").textContent`); !strings.Contains(got, "score 0 of 100") {
 				t.Errorf("the first is %s", got)
 			}
-			c.press(kb.Tab, kb.Enter)
+			do(c.ctx, t, chromedp.Focus("article a"))
+			c.press(kb.Enter)
 			do(c.ctx, t, chromedp.WaitVisible("#note"))
+			do(c.ctx, t, chromedp.Focus("[value=take]"))
+			c.press(kb.Enter)
+			do(c.ctx, t, chromedp.WaitVisible("[value=release]"))
 			see("2-response")
 			if wide := eval[float64](c.ctx, t, `document.querySelector("th").getBoundingClientRect().width`); wide < 100 {
 				t.Errorf("the names of facts have %v pixels", wide)
@@ -85,15 +89,15 @@ func TestADeskHandlesAResponseByKeyboard(t *testing.T) {
 				c.press(string(r))
 			}
 			c.press(kb.Tab, kb.Enter)
-			do(c.ctx, t, chromedp.WaitVisible("[role=status]"))
+			do(c.ctx, t, chromedp.WaitVisible("blockquote"))
 			see("4-handled")
 			do(c.ctx, t, chromedp.Navigate(url))
 			see("5-list")
 			if n := eval[int](c.ctx, t, `document.querySelectorAll("article").length`); n != 1 {
 				t.Errorf("%d wait", n)
 			}
-			left, _, err := s.Support().Worklist(t.Context(), "", survey.WorklistQuery{SurveyID: 1})
-			if err != nil || len(left) != 1 || left[0].Score != 100 {
+			left, err := s.Support().Worklist(t.Context(), "", survey.WorklistQuery{SurveyID: 1})
+			if err != nil || len(left.Items) != 1 || left.Items[0].Score != 25 {
 				t.Error(left, err)
 			}
 		})

@@ -20,7 +20,7 @@
 	const fields = () => [...form.elements].filter((e) => e.name.startsWith("q."));
 	const choice = (e) => e.type === "radio" || e.type === "checkbox";
 	const keep = () => {
-		const typed = fields().filter((e) => choice(e) ? e.checked : e.value).map((e) => [e.name, e.value]);
+		const typed = fields().filter((e) => !choice(e) || e.checked).map((e) => [e.name, e.value]);
 		try { sessionStorage.setItem(draft, JSON.stringify(typed)); } catch {}
 	};
 	const restore = () => {
@@ -30,7 +30,7 @@
 		for (const e of fields()) {
 			const values = typed.filter(([name]) => name === e.name).map(([, value]) => value);
 			if (choice(e)) e.checked = values.includes(e.value);
-			else e.value = values[0] || "";
+			else e.value = values[fields().filter((f) => f.name === e.name).indexOf(e)] || ""; // a ranking has several
 		}
 	};
 	if ("sent" in document.body.dataset) try { sessionStorage.removeItem(draft); } catch {}
@@ -108,7 +108,13 @@
 		const latin = whole + (point ? "." + text.slice(at + 1) : "");
 		return decimal(latin) ? {number: latin} : undefined;
 	};
+	const ranked = (q) => {
+		const order = [...q.querySelectorAll("select")].filter((e) => e.value).sort((a, b) => a.value - b.value);
+		const whole = order.length === q.querySelectorAll("select").length && order.every((e, i) => Number(e.value) === i + 1);
+		return whole ? order.map((e) => e.dataset.value) : undefined;
+	};
 	const answer = (q) => {
+		if (q.dataset.type === "ranking") return ranked(q);
 		const chosen = [...q.querySelectorAll("input:checked, option:checked")].map((e) => e.value).filter((v) => v);
 		if (q.dataset.type === "multiple") return chosen.length ? chosen : undefined;
 		const control = q.querySelector("input:not([type=radio]), textarea");

@@ -37,6 +37,9 @@ func NewSender(from, replyTo string) (Sender, error) {
 	return s, err
 }
 
+// Domain is that of From.
+func (s Sender) Domain() string { return s.domain }
+
 func (s Sender) address(msg *gomail.Msg, m channel.Mail) (err error) {
 	msg.FromMailAddress(&s.from)
 	replyTo := s.replyTo
