@@ -128,6 +128,22 @@ func TestTheNumbersOfAChannelAreWhatTheirLinksList(t *testing.T) {
 	}
 }
 
+// A code of ours leads to what it means, and one of a provider's leads nowhere.
+func TestOnlyCodesThatAreExplainedAreLinks(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	_, err := o.out.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{Scope: "north", Channel: "email:test", PartitionKey: "refused", NotificationType: "news",
+		RecipientRef: "ann", Address: "ann@example.com", Content: notify.Content{Subject: "refused"}})
+	o.must(err)
+	o.must(belfry.NewPoller(o.store, nil, o.out).Drain(t.Context()))
+	h := o.site(everything)
+	for who, want := range map[string]string{"ann": `<span class="code"><bdi>550</bdi></span>`, person: `<a class="code" href="reasons#notify-OutcomeUnknown">OutcomeUnknown</a>`} {
+		if _, body := o.ask(h, "GET", "/story?person="+who, ""); !strings.Contains(body, want) || strings.Contains(body, "reasons#provider") {
+			t.Errorf("%s: %s", who, body)
+		}
+	}
+}
+
 // The first page counts what waits once, and says so when it cannot read what has waited for
 // longest.
 func TestTheFirstPageReadsTheHealthOnce(t *testing.T) {
