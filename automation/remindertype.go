@@ -19,7 +19,7 @@ type ReminderType struct {
 	// not be empty or hold a colon or a control character.
 	Name string
 	// SourceType is what its reminders are about, such as "employee", for
-	// [Reminders.Set]; default that of the Scan, else Name.
+	// [Reminders.Set] and re-plans; default that of the Scan, else Name.
 	SourceType string
 
 	// Template makes the messages, over the EventData {"Source":{"Type","ID"},

@@ -27,7 +27,7 @@ type Replan struct {
 	Scope Scope
 	// Type is a reminder type; empty: every type.
 	Type string
-	// Setting narrows it to sources with open rows of one reminder setting, and
+	// Setting narrows it to one reminder setting, and
 	// BusinessUnit to those of one unit; empty: all. Two units that wait at once are
 	// one walk over all.
 	Setting, BusinessUnit string
@@ -41,9 +41,10 @@ type Replan struct {
 //
 // What is planned again are the sources with open rows of the type: a
 // [CandidatesProvider] says what they want, else each row is compared with its setting,
-// if that is off or a [SettingAsker]. A type with a [Scan] is then scanned as by a run
-// FromStart, which also finds sources that have no open row. What a type can be asked in
-// none of these ways stays as it is until the next event.
+// if that is off or a [SettingAsker]. Then come sources that have no open row: a type with
+// a [Scan] is scanned as by a run FromStart, and else a CandidatesProvider is asked about the
+// sources of the type's SourceType that events have told of. What a type can be asked in none
+// of these ways stays as it is until the next event.
 func MarkReplan(ctx context.Context, tx storage.Tx, what ...Replan) error {
 	if _, err := markReplan(ctx, tx, what); err != nil {
 		return fmt.Errorf("automation: MarkReplan: %w", err)

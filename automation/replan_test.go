@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,12 +56,12 @@ func TestAReplanGoesOnPageByPage(t *testing.T) {
 		if err := w.s.Maintenance().Replan(w.ctx, certificatesAgain); err != nil {
 			w.t.Fatal(err)
 		}
-		for page, want := range []int{25, 50, 75, 100, 112} {
+		for page, want := range []int{25, 50, 75, 100, 112, 112} { // the last looks for sources without an open row
 			if got := w.scan(); got.Claimed != 1 {
 				w.t.Fatalf("page %d: %+v", page, got)
 			}
 			state := w.replanState()
-			if state.Progress.Created != want || state.Done != (want == 112) {
+			if state.Progress.Created != want || state.Done != (page == 5) {
 				w.t.Errorf("page %d: %+v %+v", page, state, state.Progress)
 			}
 		}
@@ -323,6 +324,42 @@ func TestARetryThatIsMovedKeepsItsBackOff(t *testing.T) {
 		w.ensure(candidate(func(c *automation.Candidate) { c.SendAt = "18:00" }))
 		if row := w.row(certificateKey); !row.DueOn.Equal(day(2026, 4, 1, 18)) {
 			w.t.Errorf("due on %s", row.DueOn)
+		}
+	})
+}
+
+// A setting that is switched on again reaches the sources that have no open row, also those
+// that never had one, where events have told of them and the provider can be asked.
+func TestAReplanReachesSourcesWithoutAnOpenRow(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		k := w.withKnowing(func(t *automation.ReminderType) { t.SourceType = "employee" })
+		w.hire(k.staff, 60)
+		for id := range k.people {
+			w.hear(k.staff, id)
+		}
+		w.handle(automation.Event{ID: "b", Type: "certificate-changed", Source: automation.Source{"badge", "7"}, Version: 1})
+		k.off = true
+		w.hire(k.staff, 70)
+		for id := range k.people {
+			w.hear(k.staff, id)
+		}
+		w.replan(certificatesAgain)
+		for key, status := range w.statuses() {
+			if status != "Deactivated ReminderSettingInactive" {
+				w.t.Fatal(key, status)
+			}
+		}
+		k.off, k.offsets = false, []int{30, 14}
+		w.replan(certificatesAgain)
+		pending := 0
+		for key, status := range w.statuses() {
+			if !strings.HasPrefix(status, "Pending") {
+				w.t.Error(key, status)
+			}
+			pending++
+		}
+		if state := w.replanState(); pending != 140 || state.Progress.Reactivated != 60 || state.Progress.Created != 80 || state.Progress.Scanned != 70 {
+			w.t.Errorf("%d rows: %+v", pending, state.Progress)
 		}
 	})
 }

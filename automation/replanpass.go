@@ -1,6 +1,7 @@
 package automation
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -125,13 +126,14 @@ func (s keeper) replanPage(ctx context.Context, t ReminderType, what Replan, run
 		if err == nil && run.DryRun {
 			run.list(p)
 		}
-		if err != nil || next != nil || !scans {
+		_, asks := t.candidates()
+		if err != nil || next != nil || !scans && !asks {
 			return next, err
 		}
 		return &replanCursor{Scanning: true}, nil
 	}
-	if !scans { // not any more
-		return nil, nil
+	if !scans {
+		return s.knownPage(ctx, t, what, run, at.After)
 	}
 	if what.BusinessUnit != "" {
 		scan := *t.Scan
@@ -148,6 +150,44 @@ func (s keeper) replanPage(ctx context.Context, t ReminderType, what Replan, run
 		return nil, err
 	}
 	return &replanCursor{Scanning: true, After: p.next}, nil
+}
+
+// knownPage does the next sources of the type's SourceType that events have told of, whether
+// they have an open row or not, where a provider can be asked about them.
+func (s keeper) knownPage(ctx context.Context, t ReminderType, what Replan, run *ReconcileReport, after string) (*replanCursor, error) {
+	if _, asks := t.candidates(); !asks { // not any more
+		return nil, nil
+	}
+	where := driver.ChildrenOf(t.SourceType)
+	if after != "" {
+		where = append(where, driver.Greater("key", after))
+	}
+	p := &scannedPage{s: s.core, t: t, scope: what.Scope, sourceType: t.SourceType, origin: EventReplan, now: s.now()}
+	p.ask = p.askNow(cmp.Or(what.Setting, t.Name))
+	if what.BusinessUnit != "" {
+		p.units = []string{what.BusinessUnit}
+	}
+	var rows []*sourceState
+	err := s.read(ctx, func(from driver.Reader) (err error) {
+		rows, err = sources.Find(ctx, from, what.Scope, driver.Query{Where: where, OrderBy: "key", Limit: replanRows})
+		return err
+	})
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	for _, row := range rows {
+		p.sources = append(p.sources, &scannedSource{event: Event{Scope: p.scope, Type: EventReplan, Stream: t.Stream, Source: Source{row.SourceType, row.Source}}})
+	}
+	if err := p.work(ctx, run); err != nil {
+		return nil, err
+	}
+	if run.DryRun {
+		run.list(p)
+	}
+	if len(rows) < replanRows {
+		return nil, nil
+	}
+	return &replanCursor{Scanning: true, After: rows[len(rows)-1].Key}, nil
 }
 
 // openPage reads the next sources with open rows, and where to go on; nil: these

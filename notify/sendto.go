@@ -85,8 +85,8 @@ func (n Support) notTo(ctx context.Context, from driver.Reader, m, again *messag
 	return refused, err
 }
 
-// declined reports whether a recipient has said that they do not want what an attempt is
-// about: they chose so, or have left or complained at its address.
+// declined reports whether a recipient does not get what an attempt is about: they chose so,
+// have left or complained at its address, or support has stopped it.
 func (n Contacts) declined(ctx context.Context, from driver.Reader, a *Attempt) (bool, error) {
 	wishes, places := n.wishes(a), n.suppressionsOf(a.Scope, a.Method, a.Address)
 	known, err := preferences.GetMany(ctx, from, wishes)

@@ -92,6 +92,11 @@ func TestWhoHasLeftIsNotWrittenToElsewhere(t *testing.T) {
 	optedOut := func(h *host) {
 		h.prefers(notify.Preference{Scope: "tenant", RecipientRef: "sam", OptedOut: true})
 	}
+	stopped := func(h *host) {
+		if err := h.Contacts().Stop(h.t.Context(), "tenant", "sam", "", support); err != nil {
+			h.t.Fatal(err)
+		}
+	}
 	const url = "https://example.com/u/"
 	clicked := func(h *host) {
 		token := strings.TrimPrefix(h.sent()[0].UnsubscribeURL, url)
@@ -114,6 +119,8 @@ func TestWhoHasLeftIsNotWrittenToElsewhere(t *testing.T) {
 		"a complaint and an invoice":             {reasons: []channel.SuppressionReason{complained}, change: mandatory, refused: true},
 		"a complaint and a new password":         {reasons: []channel.SuppressionReason{complained}, change: requested},
 		"a choice":                               {also: optedOut, refused: true},
+		"a stop of support":                      {also: stopped, refused: true},
+		"a stop of support, and an invoice":      {also: stopped, change: mandatory},
 		"a choice, and an invoice":               {also: optedOut, change: mandatory},
 		"somebody without a ref who has left it": {also: clicked, change: func(m *notify.OutgoingMessage) { m.RecipientRef = "" }, refused: true},
 	} {
