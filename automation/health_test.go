@@ -115,8 +115,8 @@ func TestHealthCountsHoldsByReason(t *testing.T) {
 		w.do(w.s.Support().Hold)
 		w.pollAt(day(2026, 4, 1, 9))
 		want := []health.Count{
-			{Table: "automation_scheduler", Reason: "PermanentFailure", Rows: 2},
-			{Table: "automation_scheduler", Reason: "HeldBySupport", Rows: 1},
+			{Table: "automation_scheduler", Reason: "PermanentFailure", Rows: 2, OldestOn: day(2026, 3, 1, 8)},
+			{Table: "automation_scheduler", Reason: "HeldBySupport", Rows: 1, OldestOn: day(2026, 3, 1, 8)},
 		}
 		if diff := cmp.Diff(want, w.health(storage.Everywhere()).Holds); diff != "" {
 			w.t.Error(diff)
@@ -175,7 +175,7 @@ func TestHealthCountsNoFurtherThanItsLimit(t *testing.T) {
 		}
 		w.hold(automation.RetriesExhausted)
 		h = w.health(storage.Everywhere())
-		want := []health.Count{{Table: "automation_scheduler", Reason: "RetriesExhausted", Rows: backlog.Limit, Capped: true}}
+		want := []health.Count{{Table: "automation_scheduler", Reason: "RetriesExhausted", Rows: backlog.Limit, Capped: true, OldestOn: h.Holds[0].OldestOn}}
 		if cmp.Diff(want, h.Holds) != "" || h.DueCapped {
 			w.t.Errorf("%+v", h)
 		}

@@ -22,6 +22,7 @@ func (w *world) sweep() {
 // shows it before, and it goes on when a process has registered the type.
 func TestAReminderOfATypeThatNobodyHasIsHeldAndGoesOn(t *testing.T) {
 	eachWorld(t, func(w *world) {
+		made := w.clk.Now().UTC()
 		key := w.ensure(candidate(nil))[0].Key
 		w.clk.Set(day(2026, 4, 1, 9))
 		for range 4 {
@@ -33,7 +34,7 @@ func TestAReminderOfATypeThatNobodyHasIsHeldAndGoesOn(t *testing.T) {
 		}
 		w.sweep()
 		holds := w.health(storage.Everywhere()).Holds
-		if want := (health.Count{Table: "automation_scheduler", Reason: string(automation.Unserved), Rows: 1}); len(holds) != 1 || holds[0] != want {
+		if want := (health.Count{Table: "automation_scheduler", Reason: string(automation.Unserved), Rows: 1, OldestOn: made}); len(holds) != 1 || holds[0] != want {
 			w.t.Fatal(holds)
 		}
 		told, err := w.s.Explain(w.ctx, "", key)

@@ -80,6 +80,8 @@ type Count struct {
 	Reason string // a code; empty where Kind tells
 	Rows   int
 	Capped bool
+	// OldestOn is when the first of rows on hold was made; zero of others.
+	OldestOn time.Time
 }
 
 // Pause is a part of the work that is not begun for now.

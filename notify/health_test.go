@@ -72,7 +72,7 @@ func TestHealthCountsDoubtsAndHolds(t *testing.T) {
 		}
 		h.drain()
 		got = h.health(storage.Within("tenant"))
-		holds := []health.Count{{Table: "outgoing_message", Reason: notify.HoldInDoubt, Rows: 1}}
+		holds := []health.Count{{Table: "outgoing_message", Reason: notify.HoldInDoubt, Rows: 1, OldestOn: all(h, notify.Messages)[0].CreatedOn}}
 		if diff := cmp.Diff([][]health.Count{doubts, holds}, [][]health.Count{got.Doubts, got.Holds}); diff != "" {
 			t.Error(diff)
 		}

@@ -57,6 +57,7 @@ func TestWhatNobodyServesIsHeldAndGoesOn(t *testing.T) {
 	for table, begin := range unservedAt {
 		t.Run(table, func(t *testing.T) {
 			visits(t, func(t *testing.T, h *host) {
+				made := h.clk.Now().UTC()
 				p := begin(h)
 				h.sweeps(45*time.Minute, p)
 				p.run("notify.unserved")
@@ -65,7 +66,7 @@ func TestWhatNobodyServesIsHeldAndGoesOn(t *testing.T) {
 				}
 				h.sweeps(30*time.Minute, p)
 				got := p.health(storage.Everywhere())
-				want := []health.Count{{Table: table, Reason: notify.HoldUnserved, Rows: 1}}
+				want := []health.Count{{Table: table, Reason: notify.HoldUnserved, Rows: 1, OldestOn: made}}
 				h.same("holds", want, got.Holds)
 				h.same("due", 0, len(got.Due))
 				h.drain()

@@ -99,7 +99,7 @@ type Entry struct {
 	// Campaign is how far it has come, of a campaign that was asked for alone.
 	Campaign *notify.CampaignProgress
 
-	made     time.Time            // when the row was made, of one that may wait for a person
+	made     time.Time            // when it was made, of a dead letter
 	schedule *automation.Schedule // of a reminder
 	link     *survey.Instance     // of a link
 	// withdrawn is when a reminder ended before its time had come; zero: it did not.

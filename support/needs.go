@@ -43,8 +43,8 @@ type Need struct {
 	// Rows wait for it; Capped says that there may be more. Zero where it is not a matter of rows.
 	Rows   int
 	Capped bool
-	// Since is when it began or, of rows of one scope that Waiting lists, when the first of
-	// them was made; zero: not known.
+	// Since is when it began or, of rows on hold and of the dead letters of one scope, when the
+	// first of them was made; zero: not known.
 	Since time.Time
 	// Scope and Everywhere are those of a pause or an outage.
 	Scope      Scope
@@ -133,7 +133,7 @@ func (d *Desk) Health(ctx context.Context, reach storage.ScopeFilter) (Health, e
 	domains, err := d.health(ctx, reach)
 	out := Health{domains, needsIn(domains)}
 	if scope, one := reach.Scope(); err == nil && one {
-		err = lister{d.core}.dateNeeds(ctx, scope, out.Needs)
+		err = lister{d.core}.dateDead(ctx, scope, out.Needs)
 	}
 	if err != nil {
 		return Health{}, fmt.Errorf("support: Health: %w", err)
@@ -163,11 +163,12 @@ func needsIn(domains []DomainHealth) (out []Need) {
 	return out
 }
 
-// dateNeeds says when the first row of each cause was made: each lists those first.
-func (l lister) dateNeeds(ctx context.Context, scope Scope, all []Need) error {
+// dateDead says when the first dead letter of each subscriber was made: they are listed in
+// that order.
+func (l lister) dateDead(ctx context.Context, scope Scope, all []Need) error {
 	for i := range all {
-		list := l.waiting(scope, all[i])
-		if list == nil || !all[i].Since.IsZero() {
+		list := l.dead(scope, all[i])
+		if all[i].Kind != NeedDead || list == nil {
 			continue
 		}
 		first, _, err := list(ctx, storage.Page{Limit: 1})
@@ -200,7 +201,7 @@ func shared(all []Need) []Need {
 // needsOf are the causes in one domain.
 func needsOf(h DomainHealth) (out []Need) {
 	for _, c := range h.Holds {
-		n := Need{Kind: NeedHold, Domain: h.Domain, Table: c.Table, Reason: c.Reason, Rows: c.Rows, Capped: c.Capped}
+		n := Need{Kind: NeedHold, Domain: h.Domain, Table: c.Table, Reason: c.Reason, Rows: c.Rows, Capped: c.Capped, Since: c.OldestOn}
 		n.Can = []Action{Release, Cancel}
 		switch {
 		case c.Reason == notify.HoldInDoubt || c.Reason == survey.ReasonInDoubt:

@@ -16,7 +16,6 @@ import (
 func (c *core) reminder(s *automation.Schedule) Entry {
 	e := Entry{
 		schedule: s,
-		made:     s.CreatedOn,
 		On:       s.ScheduledOn, Kind: KindReminder, Type: s.Type, Occasion: occasion(s), Status: s.Status, Package: "automation",
 		Key: s.Key, Person: s.Person, Entity: automation.Source{Type: s.SourceType, ID: s.Source}, Reason: string(s.ReasonCode), Detail: s.Diagnostics,
 	}
@@ -65,7 +64,7 @@ var reportReasons = map[string]bool{"SubscriptionInactive": true, "ReportEmpty":
 // messageEntry is what a row of an outgoing message says by itself.
 func messageEntry(m *notify.OutgoingMessage) Entry {
 	e := Entry{
-		On: m.CreatedOn, made: m.CreatedOn, Kind: KindMessage, Type: m.NotificationType, Channel: cmp.Or(m.Via, m.Channel), Status: m.Status,
+		On: m.CreatedOn, Kind: KindMessage, Type: m.NotificationType, Channel: cmp.Or(m.Via, m.Channel), Status: m.Status,
 		Reason: m.ReasonCode, Key: m.Key, MessageID: m.MessageID, ProviderID: m.ProviderMessageID,
 		job: m.PartitionKey, jobOf: m.JobPartitionKey, Person: m.RecipientRef, Address: m.Address, Name: m.RecipientName, Subject: m.Content.Subject, Version: m.Content.Version,
 	}
@@ -187,7 +186,7 @@ func inboxEntry(m *notify.UserMessage) Entry {
 // linkEntry is what a survey's link says by itself.
 func linkEntry(i *survey.Instance) Entry {
 	e := Entry{
-		link: i, On: i.CreatedOn, made: i.CreatedOn, Kind: KindLink, Type: fmt.Sprintf("survey %d", i.SurveyID), Occasion: i.TriggeredBy, Channel: i.Channel, Status: i.Status,
+		link: i, On: i.CreatedOn, Kind: KindLink, Type: fmt.Sprintf("survey %d", i.SurveyID), Occasion: i.TriggeredBy, Channel: i.Channel, Status: i.Status,
 		Reason: i.ReasonCode, Key: i.PublicID, Person: i.CustomerRef, Address: i.RecipientAddress,
 	}
 	active := i.Status == survey.StatusPending || i.Status == survey.StatusSent || i.Status == survey.StatusOpened
@@ -234,7 +233,7 @@ func linkEntry(i *survey.Instance) Entry {
 // jobEntry is what waits for a person, or is what a key names.
 func jobEntry(j *notify.Job) Entry {
 	e := Entry{
-		On: j.CreatedOn, made: j.CreatedOn, Kind: KindJob, Type: j.Type, Status: j.Status, Package: "notify", Reason: j.ReasonCode, Detail: j.Diagnostics, Key: j.Key,
+		On: j.CreatedOn, Kind: KindJob, Type: j.Type, Status: j.Status, Package: "notify", Reason: j.ReasonCode, Detail: j.Diagnostics, Key: j.Key,
 		Entity: automation.Source{Type: j.EntityType, ID: j.Entity}, NextOn: j.DueOn,
 	}
 	e.tried(j.SupportHold, j.Status, notify.StatusGenerated)
@@ -242,13 +241,13 @@ func jobEntry(j *notify.Job) Entry {
 }
 
 func scheduleEntry(s *notify.Schedule) Entry {
-	e := Entry{On: s.CreatedOn, made: s.CreatedOn, Kind: KindSchedule, Type: s.EventType, Status: s.Status, Package: "notify", Reason: s.ReasonCode, Key: s.Key, NextOn: s.DueOn}
+	e := Entry{On: s.CreatedOn, Kind: KindSchedule, Type: s.EventType, Status: s.Status, Package: "notify", Reason: s.ReasonCode, Key: s.Key, NextOn: s.DueOn}
 	e.tried(s.SupportHold, s.Status, notify.StatusDispatched)
 	return e
 }
 
 func campaignEntry(j *notify.MessagingJob) Entry {
-	e := Entry{On: j.CreatedOn, made: j.CreatedOn, Kind: KindCampaign, Type: j.Type, Status: j.Status, Package: "notify", Reason: j.ReasonCode, Key: j.Key, NextOn: j.DueOn}
+	e := Entry{On: j.CreatedOn, Kind: KindCampaign, Type: j.Type, Status: j.Status, Package: "notify", Reason: j.ReasonCode, Key: j.Key, NextOn: j.DueOn}
 	e.tried(j.SupportHold, j.Status, notify.StatusGenerated)
 	if e.Outcome == UnderWay {
 		e.Can = []Action{Pause, Cancel}

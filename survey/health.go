@@ -42,7 +42,7 @@ func (*core) heldLinks(ctx context.Context, c *backlog.Stats) error {
 		By: []string{"channel", "reason_code", "in_doubt"}, Where: []driver.Cond{driver.Eq("is_on_support_hold", true)}, OrderBy: "id",
 	}, func(row driver.Row, n int, capped bool) {
 		held := row.(*instanceRow)
-		c.Hold(instances.Name, held.ReasonCode, n, capped)
+		c.Hold(&instances.Schema, held.ReasonCode, held.ID, n, capped)
 		if held.InDoubt {
 			c.Doubt(instances.Name, held.Channel, n, capped)
 		}

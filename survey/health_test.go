@@ -65,7 +65,7 @@ func TestHealthCountsLinksInDoubtAndOnHold(t *testing.T) {
 		got := h.health(h.survey)
 		want := health.Summary{
 			On:     start,
-			Holds:  []health.Count{{Table: "survey_instance", Reason: survey.ReasonInDoubt, Rows: 1}},
+			Holds:  []health.Count{{Table: "survey_instance", Reason: survey.ReasonInDoubt, Rows: 1, OldestOn: start}},
 			Doubts: []health.Count{{Table: "survey_instance", Kind: "memory:default", Rows: 1}},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -47,6 +47,12 @@ type Stats struct {
 	reach storage.ScopeFilter
 	out   *health.Summary
 	due   map[dueKey]*health.Due
+	held  map[heldKey]int64 // the lowest id of each
+}
+
+type heldKey struct {
+	schema *driver.Schema
+	reason string
 }
 
 type dueKey struct {
@@ -69,14 +75,14 @@ func Take(ctx context.Context, read func(context.Context, func(driver.Reader) er
 	var out health.Summary
 	err := read(ctx, func(from driver.Reader) error {
 		out = health.Summary{On: driver.Now(from.Store()), Scope: scope, Everywhere: !one}
-		c := &Stats{From: from, reach: reach, out: &out, due: map[dueKey]*health.Due{}}
+		c := &Stats{From: from, reach: reach, out: &out, due: map[dueKey]*health.Due{}, held: map[heldKey]int64{}}
 		for _, look := range looks {
 			if err := look(ctx, c); err != nil {
 				return err
 			}
 		}
 		c.order()
-		return nil
+		return c.dateHolds(ctx)
 	})
 	if err != nil {
 		return health.Summary{}, err
@@ -221,7 +227,7 @@ func (c *Stats) holds(ctx context.Context, t Table) error {
 			Where:   []driver.Cond{driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", reason)},
 			OrderBy: "id",
 		}, func(row driver.Row, n int, capped bool) {
-			c.Hold(t.Schema.Name, reason, n, capped)
+			c.Hold(t.Schema, reason, driver.RecordOf(row).ID, n, capped)
 			if reason == t.Doubtful {
 				c.Doubt(t.Schema.Name, driver.RecordOf(row).Kind, n, capped)
 			}
@@ -230,7 +236,7 @@ func (c *Stats) holds(ctx context.Context, t Table) error {
 			return err
 		}
 		if capped { // there may be some that were not seen
-			c.Hold(t.Schema.Name, reason, 0, capped)
+			c.Hold(t.Schema, reason, 0, 0, capped)
 		}
 	}
 	return nil
@@ -277,9 +283,29 @@ func Outages(ofTenants bool) Look {
 	}
 }
 
-// Hold adds to what is on hold.
-func (c *Stats) Hold(table, reason string, n int, capped bool) {
-	c.out.Holds = add(c.out.Holds, health.Count{Table: table, Reason: reason, Rows: n, Capped: capped})
+// Hold adds to what is on hold; first is the lowest id among it, or zero.
+func (c *Stats) Hold(s *driver.Schema, reason string, first int64, n int, capped bool) {
+	c.out.Holds = add(c.out.Holds, health.Count{Table: s.Name, Reason: reason, Rows: n, Capped: capped})
+	if at := (heldKey{s, reason}); first > 0 && (c.held[at] == 0 || first < c.held[at]) {
+		c.held[at] = first
+	}
+}
+
+// dateHolds says when the first row of each hold was made, which has the lowest id.
+func (c *Stats) dateHolds(ctx context.Context) error {
+	for at, first := range c.held {
+		made := at.schema.Column("created_on")
+		rows, err := c.From.Select(ctx, at.schema, c.reach, driver.Query{Columns: []string{made.Name}, Where: []driver.Cond{driver.Eq("id", first)}, Limit: 1})
+		if err != nil {
+			return err
+		}
+		for i := range c.out.Holds {
+			if h := &c.out.Holds[i]; h.Table == at.schema.Name && h.Reason == at.reason && len(rows) > 0 {
+				h.OldestOn = *made.Instant(driver.FieldsOf(rows[0]))
+			}
+		}
+	}
+	return nil
 }
 
 // Doubt adds to what is in doubt.

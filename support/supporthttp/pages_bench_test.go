@@ -65,7 +65,6 @@ func timed(b *testing.B, ask func(testing.TB)) {
 // crowd is a console over many rows.
 type crowd struct {
 	out  *notify.Notifier
-	desk *support.Desk
 	site func(storage.Scope) http.Handler
 }
 
@@ -163,7 +162,7 @@ func crowded(b *testing.B, open func(testing.TB, clock.Clock) storage.Store, row
 	}
 	multiply(b, store.(interface{ DB() *sql.DB }).DB(), made, rows)
 	desk := support.New(support.Options{Store: store, Automation: reminders, Notify: out})
-	return crowd{out, desk, func(scope storage.Scope) http.Handler {
+	return crowd{out, func(scope storage.Scope) http.Handler {
 		caller := supporthttp.Caller{Actor: "kim", Scope: scope, Read: true, Act: support.Actions(), Personal: true}
 		return supporthttp.New(desk, supporthttp.Options{Logger: quiet, Authorise: func(*http.Request) (supporthttp.Caller, error) { return caller, nil }})
 	}}

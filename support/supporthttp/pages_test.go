@@ -1,6 +1,7 @@
 package supporthttp_test
 
 import (
+	"encoding/csv"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -18,6 +19,7 @@ import (
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
+	"github.com/belfry-go/belfry/support/supporthttp"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -126,6 +128,22 @@ func TestTheNumbersOfAChannelAreWhatTheirLinksList(t *testing.T) {
 	}
 }
 
+// A code of ours leads to what it means, and one of a provider's leads nowhere.
+func TestOnlyCodesThatAreExplainedAreLinks(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	_, err := o.out.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{Scope: "north", Channel: "email:test", PartitionKey: "refused", NotificationType: "news",
+		RecipientRef: "ann", Address: "ann@example.com", Content: notify.Content{Subject: "refused"}})
+	o.must(err)
+	o.must(belfry.NewPoller(o.store, nil, o.out).Drain(t.Context()))
+	h := o.site(everything)
+	for who, want := range map[string]string{"ann": `<span class="code"><bdi>550</bdi></span>`, person: `<a class="code" href="reasons#notify-OutcomeUnknown">OutcomeUnknown</a>`} {
+		if _, body := o.ask(h, "GET", "/story?person="+who, ""); !strings.Contains(body, want) || strings.Contains(body, "reasons#provider") {
+			t.Errorf("%s: %s", who, body)
+		}
+	}
+}
+
 // The first page counts what waits once, and says so when it cannot read what has waited for
 // longest.
 func TestTheFirstPageReadsTheHealthOnce(t *testing.T) {
@@ -224,6 +242,45 @@ func TestWhatGoesOutHasTheDaysOfTheCallersZone(t *testing.T) {
 				t.Errorf("%s has no %s: %s", page, text, body)
 			}
 		}
+	}
+}
+
+// What a page of messages shows is there for a spreadsheet: by the same filter, in the
+// caller's zone, without what they may not see, and without formulas.
+func TestMessagesAreThereForASpreadsheet(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	_, err := o.out.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{Scope: "north", Channel: "email:test", PartitionKey: "formula", NotificationType: "=1+1",
+		RecipientRef: "sam", RecipientName: "=HYPERLINK(1)", Address: "sam@example.com", Content: notify.Content{Subject: "News"}})
+	o.must(err)
+	far, blind := everything, everything
+	far.Zone = time.FixedZone("far", -11*3600)
+	blind.Personal = false
+	for name, c := range map[string]struct {
+		caller supporthttp.Caller
+		query  string
+		want   []string // lines, the newest first
+	}{
+		"all":      {everything, "from=2026-03-01", []string{"2026-03-01T11:00:00Z,sam,'=HYPERLINK(1),sam@example.com,'=1+1,,email:test,Waiting,It has not gone out yet.,", "", ""}},
+		"a state":  {everything, "from=2026-03-01&state=Waiting", []string{"2026-03-01T11:00:00Z,sam,"}},
+		"no day":   {everything, "from=2026-02-01", nil},
+		"a zone":   {far, "from=2026-02-28&state=Sent", []string{"2026-02-28T21:00:00-11:00,"}},
+		"no names": {blind, "from=2026-03-01&state=Waiting", []string{"2026-03-01T11:00:00Z,~"}},
+	} {
+		answer, body := o.ask(o.site(c.caller), "GET", "/messages.csv?"+c.query, "")
+		rows, err := csv.NewReader(strings.NewReader(body)).ReadAll()
+		if err != nil || len(rows) != len(c.want)+1 || !strings.HasPrefix(body, "\ufefftime,person,name,") || answer.Header.Get("Content-Type") != "text/csv; charset=utf-8" {
+			t.Errorf("%s: %d %v: %s", name, answer.StatusCode, err, body)
+			continue
+		}
+		for i, want := range c.want {
+			if line := strings.Join(rows[i+1], ","); !strings.HasPrefix(line, want) || !c.caller.Personal && strings.Contains(line, "sam@") {
+				t.Errorf("%s: %s, not %s", name, line, want)
+			}
+		}
+	}
+	if _, page := o.ask(o.site(everything), "GET", "/messages?state=Sent", ""); !strings.Contains(page, `<a href="messages.csv?from=2026-03-01&amp;state=Sent&amp;to=2026-03-01">CSV</a>`) {
+		t.Error(page)
 	}
 }
 

@@ -47,6 +47,7 @@ func (s *site) routes() []route {
 		{method: "POST", path: "search", serve: s.sealSearch},
 		{method: "GET", path: "story", serve: s.story},
 		{method: "GET", path: "messages", serve: s.messages},
+		{method: "GET", path: "messages.csv", serve: s.sheet},
 		{method: "GET", path: "message", serve: s.message},
 		{method: "GET", path: "mail", serve: s.mail},
 		{method: "GET", path: "needs", serve: s.needs},
