@@ -56,7 +56,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	defer stop()
 	var errs []error
 	for _, host := range hosts {
-		out, err := c.connect(context.WithValue(ctx, attemptKey{}, a), host)
+		out, err := c.connect(ctx, a, host)
 		switch {
 		case ctx.Err() != nil && err == nil:
 			_ = out.Close()
@@ -64,7 +64,6 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("postgres: connect: %w: %w", ctx.Err(), err)
 		case err == nil:
-			out.net = a.conn()
 			c.follows.Reconnected()
 			return out, nil
 		}
@@ -75,15 +74,15 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 
 // connect opens a connection to one host. lib/pq believes what a pooler says of a server
 // that it has lost, so the server is asked.
-func (c *connector) connect(ctx context.Context, host *pq.Connector) (*conn, error) {
-	inner, err := host.Connect(ctx)
+func (c *connector) connect(ctx context.Context, a *attempt, host *pq.Connector) (*conn, error) {
+	inner, err := host.Connect(context.WithValue(ctx, attemptKey{}, a))
 	if err != nil {
 		return nil, err
 	}
-	out := &conn{pqConn: inner.(pqConn), follows: c.follows}
+	out := &conn{pqConn: inner.(pqConn), net: a.conn(), follows: c.follows}
 	pq.SetNoticeHandler(inner, out.notice)
 	if out.timeline, err = c.follows.Admit(out.who(ctx)); err != nil {
-		_ = inner.Close()
+		_ = out.Close()
 		return nil, err
 	}
 	return out, nil
