@@ -107,6 +107,38 @@ func TestADatabaseThatIsAwayIsNoTry(t *testing.T) {
 	}
 }
 
+// What a handler made of some rows, before the database was away, is not given back.
+func TestRowsAreGivenBackAsTheyWereClaimed(t *testing.T) {
+	t.Parallel()
+	for name, stream := range map[string]bool{"a group": false, "a stream that has landed one row": true} {
+		b := newBench(t)
+		b.add("a", "b", "c")
+		decided := func(items []work.Item[task]) error {
+			for _, it := range items {
+				it.Row.Status, it.Row.Note, it.Row.DueOn = "Done", "decided", time.Time{}
+			}
+			return storage.ErrUnavailable
+		}
+		b.spec.Handle = func(_ context.Context, items []work.Item[task]) ([]string, error) { return nil, decided(items) }
+		want := []string{"Ready", "Ready", "Ready"}
+		if stream {
+			b.spec.Handle, want[1] = nil, "Done"
+			b.spec.Stream = func(_ context.Context, items []work.Item[task], land func(*task, string)) error {
+				err := decided(items)
+				land(items[1].Row, "")
+				return err
+			}
+		}
+		b.poll(b.runner(), 10)
+		for i, key := range []string{"a", "b", "c"} {
+			row := b.get(key)
+			if row.Status != want[i] || (row.Note == "") != (want[i] == "Ready") || row.DueOn.IsZero() != (want[i] == "Done") {
+				t.Errorf("%s: %+v", name, row)
+			}
+		}
+	}
+}
+
 func TestAClaimWhoseReplyWasLostIsReadBack(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -252,16 +252,18 @@ func (s *session[R, A]) handle(ctx context.Context, group []*R, flights []*fligh
 	ctx, end := r.tel.handling(ctx, len(group))
 	var err error
 	defer func() { end(err) }()
-	items := make([]Item[R], len(group))
+	items, claimed := make([]Item[R], len(group)), r.scratch(len(group))
+	defer r.scratches.Put(claimed)
 	for i, row := range group {
 		items[i] = Item[R]{Row: row, Ctx: flights[i].ctx, Lease: r.o.Lease, Flush: s.flush}
+		claimed.rows[i] = *row
 	}
 	if r.spec.Stream != nil {
 		var left []*R
 		if left, err = r.stream(ctx, items, s.early); len(left) == 0 {
 			return nil
 		}
-		return r.failAll(ctx, left, err, rep)
+		return r.failAll(ctx, left, claimed.of(group, left), err, rep)
 	}
 	var results []A
 	err = Guard(func() (err error) {
@@ -272,7 +274,7 @@ func (s *session[R, A]) handle(ctx context.Context, group []*R, flights []*fligh
 		err = fmt.Errorf("work: the handler of %s answered %d results for %d rows", r.spec.Name, len(results), len(group))
 	}
 	if err != nil {
-		return r.failAll(ctx, group, err, rep)
+		return r.failAll(ctx, group, claimed.rows, err, rep)
 	}
 	done := make([]settled[R, A], len(group))
 	for i, row := range group {
@@ -281,11 +283,14 @@ func (s *session[R, A]) handle(ctx context.Context, group []*R, flights []*fligh
 	return done
 }
 
-// failAll fails rows whose group did. While the database is away they are given back: no
-// row is at fault.
-func (r *runner[R, A]) failAll(ctx context.Context, group []*R, err error, rep *Report) []settled[R, A] {
+// failAll fails rows whose group did. While the database is away they are given back as they
+// were claimed, whatever the handler made of some: no row is at fault.
+func (r *runner[R, A]) failAll(ctx context.Context, group []*R, claimed []R, err error, rep *Report) []settled[R, A] {
 	if errors.Is(err, storage.ErrUnavailable) {
 		r.o.Logger.WarnContext(ctx, "belfry: the database was away while rows were handled: they are given back", "pass", r.spec.Name, "rows", len(group), "error", err)
+		for i, row := range group {
+			*row = claimed[i]
+		}
 		return r.postpone(group, rep)
 	}
 	r.o.Logger.ErrorContext(ctx, "belfry: a group of rows failed", "pass", r.spec.Name, "rows", len(group), "error", err)

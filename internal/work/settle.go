@@ -169,8 +169,19 @@ func (r *runner[R, A]) settleOnce(ctx context.Context, batch []settled[R, A], pa
 	return stale, err
 }
 
-// copies are rows as they were before a transaction, kept to be used again.
+// copies are rows as they were before a transaction or a handler, kept to be used again.
 type copies[R any] struct{ rows []R }
+
+// of are the copies of some of the rows that they were made of, in the same order.
+func (c *copies[R]) of(rows, some []*R) []R {
+	var out []R
+	for i, row := range rows {
+		if len(out) < len(some) && row == some[len(out)] {
+			out = append(out, c.rows[i])
+		}
+	}
+	return out
+}
 
 func (r *runner[R, A]) scratch(n int) *copies[R] {
 	c, ok := r.scratches.Get().(*copies[R])
