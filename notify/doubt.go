@@ -356,6 +356,21 @@ func (m *messageRow) forgotten(now time.Time, l driver.Loss) bool {
 	return true
 }
 
+// abandon ends a claim whose lease ran out.
+func (n *core) abandon(now time.Time, m *messageRow) {
+	if !m.forgotten(now, n.environment.loss()) {
+		m.abandoned(now)
+	}
+}
+
+// release gives a claimed message back that may not have been looked at: it is due now, and
+// nothing would tell any more that it was due before the database forgot.
+func (n *core) release(now time.Time, m *messageRow) {
+	if !m.forgotten(now, n.environment.loss()) {
+		m.released(now)
+	}
+}
+
 // abandoned is a claim whose lease ran out: in doubt if a call had started,
 // else given back uncounted. A claim of the distributor may also take over a
 // row that a resolver held; that row is in doubt as before.

@@ -308,7 +308,7 @@ func (n *core) unservedPass() unserved.Pass {
 			unserved.Table[messageRow]{
 				Rows: outgoingMessages, Serves: n.channelKeys, Waiting: []string{StatusCreated, StatusRetryReady, StatusSending}, Hold: HoldUnserved,
 				Stop:    func(_ time.Time, m *messageRow) { m.unserved() },
-				Abandon: func(now time.Time, m *messageRow) { m.abandoned(now) },
+				Abandon: n.abandon,
 				Resume:  func(now time.Time, m *messageRow) { m.endHold(now) },
 			},
 		},

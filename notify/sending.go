@@ -24,15 +24,11 @@ func (n sender) distributorSpec() work.Spec[messageRow, channel.SuppressionReaso
 		Name: "notify.distributor", Table: outgoingMessages,
 		Claimable: []string{StatusCreated, StatusRetryReady}, Busy: StatusSending,
 		Types: n.channelKeys, Except: n.notNow, Group: n.options.Concurrency, Limit: n.groupTimeout,
-		Stream:   n.distribute,
-		Dispatch: n.dispatchSent,
-		Fail:     sendFailed,
-		Abandon: func(now time.Time, m *messageRow) {
-			if !m.forgotten(now, n.environment.loss()) {
-				m.abandoned(now)
-			}
-		},
-		Release:   func(now time.Time, m *messageRow) { m.released(now) },
+		Stream:    n.distribute,
+		Dispatch:  n.dispatchSent,
+		Fail:      sendFailed,
+		Abandon:   n.abandon,
+		Release:   n.release,
 		ApplyLate: n.mergeSent,
 		Settled:   n.tell,
 	}
