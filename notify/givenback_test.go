@@ -71,6 +71,23 @@ func TestWhatTheDatabaseHasForgottenIsInDoubtWhenItWasGivenBack(t *testing.T) {
 	})
 }
 
+// So it is where the sender died, and the pass over channels without one takes it over.
+func TestWhatTheDatabaseHasForgottenIsInDoubtWhereNobodyServesIt(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.waiting()
+		h.claim([]string{notify.StatusCreated}, notify.StatusSending)
+		h.clk.Add(time.Hour)
+		now := h.clk.Now()
+		lost := driver.Loss{From: now.Add(-2 * time.Hour), Until: now, NoticedOn: now, ReleasedOn: now}
+		p := newHost(t, &forgetful{h.store, lost}, h.clk, h.provider)
+		p.run("notify.distributor")
+		h.sweeps(3*time.Hour, p)
+		if m := h.status(notify.StatusOutcomeUnknown); m.ReasonCode != notify.ReasonForgotten {
+			t.Errorf("%+v", m)
+		}
+	})
+}
+
 // A group may be of messages that have ended already and others that the database is asked
 // about: while it is away all of them are given back.
 func TestAGroupIsGivenBackOfWhichSomeHaveEnded(t *testing.T) {
