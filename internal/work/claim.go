@@ -43,10 +43,13 @@ func (r *runner[R, A]) take(ctx context.Context, c driver.Claim) (rows []*R, err
 	})
 	claimed()
 	r.wrote(begun, err)
-	if errors.Is(err, storage.ErrOutcomeUnknown) {
+	switch {
+	case errors.Is(err, storage.ErrOutcomeUnknown):
 		return r.won(ctx, rows)
+	case err != nil:
+		return nil, err // whoever claims them next has them
 	}
-	return rows, err
+	return rows, nil
 }
 
 // won tells which of the rows a claim with an unknown outcome got. If nobody can

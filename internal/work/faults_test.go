@@ -153,6 +153,24 @@ func TestAClaimWhoseReplyWasLostIsReadBack(t *testing.T) {
 	}
 }
 
+func TestAClaimThatWasNotCommittedIsNotHandled(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{storage.ErrUnavailable, storage.ErrBusy} {
+		b := newBench(t)
+		b.add("a")
+		b.store = &storetest.Spy{Store: b.store, Hook: func(c storetest.Call) error {
+			if c.Verb == storetest.Commit && c.Number == 1 {
+				return err
+			}
+			return nil
+		}}
+		rep, got := b.runner().Poll(t.Context(), 10)
+		if !errors.Is(got, err) || rep != (work.Report{}) || len(b.seen) != 0 {
+			t.Errorf("%+v, %v, handled %v", rep, got, b.seen)
+		}
+	}
+}
+
 // I-8, I-26: the call-started write tells exactly which calls may begin.
 func TestStartTellsWhichRowsMayGoOn(t *testing.T) {
 	t.Parallel()
