@@ -15,7 +15,6 @@ type browserless struct {
 	shown   map[string]bool // the questions that can be seen
 	faulty  map[string]bool // those that are said to be wrong
 	back    bool            // there is a way back
-	heading string
 }
 
 // readPage reads a page.
