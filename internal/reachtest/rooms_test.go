@@ -214,6 +214,7 @@ func (w *world) desk(ctx context.Context, scope storage.Scope) room {
 		"Verdict":       func() error { return second(d.Verdict(ctx, scope, "17", "visit")) },
 		"Messages":      func() error { return third(d.Messages(ctx, scope, lately, storage.Page{})) },
 		"CountMessages": func() error { return third(d.CountMessages(ctx, scope, lately)) },
+		"Doubts":        func() error { return third(d.Doubts(ctx, scope)) },
 		"Rows": func() error {
 			return second(d.Rows(ctx, scope, support.Target{Kind: support.KindReminder, Key: w.reminder}))
 		},
