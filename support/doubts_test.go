@@ -79,7 +79,7 @@ func TestTheDoubtsOfAnOutageAreResolvedAtOnce(t *testing.T) {
 		if left := s.outages(tenant); len(left) != 1 || left[0] != all[1] {
 			s.Errorf("%+v", left)
 		}
-		deeds, err := s.desk.LastDeeds(s.Context(), tenant)
+		deeds, err := s.desk.LastActions(s.Context(), tenant)
 		s.must(err)
 		if len(deeds) != 3 || deeds[0].Steps[0].Actor != "kim" || deeds[0].Steps[0].Detail != "a call (evidence: its log)" {
 			s.Errorf("the audit: %+v", deeds)

@@ -218,7 +218,7 @@ func (w *world) desk(ctx context.Context, scope storage.Scope) room {
 		"Rows": func() error {
 			return second(d.Rows(ctx, scope, support.Target{Kind: support.KindReminder, Key: w.reminder}))
 		},
-		"LastDeeds":   func() error { return second(d.LastDeeds(ctx, scope)) },
+		"LastActions": func() error { return second(d.LastActions(ctx, scope)) },
 		"LastReasons": func() error { return second(d.LastReasons(ctx, scope)) },
 		"Waiting":     func() error { return third(d.Waiting(ctx, scope, held, storage.Page{})) },
 	}}
