@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -21,9 +22,84 @@ var retryCommand = onRows(support.Retry, "try again what failed", `Tries each ta
 var cancelCommand = onRows(support.Cancel, "stop something for good", `Stops each target for good: nothing revives it but release or retry.`)
 
 var resolveCommand = onRows(support.Resolve, "settle a doubt", `Says of each target, a message or a link in doubt, whether it counts as sent or is sent
-again: ask its provider first. "holds" lists them as Doubt.`, func(f *flags, s *flag.FlagSet) {
+again: ask its provider first. "holds" lists them as Doubt.`, decides)
+
+var doubtsCommand = &command{
+	name: "doubts", does: "list doubts by outage; resolve all of one",
+	says: `Says of all messages in doubt that went out through one account in the hours of its outage
+whether they count as sent or are sent again. Without -yes it says how many there are, and
+how earlier doubts of the channel ended of which its provider told. Without -channel it
+lists the outages of the tenant. It is safe to repeat.`,
+	flags: func(f *flags, s *flag.FlagSet) {
+		s.StringVar(&f.channel, "channel", "", "the `channel` that was called, as in email:smtp")
+		s.StringVar(&f.from, "from", "", "calls from this `moment` on (2026-05-01T09:00:00Z)")
+		s.StringVar(&f.to, "to", "", "and before this `moment`")
+		s.BoolVar(&f.ownAccount, "own-account", false, "the tenant's own account of the channel, and not the shared one")
+		decides(f, s)
+		f.anywhere(s)
+		f.acts(s)
+		f.asJSON(s)
+	},
+	run: func(c *call, ctx context.Context) error {
+		f := &c.flags
+		if f.channel == "" {
+			return c.doubts(ctx)
+		}
+		order, err := c.order(support.Resolve)
+		if err != nil {
+			return err
+		}
+		from, to, err := f.hours()
+		if err != nil {
+			return err
+		}
+		order.Targets = []support.Target{{Part: support.Part{
+			Domain: "notify", Channel: f.channel, OwnAccount: f.ownAccount, From: from, Until: to, Everywhere: f.everywhere,
+		}}}
+		return c.act(ctx, order)
+	},
+}
+
+// doubts lists those of a tenant that wait, by outage.
+func (c *call) doubts(ctx context.Context) error {
+	if c.flags.everywhere || c.flags.yes {
+		return usage("-channel is required: they are listed for one tenant, and without -yes")
+	}
+	all, more, err := c.desk.Doubts(ctx, c.flags.tenant())
+	switch {
+	case err != nil:
+		return err
+	case c.flags.json:
+		err = encode(c.out, struct {
+			Doubts []support.Outage
+			More   bool
+		}{all, more})
+	case len(all) == 0:
+		fmt.Fprintln(c.out, "Nothing.")
+	default:
+		t := table{head: []string{"CHANNEL", "ACCOUNT", "FROM", "TO", "MESSAGES"}}
+		for _, o := range all {
+			account := "shared"
+			if o.OwnAccount {
+				account = "own"
+			}
+			t.add(o.Channel, account, o.From.UTC().Format(time.RFC3339), o.Until.UTC().Format(time.RFC3339), number(o.Rows))
+		}
+		t.print(c.out)
+		if more {
+			fmt.Fprintln(c.out, "There are more: these are of the thousand that were made first.")
+		}
+	}
+	if err == nil && len(all) > 0 {
+		err = &exit{code: ExitNeedsYou}
+	}
+	return err
+}
+
+// decides adds the decision about a doubt.
+func decides(f *flags, s *flag.FlagSet) {
 	s.StringVar(&f.decision, "as", "", "`sent` or again")
-})
+}
 
 // onRows is a command that acts on rows: those that are named, or all of one cause.
 func onRows(action support.Action, does, says string, more ...func(*flags, *flag.FlagSet)) *command {
@@ -153,9 +229,9 @@ func (c *call) printActed(o support.Order, all []support.Acted) {
 	if o.DryRun {
 		word = "would be done"
 	}
-	t := table{head: []string{"TARGET", strings.ToUpper(string(o.Action)), "WHY"}}
+	t := table{head: []string{"TARGET", strings.ToUpper(string(o.Action)), "DETAIL"}}
 	for _, a := range all {
-		what, why := word, a.Refused
+		what, why := word, a.Refused+a.Effect
 		switch {
 		case a.NotFound:
 			what, why = "not found", "this tenant has no such row"
@@ -179,6 +255,9 @@ func partName(p support.Part) string {
 	}
 	if p.Channel != "" {
 		what = p.Domain + ": channel " + p.Channel
+	}
+	if p.OwnAccount {
+		what += ", the tenant's own account"
 	}
 	if p.Everywhere {
 		what += ", all tenants"

@@ -30,7 +30,8 @@ type flags struct {
 	table, cause                        string
 	decision                            string
 	domain, typ, channel, setting, unit string
-	until                               string
+	until, from, to                     string
+	ownAccount                          bool
 	locale                              string
 	list                                bool
 	file                                string
@@ -139,6 +140,17 @@ func (f *flags) moment(now time.Time) (time.Time, error) {
 		return t, usage("-until %.40q is neither a moment (2026-05-01T09:00:00Z) nor a length of time (90m)", f.until)
 	}
 	return t, nil
+}
+
+// hours reads -from and -to.
+func (f *flags) hours() (from, to time.Time, err error) {
+	if from, err = time.Parse(time.RFC3339, f.from); err == nil {
+		to, err = time.Parse(time.RFC3339, f.to)
+	}
+	if err != nil || !from.Before(to) {
+		return from, to, usage("-from and -to are moments (2026-05-01T09:00:00Z), the first before the second")
+	}
+	return from, to, nil
 }
 
 // alone is the one argument, or none.

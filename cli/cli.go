@@ -170,7 +170,7 @@ type command struct {
 func commands() []*command {
 	return []*command{
 		migrateCommand, checkCommand, healthCommand, holdsCommand, storyCommand,
-		releaseCommand, retryCommand, cancelCommand, resolveCommand, pauseCommand, resumeCommand, replanCommand,
+		releaseCommand, retryCommand, cancelCommand, resolveCommand, doubtsCommand, pauseCommand, resumeCommand, replanCommand,
 		previewCommand, retainCommand, exportCommand, eraseCommand, reapplyCommand,
 	}
 }

@@ -231,6 +231,24 @@ func TestACommandLineAnswersAndActs(t *testing.T) {
 	})
 }
 
+// What a provider's outage has left in doubt is listed by its hours, and resolved at once.
+func TestTheDoubtsOfAnOutageAreResolvedAtOnce(t *testing.T) {
+	schools(t, func(s *school) {
+		s.fill()
+		s.want(cli.ExitNeedsYou, "doubts", "-scope", "north")
+		s.want(cli.ExitDone, "doubts", "-scope", "south")
+		outage := []string{"doubts", "-scope", "north", "-channel", "email:school", "-from", "2026-03-01T08:00:00Z", "-to", "2026-03-01T08:01:00Z", "-as"}
+		s.want(cli.ExitRefused, append(outage, "again")...)
+		s.want(cli.ExitNotDone, append(outage, "sent")...)
+		s.want(cli.ExitUsage, append(outage, "sent", "-yes")...)
+		yes := append(outage, "sent", "-yes", "-actor", "ann", "-reason", "its log says so")
+		s.want(cli.ExitDone, yes...)
+		s.want(cli.ExitRefused, yes...)
+		s.want(cli.ExitDone, "doubts", "-scope", "north")
+		s.golden("doubts.golden")
+	})
+}
+
 // An export is what Privacy writes, and holds nothing else.
 func TestAnExportIsLinesOfJSON(t *testing.T) {
 	schools(t, func(s *school) {
@@ -298,6 +316,8 @@ func TestAnswersInJSONAreOneDocument(t *testing.T) {
 			{cli.ExitNeedsYou, []string{"holds", "-scope", "north", "-table", "outgoing_message", "-cause", "OutcomeUnknown"}, []string{`"messageId": `, `"outcome": "NeedsYou"`}},
 			{cli.ExitDone, []string{"story", "sam", "-scope", "north"}, []string{`"past": [`, `"person": "sam"`, `"providerId": "p-sam@example.com"`}},
 			{cli.ExitNotDone, []string{"pause", "-domain", "automation", "-scope", "north"}, []string{`"dryRun": true`, `"done": true`}},
+			{cli.ExitNeedsYou, []string{"doubts", "-scope", "north"}, []string{`"doubts": [`, `"channel": "email:school"`, `"rows": 1`}},
+			{cli.ExitNotDone, []string{"doubts", "-everywhere", "-channel", "email:school", "-from", "2026-03-01T00:00:00Z", "-to", "2026-03-02T00:00:00Z", "-as", "sent"}, []string{`"dryRun": true`, `"effect": "counts as sent: 1 in doubt`}},
 			{cli.ExitNotDone, []string{"replan", "-scope", "north"}, []string{`"scanned": 1`}},
 			{cli.ExitDone, []string{"replan", "-scope", "north", "-list"}, []string{`[]`}},
 			{cli.ExitDone, []string{"replan", "-scope", "north", "-type", "certificate", "-yes", "-actor", "ann", "-reason", "why"}, []string{`"type": "certificate"`}},
@@ -326,6 +346,7 @@ func TestNothingIsDoneWithoutAYesAnActorAndAReason(t *testing.T) {
 		cause := []string{"-scope", "north", "-table", "outgoing_message", "-cause", "OutcomeUnknown"}
 		for _, args := range [][]string{
 			append([]string{"resolve", "-as", "sent"}, cause...), append([]string{"cancel"}, cause...),
+			{"doubts", "-scope", "north", "-channel", "email:school", "-from", "2026-03-01T00:00:00Z", "-to", "2026-03-02T00:00:00Z", "-as", "sent"},
 			{"pause", "-domain", "notify", "-scope", "north"}, {"replan", "-scope", "north"}, {"erase", "sam", "-scope", "north"},
 		} {
 			if code, _, wrong := s.run(args...); code != cli.ExitNotDone && code != cli.ExitRefused || code == cli.ExitNotDone && !strings.Contains(wrong, "-yes") {
@@ -384,6 +405,8 @@ func TestWhatMakesNoSenseIsUsage(t *testing.T) {
 		for says, args := range map[string][]string{
 			"-as is sent or again":           {"resolve", "Message/x"},
 			"give targets":                   {"release"},
+			"-from and -to are moments":      {"doubts", "-channel", "email:school", "-as", "sent", "-from", "2026-03-01T00:00:00Z"},
+			"-channel is required":           {"doubts", "-everywhere"},
 			"-table and -cause go together":  {"holds", "-table", "outgoing_message"},
 			"is not a target":                {"release", "Message"},
 			"-domain is automation or":       {"pause"},

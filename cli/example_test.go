@@ -25,8 +25,8 @@ func ExampleRun() {
 	code = cli.Run(ctx, app, append(pause, "-yes", "-actor", "ann", "-reason", "a wrong text"), os.Stdout, os.Stdout)
 	fmt.Println("exit", code)
 	// Output:
-	// TARGET             PAUSE
-	// notify: type news  would be done
+	// TARGET             PAUSE          DETAIL
+	// notify: type news  would be done  no new work begins; what is under way is finished
 	// belfry: nothing was done: say -yes, -actor and -reason to do it
 	// exit 4
 	// TARGET             PAUSE

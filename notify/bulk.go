@@ -66,7 +66,7 @@ func (b bulk) check() error {
 		return err
 	}
 	if b.everywhere && b.scope != "" {
-		return errors.New("Everywhere cannot be combined with a scope")
+		return errors.New("a scope cannot be combined with Everywhere")
 	}
 	return nil
 }

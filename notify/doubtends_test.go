@@ -262,7 +262,7 @@ func TestDoubtsThatNobodyCanMeanAreRefused(t *testing.T) {
 			"no Channel":         with(func(d *notify.Doubts) { d.Channel = "" }),
 			"missing or invalid": with(func(d *notify.Doubts) { d.Until = d.From }),
 			"OwnAccount cannot be combined with Everywhere": with(func(d *notify.Doubts) { d.OwnAccount, d.Everywhere = true, true }),
-			"Everywhere cannot be combined with a scope":    with(func(d *notify.Doubts) { d.Everywhere = true }),
+			"a scope cannot be combined with Everywhere":    with(func(d *notify.Doubts) { d.Everywhere = true }),
 			"Limit":                with(func(d *notify.Doubts) { d.Limit = 1001 }),
 			"the Next of a report": with(func(d *notify.Doubts) { d.After = "?" }),
 		} {

@@ -52,14 +52,17 @@ type Target struct {
 
 // Part is a part of the work. Pause and Resume take a type or, of package notify, a channel,
 // or all of the domain; Replan a reminder type, a setting, or all of the tenant; Replay a
-// subscriber. It is that of the scope of the call unless Everywhere, which only Pause and
-// Resume know.
+// subscriber; Resolve the messages in doubt of one outage: a Channel, OwnAccount or not, and
+// the hours From to Until in which their last calls began, as [Desk.Doubts] has them. It is
+// that of the scope of the call unless Everywhere, which Replan and Replay do not know.
 type Part struct {
 	Domain        string // "automation", "notify" or "survey"
 	Type, Channel string
 	Setting       string // of Replan: a reminder setting
 	Subscriber    string // of Replay
 	Everywhere    bool
+	OwnAccount    bool      // of Resolve: the account that the scope has of its own
+	From, Until   time.Time // of Resolve
 }
 
 // Order is an action on one target or many.
@@ -154,7 +157,7 @@ type doer struct{ *core }
 func (d doer) act(ctx context.Context, as once.Place, o Order, do deed) (a Acted, err error) {
 	var what did
 	begin := d.o.Store.InTx
-	if o.Action == Erase { // it has transactions of its own, and may be repeated
+	if o.inPages(o.Targets[as.Target]) {
 		begin = func(_ context.Context, f func(storage.Tx) error) error { return f(nil) }
 	}
 	err = begin(ctx, func(tx storage.Tx) (err error) {
@@ -191,6 +194,12 @@ func (d doer) act(ctx context.Context, as once.Place, o Order, do deed) (a Acted
 		return d.saidAt(ctx, as)
 	}
 	return a, err
+}
+
+// inPages reports whether a deed goes page by page, in transactions of its own, and is safe
+// to repeat.
+func (o Order) inPages(t Target) bool {
+	return o.Action == Erase || o.Action == Resolve && t.Kind == ""
 }
 
 func (o Order) check() error {

@@ -169,9 +169,9 @@ func TestMessagesToAPersonAreStopped(t *testing.T) {
 		if got := s.actOn(at, support.Order{Action: support.Unblock}); got.Done {
 			s.Errorf("it was not blocked: %+v", got)
 		}
-		deeds, err := s.desk.LastDeeds(s.Context(), tenant)
-		if err != nil || len(deeds) != 3 || deeds[0].What != "address unblocked" {
-			s.Errorf("%v %+v", err, deeds)
+		actions, err := s.desk.LastActions(s.Context(), tenant)
+		if err != nil || len(actions) != 3 || actions[0].What != "address unblocked" {
+			s.Errorf("%v %+v", err, actions)
 		}
 		if reasons, err := s.desk.LastReasons(s.Context(), tenant); err != nil || len(reasons) != 1 || reasons[0] != by.Reason {
 			s.Errorf("%v %q", err, reasons)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/report"
@@ -215,10 +216,16 @@ func (d planner) ofPart(scope Scope, o Order, p Part) (deed, error) {
 	only := p
 	switch o.Action {
 	case Pause, Resume:
-		if only.Setting != "" || only.Subscriber != "" {
+		if only != (Part{Domain: p.Domain, Type: p.Type, Channel: p.Channel, Everywhere: p.Everywhere}) {
 			return nil, errTarget
 		}
 		return d.pausing(scope, o, p)
+	case Resolve:
+		only.Channel, only.OwnAccount, only.Everywhere, only.From, only.Until = "", false, false, time.Time{}, time.Time{}
+		if d.o.Notify == nil || only != (Part{Domain: "notify"}) {
+			return nil, errTarget
+		}
+		return d.ofOutage(scope, o, p)
 	case Replan:
 		only.Type, only.Setting = "", ""
 		if d.o.Automation == nil || only != (Part{Domain: "automation"}) {

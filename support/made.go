@@ -191,17 +191,17 @@ func (t teller) person(ctx context.Context, scope Scope, ref string) (Person, er
 	return Person{Ref: ref}, nil
 }
 
-// lastDeeds is how many actions [Desk.LastDeeds] gives, and maxReasons how many reasons
+// lastActions is how many actions [Desk.LastActions] gives, and maxReasons how many reasons
 // [Desk.LastReasons], of how many entries of the audit.
 const (
-	lastDeeds  = 3
-	maxReasons = 5
-	deedsAmong = 50
+	lastActions = 3
+	maxReasons  = 5
+	deedsAmong  = 50
 )
 
 // LastReasons are those that people gave for their last actions, each once: personal.
 func (d *Desk) LastReasons(ctx context.Context, scope Scope) (out []string, err error) {
-	last, err := d.deeds(ctx, scope)
+	last, err := d.actions(ctx, scope)
 	for _, e := range last {
 		if text := e.Steps[0].Detail; text != "" && len(out) < maxReasons && !slices.Contains(out, text) {
 			out = append(out, text)
@@ -210,14 +210,14 @@ func (d *Desk) LastReasons(ctx context.Context, scope Scope) (out []string, err 
 	return out, err
 }
 
-// LastDeeds are the last actions of people, the newest first.
-func (d *Desk) LastDeeds(ctx context.Context, scope Scope) ([]Entry, error) {
-	last, err := d.deeds(ctx, scope)
-	return last[:min(len(last), lastDeeds)], err
+// LastActions are the last actions of people, the newest first.
+func (d *Desk) LastActions(ctx context.Context, scope Scope) ([]Entry, error) {
+	last, err := d.actions(ctx, scope)
+	return last[:min(len(last), lastActions)], err
 }
 
-// deeds are those of people among the last entries of the audit.
-func (d *Desk) deeds(ctx context.Context, scope Scope) ([]Entry, error) {
+// actions are those of people among the last entries of the audit.
+func (d *Desk) actions(ctx context.Context, scope Scope) ([]Entry, error) {
 	last, _, err := d.List(ctx, scope, Audit, storage.Page{Limit: deedsAmong})
 	return slices.DeleteFunc(last, func(e Entry) bool { return !e.Steps[0].person }), err
 }

@@ -116,7 +116,7 @@ func show(ctx context.Context, s settings) {
 func tellAll(ctx context.Context, school *school) (passed int) {
 	outcomes, moments := map[storage.Outcome]int{}, ""
 	for _, c := range school.certificates {
-		for _, e := range school.tell(ctx, c, 1).Ensured {
+		for _, e := range school.tell(ctx, c, 1, "").Ensured {
 			outcomes[e.Outcome]++
 			if c.Person == "teacher-002" { // whose reminders lie on both sides of a change of the clocks
 				moments += e.ScheduledOn.Format(", 2 January 15:04 UTC")
@@ -172,7 +172,7 @@ func work(ctx context.Context, s settings) {
 			renewed = true
 			c := school.get(renewedID)
 			c.Expires = renewedUntil
-			school.tell(ctx, c, 2)
+			school.tell(ctx, c, 2, fmt.Sprintf("renewed on %s until %s", now.Format("2 January"), renewedUntil))
 			fmt.Printf("\n%s: %s was renewed until %s.\n", now.Format(time.DateOnly), renewedID, renewedUntil)
 		}
 		check(poller.Drain(ctx))

@@ -104,10 +104,11 @@ func (s *school) get(id string) *certificate {
 	return &certificate{Left: true}
 }
 
-// tell says what is known of a certificate. Saying it again changes nothing.
-func (s *school) tell(ctx context.Context, c *certificate, version int64) automation.EventResult {
+// tell says what is known of a certificate, and why it has changed. Saying it again changes
+// nothing.
+func (s *school) tell(ctx context.Context, c *certificate, version int64, because string) automation.EventResult {
 	result, err := s.reminders.HandleEvent(ctx, automation.Event{
-		Type: "certificate.saved", Source: automation.Source{Type: "certificate", ID: c.ID}, Version: version,
+		Type: "certificate.saved", Source: automation.Source{Type: "certificate", ID: c.ID}, Version: version, Because: because,
 	})
 	if !errors.Is(err, automation.ErrStaleEvent) { // which changes nothing
 		check(err)

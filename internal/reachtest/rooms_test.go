@@ -214,10 +214,11 @@ func (w *world) desk(ctx context.Context, scope storage.Scope) room {
 		"Verdict":       func() error { return second(d.Verdict(ctx, scope, "17", "visit")) },
 		"Messages":      func() error { return third(d.Messages(ctx, scope, lately, storage.Page{})) },
 		"CountMessages": func() error { return third(d.CountMessages(ctx, scope, lately)) },
+		"Doubts":        func() error { return third(d.Doubts(ctx, scope)) },
 		"Rows": func() error {
 			return second(d.Rows(ctx, scope, support.Target{Kind: support.KindReminder, Key: w.reminder}))
 		},
-		"LastDeeds":   func() error { return second(d.LastDeeds(ctx, scope)) },
+		"LastActions": func() error { return second(d.LastActions(ctx, scope)) },
 		"LastReasons": func() error { return second(d.LastReasons(ctx, scope)) },
 		"Waiting":     func() error { return third(d.Waiting(ctx, scope, held, storage.Page{})) },
 	}}

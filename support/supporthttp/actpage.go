@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/belfry-go/belfry/internal/httpapi"
 	"github.com/belfry-go/belfry/support"
@@ -212,7 +213,9 @@ func ordered(form url.Values) order {
 		want.Targets = append(want.Targets, target{Kind: support.Kind(kind), Key: key})
 	}
 	if form.Get("domain") != "" {
-		p := &part{Domain: form.Get("domain"), Setting: form.Get("setting"), Subscriber: form.Get("subscriber"), Everywhere: form.Get("everywhere") == "true"}
+		p := &part{Domain: form.Get("domain"), Setting: form.Get("setting"), Subscriber: form.Get("subscriber"), Everywhere: form.Get("everywhere") == "true", OwnAccount: form.Get("own") == "true"}
+		p.From, _ = time.Parse(time.RFC3339, form.Get("hours-from")) // without them the order is refused
+		p.Until, _ = time.Parse(time.RFC3339, form.Get("hours-until"))
 		if name := trimmed("name"); form.Get("of") == "channel" {
 			p.Channel = name
 		} else {

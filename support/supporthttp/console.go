@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/belfry-go/belfry/internal/sentence"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
 )
@@ -127,6 +128,14 @@ func (s *site) needs(c *call) {
 	n := c.needsOf([]support.Need{of})[0]
 	v := c.view("needs", or(n.Reason, n.Name, string(n.Kind)))
 	v.Need, v.Days, v.Back = n, undated(c.entriesOf(rows)), c.r.URL.RawQuery
+	if n.Table == "outgoing_message" && n.Reason == notify.HoldInDoubt && p.After == "" && c.caller.allowed(support.Resolve) {
+		doubts, more, err := s.desk.Doubts(c.r.Context(), c.scope)
+		if err != nil {
+			c.refuse("the doubts could not be listed", err)
+			return
+		}
+		v.Doubts, v.More = c.doubtsOf(doubts), more
+	}
 	if next != "" {
 		v.Next = v.Link("needs", "kind", string(n.Kind), "domain", n.Domain, "table", n.Table, "reason", n.Reason, "name", n.Name, "after", s.seal.close(c.scope, next))
 	}

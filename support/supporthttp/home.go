@@ -51,7 +51,7 @@ func (s *site) home(c *call) {
 		return
 	}
 	v.Coming = c.calendarOf(days, false).Days
-	last, err := s.desk.LastDeeds(ctx, c.scope)
+	last, err := s.desk.LastActions(ctx, c.scope)
 	if err != nil {
 		c.refuse("the audit could not be read", err)
 		return

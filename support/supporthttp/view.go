@@ -48,7 +48,8 @@ type view struct {
 	Story    *story
 	Verdicts []verdict
 	Need     need
-	Next     string // link to the next page
+	Doubts   []outage // of a cause of doubts
+	Next     string   // link to the next page
 	Codes    []code
 
 	Filter   filter

@@ -403,19 +403,37 @@ type target struct {
 }
 
 type part struct {
-	Domain     string `json:"domain"`
-	Type       string `json:"type,omitempty"`
-	Channel    string `json:"channel,omitempty"`
-	Setting    string `json:"setting,omitempty"`
-	Subscriber string `json:"subscriber,omitempty"`
-	Everywhere bool   `json:"everywhere,omitempty"`
+	Domain     string    `json:"domain"`
+	Type       string    `json:"type,omitempty"`
+	Channel    string    `json:"channel,omitempty"`
+	Setting    string    `json:"setting,omitempty"`
+	Subscriber string    `json:"subscriber,omitempty"`
+	Everywhere bool      `json:"everywhere,omitempty"`
+	OwnAccount bool      `json:"ownAccount,omitempty"` // of Resolve: the account that the tenant has of its own
+	From       time.Time `json:"from,omitzero"`        // of Resolve: the hours of an outage
+	Until      time.Time `json:"until,omitzero"`
 }
 
 func partOf(p support.Part) *part {
 	if p == (support.Part{}) {
 		return nil
 	}
-	return &part{p.Domain, p.Type, p.Channel, p.Setting, p.Subscriber, p.Everywhere}
+	return &part{p.Domain, p.Type, p.Channel, p.Setting, p.Subscriber, p.Everywhere, p.OwnAccount, p.From.UTC(), p.Until.UTC()}
+}
+
+// outage is messages in doubt that one decision resolves.
+type outage struct {
+	Part        *part
+	Rows        int
+	From, Until time.Time // as people read them
+}
+
+func (c *call) doubtsOf(all []support.Outage) []outage {
+	out := make([]outage, len(all))
+	for i, o := range all {
+		out[i] = outage{partOf(o.Part), o.Rows, c.at(o.From), c.at(o.Until)}
+	}
+	return out
 }
 
 // acted is what became of an order.

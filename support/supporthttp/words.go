@@ -120,6 +120,8 @@ func (p part) words() string {
 	switch {
 	case p.Subscriber != "":
 		return p.Subscriber
+	case !p.From.IsZero():
+		what = "all in doubt of " + p.Channel
 	case p.Channel != "":
 		what = "the channel " + p.Channel
 	case p.Setting != "":

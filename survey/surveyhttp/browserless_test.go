@@ -11,11 +11,10 @@ import (
 
 // browserless reads a page of the form as a browser without JavaScript does.
 type browserless struct {
-	form    url.Values      // what it would send
-	shown   map[string]bool // the questions that can be seen
-	faulty  map[string]bool // those that are said to be wrong
-	back    bool            // there is a way back
-	heading string
+	form   url.Values      // what it would send
+	shown  map[string]bool // the questions that can be seen
+	faulty map[string]bool // those that are said to be wrong
+	back   bool            // there is a way back
 }
 
 // readPage reads a page.

@@ -353,7 +353,7 @@ func modelNumber(text, locale string) string {
 func modelJSON(values map[string]any) string {
 	parts := []string{}
 	for _, id := range slices.Sorted(maps.Keys(values)) {
-		var value any = values[id]
+		value := values[id]
 		if n, ok := value.(float64); ok {
 			value = json.Number(strconv.FormatFloat(n, 'f', -1, 64))
 		}

@@ -214,7 +214,7 @@ const maxReport = 256 << 10
 
 // readReports reads groups of fields: one about the message, and one for each recipient.
 func readReports(part *multipart.Part) ([]report, error) {
-	var body io.Reader = io.LimitReader(part, maxReport)
+	body := io.LimitReader(part, maxReport)
 	if strings.EqualFold(part.Header.Get("Content-Transfer-Encoding"), "base64") {
 		body = base64.NewDecoder(base64.StdEncoding, body)
 	}

@@ -1,0 +1,117 @@
+package support
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// Outage is the messages in doubt of one scope that went out through one account, with less
+// than an hour from call to call. Its Part is what a Resolve takes.
+type Outage struct {
+	Part
+	Rows int
+}
+
+// maxDoubts is how many messages in doubt [Desk.Doubts] looks at, and apart what is between
+// the calls of two outages.
+const (
+	maxDoubts = 1000
+	apart     = time.Hour
+)
+
+// Doubts are those that wait in a scope, by outage, of the thousand that were made first; more says
+// that there are others.
+func (d *Desk) Doubts(ctx context.Context, scope Scope) (out []Outage, more bool, err error) {
+	if d.o.Notify == nil {
+		return nil, false, nil
+	}
+	held, next, err := d.o.Notify.Support().Held(ctx, scope, notify.HoldInDoubt, storage.Page{Limit: maxDoubts})
+	if err != nil {
+		return nil, false, fmt.Errorf("support: Doubts: %w", err)
+	}
+	slices.SortStableFunc(held, func(a, b notify.OutgoingMessage) int { return a.CallStartedOn.Compare(b.CallStartedOn) })
+	for i := range held {
+		out = withDoubt(out, &held[i])
+	}
+	return out, next != "", nil
+}
+
+// withDoubt adds a message to its outage, or begins one with it.
+func withDoubt(out []Outage, m *notify.OutgoingMessage) []Outage {
+	if m.CallStartedOn.IsZero() {
+		return out
+	}
+	channel, until := cmp.Or(m.Via, m.Channel), m.CallStartedOn.Truncate(time.Minute).Add(time.Minute)
+	for i := range out {
+		o := &out[i]
+		if o.Channel == channel && o.OwnAccount == m.OwnAccount && m.CallStartedOn.Sub(o.Until) < apart {
+			o.Until, o.Rows = until, o.Rows+1
+			return out
+		}
+	}
+	return append(out, Outage{Part{Domain: "notify", Channel: channel, OwnAccount: m.OwnAccount, From: m.CallStartedOn.Truncate(time.Minute), Until: until}, 1})
+}
+
+// ofOutage resolves the doubts of one outage, each page of them in a transaction of its own.
+func (d planner) ofOutage(scope Scope, o Order, p Part) (deed, error) {
+	switch {
+	case p.Channel == "":
+		return nil, errors.New("no Channel")
+	case p.From.IsZero() || !p.From.Before(p.Until):
+		return nil, errors.New("the hours From to Until are missing or invalid")
+	case p.OwnAccount && p.Everywhere:
+		return nil, errors.New("OwnAccount and Everywhere exclude each other")
+	case p.Everywhere:
+		scope = ""
+	}
+	of := notify.Doubts{Channel: p.Channel, OwnAccount: p.OwnAccount, From: p.From, Until: p.Until, Everywhere: p.Everywhere}
+	return func(ctx context.Context, _ storage.Tx) (did, error) {
+		var all notify.ResolveReport
+		why := "no message of these hours is in doubt"
+		for {
+			page, err := d.o.Notify.Support().ResolveHeld(ctx, scope, of, o.Decision, o.By, &notify.ActionOptions{DryRun: o.DryRun})
+			if err != nil {
+				return did{}, err
+			}
+			for _, m := range page.Messages {
+				why = cmp.Or(m.Refusal, why)
+			}
+			all.Done, all.Refused = all.Done+page.Done, all.Refused+page.Refused
+			all.Arrived, all.Absent = max(all.Arrived, page.Arrived), max(all.Absent, page.Absent)
+			if of.After = page.Next; page.Next == "" {
+				break
+			}
+		}
+		if all.Done == 0 {
+			return did{}, fmt.Errorf("%w: Resolve: %s", automation.ErrActionRefused, why)
+		}
+		return decided(p, o.Decision, all, why), nil
+	}, nil
+}
+
+// decided is what a decision does to the doubts of an outage. why is that of one which is
+// refused.
+func decided(p Part, decision notify.Decision, r notify.ResolveReport, why string) (out did) {
+	span := fmt.Sprintf("%d in doubt of %s, called from %s to %s", r.Done, p.Channel, moment(p.From), moment(p.Until))
+	out.effect = "counts as sent: " + span
+	if decision == notify.DecideSendAgain {
+		out.effect, out.sends = "sends again: "+span, r.Done
+	}
+	if r.Refused > 0 {
+		out.effect += fmt.Sprintf("; refuses %d, such as one since %s", r.Refused, why)
+	}
+	if told := r.Arrived + r.Absent; told > 0 {
+		out.effect += fmt.Sprintf("; of earlier doubts, %d of %d had arrived", r.Arrived, told)
+	} else {
+		out.effect += "; the provider has told of no earlier doubt"
+	}
+	return out
+}
