@@ -196,7 +196,7 @@ var mutants = []mutant{
 	{Name: "sendto: who has left is written to elsewhere", File: "notify/sendto.go",
 		Old: "s.Reason != channel.HardBounce && stops(s.Reason, a)", New: "false", Test: "./notify TestWhoHasLeftIsNotWritten"},
 	{Name: "suppression: a refused address is called again", File: "notify/sending.go",
-		Old: "Dispatch: n.dispatchSent,", New: "", Test: "./notify TestARefusalAboutTheAddress/HardBounce/memory"},
+		Old: "Dispatch:  n.dispatchSent,", New: "", Test: "./notify TestARefusalAboutTheAddress/HardBounce/memory"},
 	{Name: "rotation: without the former key nobody refuses", File: "notify/hashkey.go",
 		Old: "len(missing) > 0 && (o == nil || !o.Forget)", New: "false", Test: "./notify TestARotationOfTheHashKey/memory"},
 	{Name: "gates: a paused type is claimed", File: "storage/memory/write.go",
