@@ -50,7 +50,14 @@ func (s *Service) Form(ctx context.Context, token string) (out Form, err error) 
 	find := byToken(token)
 	err = s.read(ctx, func(from driver.Reader) error {
 		row, err := find(ctx, from)
-		if errors.Is(err, ErrNoSurvey) {
+		var over error
+		if err == nil {
+			over = row.closed(driver.Now(s.store))
+		}
+		if over != nil && !errors.Is(over, ErrExpired) {
+			err = over
+		}
+		if errors.Is(err, ErrNoSurvey) { // one that was deleted too, so that it takes as long
 			if out, err = s.openForm(ctx, from, token); err == nil && out.State == "" {
 				err = ErrNoSurvey
 			}
@@ -58,10 +65,6 @@ func (s *Service) Form(ctx context.Context, token string) (out Form, err error) 
 		}
 		if err != nil {
 			return err
-		}
-		over := row.closed(driver.Now(s.store))
-		if over != nil && !errors.Is(over, ErrExpired) {
-			return over
 		}
 		v, err := s.versionOf(ctx, from, row.Scope, row.SurveyID, row.SurveyVersion)
 		if err != nil {
@@ -114,16 +117,16 @@ func (s *Service) Opened(ctx context.Context, token string) error {
 	return s.inTx(ctx, func(tx storage.Tx) error {
 		return driver.RetryStale("the link", func() error {
 			row, err := find(ctx, tx)
-			if errors.Is(err, ErrNoSurvey) {
+			now := driver.Now(s.store)
+			if err == nil {
+				err = row.closed(now)
+			}
+			if errors.Is(err, ErrNoSurvey) && !errors.Is(err, ErrExpired) {
 				if t, _, open := s.openLink(ctx, tx, token); open != nil || t != nil {
 					return open
 				}
 			}
 			if err != nil {
-				return err
-			}
-			now := driver.Now(s.store)
-			if err := row.closed(now); err != nil {
 				return err
 			}
 			v, err := s.versionOf(ctx, tx, row.Scope, row.SurveyID, row.SurveyVersion)
