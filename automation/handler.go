@@ -76,15 +76,8 @@ func (t *WorkType) check() error {
 	case t.CallTimeout < 0:
 		return errors.New("a negative CallTimeout")
 	}
-	if t.Zone != "" {
-		if _, err := civil.LoadZone(t.Zone); err != nil {
-			return err
-		}
-	}
-	if t.SendAt != "" {
-		if _, err := civil.ParseTimeOfDay(t.SendAt); err != nil {
-			return err
-		}
+	if err := checkClock(t.Zone, t.SendAt); err != nil {
+		return err
 	}
 	if err := t.Retention.check(); err != nil {
 		return err
@@ -94,9 +87,9 @@ func (t *WorkType) check() error {
 
 // Handle adds a kind of work of the host's own: from now on this process serves its rows,
 // which [Scheduler.Ensure] makes of candidates with that AutomationType: at a moment
-// (ScheduledOn), again and again (Recurrence, until [Scheduler.Deactivate]) or now (Run). It panics on what
-// only a programmer can get wrong: no handler, a name that no key can hold, that is taken, or
-// that the documents reserve.
+// (ScheduledOn), again and again (Recurrence, until [Scheduler.Deactivate]) or now (Run). It
+// panics on what only a programmer can get wrong: no handler, a name that no key can hold,
+// that is taken, or that the documents reserve.
 func (s *Scheduler) Handle(t WorkType) { s.claim("Handle", t, func() {}) }
 
 // claim registers a type for the caller of that method.

@@ -136,15 +136,8 @@ func (t *ReminderType) check() error {
 	if t.Stream != "" && checkName(t.Stream) != nil {
 		return fmt.Errorf("its Stream: %w", checkName(t.Stream))
 	}
-	if t.Zone != "" {
-		if _, err := civil.LoadZone(t.Zone); err != nil {
-			return err
-		}
-	}
-	if t.SendAt != "" {
-		if _, err := civil.ParseTimeOfDay(t.SendAt); err != nil {
-			return err
-		}
+	if err := checkClock(t.Zone, t.SendAt); err != nil {
+		return err
 	}
 	if t.Scan != nil {
 		if err := t.Scan.check(t.Triggers); err != nil {
@@ -161,6 +154,21 @@ func (t *ReminderType) check() error {
 		return err
 	}
 	return civil.Policy{Gap: t.Gap, Overlap: t.Overlap}.Validate()
+}
+
+// checkClock refuses a zone or a time of day that does not exist; either may be empty.
+func checkClock(zone, sendAt string) error {
+	if zone != "" {
+		if _, err := civil.LoadZone(zone); err != nil {
+			return err
+		}
+	}
+	if sendAt != "" {
+		if _, err := civil.ParseTimeOfDay(sendAt); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkName refuses a name that could not stand in a key.
