@@ -134,6 +134,9 @@ func (r *scheduleRow) targetDay(behind int) (time.Time, bool) {
 
 // checkLateness ends what is not worth its work any more.
 func (b *batch) checkLateness(context.Context) {
+	if b.lateness.Window == 0 {
+		return
+	}
 	for _, t := range b.open() {
 		t.stop = b.lateness.verdict(b.now.Sub(t.row.ScheduledOn), false)
 	}
@@ -142,8 +145,11 @@ func (b *batch) checkLateness(context.Context) {
 // checkOvertaken ends what a later row makes superfluous, where the type runs
 // only the latest.
 func (b *batch) checkOvertaken(ctx context.Context) {
+	if !b.lateness.OnlyLatest {
+		return
+	}
 	tries := b.open()
-	if !b.lateness.OnlyLatest || len(tries) == 0 {
+	if len(tries) == 0 {
 		return
 	}
 	var o overtaking
