@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // usualHeaders may always be set: they say something about a mail, and have nobody do
@@ -185,17 +186,43 @@ func (n tracker) ofRecipients(events []*deliveryEvent, found map[*deliveryEvent]
 
 // suppressCopies suppresses what events say of the addresses of copies.
 func (n tracker) suppressCopies(ctx context.Context, tx storage.Tx, events []*deliveryEvent, found map[*deliveryEvent]*messageRow) error {
-	var rows []*suppressionRow
+	about := slices.DeleteFunc(slices.Clone(events), func(e *deliveryEvent) bool {
+		return e.suppresses() == "" || found[e].Method != "email" || !n.ofCopy(found[e], e)
+	})
+	about, err := n.ofAddressees(ctx, tx, about, found)
+	if err != nil || len(about) == 0 {
+		return err
+	}
+	rows := make([]*suppressionRow, len(about))
+	for i, e := range about {
+		m, r := found[e], e.suppresses()
+		rows[i] = n.suppression(m.Scope, Destination{m.Method, m.Address}, r, e.said(m))
+		rows[i].AddressHash, rows[i].Key = e.AddressHash, suppressionKey(e.AddressHash, r)
+	}
+	_, err = suppressions.Ensure(ctx, tx, renew, rows...)
+	return err
+}
+
+// ofAddressees leaves out reports about addresses that their message does not name for a
+// copy. A report that came back by mail may be written by who got the mail.
+func (n tracker) ofAddressees(ctx context.Context, from driver.Reader, events []*deliveryEvent, found map[*deliveryEvent]*messageRow) ([]*deliveryEvent, error) {
+	var places []driver.ScopedKey
 	for _, e := range events {
-		if m, r := found[e], e.suppresses(); r != "" && n.ofCopy(m, e) && m.Method == "email" {
-			row := n.suppression(m.Scope, Destination{m.Method, m.Address}, r, e.said(m))
-			row.AddressHash, row.Key = e.AddressHash, suppressionKey(e.AddressHash, r)
-			rows = append(rows, row)
+		if e.AddressOnly {
+			places = append(places, outgoingMessages.ScopedKeyOf(found[e]))
 		}
 	}
-	if len(rows) == 0 {
-		return nil
+	if len(places) == 0 {
+		return events, nil
 	}
-	_, err := suppressions.Ensure(ctx, tx, renew, rows...)
-	return err
+	messages, err := outgoingMessages.GetMany(ctx, from, places, "content")
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(events, func(e *deliveryEvent) bool {
+		m := messages[outgoingMessages.ScopedKeyOf(found[e])]
+		return e.AddressOnly && (m == nil || !slices.ContainsFunc(copiesOf(m.Content.Mail), func(address string) bool {
+			return slices.Contains(n.addressHashes("email", address), e.AddressHash)
+		}))
+	}), nil
 }

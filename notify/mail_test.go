@@ -147,6 +147,24 @@ func TestACallbackAboutACopySuppressesTheCopy(t *testing.T) {
 	})
 }
 
+// A report that came back by mail suppresses who got a copy, and not whom it names besides:
+// who gets the mail can write such a report.
+func TestAReportSuppressesOnlyWhoGotACopy(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.copying(notify.Options{}, channel.Mail{CC: []string{"Kim <kim@example.com>"}, BCC: []string{"boss@example.com"}})
+		h.dispatch(visit("7", person("sam")))
+		h.drain()
+		m := h.status(notify.StatusSentToProvider)
+		for _, address := range []channel.PrivateAddress{"KIM@example.com", "boss@example.com", "alex@example.com"} {
+			e := about(m, channel.KindBounced)
+			e.EventID, e.Lasting, e.AddressOnly, e.Address = string(address), true, true, address
+			h.same("report", notify.TrackReport{Applied: 1}, h.track(e))
+		}
+		want := []channel.SuppressionReason{channel.HardBounce, channel.HardBounce, "", ""}
+		h.same("stopped", want, h.stopped("tenant", "kim@example.com", "boss@example.com", "alex@example.com", "sam@example.com"))
+	})
+}
+
 func TestCopiesThatAProviderRefusedAreNotCounted(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.copying(notify.Options{}, channel.Mail{CC: []string{"kim@example.com", "alex@example.com"}})

@@ -189,6 +189,8 @@ var mutants = []mutant{
 		Old: "s.untried(it, ReasonGateFailed, away(err))", New: "open = append(open, it)", Test: "./survey TestAGateThatFailsLetsNothingThrough/a_panic"},
 	{Name: "copies: a report about another address hits the recipient", File: "notify/mail.go",
 		Old: " || e.AddressOnly)", New: ")", Test: "./notify TestAReportCountsForTheAddress/memory"},
+	{Name: "copies: a report suppresses an address that got no mail", File: "notify/mail.go",
+		Old: "return e.AddressOnly && (m == nil", New: "return false && (m == nil", Test: "./notify TestAReportSuppressesOnlyWhoGotACopy/memory"},
 	{Name: "returns: a forged report counts", File: "notify/channel/smtp/returns.go",
 		Old: "hmac.Equal(r.proof(raw[:idBytes]), raw[idBytes:])", New: "true", Test: "./notify/channel/smtp TestAForgedReturn"},
 	{Name: "suppression: a return to one list is one to all", File: "notify/suppression.go",

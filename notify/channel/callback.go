@@ -40,7 +40,8 @@ type StatusEvent struct {
 	Address PrivateAddress
 	Method  string
 	// AddressOnly says that nothing of it is about the message's recipient unless Address is
-	// theirs, but about who got a copy, or to whom they forward their mail.
+	// theirs, but about who got a copy, or to whom they forward their mail. The recipient
+	// may have written it: it suppresses only addresses that the message went to.
 	AddressOnly bool
 }
 

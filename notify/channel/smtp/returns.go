@@ -31,8 +31,9 @@ type ReturnPath struct {
 	// Address is what the addresses begin with, in at most 21 octets before the at sign:
 	// "bounces@mail.school.example" makes "bounces+…@mail.school.example".
 	Address string
-	// Key makes the addresses, so that no report can be forged: 32 random bytes, the same
-	// in every process. With another key reports about mails that went out are refused.
+	// Key makes the addresses, so that only those who got a mail can forge a report, about
+	// that mail: 32 random bytes, the same in every process. With another key reports about
+	// mails that went out are refused.
 	Key []byte
 }
 
