@@ -104,7 +104,7 @@ const (
 	// earlyLookups is how often a provider is asked before the message does without its
 	// answer, where it can.
 	earlyLookups = 4
-	// longestLookup is how long a provider is asked that remembers messages for ever.
+	// longestLookup is how long a provider is asked at most.
 	longestLookup = 45 * 24 * time.Hour
 	// silentWait is the longest pause behind a question without an answer: when the
 	// provider is back, its doubts end within the hour.
@@ -194,7 +194,7 @@ func (n resolver) resolve(it sending, c channel.Channel) {
 // askedUntil is when the provider can tell no more what became of the call, or is not asked
 // any longer.
 func (m *messageRow) askedUntil(l channel.StatusLookup) time.Time {
-	return cmp.Or(m.CallStartedOn, m.IdempotentUntil, m.CreatedOn).Add(cmp.Or(l.LookupWindow(), longestLookup))
+	return cmp.Or(m.CallStartedOn, m.IdempotentUntil, m.CreatedOn).Add(min(cmp.Or(l.LookupWindow(), longestLookup), longestLookup))
 }
 
 // askProvider applies what the provider knows, or asks again later, at the latest when it

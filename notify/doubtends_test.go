@@ -276,25 +276,30 @@ func TestDoubtsThatNobodyCanMeanAreRefused(t *testing.T) {
 	})
 }
 
-// A provider that remembers for ever and never tells is not asked for ever.
+// A provider that never tells is asked for 45 days at most, if it remembers for ever or for a
+// year.
 func TestADoubtOfWhichNobodyEverTellsIsHeld(t *testing.T) {
-	visits(t, func(t *testing.T, h *host) {
-		k := &knowing{provider: h.provider}
-		h.crashing(notify.Hold, k)
-		began := h.clk.Now().Add(-lease)
-		h.drain()
-		m := h.status(notify.StatusOutcomeUnknown)
-		for range 100 {
-			if m.IsOnSupportHold {
-				break
-			}
-			h.clk.Set(m.DueOn)
-			h.drain()
-			m = h.status(notify.StatusOutcomeUnknown)
-		}
-		h.same("hold", notify.SupportHold{true, notify.HoldInDoubt}, m.SupportHold)
-		h.same("asked for", 45*24*time.Hour, h.clk.Now().Sub(began))
-	})
+	for name, window := range map[string]time.Duration{"for ever": 0, "for a year": 364 * 24 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			visits(t, func(t *testing.T, h *host) {
+				k := &knowing{provider: h.provider, window: window}
+				h.crashing(notify.Hold, k)
+				began := h.clk.Now().Add(-lease)
+				h.drain()
+				m := h.status(notify.StatusOutcomeUnknown)
+				for range 100 {
+					if m.IsOnSupportHold {
+						break
+					}
+					h.clk.Set(m.DueOn)
+					h.drain()
+					m = h.status(notify.StatusOutcomeUnknown)
+				}
+				h.same("hold", notify.SupportHold{true, notify.HoldInDoubt}, m.SupportHold)
+				h.same("asked for", 45*24*time.Hour, h.clk.Now().Sub(began))
+			})
+		})
+	}
 }
 
 // A window that was over by the next call has no call to count from, and is one of the past.
