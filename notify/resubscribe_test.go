@@ -198,5 +198,15 @@ func TestANumberThatComesBackGetsTextsAgain(t *testing.T) {
 		h.same("report", notify.TrackReport{Applied: 1}, h.track(back))
 		h.same("report", notify.TrackReport{Repeated: 1}, h.track(back))
 		h.same("suppressed", []string(nil), h.suppressions("tenant"))
+		odd := back
+		odd.EventID, odd.Address = "2", "no number"
+		said := hook(func(channel.WebhookRequest) ([]channel.StatusEvent, error) {
+			return []channel.StatusEvent{back, odd}, nil
+		})
+		rep, err := h.Receive(t.Context(), "", said, channel.WebhookRequest{})
+		if err != nil {
+			t.Error(err)
+		}
+		h.same("report", notify.TrackReport{Repeated: 1, Refused: 1}, rep)
 	})
 }

@@ -69,7 +69,7 @@ func (n *Notifier) Receive(ctx context.Context, account Scope, w channel.Webhook
 		}
 	}
 	rep, err := n.Track(ctx, usable...)
-	rep.Refused = len(events) - len(usable)
+	rep.Refused += len(events) - len(usable)
 	return rep, err
 }
 

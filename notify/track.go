@@ -18,7 +18,9 @@ type TrackReport struct {
 	Applied  int // new, and their message is known
 	Repeated int // known before: nothing was changed
 	Waiting  int // new, and their message is not known yet
-	Refused  int // said too little to be used; only [Notifier.Receive] passes them over
+	// Refused said too little to be used, and were passed over: by [Notifier.Receive], or, of
+	// those that name an address alone, if it is not an address of their method.
+	Refused int
 }
 
 func (r TrackReport) add(o TrackReport) TrackReport {
