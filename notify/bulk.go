@@ -149,7 +149,7 @@ func (b bulk) change(ctx context.Context, tx storage.Tx, action string, rows []*
 	return out, b.save(ctx, tx, action, rows, before, out)
 }
 
-// save writes the messages that were not refused, with their audit. One that somebody has
+// save writes the messages that were not refused, with their audit. One that was
 // written meanwhile is refused.
 func (b bulk) save(ctx context.Context, tx storage.Tx, action string, rows []*messageRow, before []string, out []Acted) error {
 	if b.dryRun {

@@ -162,7 +162,7 @@ func (n sender) copyAttempt(m *messageRow, address string) Attempt {
 }
 
 // ofCopy reports whether an event is about somebody who got a copy of the message, with
-// its last call or an earlier one, or somebody else that its provider names for certain.
+// its last call or an earlier one, or about another person whom its provider names for certain.
 func (n tracker) ofCopy(m *messageRow, e *deliveryEvent) bool {
 	return !m.Redirected && (m.Copies > 0 || m.Calls > 1 || e.AddressOnly) && e.AddressHash != "" && !slices.Contains(n.addressHashes("email", m.Address), e.AddressHash)
 }

@@ -76,7 +76,7 @@ func newReturns(p *ReturnPath) (*returns, error) {
 	return r, nil
 }
 
-// of is the return path of a message: the same at each call of it. What is no id of a
+// of is the return path of a message: the same at each call of it. What is not an id of a
 // notifier's message has none.
 func (r *returns) of(id string) (path string, ok bool) {
 	raw, err := hex.DecodeString(id)
@@ -87,8 +87,8 @@ func (r *returns) of(id string) (path string, ok bool) {
 	return "<" + r.local + "+" + strings.ToLower(sealed) + "@" + r.domain + ">", true
 }
 
-// proof is what nobody can add to an id who has not got the key. The id itself is in the
-// Message-ID anyway.
+// proof is what can be added to an id only with the key. The id itself is in the Message-ID
+// anyway.
 func (r *returns) proof(id []byte) []byte {
 	mac := hmac.New(sha256.New, r.key)
 	mac.Write([]byte("belfry-return-path-1"))
@@ -180,7 +180,7 @@ func (p report) events(e channel.StatusEvent) []channel.StatusEvent {
 		bounced.EventID += ":bounced"
 		bounced.Kind, bounced.Lasting = channel.KindBounced, slices.Contains(gone, p.status)
 		return []channel.StatusEvent{e, bounced}
-	default: // somebody goes on trying
+	default: // a server goes on trying
 		e.Kind, e.Code = channel.KindAccepted, ""
 	}
 	return []channel.StatusEvent{e}

@@ -21,7 +21,7 @@ func returning(t *testing.T, addr string, key []byte) *Channel {
 }
 
 // Each message has a return path of its own, the same at each call. It is short enough for
-// every server. What is no message of a notifier's comes from the sender.
+// every server. What is not a message of a notifier's comes from the sender.
 func TestEachMessageHasItsReturnPath(t *testing.T) {
 	t.Parallel()
 	s := serve(t, &server{})
@@ -181,7 +181,7 @@ func TestAMailThatCameBackIsRead(t *testing.T) {
 	}
 }
 
-// Nobody without the key can say that a mail came back.
+// Only with the key can it be said that a mail came back.
 func TestAForgedReturnIsRefused(t *testing.T) {
 	t.Parallel()
 	c := returning(t, "127.0.0.1:1", returnKey)
