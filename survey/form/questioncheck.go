@@ -246,7 +246,7 @@ func (c *checker) bound(path string, q *Question, n *Number, wanted bool) bool {
 	whole, ok := wholeNumber(*n)
 	switch {
 	case !ok:
-		c.add(path, "is no whole number of at most 9 digits")
+		c.add(path, "is not a whole number of at most 9 digits")
 	case q.Type == MultipleQuestion && (whole < 0 || whole > int64(len(q.Options))):
 		c.add(path, "is not from 0 to the number of options, %d", len(q.Options))
 		return false

@@ -197,7 +197,7 @@ func readAsked(r *http.Request, c Caller) (*asked, error) {
 	switch a.query.Step {
 	case "", survey.Daily, survey.Weekly, survey.Monthly:
 	default:
-		return nil, errors.New("step is none of day, week and month")
+		return nil, errors.New("step is not one of day, week and month")
 	}
 	if !a.query.Until.IsZero() && a.query.Until.Before(a.query.Since) {
 		return nil, errors.New("until is before since")
