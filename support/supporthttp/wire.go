@@ -438,14 +438,14 @@ func (c *call) doubtsOf(all []support.Outage) []outage {
 
 // acted is what became of an order.
 type acted struct {
-	DryRun  bool   `json:"dryRun"`
-	Done    int    `json:"done"`
-	Sends   int    `json:"sends,omitempty"` // so many messages for certain, of a dry run
-	Targets []deed `json:"targets"`
+	DryRun  bool     `json:"dryRun"`
+	Done    int      `json:"done"`
+	Sends   int      `json:"sends,omitempty"` // so many messages for certain, of a dry run
+	Targets []result `json:"targets"`
 }
 
-// deed is what became of one target.
-type deed struct {
+// result is what became of one target.
+type result struct {
 	Kind    support.Kind `json:"kind,omitempty"`
 	Key     string       `json:"key,omitempty"`
 	Part    *part        `json:"part,omitempty"`
@@ -457,17 +457,17 @@ type deed struct {
 }
 
 func (c *call) actedOf(all []support.Acted, dry bool) acted {
-	out := acted{DryRun: dry, Targets: make([]deed, len(all))}
+	out := acted{DryRun: dry, Targets: make([]result, len(all))}
 	for i, a := range all {
-		d := deed{Kind: a.Kind, Key: c.handle(a.Key), Part: partOf(a.Part), Done: a.Done, Refused: a.Refused, Effect: a.Effect, MessageID: a.MessageID}
+		r := result{Kind: a.Kind, Key: c.handle(a.Key), Part: partOf(a.Part), Done: a.Done, Refused: a.Refused, Effect: a.Effect, MessageID: a.MessageID}
 		out.Sends += a.Sends
 		if a.NotFound {
-			d.Refused = nothing
+			r.Refused = nothing
 		}
 		if a.Done {
 			out.Done++
 		}
-		out.Targets[i] = d
+		out.Targets[i] = r
 	}
 	return out
 }
