@@ -38,7 +38,7 @@ type Event struct {
 	Stream string
 	// Because says to people why the rows end that the event ends, such as "renewed on 8
 	// April until 2028-05-02". It is kept with them as personal content, at most 500 bytes,
-	// and shown in the place of the reason's code; it may be empty.
+	// and shown with the reason; it may be empty.
 	Because string
 	// Data is handed to the providers and not stored. Inside a transaction of the
 	// host, a provider that has to read through it finds it here.

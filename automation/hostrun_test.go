@@ -158,6 +158,7 @@ func TestWhatARunOfAHostIsRefusedFor(t *testing.T) {
 			"Setting: does not go with a Recurrence":        func(c *automation.Candidate) { c.Zone, c.Setting = "UTC", "other" },
 			"Run: does not go with a Recurrence":            func(c *automation.Candidate) { c.Zone, c.Run = "UTC", "0d4e" },
 			"ScheduledOn: ":                                 func(c *automation.Candidate) { c.Zone, c.ScheduledOn = "UTC", start },
+			"ScheduledOn: does not go with a Recurrence or": func(c *automation.Candidate) { c.Recurrence, c.Run, c.ScheduledOn = nil, "0d4e", start },
 			"Recurrence: ":                                  func(c *automation.Candidate) { c.Zone, c.Recurrence.Cron = "UTC", "0 3 * *" },
 			"ScheduledOn: is not set, and neither are Recu": func(c *automation.Candidate) { c.Recurrence = nil },
 		} {
@@ -204,5 +205,55 @@ func TestASeriesLeavesOutDays(t *testing.T) {
 		}
 		w.pollAt(day(2026, 3, 6, 3))
 		b.since(w.t, "eu-1 2026-03-03 03:00", "eu-1 2026-03-06 03:00")
+	})
+}
+
+// Runs of a host that an old scheduler may do as well are its own until the roll-out says
+// otherwise; first those that a person asks for move on, then the series.
+func TestTheRunsOfAHostUnderTheGuard(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		b := &backups{}
+		w.s.Handle(b.work(func(t *automation.WorkType) { t.Guarded = true }))
+		now := automation.Candidate{AutomationType: "backup", Source: automation.Source{"server", "eu-1"}, Run: "first"}
+		w.ensure(nightly(nil), now)
+		w.pollAt(day(2026, 3, 2, 3))
+		b.since(w.t)
+		part := automation.RolloutPart{Type: "backup"}
+		move := func(to automation.Stage) {
+			_, err := w.s.Rollout().MoveRollout(w.ctx, part, to, ann, nil)
+			w.must(err)
+		}
+		move(automation.StageShadow)
+		move(automation.StageRunNow)
+		now.Run = "second"
+		w.ensure(now)
+		w.runAll()
+		if got := strings.Join(b.ran, ", "); strings.Contains(got, "03:00") || !strings.Contains(got, "eu-1 second") {
+			w.t.Error(got)
+		}
+		b.ran = nil
+		move(automation.StageScheduled)
+		w.pollAt(day(2026, 3, 3, 2))
+		b.since(w.t, "eu-1 2026-03-03 03:00")
+	})
+}
+
+// What ended long ago is deleted once its key cannot be asked for again.
+func TestTheRunsOfAHostAreForgotten(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		b := &backups{}
+		w.s.Handle(b.work(func(t *automation.WorkType) { t.Retention.After = 24 * time.Hour }))
+		w.ensure(nightly(nil), automation.Candidate{AutomationType: "backup", Source: automation.Source{"server", "eu-1"}, Run: "0d4e"})
+		w.pollAt(day(2026, 3, 2, 2))
+		w.clk.Set(day(2026, 3, 3, 3))
+		w.retain()
+		if got := w.statuses(); len(got) != 2 || got[nightlyKey+"2026-03-02T02:00:00Z"] != "Completed" {
+			w.t.Error(got) // the occurrence could be asked for again for two days
+		}
+		w.clk.Set(day(2026, 3, 4, 3))
+		w.retain()
+		if got := w.statuses(); len(got) != 1 || got[nightlyKey+"2026-03-03T02:00:00Z"] != "Pending" {
+			w.t.Error(got)
+		}
 	})
 }

@@ -158,6 +158,12 @@ func (s planner) planHostRun(ctx context.Context, c Candidate, p *plan) (field s
 		return "Setting", errors.New("does not go with a Recurrence or a Run of a host's type")
 	}
 	c.Type, c.Setting, c.TriggerKey = c.AutomationType, c.AutomationType, cmp.Or(c.TriggerKey, defaultTriggerKey)
+	if c.Recurrence == nil {
+		c.Recurrence = &Recurrence{} // what is refused beside one is refused beside a Run
+	}
+	if field, err := c.checkRecurring(); err != nil {
+		return field, err
+	}
 	own := s.registry.workType(c.AutomationType)
 	t := ReminderType{Name: own.Name, SendAt: own.SendAt, Zone: own.Zone}
 	if c.Run != "" {
@@ -167,9 +173,6 @@ func (s planner) planHostRun(ctx context.Context, c Candidate, p *plan) (field s
 			return "", err
 		}
 		*p, field, err = s.planManual(ctx, c, t, key)
-		return field, err
-	}
-	if field, err := c.checkRecurring(); err != nil {
 		return field, err
 	}
 	*p, field, err = s.planSeries(ctx, c, t, Recurring)

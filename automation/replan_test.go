@@ -361,5 +361,14 @@ func TestAReplanReachesSourcesWithoutAnOpenRow(t *testing.T) {
 		if state := w.replanState(); pending != 140 || state.Progress.Reactivated != 60 || state.Progress.Created != 80 || state.Progress.Scanned != 70 {
 			w.t.Errorf("%d rows: %+v", pending, state.Progress)
 		}
+		k.calls, k.offsets = nil, []int{30, 14, 7} // each source is asked about once
+		w.replan(certificatesAgain)
+		asked := 0
+		for _, of := range k.calls {
+			asked += len(of)
+		}
+		if state := w.replanState(); asked != 70 || state.Progress.Scanned != 70 || state.Progress.Created != 70 {
+			w.t.Errorf("asked about %d: %+v", asked, state.Progress)
+		}
 	})
 }

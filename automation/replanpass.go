@@ -152,8 +152,8 @@ func (s keeper) replanPage(ctx context.Context, t ReminderType, what Replan, run
 	return &replanCursor{Scanning: true, After: p.next}, nil
 }
 
-// knownPage does the next sources of the type's SourceType that events have told of, whether
-// they have an open row or not, where a provider can be asked about them.
+// knownPage does the next sources of the type's SourceType that events have told of and that
+// have no open row, where a provider can be asked about them. Those with one were done before.
 func (s keeper) knownPage(ctx context.Context, t ReminderType, what Replan, run *ReconcileReport, after string) (*replanCursor, error) {
 	if _, asks := t.candidates(); !asks { // not any more
 		return nil, nil
@@ -170,15 +170,18 @@ func (s keeper) knownPage(ctx context.Context, t ReminderType, what Replan, run 
 	var rows []*sourceState
 	err := s.read(ctx, func(from driver.Reader) (err error) {
 		rows, err = sources.Find(ctx, from, what.Scope, driver.Query{Where: where, OrderBy: "key", Limit: replanRows})
-		return err
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		return p.takeKnown(ctx, from, what, rows)
 	})
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	for _, row := range rows {
-		p.sources = append(p.sources, &scannedSource{event: Event{Scope: p.scope, Type: EventReplan, Stream: t.Stream, Source: Source{row.SourceType, row.Source}}})
+	if len(p.sources) > 0 {
+		err = p.work(ctx, run)
 	}
-	if err := p.work(ctx, run); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if run.DryRun {
@@ -188,6 +191,22 @@ func (s keeper) knownPage(ctx context.Context, t ReminderType, what Replan, run 
 		return nil, nil
 	}
 	return &replanCursor{Scanning: true, After: rows[len(rows)-1].Key}, nil
+}
+
+// takeKnown takes the sources that have no open row.
+func (p *scannedPage) takeKnown(ctx context.Context, from driver.Reader, what Replan, known []*sourceState) error {
+	all := make([]*scannedSource, len(known))
+	for i, row := range known {
+		all[i] = &scannedSource{
+			event: Event{Scope: p.scope, Type: EventReplan, Stream: p.t.Stream, Source: Source{row.SourceType, row.Source}},
+			plan:  eventPlan{spoken: []string{p.setting}},
+		}
+	}
+	open, err := p.openRows(ctx, from, all)
+	p.sources = slices.DeleteFunc(all, func(x *scannedSource) bool {
+		return slices.ContainsFunc(open, func(r *scheduleRow) bool { return r.Source == x.event.Source.ID && what.reaches(r) })
+	})
+	return err
 }
 
 // openPage reads the next sources with open rows, and where to go on; nil: these
@@ -291,9 +310,14 @@ func (p *scannedPage) readOpen(ctx context.Context, from driver.Reader, what Rep
 	return &at, nil
 }
 
+// reaches reports whether the source of an open row is planned again for it.
+func (w Replan) reaches(row *scheduleRow) bool {
+	return row.Kind == w.Type && (w.BusinessUnit == "" || row.BusinessUnit == w.BusinessUnit)
+}
+
 // add takes the source of an open row, once.
 func (p *scannedPage) add(what Replan, row *scheduleRow) {
-	if row.Kind != what.Type || what.BusinessUnit != "" && row.BusinessUnit != what.BusinessUnit {
+	if !what.reaches(row) {
 		return
 	}
 	source := Source{row.SourceType, row.Source}
