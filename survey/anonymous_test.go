@@ -83,9 +83,9 @@ func TestAnAnonymousResponseKnowsNothingOfItsLink(t *testing.T) {
 	})
 }
 
-// No stored row has something of the link and something of the response, before or after a poll.
-func TestNoRowJoinsAnAnonymousResponseWithItsLink(t *testing.T) {
-	t.Parallel()
+// secretHost has published secret, on a database whose rows can be read.
+func secretHost(t *testing.T) (h *host, rows func() []string) {
+	t.Helper()
 	clk := clock.NewMock()
 	clk.Set(start)
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "x.db"), &sqlite.Options{Clock: clk})
@@ -93,10 +93,17 @@ func TestNoRowJoinsAnAnonymousResponseWithItsLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	h := &host{t: t, clock: clk, store: store}
+	h = &host{t: t, clock: clk, store: store}
 	h.survey = h.service(nil)
 	h.poller = belfry.NewPoller(store, nil, h.survey)
 	h.publish(secret)
+	return h, func() []string { return rowsOf(t, store.DB()) }
+}
+
+// No stored row has something of the link and something of the response, before or after a poll.
+func TestNoRowJoinsAnAnonymousResponseWithItsLink(t *testing.T) {
+	t.Parallel()
+	h, rows := secretHost(t)
 	link := h.visited("PERSON")
 	h.drain()
 	look := func(when string) {
@@ -106,7 +113,7 @@ func TestNoRowJoinsAnAnonymousResponseWithItsLink(t *testing.T) {
 			t.Fatal(list, err)
 		}
 		found := map[string]bool{}
-		for _, row := range rowsOf(t, store.DB()) {
+		for _, row := range rows() {
 			of := func(parts ...string) (has bool) {
 				for _, part := range parts {
 					if strings.Contains(row, part) {
@@ -130,6 +137,32 @@ func TestNoRowJoinsAnAnonymousResponseWithItsLink(t *testing.T) {
 	look("answered")
 	h.at(time.Hour)
 	look("counted")
+}
+
+// A response that comes before the first send is noted with nothing of its link: rows that are
+// noted together stand beside each other.
+func TestAnAnonymousResponseBeforeTheFirstSendNotesNoLink(t *testing.T) {
+	t.Parallel()
+	h, rows := secretHost(t)
+	link := h.visited("PERSON")
+	h.says(link, `{"q": "PLANTED", "stars": 4}`)
+	noted := 0
+	for _, row := range rows() {
+		if strings.HasPrefix(row, "survey_result_entry") {
+			noted++
+			if strings.Contains(row, link) {
+				t.Errorf("beside the response: %s", row)
+			}
+		}
+	}
+	if noted == 0 {
+		t.Error("nothing is noted")
+	}
+	h.drain()
+	result, err := h.survey.Results().Get(t.Context(), "", survey.ResultQuery{SurveyID: 4523})
+	if g := result.Groups; err != nil || len(g) != 1 || g[0].Asked != 1 || g[0].Answered != 1 {
+		t.Errorf("%+v %v", g, err)
+	}
 }
 
 // rowsOf are all rows of a database, each as a text.

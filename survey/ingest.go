@@ -92,7 +92,7 @@ func newEvent(item *Item) (*event, error) {
 	}
 	on := driver.Time(item.OccurredOn)
 	if !on.IsZero() && (on.Year() < 1970 || on.Year() > 9000) {
-		return nil, fmt.Errorf("occurredOn: the year %d is none of 1970 to 9000", on.Year())
+		return nil, fmt.Errorf("occurredOn: the year %d is not from 1970 to 9000", on.Year())
 	}
 	values, err := form.Flatten(item.Payload)
 	if err != nil {

@@ -212,7 +212,7 @@ func TestABadItemFailsAlone(t *testing.T) {
 		{address(survey.Recipient{Address: strings.Repeat("a", 321)}), "recipient.address: has 321 bytes, more than 320"},
 		{address(survey.Recipient{Address: "a", Locale: "ar\x00"}), "recipient.locale: holds a control character"},
 		{address(survey.Recipient{Address: "a", CustomerRef: strings.Repeat("a", 201)}), "recipient.customerRef: has 201 bytes, more than 200"},
-		{survey.Item{Payload: json.RawMessage(visit), Recipient: documentsCustomer, OccurredOn: time.Date(1969, 1, 1, 0, 0, 0, 0, time.UTC)}, "occurredOn: the year 1969 is none of 1970 to 9000"},
+		{survey.Item{Payload: json.RawMessage(visit), Recipient: documentsCustomer, OccurredOn: time.Date(1969, 1, 1, 0, 0, 0, 0, time.UTC)}, "occurredOn: the year 1969 is not from 1970 to 9000"},
 	}
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)

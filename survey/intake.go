@@ -151,7 +151,7 @@ func identify(e *event, l listener) (hash, key string, err error) {
 		return "", "", l.err
 	}
 	if c := l.trigger.Contact; c != nil && c.NotAskedWithin != nil && e.CustomerRef == "" {
-		return "", "", errNobody
+		return "", "", errNoCustomer
 	}
 	if hash, err = e.hash(l.trigger); err != nil {
 		return "", "", err
@@ -164,8 +164,8 @@ func identify(e *event, l listener) (hash, key string, err error) {
 	return hash, key, err
 }
 
-// errNobody is an event about whose customer a contact rule cannot tell anything.
-var errNobody = errors.New(customerPath + ": is empty, and notAskedWithin knows customers by it")
+// errNoCustomer is an event that does not name the customer, by whom a contact rule counts.
+var errNoCustomer = errors.New(customerPath + ": is empty, and notAskedWithin knows customers by it")
 
 // instance is the row of an event for a trigger. Its first send is due after the
 // initial delay, as of the moment of the event.

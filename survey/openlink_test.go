@@ -123,3 +123,20 @@ func TestAnOpenLinkIsThatOfItsTrigger(t *testing.T) {
 		}
 	})
 }
+
+// A link that is printed outlives the change of the key that it was made with.
+func TestAnOpenLinkOutlivesTheChangeOfItsKey(t *testing.T) {
+	t.Parallel()
+	eachHost(t, &survey.Options{LinkKey: hostsKey}, func(h *host) {
+		listen(h.survey, "listener")
+		token := h.poster(poster)
+		h.survey = h.service(&survey.Options{LinkKey: newKey, OldLinkKeys: [][]byte{hostsKey}})
+		listen(h.survey, "listener")
+		if again := h.poster(strings.Replace(poster, `"required": true`, `"required": true, "max": 7`, 1)); again != token {
+			h.t.Error("another key has made another link")
+		}
+		if form, err := h.survey.Form(h.t.Context(), token); err != nil || form.Version != 2 {
+			h.t.Errorf("%+v %v", form, err)
+		}
+	})
+}

@@ -244,7 +244,7 @@ func (s Support) routed(ctx context.Context, scope Scope, subscriber string, pag
 // [core.route] does when the response comes.
 func (v *version) selects(r *responseRow, subscriber string) bool {
 	if v.Anonymous { // of which trigger it is is not known
-		return slices.ContainsFunc(v.All(), func(t form.Trigger) bool { return v.routes(&t, r, subscriber) })
+		return slices.ContainsFunc(v.AllTriggers(), func(t form.Trigger) bool { return v.routes(&t, r, subscriber) })
 	}
 	t := v.Trigger(r.TriggerID)
 	if t == nil {

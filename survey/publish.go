@@ -42,7 +42,7 @@ type Published struct {
 // repetition.
 func (s *Service) Publish(ctx context.Context, v Version) (Published, error) {
 	d, faults := form.Parse(v.Definition)
-	faults = append(append(v.faults(), faults...), s.nobodys(&d)...)
+	faults = append(append(v.faults(), faults...), s.unregistered(&d)...)
 	if len(faults) > 0 {
 		return Published{}, &form.DefinitionError{Faults: faults}
 	}
@@ -85,9 +85,9 @@ func (v *Version) faults() (found []form.Fault) {
 	return append(found, form.CheckName("BusinessUnit", v.BusinessUnit)...)
 }
 
-// nobodys are the channels and subscribers of enabled triggers that nobody has. A
-// process without any channels knows none, nor one without subscribers.
-func (s *core) nobodys(d *form.Definition) (found []form.Fault) {
+// unregistered are the channels and subscribers of enabled triggers and open links that this
+// process has not registered. Without any channels none is looked for, and so with subscribers.
+func (s *core) unregistered(d *form.Definition) (found []form.Fault) {
 	if s.options.Elsewhere {
 		return nil
 	}
@@ -99,7 +99,7 @@ func (s *core) nobodys(d *form.Definition) (found []form.Fault) {
 		if len(known) > 0 && !slices.Contains(known, key) {
 			slices.Sort(known)
 			found = append(found, form.Fault{Path: path, Problem: fmt.Sprintf(
-				"%.40q is no %s of this process, which has %.40q; set Options.Elsewhere if another has it", key, what, known[:min(len(known), 5)])})
+				"%.40q is not a %s of this process, which has %.40q; set Options.Elsewhere if another has it", key, what, known[:min(len(known), 5)])})
 		}
 	}
 	for i, t := range d.Triggers {

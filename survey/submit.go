@@ -164,8 +164,8 @@ func (s *Service) keep(ctx context.Context, tx storage.Tx, link *instanceRow, v 
 		return Receipt{}, err
 	}
 	facts := []*entryRow{entryOf(row, answeredEntry, stored.Fact)}
-	if v.Anonymous && link.LastSentOn.IsZero() { // the response may not say so
-		facts = append(facts, entryOf(link, askedEntry, askedFact(link, v)))
+	if v.Anonymous && link.LastSentOn.IsZero() { // which the response, and what stands beside it, may not say
+		facts = append(facts, entryOf(row, askedEntry, askedFact(row, v)))
 	}
 	if _, err := entries.Insert(ctx, tx, facts...); err != nil {
 		return Receipt{}, err

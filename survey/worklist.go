@@ -340,14 +340,15 @@ func (s Support) Work(ctx context.Context, scope Scope, publicID string) (out Wo
 	return out, nil
 }
 
-// Assignment changes who deals with a response: From had it, and To has it from now on. Empty
-// is nobody.
+// Assignment changes who deals with a response: From had it, and To has it from now on. Empty:
+// it is not assigned.
 type Assignment struct{ From, To string }
 
 // Assign changes who deals with a response. Like other actions it is audited. The error wraps
 // [ErrActionRefused] if the response is handled or is not a.From's, and storage.ErrNotFound where
 // scope has no such response.
 func (s Support) Assign(ctx context.Context, scope Scope, publicID string, a Assignment, by By) error {
+	// To is bound like an actor.
 	if err := (By{Actor: cmp.Or(a.To, by.Actor), Reason: by.Reason}).Check(); err != nil {
 		return fmt.Errorf("survey: Assign: %w", err)
 	}
@@ -356,7 +357,7 @@ func (s Support) Assign(ctx context.Context, scope Scope, publicID string, a Ass
 		case !r.HandledOn.IsZero():
 			return "it is handled"
 		case r.Assignee != a.From:
-			return "another has changed who deals with it"
+			return "another person has taken or released it meanwhile"
 		}
 		r.Assignee = a.To
 		return ""

@@ -74,7 +74,7 @@ func (q *Question) readText(text string) (any, *AnswerFault) {
 		}
 	case DateQuestion:
 		if _, err := time.Parse(time.DateOnly, text); err != nil {
-			return nil, q.fault(FaultType, "is no date such as 2006-01-02")
+			return nil, q.fault(FaultType, "is not a date such as 2006-01-02")
 		}
 	default:
 		return nil, q.fault(FaultType, "has a type that cannot be answered")
@@ -168,10 +168,10 @@ func (q *Question) ranked(chosen []string) (any, *AnswerFault) {
 func (q *Question) readNumber(text string) (any, *AnswerFault) {
 	canonical, err := keys.Decimal(strings.TrimSpace(text))
 	if err != nil {
-		return nil, q.fault(FaultType, "is no decimal number")
+		return nil, q.fault(FaultType, "is not a decimal number")
 	}
 	if q.Type.Rates() && strings.Contains(canonical, ".") {
-		return nil, q.fault(FaultType, "is no whole number")
+		return nil, q.fault(FaultType, "is not a whole number")
 	}
 	if fault := q.within(canonical, ""); fault != nil {
 		return nil, fault

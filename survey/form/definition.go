@@ -216,8 +216,8 @@ func Stored(text json.RawMessage) json.RawMessage {
 // MaxDefinition bounds a definition in bytes, as it is stored.
 const MaxDefinition = 256 << 10
 
-// All are the triggers, and the open links as triggers with the channel [OpenChannel].
-func (d *Definition) All() []Trigger {
+// AllTriggers are the triggers, and the open links as triggers with the channel [OpenChannel].
+func (d *Definition) AllTriggers() []Trigger {
 	out := slices.Clone(d.Triggers)
 	for _, l := range d.OpenLinks {
 		out = append(out, Trigger{ID: l.ID, Enabled: l.Enabled, Channel: OpenChannel, Subscribers: l.Subscribers})
@@ -225,7 +225,7 @@ func (d *Definition) All() []Trigger {
 	return out
 }
 
-// Trigger is the one of [Definition.All] with that id, or nil.
+// Trigger is the one of [Definition.AllTriggers] with that id, or nil.
 func (d *Definition) Trigger(id string) *Trigger {
 	for i := range d.Triggers { // the usual case, without a copy
 		if d.Triggers[i].ID == id {
@@ -233,12 +233,12 @@ func (d *Definition) Trigger(id string) *Trigger {
 		}
 	}
 	if i := slices.IndexFunc(d.OpenLinks, func(l OpenLink) bool { return l.ID == id }); i >= 0 {
-		return &d.All()[len(d.Triggers)+i]
+		return &d.AllTriggers()[len(d.Triggers)+i]
 	}
 	return nil
 }
 
-// Enabled are those of [Definition.All] that are switched on.
+// Enabled are those of [Definition.AllTriggers] that are switched on.
 func (d *Definition) Enabled() []Trigger {
-	return slices.DeleteFunc(d.All(), func(t Trigger) bool { return !t.Enabled })
+	return slices.DeleteFunc(d.AllTriggers(), func(t Trigger) bool { return !t.Enabled })
 }

@@ -128,5 +128,5 @@ func unitAt(text string, at, last int) (unit int, problem string) {
 			return i, ""
 		}
 	}
-	return 0, "has a unit that is none of w, d, h and m"
+	return 0, "has a unit that is not one of w, d, h and m"
 }

@@ -35,7 +35,7 @@ func TestDurationsAreRead(t *testing.T) {
 func TestDurationsAreRefusedWithThePosition(t *testing.T) {
 	t.Parallel()
 	const order = "has its units not in the order w, d, h, m, each once"
-	const unit = "has a unit that is none of w, d, h and m"
+	const unit = "has a unit that is not one of w, d, h and m"
 	for text, want := range map[string]form.DurationError{
 		"": {Position: 1, Problem: "is empty"}, "d": {Position: 1, Problem: "has no number there"}, "-1d": {Position: 1, Problem: "has no number there"},
 		"+1d": {Position: 1, Problem: "has no number there"}, " 1d": {Position: 1, Problem: "has no number there"}, "1d-2h": {Position: 3, Problem: "has no number there"},

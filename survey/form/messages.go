@@ -254,7 +254,7 @@ func (c *checker) template(path, name string, t Text, limit int, allowed string,
 	c.text(path, t, limit, allowed)
 	for _, locale := range slices.Sorted(maps.Keys(t)) {
 		if err := parse(name, t[locale]); err != nil {
-			c.add(t.path(path, locale), "is no template: %v", err)
+			c.add(t.path(path, locale), "is not a template: %v", err)
 		} else if err := endless(name, t[locale]); err != nil {
 			c.add(t.path(path, locale), "cannot be run: %v", err)
 		} else if _, err := sample(name, t[locale]); err != nil {

@@ -138,7 +138,7 @@ func (c *checker) trigger(at string, t *Trigger) {
 const NoChannel = "none"
 
 // OpenLink is a link for everybody, as a poster or a page shows it: an instance is made with each
-// response. No contact rule applies, since nobody knows who answers.
+// response. No contact rule applies, since the customer is not known.
 type OpenLink struct {
 	// ID is unique among the triggers, too, which results and responses have it for.
 	ID      string `json:"id"`

@@ -193,7 +193,7 @@ func ExampleValidate() {
 		}
 	}
 	// Output:
-	// triggers[0].schedule.reminders[0]: "2 d" has a unit that is none of w, d, h and m (at position 2)
+	// triggers[0].schedule.reminders[0]: "2 d" has a unit that is not one of w, d, h and m (at position 2)
 	// questions[0].type: "stars" is not a type of question
 	// triggers[0].filter.questionId: is not one of templateId, recipient.address, recipient.locale, recipient.customerRef and candidate.…
 	// triggers[0].dedupRecipe[1]: is the same as triggers[0].dedupRecipe[0]

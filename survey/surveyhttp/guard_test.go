@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/benbjohnson/clock"
 
@@ -177,6 +178,9 @@ func TestProgrammersErrorsPanic(t *testing.T) {
 		"API without a service":     func() { surveyhttp.API(nil, letIn, nil) },
 		"API without an authoriser": func() { surveyhttp.API(s, nil, nil) },
 		"Forms without a service":   func() { surveyhttp.Forms(nil, nil) },
+		"results in a zone that a URL cannot name": func() {
+			surveyhttp.Results(s, desk, &surveyhttp.ResultOptions{Zone: time.FixedZone("UTC+1", 3600)})
+		},
 		"texts for no locale": func() {
 			surveyhttp.Forms(s, &surveyhttp.FormOptions{Texts: map[string]surveyhttp.Texts{"": {}}})
 		},

@@ -30,7 +30,8 @@ import (
 type ResultOptions struct {
 	// Style is the style sheet of the page; empty: the one that comes with the package.
 	Style template.CSS
-	// Zone is that of the times in the CSV files that the page leads to; nil: UTC.
+	// Zone is that of the times in the CSV files that the page leads to, a zone of the IANA
+	// database and not time.Local; nil: UTC.
 	Zone *time.Location
 	// Logger gets what failed; default slog.Default().
 	Logger *slog.Logger
@@ -56,8 +57,8 @@ type ResultOptions struct {
 //
 // What is refused is application/problem+json, with the statuses of [API]; 404 is a
 // survey that the caller's tenant does not have. The links of the page are relative, so
-// that the handler may be mounted with http.StripPrefix. It panics without a service or
-// without who.
+// that the handler may be mounted with http.StripPrefix. It panics without a service, without
+// who, and with a Zone that has no IANA name.
 func Results(s *survey.Service, who Authorise, opts *ResultOptions) http.Handler {
 	if s == nil || who == nil {
 		panic("surveyhttp: Results needs a service and an Authorise")
@@ -66,8 +67,11 @@ func Results(s *survey.Service, who Authorise, opts *ResultOptions) http.Handler
 	if opts != nil {
 		o = *opts
 	}
-	style := cmp.Or(o.Style, shippedResultStyle)
-	h := &results{s: s, style: style, policy: pagePolicy(style), zone: cmp.Or(o.Zone, time.UTC), logger: loglimit.Limited(o.Logger)}
+	style, zone := cmp.Or(o.Style, shippedResultStyle), cmp.Or(o.Zone, time.UTC)
+	if _, err := civil.LoadZone(zone.String()); err != nil { // the links of the page name it
+		panic(fmt.Sprintf("surveyhttp: ResultOptions.Zone: %v", err))
+	}
+	h := &results{s: s, style: style, policy: pagePolicy(style), zone: zone, logger: loglimit.Limited(o.Logger)}
 	sees := func(c Caller) bool { return c.Results }
 	reads := func(c Caller) bool { return c.Results && c.Responses }
 	mux := http.NewServeMux()
@@ -193,7 +197,7 @@ func readAsked(r *http.Request, c Caller) (*asked, error) {
 	switch a.query.Step {
 	case "", survey.Daily, survey.Weekly, survey.Monthly:
 	default:
-		return nil, errors.New("step is none of day, week and month")
+		return nil, errors.New("step is not one of day, week and month")
 	}
 	if !a.query.Until.IsZero() && a.query.Until.Before(a.query.Since) {
 		return nil, errors.New("until is before since")

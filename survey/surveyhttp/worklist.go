@@ -93,7 +93,7 @@ type work struct {
 
 	// The list.
 	survey.WorklistPage
-	More           string // the query of the next page; empty: none
+	More           string // leads to the next page; empty: none
 	Most           bool   // Total is the least that there are
 	Silent         bool   // the latest version does not say what is unhappy
 	Since, Until   string
@@ -184,7 +184,7 @@ func (h *worklist) list(w http.ResponseWriter, r *http.Request, c Caller, id int
 	}
 	if page.Next != "" {
 		asked.Set("after", page.Next)
-		p.More = asked.Encode()
+		p.More = "?" + asked.Encode()
 	}
 	for _, s := range workStates {
 		p.States = append(p.States, choice{s.name, s.label, s.state == q.State})

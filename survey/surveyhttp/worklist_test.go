@@ -2,6 +2,7 @@ package surveyhttp_test
 
 import (
 	"errors"
+	"html"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -133,4 +134,25 @@ func TestTheWorklistIsForWhomTheHostLetsIn(t *testing.T) {
 			h.Error(cross.Status)
 		}
 	})
+}
+
+// A list that is longer than a page leads to the rest of the same list.
+func TestAWorklistGoesOnWithTheNextPage(t *testing.T) {
+	t.Parallel()
+	h := memoryHost(t)
+	site, ids := h.unhappy()
+	for n := range 50 {
+		h.visit("more "+strconv.Itoa(n), "en")
+		if _, err := h.survey.Complete(t.Context(), "tenant", h.publicID, survey.Response{Answers: []byte(`{"rate": 1, "has-a-complaint": "yes", "complaint": "late"}`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := see(h, site, "ann", "/4523?state=open&queue=GR").Body
+	_, link, _ := strings.Cut(first, `<a href="?`)
+	link, _, _ = strings.Cut(link, `">More</a>`)
+	rest := see(h, site, "ann", "/4523?"+html.UnescapeString(link)).Body
+	h.says(rest, ids[0], ids[1], `<option value="open" selected>`, `<option value="GR" selected>`)
+	if strings.Contains(first, ids[0]) || strings.Contains(rest, ">More<") {
+		t.Errorf("after %s:\n%s", link, shown(rest))
+	}
 }
