@@ -68,7 +68,7 @@ func (f *flags) pages(s *flag.FlagSet) {
 func (f *flags) acts(s *flag.FlagSet) {
 	s.BoolVar(&f.yes, "yes", false, "do it; without, it is only said what would be done")
 	s.StringVar(&f.actor, "actor", "", "`who` acts, for the audit")
-	s.StringVar(&f.reason, "reason", "", "`why`, for the audit; name nobody")
+	s.StringVar(&f.reason, "reason", "", "`why`, for the audit; without personal data")
 }
 
 // parse reads the flags of the command, before and behind its arguments.

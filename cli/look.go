@@ -215,12 +215,12 @@ func (c *call) printEntries(rows []support.Entry) {
 }
 
 var storyCommand = &command{
-	name: "story", args: "[PERSON]", does: "what happened about somebody or something, and what will",
-	says: `Tells why somebody got something or did not: what is to come, and what happened, the
+	name: "story", args: "[PERSON]", does: "what happened about a person or an entity, and what will",
+	says: `Tells why a person got something or did not: what is to come, and what happened, the
 newest first. PERSON is the host's id. What was erased or forgotten is not told. It shows
 personal data; so do not paste it anywhere.`,
 	flags: func(f *flags, s *flag.FlagSet) {
-		s.Var(&f.addresses, "address", "what went to an `address` and named nobody, as in email:sam@example.com")
+		s.Var(&f.addresses, "address", "what went to an `address` and named no person, as in email:sam@example.com")
 		s.StringVar(&f.entity, "entity", "", "what reminders are about, `TYPE:ID`, as in employee:17")
 		s.StringVar(&f.key, "key", "", "the `key` of a reminder, or the public id of a link")
 		s.StringVar(&f.message, "message", "", "our `id` of a message")

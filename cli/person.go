@@ -23,7 +23,7 @@ PERSON is the host's id; those who are known by an address alone have -address. 
 the host's keys and hooks.`,
 	flags: named,
 	run: func(c *call, ctx context.Context) error {
-		who, err := c.somebody()
+		who, err := c.subject()
 		if err != nil {
 			return err
 		}
@@ -46,7 +46,7 @@ encrypted. It needs the host's keys and hooks.`,
 		s.StringVar(&f.file, "list", "", "add them to the list in this `file`")
 	},
 	run: func(c *call, ctx context.Context) error {
-		who, err := c.somebody()
+		who, err := c.subject()
 		if err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ Pollers run. FILE has a person on each line, as erase -list writes them:
 	},
 }
 
-// listed counts those on a list. Its errors name nobody.
+// listed counts those on a list. Its errors name no person.
 func listed(list []byte) (n int, err error) {
 	for lines := json.NewDecoder(bytes.NewReader(list)); ; n++ {
 		var e belfry.Erasure
@@ -160,8 +160,8 @@ func named(f *flags, s *flag.FlagSet) {
 	f.inScope(s)
 }
 
-// somebody is whom the arguments name.
-func (c *call) somebody() (who belfry.Person, err error) {
+// subject is whom the arguments name.
+func (c *call) subject() (who belfry.Person, err error) {
 	if c.s.Poller == nil || c.s.Bare {
 		return who, c.elsewhere(wholePerson)
 	}

@@ -123,10 +123,10 @@ func (d *Desk) Act(ctx context.Context, scope Scope, o Order) ([]Acted, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("support: Act: %w: %w", ErrOrder, err)
 	}
-	deeds := make([]deed, len(o.Targets))
+	operations := make([]operation, len(o.Targets))
 	for i, t := range o.Targets {
 		var err error
-		if deeds[i], err = (planner{d.core}).deed(scope, o, t); err != nil {
+		if operations[i], err = (planner{d.core}).operation(scope, o, t); err != nil {
 			return nil, fmt.Errorf("support: Act: %w: target %d: %w", ErrOrder, i+1, err)
 		}
 	}
@@ -140,7 +140,7 @@ func (d *Desk) Act(ctx context.Context, scope Scope, o Order) ([]Acted, error) {
 	for i, t := range o.Targets {
 		a, known := said[i]
 		if !known {
-			if a, err = doer.act(ctx, as.At(i), o, deeds[i]); err != nil {
+			if a, err = doer.act(ctx, as.At(i), o, operations[i]); err != nil {
 				return out[:i], fmt.Errorf("support: Act: %w", err)
 			}
 		}
@@ -150,12 +150,12 @@ func (d *Desk) Act(ctx context.Context, scope Scope, o Order) ([]Acted, error) {
 	return out, nil
 }
 
-// doer does deeds, and knows what was answered.
+// doer runs operations, and knows what was answered.
 type doer struct{ *core }
 
-// act does one deed, and keeps the answer with it.
-func (d doer) act(ctx context.Context, as once.Place, o Order, do deed) (a Acted, err error) {
-	var what did
+// act runs one operation, and keeps the answer with it.
+func (d doer) act(ctx context.Context, as once.Place, o Order, do operation) (a Acted, err error) {
+	var what effect
 	begin := d.o.Store.InTx
 	if o.inPages(o.Targets[as.Target]) {
 		begin = func(_ context.Context, f func(storage.Tx) error) error { return f(nil) }
@@ -174,7 +174,7 @@ func (d doer) act(ctx context.Context, as once.Place, o Order, do deed) (a Acted
 	})
 	switch {
 	case errors.Is(err, errDry):
-		return Acted{Done: true, Effect: what.effect, Sends: what.sends}, nil
+		return Acted{Done: true, Effect: what.text, Sends: what.sends}, nil
 	case err == nil:
 		return Acted{Done: true, MessageID: what.message}, nil
 	case errors.Is(err, once.ErrAnswered):
@@ -196,7 +196,7 @@ func (d doer) act(ctx context.Context, as once.Place, o Order, do deed) (a Acted
 	return a, err
 }
 
-// inPages reports whether a deed goes page by page, in transactions of its own, and is safe
+// inPages reports whether an operation goes page by page, in transactions of its own, and is safe
 // to repeat.
 func (o Order) inPages(t Target) bool {
 	return o.Action == Erase || o.Action == Resolve && t.Kind == ""

@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/health"
+	"github.com/belfry-go/belfry/internal/civil"
 )
 
 // Day is what goes out on one day, as it is planned now. The gates have not been asked yet.
 type Day struct {
-	On   time.Time // its midnight
+	On   time.Time // when it begins
 	Rows []Coming
 }
 
@@ -35,13 +36,16 @@ func (d *Desk) Calendar(ctx context.Context, scope Scope, zone *time.Location, d
 		return nil, false, fmt.Errorf("support: Calendar: %w: %d days, not 1 to %d", ErrAbout, days, MaxDays)
 	}
 	now := d.now()
-	year, month, today := now.In(zone).Date()
-	midnight := func(i int) time.Time { return time.Date(year, month, today+i, 0, 0, 0, 0, zone) }
-	for i := range days {
-		out = append(out, Day{On: midnight(i)})
+	var end time.Time
+	for i, today := 0, civil.DateOf(now, zone); i <= days; i++ {
+		if end, err = today.AddDays(i).Start(zone); err != nil {
+			return nil, false, fmt.Errorf("support: Calendar: %w", err)
+		}
+		out = append(out, Day{On: end.In(zone)})
 	}
+	out = out[:days]
 	for _, of := range d.domains() {
-		found, others, err := of.coming(ctx, scope, now, midnight(days).Add(-time.Microsecond))
+		found, others, err := of.coming(ctx, scope, now, end.Add(-time.Microsecond))
 		if err != nil {
 			return nil, false, fmt.Errorf("support: Calendar: %w", err)
 		}

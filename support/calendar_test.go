@@ -55,3 +55,20 @@ func TestTheCalendarSaysWhatGoesOutOnEachDay(t *testing.T) {
 		}
 	})
 }
+
+// A day on which clocks jump over midnight begins when they jump: in Santiago, the 6th of
+// September 2026 begins at 01:00.
+func TestADayWithoutAMidnightIsADayOfTheCalendar(t *testing.T) {
+	schools(t, func(s *school) {
+		santiago, err := time.LoadLocation("America/Santiago")
+		s.must(err)
+		s.clk.Set(time.Date(2026, 9, 5, 15, 0, 0, 0, time.UTC))
+		days, _, err := s.desk.Calendar(s.Context(), tenant, santiago, 3)
+		s.must(err)
+		for i, want := range []string{"2026-09-05 00:00", "2026-09-06 01:00", "2026-09-07 00:00"} {
+			if got := days[i].On.Format("2006-01-02 15:04"); got != want {
+				s.Errorf("%s is not %s", got, want)
+			}
+		}
+	})
+}

@@ -16,15 +16,15 @@ import (
 
 // sendTo sends a message once more, to another address. The audit of the new message names
 // both.
-func sendTo(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
+func sendTo(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (effect, error) {
 	bound := d.o.Notify.WithTx(tx).Support()
 	sent, err := bound.SendTo(ctx, scope, key, o.To, o.By)
 	if err != nil {
-		return did{}, err
+		return effect{}, err
 	}
 	first, err := bound.MessagesByKey(ctx, scope, key)
 	if err != nil {
-		return did{}, err
+		return effect{}, err
 	}
 	what := sends("sends it once more, to the new address; the first message, and what is known of its address, stay as they are")
 	what.message = sent.MessageID
@@ -36,7 +36,7 @@ func sendTo(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order,
 
 // stopping ends messages to a person, whatever they have chosen: those of a group, or all but
 // what is mandatory.
-func stopping(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, person string) (did, error) {
+func stopping(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, person string) (effect, error) {
 	what := says("stops all messages but those that are mandatory, such as a new password; the inbox goes on, and it can be undone")
 	if o.Group != "" {
 		what = says(fmt.Sprintf("stops messages of the group %q; all others go on, and it can be undone", d.group(o.Group)))
@@ -45,7 +45,7 @@ func stopping(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Orde
 }
 
 // allowing is the undoing of stopping.
-func allowing(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, person string) (did, error) {
+func allowing(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, person string) (effect, error) {
 	what := says("ends the stop; what the person has chosen counts again, and groups that were stopped stay so")
 	if o.Group != "" {
 		what = says(fmt.Sprintf("ends the stop of the group %q; what the person has chosen counts again", d.group(o.Group)))
@@ -64,10 +64,10 @@ func (d planner) group(name string) string {
 }
 
 // unblocking lifts what is in force against an address: "email:sam@example.com".
-func unblocking(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
+func unblocking(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (effect, error) {
 	method, address, ok := strings.Cut(key, ":")
 	if !ok {
-		return did{}, fmt.Errorf("%w: Unblock: that is not METHOD:ADDRESS", automation.ErrActionRefused)
+		return effect{}, fmt.Errorf("%w: Unblock: that is not METHOD:ADDRESS", automation.ErrActionRefused)
 	}
 	return says("lets messages to the address through again; the provider may have a list of its own"),
 		d.o.Notify.WithTx(tx).Contacts().Unsuppress(ctx, scope, notify.Destination{Method: method, Address: address}, o.By)

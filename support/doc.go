@@ -64,7 +64,7 @@ type Person struct {
 type Desk struct{ *core }
 
 // core is what a desk and its parts stand on: a teller of stories, a lister, a planner of
-// deeds and the like, each with the methods of its subject.
+// operations and the like, each with the methods of its subject.
 type core struct{ o Options }
 
 // New makes a desk. It panics without a store.

@@ -61,7 +61,7 @@ func withDoubt(out []Outage, m *notify.OutgoingMessage) []Outage {
 }
 
 // ofOutage resolves the doubts of one outage, each page of them in a transaction of its own.
-func (d planner) ofOutage(scope Scope, o Order, p Part) (deed, error) {
+func (d planner) ofOutage(scope Scope, o Order, p Part) (operation, error) {
 	switch {
 	case p.Channel == "":
 		return nil, errors.New("no Channel")
@@ -73,13 +73,13 @@ func (d planner) ofOutage(scope Scope, o Order, p Part) (deed, error) {
 		scope = ""
 	}
 	of := notify.Doubts{Channel: p.Channel, OwnAccount: p.OwnAccount, From: p.From, Until: p.Until, Everywhere: p.Everywhere}
-	return func(ctx context.Context, _ storage.Tx) (did, error) {
+	return func(ctx context.Context, _ storage.Tx) (effect, error) {
 		var all notify.ResolveReport
 		why := "no message of these hours is in doubt"
 		for {
 			page, err := d.o.Notify.Support().ResolveHeld(ctx, scope, of, o.Decision, o.By, &notify.ActionOptions{DryRun: o.DryRun})
 			if err != nil {
-				return did{}, err
+				return effect{}, err
 			}
 			for _, m := range page.Messages {
 				why = cmp.Or(m.Refusal, why)
@@ -91,7 +91,7 @@ func (d planner) ofOutage(scope Scope, o Order, p Part) (deed, error) {
 			}
 		}
 		if all.Done == 0 {
-			return did{}, fmt.Errorf("%w: Resolve: %s", automation.ErrActionRefused, why)
+			return effect{}, fmt.Errorf("%w: Resolve: %s", automation.ErrActionRefused, why)
 		}
 		return decided(p, o.Decision, all, why), nil
 	}, nil
@@ -99,19 +99,19 @@ func (d planner) ofOutage(scope Scope, o Order, p Part) (deed, error) {
 
 // decided is what a decision does to the doubts of an outage. why is that of one which is
 // refused.
-func decided(p Part, decision notify.Decision, r notify.ResolveReport, why string) (out did) {
+func decided(p Part, decision notify.Decision, r notify.ResolveReport, why string) (out effect) {
 	span := fmt.Sprintf("%d in doubt of %s, called from %s to %s", r.Done, p.Channel, moment(p.From), moment(p.Until))
-	out.effect = "counts as sent: " + span
+	out.text = "counts as sent: " + span
 	if decision == notify.DecideSendAgain {
-		out.effect, out.sends = "sends again: "+span, r.Done
+		out.text, out.sends = "sends again: "+span, r.Done
 	}
 	if r.Refused > 0 {
-		out.effect += fmt.Sprintf("; refuses %d, such as one since %s", r.Refused, why)
+		out.text += fmt.Sprintf("; refuses %d, such as one since %s", r.Refused, why)
 	}
 	if told := r.Arrived + r.Absent; told > 0 {
-		out.effect += fmt.Sprintf("; of earlier doubts, %d of %d had arrived", r.Arrived, told)
+		out.text += fmt.Sprintf("; of earlier doubts, %d of %d had arrived", r.Arrived, told)
 	} else {
-		out.effect += "; the provider has told of no earlier doubt"
+		out.text += "; the provider has told of no earlier doubt"
 	}
 	return out
 }

@@ -79,10 +79,10 @@ func TestTheDoubtsOfAnOutageAreResolvedAtOnce(t *testing.T) {
 		if left := s.outages(tenant); len(left) != 1 || left[0] != all[1] {
 			s.Errorf("%+v", left)
 		}
-		deeds, err := s.desk.LastActions(s.Context(), tenant)
+		actions, err := s.desk.LastActions(s.Context(), tenant)
 		s.must(err)
-		if len(deeds) != 3 || deeds[0].Steps[0].Actor != "kim" || deeds[0].Steps[0].Detail != "a call (evidence: its log)" {
-			s.Errorf("the audit: %+v", deeds)
+		if len(actions) != 3 || actions[0].Steps[0].Actor != "kim" || actions[0].Steps[0].Detail != "a call (evidence: its log)" {
+			s.Errorf("the audit: %+v", actions)
 		}
 		o.Targets[0].Part, o.Decision = all[1].Part, notify.DecideSendAgain
 		o.Targets[0].Part.Everywhere = true

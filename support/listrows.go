@@ -93,13 +93,13 @@ func erasureEntry(r *sweep.Request) Entry {
 
 // auditEntry is an entry of the audit.
 func auditEntry(a *audit.Entry) Entry {
-	e := Entry{On: a.On, Kind: KindAudit, Outcome: Reached, Type: a.Subject, Status: a.To, Key: a.SubjectKey, What: deedOf(a)}
+	e := Entry{On: a.On, Kind: KindAudit, Outcome: Reached, Type: a.Subject, Status: a.To, Key: a.SubjectKey, What: actionText(a)}
 	e.Steps = []Step{{On: a.On, What: a.Action, Actor: a.Actor, Detail: a.Reason, person: !a.ByProgram}}
 	return e
 }
 
-// deedOf is what was done, in words.
-func deedOf(a *audit.Entry) string {
+// actionText is what was done, in words.
+func actionText(a *audit.Entry) string {
 	word := map[string]string{
 		"Cancel": "cancelled", "Release": "released", "Retry": "sent again", "Rerun": "done once more", "Hold": "put on hold", "Resolve": "settled", "SendTo": "sent to another address",
 		"Stop": "stopped", "Allow": "allowed again", "Suppress": "blocked", "Unsuppress": "unblocked", "Pause": "paused", "Resume": "resumed", "Replan": "planned again",

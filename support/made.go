@@ -194,9 +194,9 @@ func (t teller) person(ctx context.Context, scope Scope, ref string) (Person, er
 // lastActions is how many actions [Desk.LastActions] gives, and maxReasons how many reasons
 // [Desk.LastReasons], of how many entries of the audit.
 const (
-	lastActions = 3
-	maxReasons  = 5
-	deedsAmong  = 50
+	lastActions  = 3
+	maxReasons   = 5
+	actionsAmong = 50
 )
 
 // LastReasons are those that people gave for their last actions, each once: personal.
@@ -218,6 +218,6 @@ func (d *Desk) LastActions(ctx context.Context, scope Scope) ([]Entry, error) {
 
 // actions are those of people among the last entries of the audit.
 func (d *Desk) actions(ctx context.Context, scope Scope) ([]Entry, error) {
-	last, _, err := d.List(ctx, scope, Audit, storage.Page{Limit: deedsAmong})
+	last, _, err := d.List(ctx, scope, Audit, storage.Page{Limit: actionsAmong})
 	return slices.DeleteFunc(last, func(e Entry) bool { return !e.Steps[0].person }), err
 }

@@ -42,7 +42,7 @@ type answer struct {
 	Message  string `json:"messageId,omitempty"`
 }
 
-// keep writes the answer for a target in the transaction of its deed.
+// keep writes the answer for a target in the transaction of its operation.
 func keep(ctx context.Context, tx storage.Tx, as once.Place, a Acted) error {
 	text, err := json.Marshal(answer{a.Done, a.NotFound, a.Refused, a.MessageID})
 	if err != nil {

@@ -1,6 +1,7 @@
 package support
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -22,6 +23,7 @@ type Verdict struct {
 	On time.Time
 	// Text is a sentence without personal data, ToDo what to do; empty: nothing.
 	Text, ToDo string
+	Told       string // personal: Text with what the host said of an end in the place of its reason
 	// Entry is the row that it follows from; nil: none.
 	Entry *Entry
 }
@@ -42,6 +44,7 @@ func (d *Desk) Verdict(ctx context.Context, scope Scope, person, typ string) (Ve
 	if err != nil {
 		return Verdict{}, fmt.Errorf("support: Verdict: %w", err)
 	}
+	out.Told = cmp.Or(out.Told, out.Text)
 	return out, nil
 }
 
@@ -172,13 +175,17 @@ func (v *Verdict) judge(e *Entry) {
 		}
 		v.Text += reasonEnd(because)
 	default:
-		if !e.withdrawn.IsZero() && because != "" {
-			v.Text = fmt.Sprintf("did not get %s, planned for %s: withdrawn on %s, since %s", what, moment(e.On), moment(e.withdrawn), because)
-			return
-		}
-		v.Text = fmt.Sprintf("did not get %s on %s%s", what, moment(e.On), reasonEnd(because))
+		end := fmt.Sprintf("did not get %s on %s", what, moment(e.On))
+		v.Text = end + reasonEnd(because)
 		if words, code, ok := strings.Cut(because, " ("); ok && codesOfProviders[e.Reason] == "" && !e.bounced {
 			v.Text = fmt.Sprintf("did not get %s: %s on %s (%s", what, words, moment(e.On), code)
+		}
+		if !e.withdrawn.IsZero() && because != "" {
+			end = fmt.Sprintf("did not get %s, planned for %s: withdrawn on %s", what, moment(e.On), moment(e.withdrawn))
+			v.Text = end + ", since " + because
+		}
+		if e.Said != "" {
+			v.Told = end + ": " + strings.TrimSuffix(e.Said, ".")
 		}
 	}
 }

@@ -514,9 +514,9 @@ func aVerdictIsRight(t *testing.T, seed uint64) {
 	})
 }
 
-// The host's own words about an end stand beside the reason, and are personal: the sentence
-// does not have them, and they go with the person.
-func TestTheHostsWordsStandBesideTheReason(t *testing.T) {
+// The host's own words about an end stand in the place of the reason, and are personal: Text
+// has the reason and its code in their place, and they go with the person.
+func TestTheHostsWordsTakeThePlaceOfTheReason(t *testing.T) {
 	schools(t, func(s *school) {
 		const said = "renewed on 8 April until 2028-05-02"
 		s.remind("sam", nil)
@@ -525,7 +525,8 @@ func TestTheHostsWordsStandBesideTheReason(t *testing.T) {
 		s.at(due)
 		v, err := s.desk.Verdict(s.Context(), tenant, "sam", "certificate")
 		s.must(err)
-		if v.Entry == nil || v.Entry.Said != said || v.Reason != "Superseded" || strings.Contains(v.Text, said) {
+		if v.Entry == nil || v.Entry.Said != said || v.Reason != "Superseded" || !strings.HasSuffix(v.Text, ": withdrawn on 1 March 2026, 08:00 UTC, since its source changed (Superseded)") ||
+			!strings.HasSuffix(v.Told, ": withdrawn on 1 March 2026, 08:00 UTC: "+said) {
 			s.Errorf("%+v", v)
 		}
 		if got := s.actOn(sam, support.Order{Action: support.Erase, Confirm: "sam"}); !got.Done {

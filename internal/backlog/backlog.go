@@ -5,6 +5,7 @@ package backlog
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -47,12 +48,7 @@ type Stats struct {
 	reach storage.ScopeFilter
 	out   *health.Summary
 	due   map[dueKey]*health.Due
-	held  map[heldKey]int64 // the lowest id of each
-}
-
-type heldKey struct {
-	schema *driver.Schema
-	reason string
+	held  map[*driver.Schema]map[string]int64 // of each table and reason the lowest id
 }
 
 type dueKey struct {
@@ -75,7 +71,7 @@ func Take(ctx context.Context, read func(context.Context, func(driver.Reader) er
 	var out health.Summary
 	err := read(ctx, func(from driver.Reader) error {
 		out = health.Summary{On: driver.Now(from.Store()), Scope: scope, Everywhere: !one}
-		c := &Stats{From: from, reach: reach, out: &out, due: map[dueKey]*health.Due{}, held: map[heldKey]int64{}}
+		c := &Stats{From: from, reach: reach, out: &out, due: map[dueKey]*health.Due{}, held: map[*driver.Schema]map[string]int64{}}
 		for _, look := range looks {
 			if err := look(ctx, c); err != nil {
 				return err
@@ -286,22 +282,33 @@ func Outages(ofTenants bool) Look {
 // Hold adds to what is on hold; first is the lowest id among it, or zero.
 func (c *Stats) Hold(s *driver.Schema, reason string, first int64, n int, capped bool) {
 	c.out.Holds = add(c.out.Holds, health.Count{Table: s.Name, Reason: reason, Rows: n, Capped: capped})
-	if at := (heldKey{s, reason}); first > 0 && (c.held[at] == 0 || first < c.held[at]) {
-		c.held[at] = first
+	if first == 0 {
+		return
+	}
+	if c.held[s] == nil {
+		c.held[s] = map[string]int64{}
+	}
+	if lowest := c.held[s][reason]; lowest == 0 || first < lowest {
+		c.held[s][reason] = first
 	}
 }
 
-// dateHolds says when the first row of each hold was made, which has the lowest id.
+// dateHolds says when the first row of each hold was made, which has the lowest id: one
+// statement for each table.
 func (c *Stats) dateHolds(ctx context.Context) error {
-	for at, first := range c.held {
-		made := at.schema.Column("created_on")
-		rows, err := c.From.Select(ctx, at.schema, c.reach, driver.Query{Columns: []string{made.Name}, Where: []driver.Cond{driver.Eq("id", first)}, Limit: 1})
+	for s, held := range c.held {
+		ids, made := slices.Collect(maps.Values(held)), s.Column("created_on")
+		rows, err := c.From.Select(ctx, s, c.reach, driver.Query{Columns: []string{made.Name}, Where: []driver.Cond{driver.In("id", ids)}, Limit: len(ids)})
 		if err != nil {
 			return err
 		}
+		on := map[int64]time.Time{}
+		for _, row := range rows {
+			on[driver.RecordOf(row).ID] = *made.Instant(driver.FieldsOf(row))
+		}
 		for i := range c.out.Holds {
-			if h := &c.out.Holds[i]; h.Table == at.schema.Name && h.Reason == at.reason && len(rows) > 0 {
-				h.OldestOn = *made.Instant(driver.FieldsOf(rows[0]))
+			if h := &c.out.Holds[i]; h.Table == s.Name {
+				h.OldestOn = on[held[h.Reason]]
 			}
 		}
 	}

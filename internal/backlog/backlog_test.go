@@ -19,8 +19,9 @@ import (
 
 type task struct {
 	driver.Due
-	Held   bool   `db:"is_on_support_hold"`
-	Reason string `db:"hold_reason,plain"`
+	Held   bool      `db:"is_on_support_hold"`
+	Reason string    `db:"hold_reason,plain"`
+	Made   time.Time `db:"created_on"`
 }
 
 var tasks = driver.Define[task]("task")
@@ -81,6 +82,25 @@ func TestATenantBehindTheLimitIsNotTakenForHealthy(t *testing.T) {
 	}
 	if diff := cmp.Diff([]health.Count{{Table: "task", Reason: "Refused", Capped: true}}, got.Holds); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Each hold is dated by the first of its own rows.
+func TestEachHoldHasItsOwnDate(t *testing.T) {
+	t.Parallel()
+	held := func(reason string, made time.Time) task {
+		r := due("", 0)
+		r.Held, r.Reason, r.Made = true, reason, made
+		return r
+	}
+	store := open(t, held("Stopped", start), held("Refused", start.Add(time.Hour)), held("Refused", start.Add(2*time.Hour)))
+	got, err := backlog.Take(t.Context(), store.View, storage.Everywhere(), backlog.Of(backlog.Table{Schema: &tasks.Schema, Reasons: []string{"Refused", "Stopped"}}))
+	want := []health.Count{
+		{Table: "task", Reason: "Refused", Rows: 2, OldestOn: start.Add(time.Hour)},
+		{Table: "task", Reason: "Stopped", Rows: 1, OldestOn: start},
+	}
+	if diff := cmp.Diff(want, got.Holds); diff != "" || err != nil {
+		t.Error(diff, err)
 	}
 }
 

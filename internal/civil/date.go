@@ -131,6 +131,12 @@ func (d *Date) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// Start returns the first instant of d in loc: midnight, or when clocks jump over it.
+func (d Date) Start(loc *time.Location) (time.Time, error) {
+	on, _, err := Resolve(d, TimeOfDay{}, loc, Policy{})
+	return on, err
+}
+
 // midnight places the date in UTC, where every day has 24 hours, so that
 // arithmetic on dates knows nothing of zones.
 func (d Date) midnight() time.Time {

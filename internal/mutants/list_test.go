@@ -246,7 +246,7 @@ var mutants = []mutant{
 	{Name: "blobs: one that somebody owns is collected", File: "storage/driver/blobs.go",
 		Old: "owned = n > 0", New: "owned = n < 0", Test: "./storage/memory TestContract/^blobs$"},
 	{Name: "support: a rehearsal is the action", File: "support/supporthttp/actpage.go",
-		Old: "want.DryRun, want.Reason = true, rehearsed", New: "want.Reason = rehearsed", Test: "./support/supporthttp TestAnActionIsRehearsed"},
+		Old: "want.DryRun, want.Reason = true, dryReason", New: "want.Reason = dryReason", Test: "./support/supporthttp TestAnActionIsRehearsed"},
 	{Name: "reads: whoever looks waits for writers", File: "notify/notifier.go",
 		Old: "n.store.View(ctx, f)", New: "n.store.InTx(ctx, func(tx storage.Tx) error { return f(tx) })", Test: "./internal/storytest TestWhoOnlyLooks/sqlite"},
 	{Name: "results: what was counted is counted again", File: "survey/tally.go",

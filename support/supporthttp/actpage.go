@@ -12,8 +12,8 @@ import (
 	"github.com/belfry-go/belfry/support"
 )
 
-// rehearsed stands for the reason that a dry run is asked without, and is never stored.
-const rehearsed = "dry run"
+// dryReason stands for the reason that a dry run is asked without, and is never stored.
+const dryReason = "dry run"
 
 // act shows what an action would do, and with a confirmation does it. What is wrong in the
 // form is said beside it, and what was typed stays.
@@ -48,7 +48,7 @@ func (s *site) act(c *call) {
 		}
 		status = http.StatusUnprocessableEntity
 	}
-	s.rehearse(c, v, want, status)
+	s.dryRun(c, v, want, status)
 }
 
 func (v view) withOrder(o order) view {
@@ -162,9 +162,9 @@ func (s *site) done(c *call, v *view, want order, request string) bool {
 	return true
 }
 
-// rehearse shows the form with what it would do.
-func (s *site) rehearse(c *call, v view, want order, status int) {
-	want.DryRun, want.Reason = true, rehearsed
+// dryRun shows the form with what it would do.
+func (s *site) dryRun(c *call, v view, want order, status int) {
+	want.DryRun, want.Reason = true, dryReason
 	blank := want.Action == support.SendTo && (want.To == "" || v.Wrong == "to")
 	if !blank {
 		o, ok := c.order(want)

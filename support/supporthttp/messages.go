@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
@@ -32,11 +33,17 @@ func (f filter) pairs() []string {
 // made is what it leaves, by the clock of a zone.
 func (f filter) made(zone *time.Location) (of notify.Made, err error) {
 	of = notify.Made{Type: f.Type, Channel: f.Channel, Stage: notify.Stage(f.State)}
-	if of.From, err = time.ParseInLocation(dateOnly, f.From, zone); err != nil {
+	first, err := civil.ParseDate(f.From)
+	if err != nil {
 		return of, err
 	}
-	last, err := time.ParseInLocation(dateOnly, f.To, zone)
-	of.Until = last.AddDate(0, 0, 1)
+	last, err := civil.ParseDate(f.To)
+	if err != nil {
+		return of, err
+	}
+	if of.From, err = first.Start(zone); err == nil {
+		of.Until, err = last.AddDays(1).Start(zone)
+	}
 	known := f.State == "" || slices.Contains(notify.Stages(), of.Stage)
 	if err == nil && (!of.From.Before(of.Until) || !known || of.From.Year() < 1970) {
 		err = support.ErrAbout

@@ -245,6 +245,24 @@ func TestWhatGoesOutHasTheDaysOfTheCallersZone(t *testing.T) {
 	}
 }
 
+// A message of the last hour before clocks jump over midnight is one of its own day alone.
+func TestADayWithoutAMidnightListsItsOwnMessages(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.clk.Set(time.Date(2026, 9, 6, 3, 30, 0, 0, time.UTC)) // 23:30 on the 5th in Santiago
+	_, err := o.out.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{Scope: "north", Channel: "email:test", PartitionKey: "late", NotificationType: "late",
+		RecipientRef: "sam", Address: "sam@example.com", Content: notify.Content{Subject: "News"}})
+	o.must(err)
+	far := everything
+	far.Zone, err = time.LoadLocation("America/Santiago")
+	o.must(err)
+	for day, want := range map[string]bool{"2026-09-05": true, "2026-09-06": false} {
+		if _, body := o.ask(o.site(far), "GET", "/messages.csv?from="+day, ""); strings.Contains(body, "late") != want {
+			t.Errorf("%s: %s", day, body)
+		}
+	}
+}
+
 // What a page of messages shows is there for a spreadsheet: by the same filter, in the
 // caller's zone, without what they may not see, and without formulas.
 func TestMessagesAreThereForASpreadsheet(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/storetest"
@@ -95,6 +96,27 @@ func TestNothingPersonalIsShownWithoutTheRight(t *testing.T) {
 	for _, shown := range []string{address, o.reminder, "zinnober-actor", `"actor":"kim","detail":"a call"`} {
 		if !strings.Contains(body, shown) {
 			t.Errorf("with the right %s is not shown", shown)
+		}
+	}
+}
+
+// What the host said of an end is shown in the place of the reason, to those who may see it.
+func TestTheHostsWordsAreForThoseWhoMaySeeThem(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.clk.Set(time.Date(2026, 6, 1, 9, 0, 0, 0, time.UTC))
+	blind := everything
+	blind.Personal = false
+	const withdrawn, reason = "withdrawn on 1 March 2026, 08:00 UTC", ", since its source changed (Superseded)"
+	for path, words := range map[string]string{
+		"/api/v1/verdict?type=certificate&person=": withdrawn + `: \u003cscript`,
+		"/story?person=": withdrawn + ": &lt;script",
+	} {
+		if _, body := o.ask(o.site(everything), "GET", path+person, ""); !strings.Contains(body, words) || strings.Contains(body, withdrawn+reason) {
+			t.Errorf("%s: %s", path, body)
+		}
+		if _, body := o.ask(o.site(blind), "GET", path+person, ""); strings.Contains(body, words) || !strings.Contains(body, withdrawn+reason) {
+			t.Errorf("without the right, %s: %s", path, body)
 		}
 	}
 }

@@ -352,7 +352,7 @@ func (v view) FirstField() bool {
 
 // Refusals reports whether any target was refused.
 func (v view) Refusals() bool {
-	return slices.ContainsFunc(v.Acted.Targets, func(d deed) bool { return !d.Done })
+	return slices.ContainsFunc(v.Acted.Targets, func(r result) bool { return !r.Done })
 }
 
 // Naming is what a target of an order is, for people.

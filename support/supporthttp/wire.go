@@ -30,14 +30,13 @@ func (c *call) aboutOf(a support.About) about {
 	}
 }
 
-// entry is one of a story or a list. Name, Address, Subject, Text, HTML, Detail and Said are
-// personal.
+// entry is one of a story or a list. Name, Address, Subject, Text, HTML and Detail are personal.
 type entry struct {
 	On         time.Time        `json:"on"`
 	Kind       support.Kind     `json:"kind"`
 	Outcome    support.Outcome  `json:"outcome"`
 	State      support.State    `json:"state"`
-	Because    string           `json:"because,omitempty"` // why it is in its state, in a line
+	Because    string           `json:"because,omitempty"` // why it is in its state, in a line; of an end in the host's own words, to those who may see them
 	Type       string           `json:"type"`
 	Occasion   string           `json:"occasion,omitempty"`
 	Channel    string           `json:"channel,omitempty"`
@@ -62,7 +61,6 @@ type entry struct {
 	Text       string           `json:"text,omitempty"` // as it was sent, of a message that is asked for alone
 	HTML       string           `json:"html,omitempty"`
 	Detail     string           `json:"detail,omitempty"`
-	Said       string           `json:"said,omitempty"`   // what the host said of the end of a reminder
 	Letter     *letter          `json:"letter,omitempty"` // what else a message had, likewise
 	Parts      []entry          `json:"parts,omitempty"`  // of a page: what belongs to it
 	Messages   []message        `json:"messages,omitempty"`
@@ -156,11 +154,11 @@ type step struct {
 
 func (c *call) entryOf(e support.Entry) entry {
 	out := entry{
-		On: c.at(e.On), Kind: e.Kind, Outcome: e.Outcome, State: e.State(), Because: e.Because(), Type: e.Type, Occasion: e.Occasion, Channel: e.Channel, Status: e.Status,
+		On: c.at(e.On), Kind: e.Kind, Outcome: e.Outcome, State: e.State(), Because: c.because(e), Type: e.Type, Occasion: e.Occasion, Channel: e.Channel, Status: e.Status,
 		Reason: e.Reason, Package: e.Package, What: e.What, ToDo: e.ToDo, NextOn: c.at(e.NextOn), Can: c.can(e.Can), Part: partOf(e.Part), Version: e.Version,
 		Key: c.handle(e.Key), MessageID: e.MessageID, ProviderID: e.ProviderID, Person: c.handle(e.Person),
 		EntityType: e.Entity.Type, Entity: c.handle(e.Entity.ID),
-		Address: c.hide(e.Address), Name: c.hide(e.Name), Subject: c.hide(e.Subject), Text: c.hide(e.Text), HTML: c.hide(e.HTML), Detail: c.hide(e.Detail), Said: c.hide(e.Said), More: e.More,
+		Address: c.hide(e.Address), Name: c.hide(e.Name), Subject: c.hide(e.Subject), Text: c.hide(e.Text), HTML: c.hide(e.HTML), Detail: c.hide(e.Detail), More: e.More,
 	}
 	out.Campaign, out.Letter = campaignOf(e.Campaign), c.letterOf(e.Letter)
 	for _, p := range e.Parts {
@@ -262,8 +260,12 @@ type verdict struct {
 	Entry   *entry          `json:"entry,omitempty"`
 }
 
+// because says why an entry is in its state, in the host's own words where there are such and
+// the caller may see them.
+func (c *call) because(e support.Entry) string { return or(c.hide(e.Said), e.Because()) }
+
 func (c *call) verdictOf(v support.Verdict) verdict {
-	out := verdict{Person: c.handle(v.Person), Type: v.Type, Outcome: v.Outcome, Reason: v.Reason, On: c.at(v.On), Text: v.Text, ToDo: v.ToDo}
+	out := verdict{Person: c.handle(v.Person), Type: v.Type, Outcome: v.Outcome, Reason: v.Reason, On: c.at(v.On), Text: or(c.hide(v.Told), v.Text), ToDo: v.ToDo}
 	if v.Entry != nil {
 		e := c.entryOf(*v.Entry)
 		out.Entry = &e
@@ -438,14 +440,14 @@ func (c *call) doubtsOf(all []support.Outage) []outage {
 
 // acted is what became of an order.
 type acted struct {
-	DryRun  bool   `json:"dryRun"`
-	Done    int    `json:"done"`
-	Sends   int    `json:"sends,omitempty"` // so many messages for certain, of a dry run
-	Targets []deed `json:"targets"`
+	DryRun  bool     `json:"dryRun"`
+	Done    int      `json:"done"`
+	Sends   int      `json:"sends,omitempty"` // so many messages for certain, of a dry run
+	Targets []result `json:"targets"`
 }
 
-// deed is what became of one target.
-type deed struct {
+// result is what became of one target.
+type result struct {
 	Kind    support.Kind `json:"kind,omitempty"`
 	Key     string       `json:"key,omitempty"`
 	Part    *part        `json:"part,omitempty"`
@@ -457,17 +459,17 @@ type deed struct {
 }
 
 func (c *call) actedOf(all []support.Acted, dry bool) acted {
-	out := acted{DryRun: dry, Targets: make([]deed, len(all))}
+	out := acted{DryRun: dry, Targets: make([]result, len(all))}
 	for i, a := range all {
-		d := deed{Kind: a.Kind, Key: c.handle(a.Key), Part: partOf(a.Part), Done: a.Done, Refused: a.Refused, Effect: a.Effect, MessageID: a.MessageID}
+		r := result{Kind: a.Kind, Key: c.handle(a.Key), Part: partOf(a.Part), Done: a.Done, Refused: a.Refused, Effect: a.Effect, MessageID: a.MessageID}
 		out.Sends += a.Sends
 		if a.NotFound {
-			d.Refused = nothing
+			r.Refused = nothing
 		}
 		if a.Done {
 			out.Done++
 		}
-		out.Targets[i] = d
+		out.Targets[i] = r
 	}
 	return out
 }

@@ -17,27 +17,27 @@ import (
 	"github.com/belfry-go/belfry/survey"
 )
 
-// deed is done to a target in a transaction, and says what it does.
-type deed func(context.Context, storage.Tx) (did, error)
+// operation is done to a target in a transaction, and says what it does.
+type operation func(context.Context, storage.Tx) (effect, error)
 
-// did is what a deed does: in words, how many messages it sends for certain, and the id of
-// the message that it made.
-type did struct {
-	effect  string
+// effect is what an operation does: in words, how many messages it sends for certain, and the
+// id of the message that it made.
+type effect struct {
+	text    string
 	sends   int
 	message string
 }
 
 // sends one message at once.
-func sends(text string) did { return did{effect: text, sends: 1} }
+func sends(text string) effect { return effect{text: text, sends: 1} }
 
-func says(text string) did { return did{effect: text} }
+func says(text string) effect { return effect{text: text} }
 
-// planner makes deeds of orders.
+// planner makes operations of orders.
 type planner struct{ *core }
 
 // take is what an action is to a row of a kind.
-type take func(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (did, error)
+type take func(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (effect, error)
 
 // takes are the actions that rows of each kind know.
 var takes = map[Kind]map[Action]take{
@@ -93,8 +93,8 @@ func (d planner) serves(k Kind) bool {
 	return d.o.Notify != nil
 }
 
-// deed is what an order does to a target.
-func (d planner) deed(scope Scope, o Order, t Target) (deed, error) {
+// operation is what an order does to a target.
+func (d planner) operation(scope Scope, o Order, t Target) (operation, error) {
 	if t.Kind == "" {
 		return d.ofPart(scope, o, t.Part)
 	}
@@ -110,18 +110,18 @@ func (d planner) deed(scope Scope, o Order, t Target) (deed, error) {
 		return d.erasing(scope, o, t.Key)
 	}
 	o.By = o.by()
-	return func(ctx context.Context, tx storage.Tx) (did, error) { return do(ctx, d, tx, scope, o, t.Key) }, nil
+	return func(ctx context.Context, tx storage.Tx) (effect, error) { return do(ctx, d, tx, scope, o, t.Key) }, nil
 }
 
 func reminding(do func(automation.Support, context.Context, Scope, string, By) error) take {
-	return func(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
+	return func(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (effect, error) {
 		bound := d.o.Automation.WithTx(tx)
 		if err := do(bound.Support(), ctx, scope, key, o.By); err != nil || !o.DryRun {
-			return did{}, err
+			return effect{}, err
 		}
 		e, err := bound.Explain(ctx, scope, key)
 		if err != nil || e.Schedule == nil {
-			return did{}, err
+			return effect{}, err
 		}
 		row := e.Schedule
 		switch {
@@ -136,54 +136,54 @@ func reminding(do func(automation.Support, context.Context, Scope, string, By) e
 	}
 }
 
-func rerun(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
+func rerun(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (effect, error) {
 	got, err := d.o.Automation.WithTx(tx).Support().Rerun(ctx, scope, key, o.By)
 	if err == nil && got.Outcome != storage.Created {
-		return did{}, fmt.Errorf("%w: Rerun: it was done once more already", automation.ErrActionRefused)
+		return effect{}, fmt.Errorf("%w: Rerun: it was done once more already", automation.ErrActionRefused)
 	}
 	return says("is sent once more, at once, to the recipients that the program names then"), err
 }
 
-func linking(do func(survey.Support, context.Context, Scope, string, By) error, what did) take {
-	return func(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, publicID string) (did, error) {
+func linking(do func(survey.Support, context.Context, Scope, string, By) error, what effect) take {
+	return func(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, publicID string) (effect, error) {
 		return what, do(d.o.Survey.WithTx(tx).Support(), ctx, scope, publicID, o.By)
 	}
 }
 
 // settle is Release of a link in doubt, which takes the send for made, or Retry.
-func settle(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, publicID string) (did, error) {
+func settle(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, publicID string) (effect, error) {
 	bound := d.o.Survey.WithTx(tx).Support()
 	i, _, err := bound.Instance(ctx, scope, publicID)
 	switch {
 	case err != nil:
-		return did{}, err
+		return effect{}, err
 	case !i.InDoubt:
-		return did{}, fmt.Errorf("%w: Resolve of %s: it is not in doubt", survey.ErrActionRefused, publicID)
+		return effect{}, fmt.Errorf("%w: Resolve of %s: it is not in doubt", survey.ErrActionRefused, publicID)
 	case o.Decision == notify.DecideSendAgain:
 		return sends("sends 1 message"), bound.Retry(ctx, scope, publicID, o.By)
 	}
 	return says("sends nothing"), bound.Release(ctx, scope, publicID, o.By)
 }
 
-func releasing(a notify.Artifact, what did) take {
-	return func(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
+func releasing(a notify.Artifact, what effect) take {
+	return func(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (effect, error) {
 		return what, d.o.Notify.WithTx(tx).Support().Release(ctx, scope, a, key, o.By)
 	}
 }
 
-func cancelling(a notify.Artifact, what did) take {
-	return func(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
+func cancelling(a notify.Artifact, what effect) take {
+	return func(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (effect, error) {
 		return what, d.o.Notify.WithTx(tx).Support().Cancel(ctx, scope, a, key, o.By)
 	}
 }
 
-func campaign(do func(notify.Campaigns, context.Context, Scope, string, By) error, what did) take {
-	return func(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, guid string) (did, error) {
+func campaign(do func(notify.Campaigns, context.Context, Scope, string, By) error, what effect) take {
+	return func(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, guid string) (effect, error) {
 		return what, do(d.o.Notify.WithTx(tx).Campaigns(), ctx, scope, guid, o.By)
 	}
 }
 
-func again(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
+func again(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (effect, error) {
 	got, err := d.o.Notify.WithTx(tx).Support().Retry(ctx, scope, key, o.By)
 	if got.Refusal != "" {
 		return says("sends nothing: " + got.Refusal), err
@@ -191,7 +191,7 @@ func again(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, 
 	return sends("sends 1 message, if its gates let it through"), err
 }
 
-func resolve(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (did, error) {
+func resolve(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (effect, error) {
 	what := says("sends nothing")
 	if o.Decision == notify.DecideSendAgain {
 		what = sends("sends 1 message")
@@ -199,19 +199,19 @@ func resolve(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order
 	return what, d.o.Notify.WithTx(tx).Support().Resolve(ctx, scope, key, o.Decision, o.By)
 }
 
-func subscription(do func(*report.Service, context.Context, Scope, string, By) error, what did) take {
-	return func(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, guid string) (did, error) {
+func subscription(do func(*report.Service, context.Context, Scope, string, By) error, what effect) take {
+	return func(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, guid string) (effect, error) {
 		return what, do(d.o.Reports.WithTx(tx), ctx, scope, guid, o.By)
 	}
 }
 
-func runNow(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, guid string) (did, error) {
+func runNow(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, guid string) (effect, error) {
 	_, err := d.o.Reports.WithTx(tx).RunNow(ctx, scope, guid, "", o.By)
 	return says("builds it, and sends it to its recipients"), err
 }
 
 // ofPart is what an order does to a part of the work.
-func (d planner) ofPart(scope Scope, o Order, p Part) (deed, error) {
+func (d planner) ofPart(scope Scope, o Order, p Part) (operation, error) {
 	o.By = o.by()
 	only := p
 	switch o.Action {
@@ -242,15 +242,15 @@ func (d planner) ofPart(scope Scope, o Order, p Part) (deed, error) {
 	return nil, errTarget
 }
 
-func (d planner) replanning(what automation.Replan, o Order) deed {
-	return func(ctx context.Context, tx storage.Tx) (did, error) {
+func (d planner) replanning(what automation.Replan, o Order) operation {
+	return func(ctx context.Context, tx storage.Tx) (effect, error) {
 		bound := d.o.Automation.WithTx(tx)
 		if !o.DryRun {
-			return did{}, bound.Support().Replan(ctx, what, o.By)
+			return effect{}, bound.Support().Replan(ctx, what, o.By)
 		}
 		r, err := bound.Maintenance().PreviewReplan(ctx, what)
 		if err != nil {
-			return did{}, err
+			return effect{}, err
 		}
 		text := fmt.Sprintf("looks at %d sources: plans %d new reminders, changes %d, brings back %d, ends %d", r.Scanned, r.Created, r.Updated, r.Reactivated, r.Deactivated)
 		if r.More {
@@ -260,7 +260,7 @@ func (d planner) replanning(what automation.Replan, o Order) deed {
 	}
 }
 
-func (d planner) replaying(scope Scope, o Order, p Part) (deed, error) {
+func (d planner) replaying(scope Scope, o Order, p Part) (operation, error) {
 	var replay func(tx storage.Tx) func(context.Context, Scope, string, By, *automation.ActionOptions) (int, error)
 	switch {
 	case p.Domain == "notify" && d.o.Notify != nil:
@@ -274,17 +274,17 @@ func (d planner) replaying(scope Scope, o Order, p Part) (deed, error) {
 	default:
 		return nil, errTarget
 	}
-	return func(ctx context.Context, tx storage.Tx) (did, error) {
+	return func(ctx context.Context, tx storage.Tx) (effect, error) {
 		n, err := replay(tx)(ctx, scope, p.Subscriber, o.By, nil)
 		if err == nil && n == 0 {
-			return did{}, fmt.Errorf("%w: Replay: it has no dead letters", automation.ErrActionRefused)
+			return effect{}, fmt.Errorf("%w: Replay: it has no dead letters", automation.ErrActionRefused)
 		}
 		return says(fmt.Sprintf("calls %s again for %d events", p.Subscriber, n)), err
 	}, nil
 }
 
 // pausing begins or ends a pause.
-func (d planner) pausing(scope Scope, o Order, p Part) (deed, error) {
+func (d planner) pausing(scope Scope, o Order, p Part) (operation, error) {
 	if p.Everywhere {
 		scope = ""
 	}
@@ -295,7 +295,7 @@ func (d planner) pausing(scope Scope, o Order, p Part) (deed, error) {
 	switch {
 	case p.Domain == "automation" && d.o.Automation != nil && p.Channel == "":
 		of := automation.Extent{Scope: scope, Everywhere: p.Everywhere, Type: p.Type}
-		return func(ctx context.Context, tx storage.Tx) (did, error) {
+		return func(ctx context.Context, tx storage.Tx) (effect, error) {
 			s := d.o.Automation.WithTx(tx).Support()
 			if o.Action == Resume {
 				return what, s.Resume(ctx, of, o.By)
@@ -304,7 +304,7 @@ func (d planner) pausing(scope Scope, o Order, p Part) (deed, error) {
 		}, nil
 	case p.Domain == "notify" && d.o.Notify != nil && (p.Type == "" || p.Channel == ""):
 		of := notify.Extent{Scope: scope, Everywhere: p.Everywhere, Type: p.Type, Channel: p.Channel}
-		return func(ctx context.Context, tx storage.Tx) (did, error) {
+		return func(ctx context.Context, tx storage.Tx) (effect, error) {
 			s := d.o.Notify.WithTx(tx).Support()
 			if o.Action == Resume {
 				return what, s.Resume(ctx, of, o.By)
@@ -323,7 +323,7 @@ type Privacy interface {
 
 // erasing removes what is known of a person, page by page, in transactions of its own: it
 // is its own remedy when it is repeated.
-func (d planner) erasing(scope Scope, o Order, ref string) (deed, error) {
+func (d planner) erasing(scope Scope, o Order, ref string) (operation, error) {
 	who := sweep.Person{Ref: ref}
 	for _, a := range o.Addresses {
 		who.Addresses = append(who.Addresses, sweep.Address{Method: a.Method, Address: a.Address})
@@ -331,7 +331,7 @@ func (d planner) erasing(scope Scope, o Order, ref string) (deed, error) {
 	if err := who.Check(); err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, _ storage.Tx) (did, error) {
+	return func(ctx context.Context, _ storage.Tx) (effect, error) {
 		var r sweep.Report
 		var err error
 		if o.DryRun {
@@ -340,7 +340,7 @@ func (d planner) erasing(scope Scope, o Order, ref string) (deed, error) {
 			r, err = d.o.Privacy.Erase(ctx, scope, who, o.by())
 		}
 		if hook := (*sweep.HookError)(nil); errors.As(err, &hook) {
-			return did{}, errors.New(hook.Error()) // what is in it may be personal
+			return effect{}, errors.New(hook.Error()) // what is in it may be personal
 		}
 		return says(erased(r)), err
 	}, nil

@@ -208,7 +208,7 @@ func TestARequestIsDoneOnce(t *testing.T) {
 	})
 }
 
-// Two of the same request at once: one deed, one answer.
+// Two of the same request at once: one operation, one answer.
 func TestARequestThatComesTwiceAtOnceIsDoneOnce(t *testing.T) {
 	schools(t, func(s *school) {
 		at := s.troubled()
