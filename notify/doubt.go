@@ -166,14 +166,18 @@ func (n resolver) resolveAll(ctx context.Context, items []sending, land func(*me
 	return nil
 }
 
-// unfound is a doubt whose channel is not found: its account is gone, or its source fails.
-// After the first questions, which could not be asked, it does without an answer.
-func (n resolver) unfound(it sending) {
+// unfound is a doubt whose channel is not found. After the first questions, which could not
+// be asked, it does without an answer where it can. Else it waits for a source that fails, as
+// for a provider that does; where the account is gone, a person decides.
+func (n resolver) unfound(it sending, ways chain) {
 	m, now := it.Row, driver.Now(n.store)
 	switch {
 	case m.Lookups+1 < earlyLookups:
 		m.unresolved(now)
-	case !n.resolveUnasked(m, nil):
+	case n.resolveUnasked(m, nil):
+	case len(ways) == 0 && now.Before(m.inDoubtSince().Add(longestLookup)):
+		m.unresolved(now)
+	default:
 		m.holdInDoubt(now)
 	}
 }
@@ -194,7 +198,11 @@ func (n resolver) resolve(it sending, c channel.Channel) {
 // askedUntil is when the provider can tell no more what became of the call, or is not asked
 // any longer.
 func (m *messageRow) askedUntil(l channel.StatusLookup) time.Time {
-	return cmp.Or(m.CallStartedOn, m.IdempotentUntil, m.CreatedOn).Add(min(cmp.Or(l.LookupWindow(), longestLookup), longestLookup))
+	return m.inDoubtSince().Add(min(cmp.Or(l.LookupWindow(), longestLookup), longestLookup))
+}
+
+func (m *messageRow) inDoubtSince() time.Time {
+	return cmp.Or(m.CallStartedOn, m.IdempotentUntil, m.CreatedOn)
 }
 
 // askProvider applies what the provider knows, or asks again later, at the latest when it

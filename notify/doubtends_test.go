@@ -1,6 +1,7 @@
 package notify_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -345,6 +346,48 @@ func TestADoubtWhoseAccountIsGoneEndsByItsPolicy(t *testing.T) {
 			})
 		})
 	}
+}
+
+// hidden are accounts whose source fails for a while.
+type hidden struct {
+	own
+	err error
+}
+
+func (h *hidden) Channel(ctx context.Context, scope notify.Scope, key string) (channel.Channel, error) {
+	if h.err != nil {
+		return nil, h.err
+	}
+	return h.own.Channel(ctx, scope, key)
+}
+
+// A source of channels that fails for an hour says nothing of the account: the provider is
+// asked when it is there again, and no person is.
+func TestADoubtWaitsForASourceThatFails(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		k := &knowing{provider: &provider{}}
+		accounts := &hidden{own: own{"tenant": k}}
+		h.with(&notify.Options{Channels: accounts}, h.provider)
+		h.ensure(letter("a", "sam"))
+		k.answer = failing(channel.Unknown("lost", nil))
+		h.drain()
+		accounts.err = errors.New("the secrets are away")
+		began := h.clk.Now()
+		for h.clk.Now().Sub(began) < time.Hour {
+			h.clk.Set(h.row("a").DueOn)
+			h.drain()
+			if m := h.row("a"); m.IsOnSupportHold {
+				t.Fatalf("after %v: %+v", h.clk.Now().Sub(began), m)
+			}
+		}
+		accounts.err = nil
+		k.knows = channel.LookupResult{Status: channel.LookupAccepted}
+		h.clk.Set(h.row("a").DueOn)
+		h.drain()
+		if m := h.row("a"); m.Status != notify.StatusSentToProvider || m.Resolution != notify.ResolvedByLookup {
+			t.Errorf("%+v", m)
+		}
+	})
 }
 
 // A person has it sent again by the account that there is.

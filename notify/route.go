@@ -64,8 +64,9 @@ func (c channels) turn(m *messageRow) *turn {
 }
 
 // channelsOf finds the channels for a group, whose messages have one key. For those
-// that cannot be found, failed settles the message.
-func (n generator) channelsOf(ctx context.Context, items []sending, failed func(sending)) ([]sending, channels, error) {
+// that cannot be found, failed settles the message; it gets what its scope sends by, of
+// which there is nothing where the source fails.
+func (n generator) channelsOf(ctx context.Context, items []sending, failed func(sending, chain)) ([]sending, channels, error) {
 	key := items[0].Row.Kind
 	out := channels{own: n.registry.channels[key], turns: make(map[*messageRow]*turn, len(items))}
 	if n.options.Channels == nil && out.own == nil {
@@ -78,7 +79,7 @@ func (n generator) channelsOf(ctx context.Context, items []sending, failed func(
 	for _, it := range items {
 		t := out.turn(it.Row)
 		if t == nil {
-			failed(it)
+			failed(it, out.of(it.Row))
 			continue
 		}
 		out.turns[it.Row] = t
@@ -119,7 +120,7 @@ func (n generator) choose(ctx context.Context, scope Scope, key string, own chai
 }
 
 // unserved settles a message whose channel could not be found.
-func (n generator) unserved(it sending) {
+func (n generator) unserved(it sending, _ chain) {
 	now := driver.Now(n.store)
 	if it.Ctx.Err() != nil {
 		it.Row.released(now)
