@@ -64,7 +64,7 @@ type eventPlan struct {
 	plans     []plan
 	spoken    []string        // settings whose rows are compared with plans
 	off       map[string]bool // of those, the ones that are not active
-	kept      map[string]bool // rows of conditions and such that stay, by key
+	keeps     string          // of those, one that is not spoken for: its rows end if it is off
 	invalid   []Invalidation
 	immediate Artifacts
 	failed    []EventFailure // nothing of what failed is in the rest
@@ -105,52 +105,15 @@ func failures(failed []EventFailure) error {
 	return errors.Join(all...)
 }
 
-// planTriggers asks a type for the candidates of a source. The plan is as it was
-// after an error.
+// planTriggers asks a type what the source wants. The plan is as it was after an error.
 func (s planner) planTriggers(ctx context.Context, e Event, name string, p *eventPlan) error {
 	t, _ := s.registry.reminder(name)
-	candidates, err := t.Triggers.Candidates(ctx, e)
-	if err != nil {
+	got, errs := s.desired(ctx, t, []Request{{e.Scope, e.Source, e}})
+	if err := errs[0]; err != nil {
 		return fmt.Errorf("automation: candidates of %s: %w", name, err)
 	}
-	plans, err := s.plansOf(ctx, name, e.Scope, e.Source, candidates)
-	if err != nil {
-		return err
-	}
-	spoken := []string{name}
-	if lister, ok := t.Triggers.(SettingLister); ok {
-		settings, err := lister.Settings(ctx, e)
-		if err != nil {
-			return fmt.Errorf("automation: settings of %s: %w", name, err)
-		}
-		spoken = append(spoken, settings...)
-	}
-	for _, plan := range plans {
-		spoken = append(spoken, plan.want.Setting)
-	}
-	p.plans, p.spoken = append(p.plans, plans...), append(p.spoken, spoken...)
+	p.plans, p.spoken = append(p.plans, got[0].plans...), append(p.spoken, got[0].spoken...)
 	return nil
-}
-
-// plansOf checks candidates that speak for one source of one reminder type.
-func (s planner) plansOf(ctx context.Context, name string, scope Scope, source Source, candidates []Candidate) ([]plan, error) {
-	full := make([]Candidate, len(candidates))
-	for i, c := range candidates {
-		if c.Source == (Source{}) {
-			c.Source = source
-		}
-		if c.Type == "" {
-			c.Type = name
-		}
-		if c.Scope == "" {
-			c.Scope = scope
-		}
-		if c.Source != source || c.Type != name || c.Scope != scope || c.AutomationType != "" {
-			return nil, &CandidateError{Index: i, Type: c.Type, Err: errors.New("its scope, type or source is not the one it was asked for")}
-		}
-		full[i] = c
-	}
-	return s.plans(ctx, full)
 }
 
 // superseded tells of an open row of the source whether it has to go, and why.
@@ -166,7 +129,7 @@ func (p eventPlan) superseded() func(*scheduleRow) (Reason, bool) {
 		if p.off[row.Setting] {
 			return ReminderSettingInactive, true
 		}
-		if wanted[row.Key] || p.kept[row.Key] || series[row.seriesKey()] {
+		if wanted[row.Key] || row.Setting == p.keeps || series[row.seriesKey()] {
 			return "", false
 		}
 		reason, ends := conditions.ending(row)

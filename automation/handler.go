@@ -318,7 +318,7 @@ func StillValid() Validity { return Validity{valid: true} }
 // SourceNoLongerValid.
 func NoLongerValid(reason Reason) Validity { return Validity{reason: reason} }
 
-// AsksFor says what the source asks for now, as a [TriggerProvider] would. A due
+// AsksFor says what the source asks for now, as the [Answer] of a provider does. A due
 // row that is among the candidates with the InputHash it has is still valid. Any
 // other ends as Deactivated, InputChanged, and the candidates are ensured in the
 // same transaction; without any it ends as by NoLongerValid. The version is the

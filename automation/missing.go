@@ -22,7 +22,7 @@ const (
 	// CauseExists: there are open rows; Findings has their keys, Explain the rest.
 	CauseExists Cause = "Exists"
 	// CauseNoSuchType: no type that is registered in this process serves the
-	// setting, by its name, by a candidate of its provider or by a [SettingLister].
+	// setting, by its name or by an [Answer] of its provider.
 	// Ask a process that registers it.
 	CauseNoSuchType Cause = "NoSuchType"
 	// CauseNoProvider: the type has no [TriggerProvider], so rows exist only if the
@@ -154,12 +154,6 @@ func (f Finding) String() string {
 	}
 	return b.String()
 }
-
-// ExplainEvent is the Type of the event with which [Scheduler.ExplainMissing]
-// asks a [TriggerProvider] that is no [CandidatesProvider] (and its [SettingLister]) what a
-// source should be reminded of now, whatever events it listens to. The event has a Scope and a
-// Source, and neither ID nor Version nor Data. Nothing is written for it.
-const ExplainEvent = "belfry.explain"
 
 // maxFindings bounds the open rows that ExplainMissing names.
 const maxFindings = 100
@@ -354,7 +348,7 @@ func (s explainer) servedBy(ctx context.Context, a *Absence) string {
 		return a.Setting
 	}
 	for _, name := range slices.Sorted(slices.Values(s.registry.types())) {
-		if t, ok := s.registry.reminder(name); ok && t.Triggers != nil && a.spokenFor(ctx, t) {
+		if t, ok := s.registry.reminder(name); ok && t.Triggers != nil && s.speaksFor(ctx, a, t) {
 			return name
 		}
 	}
@@ -362,38 +356,41 @@ func (s explainer) servedBy(ctx context.Context, a *Absence) string {
 	return ""
 }
 
-// event asks a provider about the source of a.
-func (a *Absence) event() Event { return Event{Scope: a.Scope, Type: ExplainEvent, Source: a.Source} }
+// speaksFor reports whether the provider of t speaks for the setting of a. One that fails
+// does not.
+func (s explainer) speaksFor(ctx context.Context, a *Absence, t ReminderType) bool {
+	now, errs := s.planner().desired(ctx, t, []Request{{Scope: a.Scope, Source: a.Source}})
+	return errs[0] == nil && slices.Contains(now[0].spoken, a.Setting)
+}
 
 // planMissing is what the provider of a type wants for the setting of a. It sets
 // the cause if that is nothing, or cannot be.
 func (s explainer) planMissing(ctx context.Context, a *Absence, name string) []plan {
 	t, _ := s.registry.reminder(name)
-	candidates, err := s.candidatesNow(ctx, t, a.Scope, a.Source)
-	if err != nil {
-		a.Cause, a.Detail = CauseProviderFailed, storable(err.Error())
+	now, errs := s.planner().desired(ctx, t, []Request{{Scope: a.Scope, Source: a.Source}})
+	if errs[0] != nil {
+		a.refuse(errs[0])
 		return nil
 	}
-	plans, err := s.planner().plansOf(ctx, name, a.Scope, a.Source, candidates)
-	if err != nil {
-		a.refuse(err)
-		return nil
-	}
-	plans = slices.DeleteFunc(plans, func(p plan) bool { return p.want.Setting != a.Setting })
+	all := len(now[0].plans)
+	plans := slices.DeleteFunc(now[0].plans, func(p plan) bool { return p.want.Setting != a.Setting })
 	if len(plans) == 0 {
 		a.Cause = CauseProviderGaveNone
-		if len(candidates) > 0 {
-			a.Detail = fmt.Sprintf("it gave %d of other settings", len(candidates))
+		if all > 0 {
+			a.Detail = fmt.Sprintf("it gave %d of other settings", all)
 		}
 	}
 	return plans
 }
 
-// refuse says what is wrong with a candidate.
+// refuse says what is wrong with the provider, or with a candidate of it.
 func (a *Absence) refuse(err error) {
-	a.Cause, a.Detail = CauseCandidateRefused, storable(err.Error())
+	a.Cause, a.Detail = CauseProviderFailed, storable(err.Error())
 	var refused *CandidateError
-	if errors.As(err, &refused) && refused.Field == "Zone" {
-		a.Cause = CauseZoneUnknown
+	if errors.As(err, &refused) {
+		a.Cause = CauseCandidateRefused
+		if refused.Field == "Zone" {
+			a.Cause = CauseZoneUnknown
+		}
 	}
 }

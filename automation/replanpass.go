@@ -104,12 +104,6 @@ func (t *ReminderType) scans(ctx context.Context, scope Scope) (bool, error) {
 	return t.Scan.allows(ctx, scope)
 }
 
-// candidates is the type's provider, if it can be asked without an event.
-func (t *ReminderType) candidates() (CandidatesProvider, bool) {
-	p, ok := t.Triggers.(CandidatesProvider)
-	return p, ok
-}
-
 // replanPage does one page and counts it into run. It returns where to go on; nil:
 // all is done. A patient one fails if none of several sources can be planned.
 func (s keeper) replanPage(ctx context.Context, t ReminderType, what Replan, run *ReconcileReport, at replanCursor, patient bool) (*replanCursor, error) {
@@ -126,8 +120,7 @@ func (s keeper) replanPage(ctx context.Context, t ReminderType, what Replan, run
 		if err == nil && run.DryRun {
 			run.list(p)
 		}
-		_, asks := t.candidates()
-		if err != nil || next != nil || !scans && !asks {
+		if err != nil || next != nil || !scans && t.Triggers == nil {
 			return next, err
 		}
 		return &replanCursor{Scanning: true}, nil
@@ -155,15 +148,16 @@ func (s keeper) replanPage(ctx context.Context, t ReminderType, what Replan, run
 // knownPage does the next sources of the type's SourceType that events have told of and that
 // have no open row, where a provider can be asked about them. Those with one were done before.
 func (s keeper) knownPage(ctx context.Context, t ReminderType, what Replan, run *ReconcileReport, after string) (*replanCursor, error) {
-	if _, asks := t.candidates(); !asks { // not any more
+	if t.Triggers == nil { // not any more
 		return nil, nil
 	}
 	where := driver.ChildrenOf(t.SourceType)
 	if after != "" {
 		where = append(where, driver.Greater("key", after))
 	}
-	p := &scannedPage{s: s.core, t: t, scope: what.Scope, sourceType: t.SourceType, origin: EventReplan, now: s.now()}
-	p.ask = p.askNow(cmp.Or(what.Setting, t.Name))
+	p := &scannedPage{
+		s: s.core, t: t, scope: what.Scope, sourceType: t.SourceType, origin: EventReplan, now: s.now(), setting: cmp.Or(what.Setting, t.Name),
+	}
 	if what.BusinessUnit != "" {
 		p.units = []string{what.BusinessUnit}
 	}
@@ -302,7 +296,7 @@ func (p *scannedPage) readOpen(ctx context.Context, from driver.Reader, what Rep
 	for _, row := range rows {
 		p.add(what, row)
 	}
-	p.sourceType, p.ask = at.SourceType, p.askNow(at.Setting)
+	p.sourceType, p.setting = at.SourceType, at.Setting
 	if len(rows) < replanRows {
 		return p.s.keeper().nextPart(ctx, from, what, at)
 	}

@@ -213,8 +213,6 @@ type scannedPage struct {
 	done       bool
 	patient    bool // it fails if none of several sources can be planned
 	explains   bool // it says of each plan why there is a row, or none
-	// ask says what sources want; what it cannot say of one is the err of that one.
-	ask func(ctx context.Context, among []*scannedSource)
 	// epochs are those in which its sources were planned ahead.
 	epochs epochs
 }
@@ -298,12 +296,10 @@ func (s keeper) readPage(ctx context.Context, t ReminderType, r *ReconcileReport
 
 // newPage is a page of a scan without sources.
 func (s keeper) newPage(t ReminderType, r *ReconcileReport) *scannedPage {
-	p := &scannedPage{
+	return &scannedPage{
 		s: s.core, t: t, scope: r.Scope, sourceType: t.Scan.SourceType, origin: EventReconcile,
 		units: slices.Clone(t.Scan.BusinessUnits), now: s.now(),
 	}
-	p.ask = p.askTriggers
-	return p
 }
 
 // take adds a source to a page of a scan.
@@ -340,14 +336,30 @@ func (p *scannedPage) plan(ctx context.Context, among []*scannedSource) error {
 // errElsewhere is of a source whose business unit is none of the Scan's.
 var errElsewhere = errors.New("automation: the Scan does not have its business unit")
 
-// askTriggers asks the provider about each source, as an event does.
-func (p *scannedPage) askTriggers(ctx context.Context, among []*scannedSource) {
-	for _, x := range among {
-		x.err = work.Guard(func() error {
-			return p.s.planner().planTriggers(ctx, x.event, p.t.Name, &x.plan)
-		})
-		if ctx.Err() != nil {
-			return
+// ask asks the provider what sources want. In a re-plan the open rows of its setting end
+// if that is off, whether or not the provider speaks for it.
+func (p *scannedPage) ask(ctx context.Context, among []*scannedSource) {
+	now, errs := make([]desired, len(among)), make([]error, len(among))
+	if p.t.Triggers != nil {
+		of := make([]Request, len(among))
+		for i, x := range among {
+			of[i] = Request{Scope: p.scope, Source: x.event.Source}
+			if p.origin == EventReconcile {
+				of[i].Event = x.event
+			}
+		}
+		now, errs = p.s.planner().desired(ctx, p.t, of)
+	}
+	for i, x := range among {
+		if x.err = errs[i]; x.err != nil {
+			continue
+		}
+		x.plan.plans, x.plan.spoken = now[i].plans, now[i].spoken
+		if p.origin != EventReconcile {
+			x.event.Version = now[i].version
+		}
+		if p.setting != "" && !slices.Contains(x.plan.spoken, p.setting) {
+			x.plan.spoken, x.plan.keeps = append(x.plan.spoken, p.setting), p.setting
 		}
 	}
 }

@@ -177,13 +177,15 @@ type meter struct {
 
 func (m *meter) EventTypes() []string { return []string{"class-changed"} }
 
-func (m *meter) Candidates(_ context.Context, e automation.Event) ([]automation.Candidate, error) {
+func (m *meter) Wanted(_ context.Context, of []automation.Request) ([]automation.Answer, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.at != nil {
-		return m.at(e.Version), nil
-	}
-	return slices.Clone(m.candidates), nil
+	return wants(of, func(r automation.Request) []automation.Candidate {
+		if m.at != nil {
+			return m.at(r.Event.Version)
+		}
+		return slices.Clone(m.candidates)
+	})
 }
 
 func (m *meter) set(c ...automation.Candidate) {
