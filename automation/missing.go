@@ -280,9 +280,9 @@ func (s explainer) explainPlans(ctx context.Context, a *Absence, plans []plan) e
 // findAll says of each row that is planned for a source whether it exists, and why not.
 func (s explainer) findAll(ctx context.Context, scope Scope, source Source, p eventPlan) (out []Finding, err error) {
 	p.plans = distinct(p.plans)
-	x := &scannedSource{event: Event{Scope: scope, Source: source}, plan: p}
-	page := scannedPage{s: s.core, scope: scope, sourceType: source.Type, now: s.now(), explains: true}
-	err = s.read(ctx, func(from driver.Reader) error { return page.compare(ctx, from, []*scannedSource{x}) })
+	x := &pageSource{event: Event{Scope: scope, Source: source}, plan: p}
+	page := page{s: s.core, scope: scope, sourceType: source.Type, now: s.now(), explains: true}
+	err = s.read(ctx, func(from driver.Reader) error { return page.compare(ctx, from, []*pageSource{x}) })
 	if err != nil {
 		return nil, err
 	}
