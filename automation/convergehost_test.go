@@ -109,9 +109,8 @@ func (l lessons) Wanted(_ context.Context, of []automation.Request) ([]automatio
 }
 
 func (l lessons) Validate(_ context.Context, d automation.Due) (automation.Validity, error) {
-	p := l.pupils[d.Source.ID]
 	_, l.valid[d.Key] = l.wishes()[d.Key]
-	return automation.AsksFor(p.version, l.asks(l.setting, p)...), nil
+	return validIf(!l.pupils[d.Source.ID].gone), nil
 }
 
 func (l lessons) Recipients(_ context.Context, d automation.Due) ([]notify.Recipient, error) {

@@ -52,9 +52,10 @@ func (t *try) compareWith(b *batch, now desired) {
 	}
 }
 
-// moveTo has a row wait for its moment of now, if that lies ahead.
+// moveTo has a row wait for its moment of now, if that lies ahead. One that is done already,
+// and whose message is asked about, stays.
 func (t *try) moveTo(b *batch, p plan, version int64) {
-	if p.want.TriggerType != DateBased || p.skipped {
+	if p.want.TriggerType != DateBased || p.skipped || !t.row.IsOpen() {
 		return
 	}
 	if t.moment = p.want.ScheduledOn; t.moment.After(b.now) {

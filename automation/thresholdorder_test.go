@@ -172,6 +172,7 @@ func (l line) under(policy automation.FiringPolicy) automation.Candidate {
 type meter struct {
 	mu         sync.Mutex
 	candidates []automation.Candidate
+	version    int64                                      // of what is asked without an event
 	at         func(version int64) []automation.Candidate // instead, if it is not nil
 }
 
@@ -180,11 +181,11 @@ func (m *meter) EventTypes() []string { return []string{"class-changed"} }
 func (m *meter) Wanted(_ context.Context, of []automation.Request) ([]automation.Answer, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return wants(of, func(r automation.Request) []automation.Candidate {
+	return automation.Each(of, func(r automation.Request) (automation.Answer, error) {
 		if m.at != nil {
-			return m.at(r.Event.Version)
+			return automation.Answer{Candidates: m.at(r.Event.Version)}, nil
 		}
-		return slices.Clone(m.candidates)
+		return automation.Answer{Version: m.version, Candidates: slices.Clone(m.candidates)}, nil
 	})
 }
 

@@ -98,9 +98,6 @@ func newSchool(t *testing.T, store storage.Store, clk *clock.Mock) *school {
 			if s.old[d.Source.ID] {
 				return automation.NoLongerValid(automation.SentByOldJob), nil
 			}
-			if s.moved[d.Source.ID] {
-				return automation.AsksFor(0, later(d.Source.ID)), nil
-			}
 			return automation.StillValid(), nil
 		}),
 		Recipients: automation.RecipientFunc(func(_ context.Context, d automation.Due) ([]notify.Recipient, error) {
@@ -188,6 +185,9 @@ func (*school) EventTypes() []string { return []string{"certificate-changed"} }
 // Wanted asks for what was ensured by hand.
 func (s *school) Wanted(_ context.Context, of []automation.Request) ([]automation.Answer, error) {
 	return automation.Each(of, func(r automation.Request) (automation.Answer, error) {
+		if s.moved[r.Source.ID] {
+			return automation.Answer{Candidates: []automation.Candidate{later(r.Source.ID)}}, nil
+		}
 		return automation.Answer{Candidates: s.reminded[r.Source.ID]}, nil
 	})
 }
