@@ -243,7 +243,7 @@ func findingOf(r *scheduleRow) Finding {
 
 // explainAbsence asks setting and provider.
 func (s explainer) explainAbsence(ctx context.Context, a *Absence) error {
-	name := s.servedBy(ctx, a)
+	t := s.servedBy(ctx, a)
 	if a.Cause != "" {
 		return nil
 	}
@@ -255,16 +255,14 @@ func (s explainer) explainAbsence(ctx context.Context, a *Absence) error {
 		a.Cause = CauseSettingOff
 		return nil
 	}
-	plans := s.planMissing(ctx, a, name)
-	if a.Cause != "" {
+	p, err := s.ask(ctx, t, a.Scope, a.Source)
+	if err != nil {
+		return err
+	}
+	if a.narrow(p.sources[0]); a.Cause != "" {
 		return nil
 	}
-	return s.explainPlans(ctx, a, plans)
-}
-
-// explainPlans says of each row that should exist why it does not.
-func (s explainer) explainPlans(ctx context.Context, a *Absence, plans []plan) error {
-	found, err := s.findAll(ctx, a.Scope, a.Source, eventPlan{plans: plans, spoken: []string{a.Setting}})
+	found, err := s.findAll(ctx, p)
 	for _, f := range found {
 		known := slices.IndexFunc(a.Findings, func(k Finding) bool { return k.Key == f.Key && f.Key != "" })
 		switch {
@@ -277,13 +275,26 @@ func (s explainer) explainPlans(ctx context.Context, a *Absence, plans []plan) e
 	return err
 }
 
-// findAll says of each row that is planned for a source whether it exists, and why not.
-func (s explainer) findAll(ctx context.Context, scope Scope, source Source, p eventPlan) (out []Finding, err error) {
-	p.plans = distinct(p.plans)
-	x := &pageSource{event: Event{Scope: scope, Source: source}, plan: p}
-	page := page{s: s.core, scope: scope, sourceType: source.Type, now: s.now(), explains: true}
-	err = s.read(ctx, func(from driver.Reader) error { return page.compare(ctx, from, []*pageSource{x}) })
-	if err != nil {
+// ask plans what a source wants of a type now, as a re-plan does. What the provider cannot
+// say is the err of the source.
+func (s explainer) ask(ctx context.Context, t ReminderType, scope Scope, source Source) (*page, error) {
+	p := &page{
+		s: s.core, t: t, scope: scope, sourceType: source.Type, now: s.now(), explains: true,
+		sources: []*pageSource{{event: Event{Scope: scope, Source: source}}},
+	}
+	err := p.plan(remembering(ctx), p.sources)
+	if err == nil {
+		_, err = p.loadSettings(ctx, p.sources)
+	}
+	return p, err
+}
+
+// findAll says of each row that is planned for the source of a page whether it exists, and
+// why not.
+func (s explainer) findAll(ctx context.Context, p *page) (out []Finding, err error) {
+	x := p.sources[0]
+	x.plan.plans = distinct(x.plan.plans)
+	if err = s.read(ctx, func(from driver.Reader) error { return p.compare(ctx, from, p.sources) }); err != nil {
 		return nil, err
 	}
 	for _, v := range x.found.verdicts {
@@ -336,51 +347,46 @@ func (s explainer) findMissing(ctx context.Context, v verdict) Finding {
 
 // servedBy finds the reminder type that serves the setting of a: the one of that
 // name, or the first whose provider speaks for it. It sets the cause if none does.
-func (s explainer) servedBy(ctx context.Context, a *Absence) string {
+func (s explainer) servedBy(ctx context.Context, a *Absence) (t ReminderType) {
 	if _, ok := s.registry.handler(a.Setting); ok {
 		a.Cause, a.Detail = CauseNoProvider, "it is a type of the host's own"
-		return ""
+		return t
 	}
 	if t, ok := s.registry.reminder(a.Setting); ok {
 		if t.Triggers == nil {
 			a.Cause = CauseNoProvider
 		}
-		return a.Setting
+		return t
 	}
 	for _, name := range slices.Sorted(slices.Values(s.registry.types())) {
-		if t, ok := s.registry.reminder(name); ok && t.Triggers != nil && s.speaksFor(ctx, a, t) {
-			return name
+		t, ok := s.registry.reminder(name)
+		if !ok || t.Triggers == nil {
+			continue
+		}
+		if p, err := s.ask(ctx, t, a.Scope, a.Source); err == nil && slices.Contains(p.sources[0].plan.spoken, a.Setting) {
+			return t
 		}
 	}
 	a.Cause = CauseNoSuchType
-	return ""
+	return t
 }
 
-// speaksFor reports whether the provider of t speaks for the setting of a. One that fails
-// does not.
-func (s explainer) speaksFor(ctx context.Context, a *Absence, t ReminderType) bool {
-	now, errs := s.planner().desired(ctx, t, []Request{{Scope: a.Scope, Source: a.Source}})
-	return errs[0] == nil && slices.Contains(now[0].spoken, a.Setting)
-}
-
-// planMissing is what the provider of a type wants for the setting of a. It sets
-// the cause if that is nothing, or cannot be.
-func (s explainer) planMissing(ctx context.Context, a *Absence, name string) []plan {
-	t, _ := s.registry.reminder(name)
-	now, errs := s.planner().desired(ctx, t, []Request{{Scope: a.Scope, Source: a.Source}})
-	if errs[0] != nil {
-		a.refuse(errs[0])
-		return nil
+// narrow leaves of what a source wants the plans of the setting of a. It sets the cause if
+// there are none, or cannot be.
+func (a *Absence) narrow(x *pageSource) {
+	if x.err != nil {
+		a.refuse(x.err)
+		return
 	}
-	all := len(now[0].plans)
-	plans := slices.DeleteFunc(now[0].plans, func(p plan) bool { return p.want.Setting != a.Setting })
-	if len(plans) == 0 {
-		a.Cause = CauseProviderGaveNone
-		if all > 0 {
-			a.Detail = fmt.Sprintf("it gave %d of other settings", all)
-		}
+	all := len(x.plan.plans)
+	x.plan.plans = slices.DeleteFunc(x.plan.plans, func(p plan) bool { return p.want.Setting != a.Setting })
+	if len(x.plan.plans) > 0 {
+		return
 	}
-	return plans
+	a.Cause = CauseProviderGaveNone
+	if all > 0 {
+		a.Detail = fmt.Sprintf("it gave %d of other settings", all)
+	}
 }
 
 // refuse says what is wrong with the provider, or with a candidate of it.

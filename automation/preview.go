@@ -101,15 +101,14 @@ func (s explainer) previewSource(ctx context.Context, scope Scope, name string, 
 	if _, err := keys.Join(source.Type, source.ID); err != nil {
 		return nil, err
 	}
-	now, errs := s.planner().desired(ctx, t, []Request{{Scope: scope, Source: source}})
-	if errs[0] != nil {
-		return nil, errs[0]
+	p, err := s.ask(ctx, t, scope, source)
+	if err == nil {
+		err = p.sources[0].err
 	}
-	off, err := s.planner().inactive(ctx, scope, now[0].spoken)
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.findAll(ctx, scope, source, eventPlan{plans: now[0].plans, spoken: now[0].spoken, off: off})
+	out, err := s.findAll(ctx, p)
 	slices.SortStableFunc(out, func(a, b Finding) int { return a.ScheduledOn.Compare(b.ScheduledOn) })
 	return out, err
 }
