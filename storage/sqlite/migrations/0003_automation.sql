@@ -67,6 +67,7 @@ CREATE INDEX {index:automation_scheduler_person} ON {automation_scheduler} (scop
 
 -- What waits for a person, by reason.
 CREATE INDEX {index:automation_scheduler_holds} ON {automation_scheduler} (hold_reason, id) WHERE is_on_support_hold;
+CREATE INDEX {index:automation_scheduler_scope_holds} ON {automation_scheduler} (scope, hold_reason, id) WHERE is_on_support_hold;
 
 -- How far the events of each entity have come: the row that every event of the
 -- entity writes first, so that an older one cannot undo a newer one.
