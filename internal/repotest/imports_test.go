@@ -24,7 +24,8 @@ const (
 var imports = []struct{ who, may, why string }{
 	// Pure functions and contracts.
 	{"keys storage/driver storage/postgres/migrations", "", "a host may use them anywhere: standard library only"},
-	{"internal/canonical internal/civil internal/states internal/backoff notify/internal/render internal/strictjson internal/permanent", "", "pure functions on their arguments: standard library only"},
+	{"internal/backoff", "storage/driver", "when to try again"},
+	{"internal/canonical internal/civil internal/states notify/internal/render internal/strictjson internal/permanent", "", "pure functions on their arguments: standard library only"},
 	{"internal/safedial internal/standardwebhooks notify/channel/internal/jws", "", "connections and signatures for any domain: standard library only"},
 	{"internal/recur", "internal/civil github.com/adhocore/gronx github.com/teambition/rrule-go", "pure functions: the two libraries of cadences, and civil time"},
 	{"internal/filter", "internal/strictjson keys", "pure functions: decimals, and the reading of JSON"},
