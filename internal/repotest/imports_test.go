@@ -58,7 +58,7 @@ var imports = []struct{ who, may, why string }{
 	{"automation/...", lower + "automation automation/report notify notify/channel", "it decides when, and hands over to notify"},
 	{"survey/subscriber/watermill", "survey survey/form github.com/ThreeDotsLabs/watermill/message", "the host chooses the broker; a module of its own"},
 	{"survey/...", lower + "survey survey/form notify notify/channel notify/gate golang.org/x/text", "of notify it needs Gate and the transport"},
-	{"support/...", lower + "support automation automation/report notify notify/channel survey survey/form", "it reaches a database through the domains only"},
+	{"support/...", lower + "golang.org/x/sync/errgroup support automation automation/report notify notify/channel survey survey/form", "it reaches a database through the domains only"},
 	{"internal/sweep", lower + " golang.org/x/sync/errgroup", "it deletes by the rules of the domains and knows none of them"},
 	{"internal/demo", ". automation notify notify/channel notify/channel/file storage storage/sqlite support support/supporthttp github.com/benbjohnson/clock", "a host, as the examples are"},
 	{"internal/...", lower, "internal packages serve the domains and know none of them, nor an adapter"},
