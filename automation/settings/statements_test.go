@@ -24,9 +24,9 @@ func reads(calls *storetest.Calls) map[string]int {
 	return out
 }
 
-// Settings are read twice for an event however many there are, and three times for all
-// rows that are due: to see which are off, to plan, and before the call; a unit is read for
-// its zone and its calendar, once for all.
+// Settings are read twice for an event however many there are: to plan, and to see which are
+// off. They are read twice for all rows that are due as well, and before the calls once more;
+// a unit is read for its zone and its calendar, once for all.
 func TestSettingsAreReadInBatches(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 50} {
@@ -53,7 +53,7 @@ func TestSettingsAreReadInBatches(t *testing.T) {
 		if _, err := w.poller.PollOnce(w.ctx, 100); err != nil {
 			t.Fatal(err)
 		}
-		if got := reads(calls)["reminder_setting"]; got != 3 || len(w.due) != n {
+		if got := reads(calls)["reminder_setting"]; got != 4 || len(w.due) != n {
 			t.Errorf("%d settings: %d reads for %d due rows", n, got, len(w.due))
 		}
 	}
