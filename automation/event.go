@@ -283,7 +283,7 @@ func (s ensurer) applyEvent(ctx context.Context, tx storage.Tx, p *page, most in
 	return result, err
 }
 
-// applyPlan writes what an event, or whoever speaks for the source, plans.
+// applyPlan writes what is planned for the source of an event, or of a Set.
 func (s ensurer) applyPlan(ctx context.Context, tx storage.Tx, e Event, p eventPlan, result *EventResult) (err error) {
 	if p.plans, err = s.measure(ctx, tx, p.plans); err != nil {
 		return err
