@@ -139,10 +139,11 @@ type instanceRow struct {
 
 	// Log has the entries that the row is saved with, in the send pass; no column.
 	Log []*deliveryRow
-	// Asked says that the row is saved with its first send, Of its version, which is nil
-	// if it cannot be read; no columns.
-	Asked bool
-	Of    *version
+	// Asked says that the row is saved with its first send, Seen that its form was shown before
+	// the response that it is saved with, Of its version, which is nil if it cannot be read; no
+	// columns.
+	Asked, Seen bool
+	Of          *version
 }
 
 var instances = driver.Define[instanceRow]("survey_instance").Grows(driver.WithWork).

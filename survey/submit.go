@@ -136,7 +136,8 @@ func (i *instanceRow) complete(now, completedOn time.Time, shown bool) {
 	if i.StoppedOn.IsZero() {
 		i.StoppedOn = now
 	}
-	if shown && i.OpenedOn.IsZero() {
+	i.Seen = !i.OpenedOn.IsZero()
+	if shown && !i.Seen {
 		i.OpenedOn = now // without JavaScript nothing else tells
 	}
 }
@@ -163,11 +164,7 @@ func (s *Service) keep(ctx context.Context, tx storage.Tx, link *instanceRow, v 
 	if _, err := answers.Insert(ctx, tx, answersOf(stored, a)...); err != nil {
 		return Receipt{}, err
 	}
-	facts := []*entryRow{entryOf(row, answeredEntry, stored.Fact)}
-	if v.Anonymous && link.LastSentOn.IsZero() { // which the response, and what stands beside it, may not say
-		facts = append(facts, entryOf(row, askedEntry, askedFact(row, v)))
-	}
-	if _, err := entries.Insert(ctx, tx, facts...); err != nil {
+	if err := s.noteAnswered(ctx, tx, link, row, v, a); err != nil {
 		return Receipt{}, err
 	}
 	if err := s.emit(ctx, tx, row, v, v.Trigger(link.TriggerID), stored, a); err != nil {
@@ -176,11 +173,27 @@ func (s *Service) keep(ctx context.Context, tx storage.Tx, link *instanceRow, v 
 	return Receipt{PublicID: link.PublicID, CompletedOn: row.CompletedOn}, nil
 }
 
+// noteAnswered notes for the results that a link is answered, and the response to it, which is about
+// row. Of an anonymous one the two stand apart, and neither names the link.
+func (s *core) noteAnswered(ctx context.Context, tx storage.Tx, link, row *instanceRow, v *version, a *form.Answers) error {
+	apart := *row
+	if v.Anonymous {
+		var err error
+		if apart.PublicID, err = newPublicID(s.store.Rand()); err != nil {
+			return err
+		}
+	}
+	_, err := entries.Insert(ctx, tx,
+		entryOf(row, respondedEntry, factOf(row, v, row.EndedOn, row.responded(v, a))),
+		entryOf(&apart, answeredEntry, factOf(link, v, link.CreatedOn, link.answered())))
+	return err
+}
+
 // anonymous is all that an anonymous response may know of its link, under an id of its own.
 func (i *instanceRow) anonymous(id string) *instanceRow {
 	return &instanceRow{
 		Due: driver.Due{Record: storage.Record{Scope: i.Scope}}, PublicID: id, SurveyID: i.SurveyID, SurveyVersion: i.SurveyVersion,
-		Metadata: json.RawMessage("{}"), CreatedOn: i.EndedOn, CompletedOn: i.CompletedOn, EndedOn: i.EndedOn,
+		Metadata: json.RawMessage("{}"), CompletedOn: i.CompletedOn, EndedOn: i.EndedOn,
 	}
 }
 

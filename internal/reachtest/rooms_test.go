@@ -533,12 +533,10 @@ func (w *world) survey(ctx context.Context, scope storage.Scope) []room {
 			"ExportJSONLines": func() error { return second(responses.ExportJSONLines(ctx, scope, io.Discard, of)) },
 			"Get":             func() error { return second(responses.Get(ctx, scope, w.instance)) },
 			"List":            func() error { return third(responses.List(ctx, scope, of)) },
-			"Tally":           func() error { return second(responses.Tally(ctx, scope, 1)) },
 		}},
 		{results, map[string]func() error{
 			"ExportCSV": func() error { return results.ExportCSV(ctx, scope, io.Discard, survey.ResultQuery{SurveyID: 1}, nil) },
 			"Get":       func() error { return second(results.Get(ctx, scope, survey.ResultQuery{SurveyID: 1})) },
-			"Recount":   func() error { return second(results.Recount(ctx, scope, 1)) },
 		}},
 	}
 }

@@ -186,7 +186,7 @@ CREATE TABLE {survey_response} (
 	handled_on       timestamptz,
 	handled_by       text NOT NULL,
 	note             text NOT NULL,
-	fact             json NOT NULL, -- what it adds to the results
+	dimensions       json NOT NULL, -- values of its link's dimensions
 	UNIQUE (scope, key)
 );
 
@@ -243,7 +243,6 @@ CREATE TABLE {survey_result} (
 	period           text NOT NULL, -- d2026-05-14 or m2026-05
 	value            text NOT NULL,
 	counts           json NOT NULL,
-	recounts_until   timestamptz, -- of the head, while somebody counts again
 	UNIQUE (scope, key)
 ) WITH (fillfactor = 50);
 

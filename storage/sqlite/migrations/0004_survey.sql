@@ -184,7 +184,7 @@ CREATE TABLE {survey_response} (
 	handled_on       INTEGER,
 	handled_by       TEXT NOT NULL,
 	note             TEXT NOT NULL,
-	fact             TEXT NOT NULL, -- what it adds to the results
+	dimensions       TEXT NOT NULL, -- values of its link's dimensions
 	UNIQUE (scope, key)
 ) STRICT;
 
@@ -241,7 +241,6 @@ CREATE TABLE {survey_result} (
 	period           TEXT NOT NULL, -- d2026-05-14 or m2026-05
 	value            TEXT NOT NULL,
 	counts           TEXT NOT NULL,
-	recounts_until   INTEGER, -- of the head, while somebody counts again
 	UNIQUE (scope, key)
 ) STRICT;
 
