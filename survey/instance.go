@@ -133,6 +133,9 @@ type instanceRow struct {
 	CompletedOn time.Time `db:"completed_on"`
 	EndedOn     time.Time `db:"ended_on"`
 	DeletedOn   time.Time `db:"deleted_on"`
+	// RepeatKey is, of an anonymous response, its IdempotencyKey (hashed), by which a repeat is known
+	// without the response.
+	RepeatKey string `db:"repeat_key,plain"`
 
 	ReasonCode      string `db:"reason_code,plain"`
 	IsOnSupportHold bool   `db:"is_on_support_hold"`

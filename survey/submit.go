@@ -33,6 +33,9 @@ type Response struct {
 	// IdempotencyKey tells a repeat of the same submission; it may be empty, but not for an
 	// open link, where the same answers under the same key are one submission.
 	IdempotencyKey string
+	// Address is where it comes from on the network, by which [Options].OpenPerHour counts; it is not
+	// stored. Empty: it is not counted.
+	Address string
 }
 
 // Receipt is the answer to a submission.
@@ -61,9 +64,9 @@ var ErrAnswered = errors.New("survey: the survey has been answered already")
 // together or not at all (Triggers & Scheduler, "Post-answer fanout").
 //
 // A link has one response. The same answers again, or any under the same
-// IdempotencyKey, get the first receipt with Repeated; other answers, and all to an anonymous
-// survey, get [ErrAnswered]. Answers that do not fit the questions get an [*AnswersError], and
-// every link that does not lead to a survey [ErrNoSurvey].
+// IdempotencyKey, get the first receipt with Repeated; others get [ErrAnswered]. A repeat of an
+// anonymous response is known by the IdempotencyKey alone: give one that is random. Answers that do not fit the questions get an [*AnswersError], and
+// every link that does not lead to a survey [ErrNoSurvey]. By an open link [ErrTooMany] may be, too.
 func (s *Service) Submit(ctx context.Context, token string, r Response) (Receipt, error) {
 	out, err := s.submit(ctx, byToken(token), r, true)
 	if errors.Is(err, ErrNoSurvey) && !errors.Is(err, ErrExpired) {
@@ -117,6 +120,7 @@ func (s *Service) submitOnce(ctx context.Context, tx storage.Tx, find finder, r 
 	}
 	if on := r.completedOn(now); v.Anonymous {
 		row.complete(dayStart(now), dayStart(now), shown)
+		row.RepeatKey = r.keyHash()
 		r = Response{Answers: r.Answers}
 	} else {
 		row.complete(now, on, shown)
@@ -203,7 +207,10 @@ func dayStart(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 // again answers a submission to an instance that has its response.
 func (s *Service) again(ctx context.Context, tx storage.Tx, row *instanceRow, v *version, r Response) (Receipt, error) {
 	if v.Anonymous {
-		return Receipt{}, ErrAnswered
+		if key := r.keyHash(); key == "" || key != row.RepeatKey {
+			return Receipt{}, ErrAnswered
+		}
+		return Receipt{PublicID: row.PublicID, CompletedOn: row.CompletedOn, Repeated: true}, nil
 	}
 	first, err := responses.Get(ctx, tx, row.Scope, row.PublicID)
 	if errors.Is(err, storage.ErrNotFound) {

@@ -112,6 +112,7 @@ CREATE TABLE {survey_instance} (
 	completed_on     timestamptz,
 	ended_on         timestamptz,
 	deleted_on       timestamptz,
+	repeat_key       text NOT NULL, -- of an anonymous response: hash of the host's idempotency key
 	reason_code      text NOT NULL,
 	forgotten_on timestamptz, -- NULL: the row is whole
 	erased_on timestamptz, -- NULL: nobody was erased here

@@ -111,6 +111,7 @@ CREATE TABLE {survey_instance} (
 	completed_on     INTEGER,
 	ended_on         INTEGER,
 	deleted_on       INTEGER,
+	repeat_key       TEXT NOT NULL, -- of an anonymous response: hash of the host's idempotency key
 	reason_code      TEXT NOT NULL,
 	is_on_support_hold INTEGER NOT NULL,
 	forgotten_on INTEGER, -- NULL: the row is whole
