@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -128,6 +129,24 @@ type figure struct {
 	least, most float64
 }
 
+// change is how far the figure has moved, between the values as they are written.
+func (f figure) change(from, to float64) string {
+	digits := 0
+	if f.name == "Mean" || f.name == "CES" {
+		digits = 1
+	}
+	scale := math.Pow10(digits)
+	return minus(fmt.Sprintf("%+.*f", digits, (math.Round(to*scale)-math.Round(from*scale))/scale))
+}
+
+// minus writes a number with the sign that belongs to it; of zero none.
+func minus(text string) string {
+	if strings.Trim(text, "+-0.") == "" {
+		return strings.TrimLeft(text, "+-")
+	}
+	return strings.Replace(text, "-", "−", 1)
+}
+
 // figureOf is the metric of a question, or else its mean; false: it has neither.
 func figureOf(q survey.QuestionResult) (figure, bool) {
 	least, most := float64(q.Least), float64(q.Most)
@@ -149,7 +168,7 @@ func mean(f float64, ok bool) string {
 	if !ok {
 		return "–"
 	}
-	return fmt.Sprintf("%.1f", f)
+	return minus(fmt.Sprintf("%.1f", f))
 }
 
 func percent(f float64, ok bool) string {
@@ -159,11 +178,14 @@ func percent(f float64, ok bool) string {
 	return fmt.Sprintf("%.0f %%", f)
 }
 
+// bare is a share among others in percent.
+func bare(f float64, ok bool) string { return strings.TrimSuffix(percent(f, ok), " %") }
+
 func signed(f float64, ok bool) string {
 	if !ok {
 		return "–"
 	}
-	return fmt.Sprintf("%+.0f", f)
+	return minus(fmt.Sprintf("%+.0f", f))
 }
 
 func rate(g survey.ResultGroup) string {
@@ -340,7 +362,7 @@ func (p *report) funnel() (out []bar) {
 		{"Answered", func(g survey.ResultGroup) int { return g.Answered }},
 	} {
 		out = append(out, bar{
-			Label: stage.name, N: stage.of(p.Total), Percent: share(stage.of(p.Total), p.Total), Was: percent(share(stage.of(p.Before), p.Before), p.Before.Asked > 0),
+			Label: stage.name, N: stage.of(p.Total), Percent: share(stage.of(p.Total), p.Total), Was: bare(share(stage.of(p.Before), p.Before), p.Before.Asked > 0),
 		})
 	}
 	return out
@@ -364,11 +386,7 @@ func (p *report) question(a *asked, q survey.QuestionResult) questionReport {
 	}
 	out.Was = fmt.Sprintf("before: n = %d", before.N)
 	if was, ok := f.of(before); ok {
-		format := "before: %s, n = %d; change: %+.0f"
-		if f.name == "Mean" || f.name == "CES" {
-			format = "before: %s, n = %d; change: %+.1f"
-		}
-		out.Was = fmt.Sprintf(format, f.write(was, true), before.N, value-was)
+		out.Was = fmt.Sprintf("before: %s, n = %d; change: %s", f.write(was, true), before.N, f.change(was, value))
 	}
 	return out
 }
@@ -423,7 +441,7 @@ func barsOf(a *asked, q, before survey.QuestionResult) (out []bar) {
 		c := counts[value]
 		b := bar{
 			Label: answerLabel(a, q, value), N: c.N, Percent: share(c.N, q.N), Begins: begins, Place: mean(c.Place, c.Place > 0),
-			Was: percent(share(earlier[value], before.N), before.N > 0 && !before.Few), Shade: 10 * i / max(len(values)-1, 1),
+			Was: bare(share(earlier[value], before.N), before.N > 0 && !before.Few), Shade: 10 * i / max(len(values)-1, 1),
 		}
 		if q.LowIsBetter {
 			b.Shade = 10 - b.Shade

@@ -86,7 +86,7 @@ func TestResultsAreReadByEverybody(t *testing.T) {
 	url := results(t)
 	for _, width := range []int64{360, 768, 1280} {
 		for locale, query := range map[string]string{
-			"en": "by=candidate.city&step=week", "de": "since=2026-04-01&until=2026-06-30&compare=before&by=candidate.city", "ar": "step=day",
+			"en": "by=candidate.city&step=week", "de": "since=2026-04-01&until=2026-06-30&compare=before&by=candidate.city", "ar": "step=month&compare=year&since=2026-01-01&until=2026-12-31",
 		} {
 			t.Run(fmt.Sprint(width, " ", locale), func(t *testing.T) {
 				t.Parallel()
