@@ -192,8 +192,8 @@ CREATE TABLE {survey_response} (
 );
 
 -- The worklist: what is not handled, the newest first, and what was, the last one first.
-CREATE INDEX {index:survey_response_work} ON {survey_response} (scope, survey_id, unhappy, submitted_on, id, queue) WHERE handled_on IS NULL;
-CREATE INDEX {index:survey_response_handled} ON {survey_response} (scope, survey_id, handled_on, id) WHERE handled_on IS NOT NULL;
+CREATE INDEX {index:survey_response_work} ON {survey_response} (scope, unhappy, submitted_on, id, queue, survey_id) WHERE handled_on IS NULL;
+CREATE INDEX {index:survey_response_handled} ON {survey_response} (scope, handled_on, id, survey_id) WHERE handled_on IS NOT NULL;
 
 -- Lists and exports walk the responses to a survey, or those of a span of time.
 CREATE INDEX {index:survey_response_survey} ON {survey_response} (scope, survey_id, submitted_on, id);
