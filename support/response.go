@@ -5,10 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // UnhappyPage is a page of unhappy responses, the newest first.
@@ -78,11 +81,25 @@ func (c *core) response(w *survey.WorkItem) Entry {
 	if w.Queue != "" {
 		e.What += ", queue " + w.Queue
 	}
-	e.Subject, e.Detail = texts(w.Comments, "", "; "), texts(w.Texts, ": ", "\n")
+	e.Subject, e.Detail = texts(w.Comments, "", "; "), texts(append(w.Texts, factsOf(w.Event)...), ": ", "\n")
 	if c.o.Ticket != nil {
 		e.Ticket = c.o.Ticket(*w)
 	}
 	return e
+}
+
+// factsOf are the values of an event in the order of their names; none, if it is erased.
+func factsOf(event []byte) (out []survey.AnswerText) {
+	values, err := form.Flatten(event)
+	if err != nil {
+		return nil
+	}
+	for _, path := range slices.Sorted(maps.Keys(values)) {
+		if _, parted := values[path].(form.Object); !parted { // else its values come by themselves
+			out = append(out, survey.AnswerText{Label: strings.TrimPrefix(path, "candidate."), Text: fmt.Sprint(values[path])})
+		}
+	}
+	return out
 }
 
 // texts are answers in one text, behind their labels where there is something between.

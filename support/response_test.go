@@ -84,7 +84,7 @@ func TestUnhappyResponsesAreAList(t *testing.T) {
 			s.Error(err, diff)
 		}
 		story := s.story(support.About{Key: first}, storage.Page{})
-		if len(story.Past) != 2 || story.Past[1].Kind != support.KindResponse || story.Past[1].Subject != "It was late." || story.Past[1].Detail != "How was it?: 1\nWhy?: It was late." {
+		if len(story.Past) != 2 || story.Past[1].Kind != support.KindResponse || story.Past[1].Subject != "It was late." || story.Past[1].Detail != "How was it?: 1\nWhy?: It was late.\ndesk: north" {
 			s.Errorf("%+v", story.Past)
 		}
 		if got := s.story(support.About{Key: second}, storage.Page{}).Past; len(got) != 2 || !slices.Equal(whats(got[1].Steps), []string{"Assign", "Handle"}) {

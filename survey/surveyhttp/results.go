@@ -90,6 +90,14 @@ func Results(s *survey.Service, who Authorise, opts *ResultOptions) http.Handler
 	return h.guarded(httpapi.Guarded(mux, "a request of another origin"))
 }
 
+// maxForm bounds what a reader fills in, in bytes as a form spells it.
+const maxForm = 16 << 10
+
+// pagePolicy allows a page its style sheet, and nothing else.
+func pagePolicy(style template.CSS) string {
+	return "default-src 'none'; style-src " + hashOf(string(style)) + "; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+}
+
 type results struct {
 	s      *survey.Service
 	style  template.CSS
