@@ -43,6 +43,9 @@ func TestAnInstanceThatIsForgottenAsksNobodyAgain(t *testing.T) {
 				if err != nil || found.ForgottenOn.IsZero() || found.RecipientAddress != "" || found.CustomerRef != "" || len(found.Metadata) > 4 || len(log) != 0 {
 					h.t.Errorf("%+v %v %v", found, log, err)
 				}
+				if e := h.explain(id); e.Now != "nothing more" {
+					h.t.Errorf("what is explained of it: %s", e.Now)
+				}
 				again := h.ingest().Items[0].Instances[0]
 				if again.PublicID != id || again.Outcome != survey.Skipped {
 					h.t.Errorf("%+v, at first %s", again, id)
