@@ -14,38 +14,28 @@ import (
 	"github.com/belfry-go/belfry/survey/form"
 )
 
-// UnhappyPage is a page of unhappy responses, the newest first.
-type UnhappyPage struct {
-	Rows []Entry
-	Next string // where the next page begins; empty after the last
-	// Total and Queues are counted as [survey.WorklistPage] says.
-	Total  int
-	Queues []survey.QueueCount
-}
-
-// Unhappy lists the responses that a query of package survey selects, with who deals with them. A
-// desk without surveys has none.
-func (d *Desk) Unhappy(ctx context.Context, scope Scope, q survey.WorklistQuery) (out UnhappyPage, err error) {
+// Unhappy lists the unhappy responses that a query selects, the newest first, with who deals with them,
+// beside the page of package survey that they are of. A desk without surveys has none.
+func (d *Desk) Unhappy(ctx context.Context, scope Scope, q survey.WorklistQuery) (rows []Entry, page survey.WorklistPage, err error) {
 	if d.o.Survey == nil {
-		return out, nil
+		return nil, page, nil
 	}
 	q.Limit = cmp.Or(max(q.Limit, 0), DefaultPage)
-	page, err := d.o.Survey.Support().Worklist(ctx, scope, q)
+	page, err = d.o.Survey.Support().Worklist(ctx, scope, q)
 	if err != nil {
-		return out, fmt.Errorf("support: Unhappy: %w", err)
+		return nil, page, fmt.Errorf("support: Unhappy: %w", err)
 	}
 	for i := range page.Items {
-		out.Rows = append(out.Rows, d.unhappy(&page.Items[i]))
+		rows = append(rows, d.unhappy(&page.Items[i]))
 	}
-	out.Next, out.Total, out.Queues = page.Next, page.Total, page.Queues
-	return out, nil
+	return rows, page, nil
 }
 
 // unhappyList is [Desk.Unhappy] of all surveys, of what is not handled.
 func (l lister) unhappyList(scope Scope) reader {
 	return func(ctx context.Context, p storage.Page) ([]Entry, string, error) {
-		page, err := (&Desk{l.core}).Unhappy(ctx, scope, survey.WorklistQuery{Page: p})
-		return page.Rows, page.Next, err
+		rows, page, err := (&Desk{l.core}).Unhappy(ctx, scope, survey.WorklistQuery{Page: p})
+		return rows, page.Next, err
 	}
 }
 

@@ -72,15 +72,15 @@ func TestUnhappyResponsesAreAList(t *testing.T) {
 		act(support.Take, second, "")
 		act(support.Take, second, "it is with you")
 		list("Response Waiting Visit 9: Assigned, score 25 of 100, queue north. [Take Handle] Assign kim", open)
-		mine, err := s.desk.Unhappy(s.Context(), tenant, survey.WorklistQuery{Assignee: "kim", Queue: "north", Since: s.clk.Now().Add(-time.Hour)})
-		if err != nil || len(mine.Rows) != 1 || mine.Total != 1 || len(mine.Queues) != 1 || mine.Rows[0].Person != "eve" {
-			s.Errorf("%+v, %v", mine, err)
+		mine, page, err := s.desk.Unhappy(s.Context(), tenant, survey.WorklistQuery{Assignee: "kim", Queue: "north", Since: s.clk.Now().Add(-time.Hour)})
+		if err != nil || len(mine) != 1 || page.Total != 1 || len(page.Queues) != 1 || mine[0].Person != "eve" {
+			s.Errorf("%+v, %+v, %v", mine, page, err)
 		}
 		act(support.Handle, second, "")
 		act(support.Handle, second, "it was handled before")
 		list(open)
-		handled, err := s.desk.Unhappy(s.Context(), tenant, survey.WorklistQuery{State: survey.WorkHandled})
-		if diff := cmp.Diff([]string{"Response Done Visit 9: Handled, score 25 of 100, queue north. [] Handle kim"}, told(handled.Rows)); diff != "" || err != nil || handled.Rows[0].Steps[0].Detail != by.Reason {
+		handled, _, err := s.desk.Unhappy(s.Context(), tenant, survey.WorklistQuery{State: survey.WorkHandled})
+		if diff := cmp.Diff([]string{"Response Done Visit 9: Handled, score 25 of 100, queue north. [] Handle kim"}, told(handled)); diff != "" || err != nil || handled[0].Steps[0].Detail != by.Reason {
 			s.Error(err, diff)
 		}
 		story := s.story(support.About{Key: first}, storage.Page{})

@@ -81,7 +81,7 @@ func (s *site) unhappy(c *call) {
 		return
 	}
 	q.Page = storage.Page{After: in[0], Limit: pageRows}
-	page, err := s.desk.Unhappy(c.r.Context(), c.scope, q)
+	rows, page, err := s.desk.Unhappy(c.r.Context(), c.scope, q)
 	if err != nil {
 		c.refuse("the unhappy responses could not be listed", err)
 		return
@@ -98,7 +98,7 @@ func (s *site) unhappy(c *call) {
 			l.Queues = append(l.Queues, count{Name: fmt.Sprintf("%s (%s)", in.Queue, number(in.N, false)), State: in.Queue, Here: in.Queue == l.Queue})
 		}
 	}
-	v.Unhappy, v.Days, v.Back = l, c.byDay(c.entriesOf(page.Rows)), c.r.URL.RawQuery
+	v.Unhappy, v.Days, v.Back = l, c.byDay(c.entriesOf(rows)), c.r.URL.RawQuery
 	if page.Next != "" {
 		v.Next = v.Link("unhappy", append(l.pairs(), "after", s.seal.close(c.scope, page.Next))...)
 	}
