@@ -211,6 +211,7 @@ func (w *world) desk(ctx context.Context, scope storage.Scope) room {
 		"List":          func() error { return third(d.List(ctx, scope, support.Messages, storage.Page{})) },
 		"Search":        func() error { return third(d.Search(ctx, scope, "17", false)) },
 		"Story":         func() error { return second(d.Story(ctx, scope, support.About{Person: "17"}, storage.Page{})) },
+		"Unhappy":       func() error { return third(d.Unhappy(ctx, scope, survey.WorklistQuery{})) },
 		"Verdict":       func() error { return second(d.Verdict(ctx, scope, "17", "visit")) },
 		"Messages":      func() error { return third(d.Messages(ctx, scope, lately, storage.Page{})) },
 		"CountMessages": func() error { return third(d.CountMessages(ctx, scope, lately)) },
