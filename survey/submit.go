@@ -65,8 +65,9 @@ var ErrAnswered = errors.New("survey: the survey has been answered already")
 //
 // A link has one response. The same answers again, or any under the same
 // IdempotencyKey, get the first receipt with Repeated; others get [ErrAnswered]. A repeat of an
-// anonymous response is known by the IdempotencyKey alone: give one that is random. Answers that do not fit the questions get an [*AnswersError], and
-// every link that does not lead to a survey [ErrNoSurvey]. By an open link [ErrTooMany] may be, too.
+// anonymous response is known by the IdempotencyKey alone: give one that is random. Answers that do
+// not fit the questions get an [*AnswersError], every link that does not lead to a survey
+// [ErrNoSurvey], and too many by an open link [ErrTooMany].
 func (s *Service) Submit(ctx context.Context, token string, r Response) (Receipt, error) {
 	out, err := s.submit(ctx, byToken(token), r, true)
 	if errors.Is(err, ErrNoSurvey) && !errors.Is(err, ErrExpired) {
