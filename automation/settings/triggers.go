@@ -14,15 +14,15 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// TargetsFunc loads the dates that the source of an event has now. It may be
-// called from several goroutines and again for the same event, and changes
-// nothing; automation.TriggerProvider says how it reads inside a transaction.
+// TargetsFunc loads the current dates of an event's source. It must be safe for
+// concurrent use, may be called again for the same event, and must not change anything.
+// automation.TriggerProvider says how it reads inside a transaction.
 type TargetsFunc func(ctx context.Context, e automation.Event) ([]Target, error)
 
-// Triggers returns the automation.TriggerProvider of a reminder type: on the
-// events it asks targets for dates, and makes the candidates of all settings of
-// the type. It speaks for all of them, so that rows of a setting that is off, or
-// whose offsets have changed, go. It panics without a type, targets or events.
+// Triggers returns the automation.TriggerProvider of a reminder type. On the events it
+// asks targets for dates, and makes the candidates of all settings of the type. Its
+// answer is complete, so rows of a setting that is off, or whose offsets have changed,
+// are withdrawn. It panics without a type, targets or events.
 func (s *Settings) Triggers(reminderType string, targets TargetsFunc, eventTypes ...string) automation.TriggerProvider {
 	if reminderType == "" || targets == nil || len(eventTypes) == 0 {
 		panic("settings: Triggers needs a reminder type, targets and event types")
@@ -39,10 +39,10 @@ type triggers struct {
 
 var _ automation.SettingLister = (*triggers)(nil)
 
-// EventTypes lists the events that it was made for.
+// EventTypes lists its events.
 func (t *triggers) EventTypes() []string { return t.eventTypes }
 
-// Candidates are those of every setting for every date.
+// Candidates returns the candidates of every setting for every date.
 func (t *triggers) Candidates(ctx context.Context, e automation.Event) ([]automation.Candidate, error) {
 	targets, err := t.targets(ctx, e)
 	if err != nil || len(targets) == 0 {
@@ -58,7 +58,7 @@ func (t *triggers) Candidates(ctx context.Context, e automation.Event) ([]automa
 	return out, err
 }
 
-// Settings lists every setting of the type, whether it is on or off.
+// Settings lists every setting of the type, on or off.
 func (t *triggers) Settings(ctx context.Context, e automation.Event) ([]string, error) {
 	all, err := t.settings.ofType(ctx, e.Scope, t.reminder)
 	ids := make([]string, len(all))
@@ -87,14 +87,14 @@ func (s *Settings) ofType(ctx context.Context, scope automation.Scope, reminderT
 	return out, err
 }
 
-// Target is what the host knows about a source: a date that reminders count
-// towards, what it has measured, or both.
+// Target is the host's data of a source: the date of its reminders, its measurements, or
+// both.
 type Target struct {
-	// Date is the civil date of the event itself; zero: there is none.
+	// Date is the civil date of the event itself; zero: none.
 	Date automation.Date
-	// Readings are what was measured, whether or not a threshold is met.
+	// Readings are all measurements, whether or not they meet a threshold.
 	Readings []Reading
-	// TriggerKey tells several dates of one source apart; default "default".
+	// TriggerKey distinguishes several dates of one source; default "default".
 	TriggerKey string
 	// BusinessUnit is the unit of the source; it may be empty.
 	BusinessUnit string
@@ -103,20 +103,18 @@ type Target struct {
 	Identity map[string]string
 }
 
-// Reading is what the host measured of a source, for the thresholds on that
-// metric.
+// Reading is a measurement of a source, for the thresholds on its metric.
 type Reading struct {
 	Metric string
 	// Value is a decimal number.
 	Value string
-	// Scope is what of the source was measured; empty means all of it.
+	// Scope is the measured part of the source; empty: all of it.
 	Scope string
 }
 
-// Candidates are the reminders that r asks for about a target: one for each
-// offset from its date, one for each threshold on what was measured, and the
-// series of the cadence. A setting that is off, or of another business unit,
-// asks for none.
+// Candidates returns the reminders that r makes for a target: one for each offset from
+// its date, one for each threshold on its readings, and the series of the cadence. A
+// setting that is off, or of another business unit, makes none.
 func (r ReminderSetting) Candidates(t Target) []automation.Candidate {
 	if !r.Active || r.BusinessUnit != "" && r.BusinessUnit != t.BusinessUnit {
 		return nil
@@ -131,8 +129,8 @@ func (r ReminderSetting) Candidates(t Target) []automation.Candidate {
 
 var _ automation.SettingAsker = ReminderSetting{}
 
-// Asks is for re-plans, and for rows that are due: what the setting asks for now
-// about the target date, or the series, of a row, and whether the row is among it.
+// Asks is for re-plans and due rows. It returns what the setting makes now for the target
+// date or series of a row, and whether the row is among it.
 func (r ReminderSetting) Asks(d automation.Due) (c []automation.Candidate, wanted bool) {
 	if !r.Active || r.BusinessUnit != "" && r.BusinessUnit != d.BusinessUnit {
 		return nil, false
@@ -149,7 +147,7 @@ func (r ReminderSetting) Asks(d automation.Due) (c []automation.Candidate, wante
 	return nil, slices.ContainsFunc(r.Thresholds, func(t Threshold) bool { return t.asksFor(*d.Threshold) })
 }
 
-// asksFor reports whether the threshold makes firings of another one's key.
+// asksFor reports whether the threshold makes firings with the key of another one.
 func (t Threshold) asksFor(is automation.Threshold) bool {
 	value, err := keys.Decimal(t.Value)
 	return err == nil && t.Metric == is.Metric && t.Policy == is.Policy && (t.Policy == keys.OncePerSource || value == is.Value)
@@ -193,14 +191,14 @@ func (r ReminderSetting) onCadence(c automation.Candidate) []automation.Candidat
 	return []automation.Candidate{c}
 }
 
-// ResolveFunc makes recipients of the subscribers of a setting, which are
-// references in the host's own words: people, roles. It may use the setting's
-// Channels and Template. It may be called from several goroutines.
+// ResolveFunc returns the recipients for the subscribers of a setting, which name people
+// or roles in the host's own form. It may use the setting's Channels and Template. It
+// must be safe for concurrent use.
 type ResolveFunc func(ctx context.Context, n NotificationSetting) ([]notify.Recipient, error)
 
 // Catalogue is the notify.Catalogue of the notification settings (Communication -
-// Codebase flow, "What Notification Settings control"): a type without a setting
-// is not seeded, and so nothing of it is sent. It panics without resolve.
+// Codebase flow, "What Notification Settings control"): a type without a setting is not
+// seeded, so it is not sent. It panics without resolve.
 func (s *Settings) Catalogue(resolve ResolveFunc) notify.Catalogue {
 	if resolve == nil {
 		panic("settings: Catalogue needs a ResolveFunc")
@@ -213,10 +211,10 @@ type catalogue struct {
 	resolve  ResolveFunc
 }
 
-// SweepRules are those of the settings.
+// SweepRules are the rules of the settings.
 func (c catalogue) SweepRules() []sweep.Rules { return c.settings.SweepRules() }
 
-// Wiring is that of the settings.
+// Wiring is the wiring of the settings.
 func (c catalogue) Wiring() wiring.Service { return c.settings.Wiring() }
 
 // Options reads the settings in one statement for each business unit, and resolves the
@@ -248,7 +246,7 @@ func (c catalogue) Options(ctx context.Context, asked []notify.Question) ([]noti
 	}
 	out := make([]notify.NotificationOption, len(asked))
 	for i, q := range asked {
-		out[i] = found[notify.Question{Scope: q.Scope, Type: q.Type, BusinessUnit: q.BusinessUnit}] // whatever it is about
+		out[i] = found[notify.Question{Scope: q.Scope, Type: q.Type, BusinessUnit: q.BusinessUnit}] // independent of the entity
 	}
 	return out, nil
 }
