@@ -80,18 +80,18 @@ const Tolerance = 5 * time.Minute
 
 // The reasons for which a request proves nothing.
 var (
-	ErrSignature = errors.New("standardwebhooks: signature is missing or wrong")
-	ErrTimestamp = errors.New("standardwebhooks: signed more than five minutes from now")
+	ErrSignature = errors.New("standardwebhooks: the signature is missing or wrong")
+	ErrTimestamp = errors.New("standardwebhooks: the signed time is more than five minutes from now")
 )
 
 // maxSignatures is how many entries of the header are looked at: a sender has one
 // for each of its secrets, and replaces few at a time.
 const maxSignatures = 16
 
-// Verify proves that a request with these headers and this raw body comes from
-// somebody who has one of the keys, and is fresh. A repeat within that time is
-// known by its id only. It reads the body once for each key at most, and not at all
-// where the headers alone refuse; 16 signatures are looked at, the rest is ignored.
+// Verify proves that a request with these headers and this raw body comes from a holder
+// of one of the keys, and is fresh. A repeat within that time is known by its id only. It
+// reads the body once for each key at most, and not at all where the headers alone
+// refuse; 16 signatures are looked at, the rest is ignored.
 func (k Keys) Verify(h http.Header, body []byte, now time.Time) error {
 	id, timestamp := h.Get(HeaderID), h.Get(HeaderTimestamp)
 	if id == "" {
