@@ -194,7 +194,7 @@ func (b By) Check() error {
 func check(field, text string, most int) error {
 	switch {
 	case text == "":
-		return fmt.Errorf("audit: the %s is missing", field)
+		return fmt.Errorf("audit: no %s is given", field)
 	case len(text) > most:
 		return fmt.Errorf("audit: the %s has %d bytes, more than %d", field, len(text), most)
 	case !utf8.ValidString(text):

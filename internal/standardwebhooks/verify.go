@@ -80,8 +80,8 @@ const Tolerance = 5 * time.Minute
 
 // The reasons for which a request proves nothing.
 var (
-	ErrSignature = errors.New("standardwebhooks: the signature is missing or wrong")
-	ErrTimestamp = errors.New("standardwebhooks: the signed time is more than five minutes from now")
+	ErrSignature = errors.New("standardwebhooks: signature is missing or wrong")
+	ErrTimestamp = errors.New("standardwebhooks: signed more than five minutes from now")
 )
 
 // maxSignatures is how many entries of the header are looked at: a sender has one
