@@ -35,8 +35,8 @@ type Retention struct {
 	// Surveys are the instances of surveys and the log of their sends; 400 days.
 	Surveys time.Duration
 	// Responses are the customers' answers. They are kept by default. Results keep their
-	// counts when responses are deleted, but a Recount counts only the remaining ones. The
-	// link of a deleted response has ended and is not sent again.
+	// counts when responses are deleted. The link of a deleted response has ended and is
+	// not sent again.
 	Responses time.Duration
 	// Audit is who did what and why. It is kept by default.
 	Audit time.Duration

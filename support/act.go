@@ -34,12 +34,14 @@ const (
 	Stop    Action = "Stop"    // stops messages to a person; see Order.Group
 	Allow   Action = "Allow"   // ends a Stop
 	Unblock Action = "Unblock" // lets messages to an address through again
+	Take    Action = "Take"    // assigns an unhappy response to the actor
+	Handle  Action = "Handle"  // closes an unhappy response; By.Reason says what was done
 	Erase   Action = "Erase"   // removes what is stored about a person; see Order.Confirm
 )
 
 // Actions lists all actions.
 func Actions() []Action {
-	return []Action{Release, Retry, Rerun, RunNow, Cancel, Resolve, Replay, Pause, Resume, Replan, SendTo, Stop, Allow, Unblock, Erase}
+	return []Action{Release, Retry, Rerun, RunNow, Cancel, Resolve, Replay, Pause, Resume, Replan, SendTo, Stop, Allow, Unblock, Take, Handle, Erase}
 }
 
 // Target is the object of an action: a row by Kind and Key, as in an [Entry]; a person by

@@ -40,6 +40,10 @@ type Options struct {
 	// refused.
 	Privacy Privacy
 
+	// Ticket is the address of a response's ticket in the host's own system; nil, and empty: there is
+	// none. It is called from several goroutines.
+	Ticket func(survey.WorkItem) string
+
 	// Directory finds people by a typed text, such as a name; return as many as a person can
 	// read. Nil: people are not found by name. The texts of its errors, and of those of
 	// Entities, are never shown, since they may be personal.

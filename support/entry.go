@@ -23,6 +23,7 @@ const (
 	KindMessage  Kind = "Message"  // to one recipient by one channel
 	KindInbox    Kind = "Inbox"    // a message in an inbox of the host's
 	KindLink     Kind = "Link"     // of a survey
+	KindResponse Kind = "Response" // an unhappy response to a survey
 	KindDead     Kind = "DeadLetter"
 	KindReport   Kind = "Report"  // a subscription of a report
 	KindPerson   Kind = "Person"  // the target of [Erase], [Stop] and [Allow]
@@ -86,6 +87,7 @@ type Entry struct {
 	Subject    string            // personal: of a message
 	Text, HTML string            // personal: the texts; only for a single message
 	Detail     string            // personal: the last error, or what a person wrote
+	Ticket     string            // personal: where an unhappy response is in the host's own system
 	Said       string            // personal: the host's own reason for the end of a reminder
 	Letter     *Letter           // personal: its other parts; only for a single message
 	// Parts are the messages and inbox entries that belong to it, of one that [Occasions] made.

@@ -72,7 +72,7 @@ func (e Entry) State() State {
 		}
 		return StateSkipped
 	}
-	if e.Kind == KindAudit || e.Kind == KindReplan || e.Kind == KindErasure {
+	if e.Kind == KindAudit || e.Kind == KindReplan || e.Kind == KindErasure || e.Kind == KindResponse {
 		return StateDone
 	}
 	return StateArrived
@@ -81,7 +81,7 @@ func (e Entry) State() State {
 // Because says in a line why it is in its state, without personal data. It may be empty.
 func (e Entry) Because() string {
 	switch {
-	case e.Kind == KindAudit || e.Kind == KindPause || e.Kind == KindOutage || e.Kind == KindReplan || e.Kind == KindErasure || e.Kind == KindConflict || e.Kind == KindDead:
+	case e.Kind == KindAudit || e.Kind == KindPause || e.Kind == KindOutage || e.Kind == KindReplan || e.Kind == KindErasure || e.Kind == KindConflict || e.Kind == KindDead || e.Kind == KindResponse:
 		return sentence.Capital(e.What) + "."
 	case e.bounced && e.Reason == notify.ReasonBounced:
 		return "It came back."
