@@ -26,7 +26,7 @@ type Options struct {
 	// Caps limit how many messages a recipient gets, over all producers and methods. All of
 	// them apply.
 	Caps []Cap
-	// Window keeps quiet hours. Nil: none.
+	// Window keeps quiet hours; nil: there are none.
 	Window *Window
 	// Rates limit how fast channels are used, one for each channel.
 	Rates []Rate
