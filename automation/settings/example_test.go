@@ -115,7 +115,7 @@ func ExampleSettings_SaveReminder() {
 	})
 	fmt.Println(err)
 	// Output:
-	// settings: reminder setting "due-soon": Offsets[2]: is the same as Offsets[0]; SendAt: time of day "9 am" is not written as HH:MM or HH:MM:SS; BusinessUnit: there is no business unit "dublin" in this scope
+	// settings: reminder setting "due-soon": Offsets[2]: is the same as Offsets[0]; SendAt: time of day "9 am" must be written as HH:MM or HH:MM:SS; BusinessUnit: business unit "dublin" does not exist in this scope; save it first
 }
 
 // What a setting asks for about one date, for a host with a TriggerProvider of
