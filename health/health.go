@@ -13,6 +13,8 @@ import (
 // at: those of a bounded number that are due, or on hold, for longest. Where there
 // was more it says so. String tells it to people.
 type Summary struct {
+	// Store is the name of the store, if its Poller has one. Only Poller.Health knows it.
+	Store string
 	// On is the moment, by the store's clock.
 	On time.Time
 	// Scope is the tenant that was asked about; Everywhere means all of them.

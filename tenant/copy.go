@@ -21,6 +21,8 @@ const (
 	again = 100 * time.Millisecond
 	// most bounds how often both stores are compared: each time finds less.
 	most = 20
+	// patience is how often the move looks for results that are not counted.
+	patience = 600
 )
 
 // eachPage visits the rows of the tenant in one store, in the order of their ids, by their
@@ -118,18 +120,24 @@ var (
 // settle claims what is due, now or later, copies what is not the same in both stores, and
 // compares again, until a comparison finds nothing.
 func (r *run) settle(ctx context.Context) error {
-	for n := 0; n < most; {
+	for n, looks := 0, 0; n < most; {
 		if err := r.erasures(ctx); err != nil {
 			return err
 		}
 		taken, busy, err := r.claim(ctx)
+		if err == nil && !busy {
+			busy, err = r.counting(ctx)
+			if looks++; busy && looks > patience {
+				err = fmt.Errorf("%w: answers of surveys are not counted in the old store: let its poller run, with the survey.Service", ErrRefused)
+			}
+		}
 		if err != nil {
 			return err
 		}
 		if busy {
 			select {
 			case <-ctx.Done():
-				return fmt.Errorf("the old store's pollers have rows of the tenant in hand, or results of surveys to count: %w", ctx.Err())
+				return fmt.Errorf("the old store's pollers have rows of the tenant in hand, or answers of surveys to count: %w", ctx.Err())
 			case <-r.From.Clock().After(again):
 			}
 			continue
@@ -165,12 +173,17 @@ func (r *run) claim(ctx context.Context) (taken int, busy bool, err error) {
 			return taken, busy, err
 		}
 	}
+	return taken, busy, nil
+}
+
+// counting says that the old store's pollers have results to count.
+func (r *run) counting(ctx context.Context) (is bool, err error) {
 	err = r.From.View(ctx, func(from driver.Reader) error {
 		n, err := from.Count(ctx, table(uncounted), driver.Within(r.Scope), nil, 1)
-		busy = busy || n > 0
+		is = n > 0
 		return err
 	})
-	return taken, busy, err
+	return is, err
 }
 
 func (r *run) claimOf(ctx context.Context, s *driver.Schema) (taken int, err error) {

@@ -74,7 +74,7 @@ var imports = []struct{ who, may, why string }{
 // kits are the packages for tests, beside those whose last word ends in "test". They may
 // import anything, but only tests and they themselves import them. The library's own
 // programs that start a PostgreSQL of their own are among them.
-const kits = "internal/testlevel internal/faultnet internal/mutants internal/contender internal/drill internal/drill/ha internal/pgtest/run bench/... survey/surveyhttp/browsertest/..."
+const kits = "internal/testlevel internal/faultnet internal/mutants internal/contender internal/drill internal/drill/dsn internal/drill/ha internal/pgtest/run bench/... survey/surveyhttp/browsertest/..."
 
 func TestImportsAreThoseOfTheTable(t *testing.T) {
 	t.Parallel()
