@@ -187,14 +187,15 @@ func (r *run) counting(ctx context.Context) (is bool, err error) {
 }
 
 func (r *run) claimOf(ctx context.Context, s *driver.Schema) (taken int, err error) {
-	for after, full := int64(0), true; full; {
+	for after, n := int64(0), page; n == page; taken += n {
+		last := after
 		err := r.From.InTx(ctx, func(tx storage.Tx) error {
 			now := driver.Now(r.From)
 			rows, err := tx.Select(ctx, s, driver.Within(r.Scope), driver.Query{Limit: page, Where: []driver.Cond{
 				driver.Greater("id", after), driver.NotNull("due_on"),
 				driver.Any(driver.Null("lease_expires_on"), driver.AtMost("lease_expires_on", now)),
 			}})
-			if full = len(rows) == page; err != nil || len(rows) == 0 {
+			if n = len(rows); err != nil || n == 0 {
 				return err
 			}
 			for _, row := range rows {
@@ -205,14 +206,14 @@ func (r *run) claimOf(ctx context.Context, s *driver.Schema) (taken int, err err
 					due.LeaseExpiresOn = inHand
 				}
 			}
-			after = driver.RecordOf(rows[len(rows)-1]).ID
+			last = driver.RecordOf(rows[n-1]).ID
 			_, err = tx.Update(ctx, s, rows) // what a worker was first to claim is found again
-			taken += len(rows)
 			return err
 		})
 		if err != nil {
 			return taken, err
 		}
+		after = last
 	}
 	return taken, nil
 }
