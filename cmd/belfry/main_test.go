@@ -78,7 +78,7 @@ func golden(t *testing.T, name, said string) {
 func TestTheHelpIsGoodReading(t *testing.T) {
 	t.Parallel()
 	var said strings.Builder
-	for _, args := range [][]string{{"-h"}, {"story", "-h"}, {"resolve", "-h"}, {"erase", "-h"}, {"nothing"}, {}} {
+	for _, args := range [][]string{{"-h"}, {"person", "-h"}, {"resolve", "-h"}, {"erase", "-h"}, {"nothing"}, {}} {
 		belfry(t, &said, "", args...)
 	}
 	golden(t, "help.golden", said.String())
@@ -106,7 +106,7 @@ func TestADatabaseIsLookedAfterByItsDSNAlone(t *testing.T) {
 			by := []string{"-yes", "-actor", "ann", "-reason", "a-call"}
 			key := "Reminder/reminder:certificate:employee:sam:default:2999-04-24:7"
 			for _, args := range [][]string{
-				{"check"}, {"health"}, {"holds"}, {"story", "sam"},
+				{"check"}, {"health"}, {"holds"}, {"person", "sam"},
 				{"cancel", key}, append([]string{"cancel", key}, by...), {"release", key}, append([]string{"release", key}, by...),
 				append([]string{"pause", "-domain", "automation", "-everywhere"}, by...), append([]string{"pause", "-domain", "automation", "-everywhere"}, by...),
 				append([]string{"resume", "-domain", "automation", "-everywhere"}, by...),
@@ -177,7 +177,7 @@ func TestATenantMovesFromSQLiteToPostgreSQL(t *testing.T) {
 		{append([]string{"move", "-to", dsn, "-undo", "-yes"}, by...), 5, "the tenant is not being moved"},
 		{append([]string{"move", "-to", dsn, "-yes"}, by...), 0, "1 row moved"},
 		{append([]string{"move", "-to", dsn, "-yes"}, by...), 0, "phase: Moved"},
-		{[]string{"story", "sam"}, 0, "Nothing."},
+		{[]string{"health"}, 0, "Nothing is due."},
 	} {
 		var said strings.Builder
 		if code := belfry(t, &said, file, step.args...); code != step.code || !strings.Contains(said.String(), step.says) {

@@ -1,7 +1,7 @@
 package traptest
 
 import (
-	"context"
+	"database/sql"
 	"errors"
 	"io"
 	"net"
@@ -16,7 +16,7 @@ import (
 // opens; its calls fail, and nothing is claimed, until the server is there.
 func opensLater(t *testing.T, a Adapter) {
 	dsn := pgtest.DSN(t)
-	server := pgtest.Addr(t, dsn)
+	server, look := pgtest.Addr(t, dsn), looking(t, dsn)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -48,14 +48,14 @@ func opensLater(t *testing.T, a Adapter) {
 		}
 	}
 	forward(t, addr, server)
-	untilAnswered(t, func() error { return s.InTx(t.Context(), func(driver.Tx) error { return nil }) })
+	untilAnswered(t, look, func() error { return s.InTx(t.Context(), func(driver.Tx) error { return nil }) })
 	if err := a.CreateTable(t.Context(), s, &Tasks.Schema); err != nil {
 		t.Fatal(err)
 	}
 	if err := Insert(t.Context(), s, DueTasks(1)...); err != nil || Count(t, s) != 1 {
 		t.Error(err)
 	}
-	untilAnswered(t, func() error {
+	untilAnswered(t, look, func() error {
 		if unsure.Uncertainty() > time.Minute {
 			return errors.New("the clock does not know yet")
 		}
@@ -63,18 +63,18 @@ func opensLater(t *testing.T, a Adapter) {
 	})
 }
 
-// untilAnswered waits until f succeeds.
-func untilAnswered(t *testing.T, f func() error) {
+// untilAnswered waits until f succeeds; look pauses.
+func untilAnswered(t *testing.T, look *sql.DB, f func() error) {
 	t.Helper()
-	late, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for err := f(); err != nil; err = f() {
-		select {
-		case <-late.Done():
-			t.Fatal(err)
-		case <-RealTime.After(50 * time.Millisecond):
+	err := f()
+	for range 1200 {
+		if err == nil {
+			return
 		}
+		exec(t, look, "SELECT pg_sleep(0.05)")
+		err = f()
 	}
+	t.Fatal(err)
 }
 
 // forward listens at an address for a server elsewhere.
