@@ -10,6 +10,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
@@ -17,6 +18,8 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/tenant"
 )
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
 
 var by = tenant.By{Actor: "ann", Reason: "a second server"}
 
