@@ -117,14 +117,15 @@ var (
 	inHand  = time.Date(9999, 1, 2, 0, 0, 0, 0, time.UTC)
 )
 
-// settle claims what is due, now or later, copies what is not the same in both stores, and
-// compares again, until a comparison finds nothing.
+// settle claims what is due, now or later, copies what the new store lacks, and compares
+// all rows, until a comparison finds nothing: neither a row that is not the same, nor one
+// that has become free since it was to be claimed.
 func (r *run) settle(ctx context.Context) error {
 	for n, looks := 0, 0; n < most; {
 		if err := r.erasures(ctx); err != nil {
 			return err
 		}
-		taken, busy, err := r.claim(ctx)
+		busy, err := r.claim(ctx)
 		if err == nil && !busy {
 			busy, err = r.counting(ctx)
 			if looks++; busy && looks > patience {
@@ -142,11 +143,14 @@ func (r *run) settle(ctx context.Context) error {
 			}
 			continue
 		}
+		if err := r.catchUp(ctx); err != nil {
+			return err
+		}
 		changed, err := r.compare(ctx)
 		if err != nil {
 			return err
 		}
-		if taken+changed == 0 {
+		if changed == 0 {
 			return r.note(ctx)
 		}
 		n++
@@ -155,14 +159,13 @@ func (r *run) settle(ctx context.Context) error {
 }
 
 // claim takes the due rows of the old store that no worker has. busy: a worker has others.
-func (r *run) claim(ctx context.Context) (taken int, busy bool, err error) {
+func (r *run) claim(ctx context.Context) (busy bool, err error) {
 	for _, s := range moved() {
 		if !s.Due {
 			continue
 		}
-		n, err := r.claimOf(ctx, s)
-		if taken += n; err != nil {
-			return taken, busy, fmt.Errorf("%s: %w", s.Name, err)
+		if err := r.claimOf(ctx, s); err != nil {
+			return busy, fmt.Errorf("%s: %w", s.Name, err)
 		}
 		err = r.From.View(ctx, func(from driver.Reader) error {
 			n, err := from.Count(ctx, s, driver.Within(r.Scope), []driver.Cond{driver.NotNull("due_on"), driver.Less("lease_expires_on", claimed)}, 1)
@@ -170,10 +173,10 @@ func (r *run) claim(ctx context.Context) (taken int, busy bool, err error) {
 			return err
 		})
 		if err != nil {
-			return taken, busy, err
+			return busy, err
 		}
 	}
-	return taken, busy, nil
+	return busy, nil
 }
 
 // counting says that the old store's pollers have results to count.
@@ -186,8 +189,8 @@ func (r *run) counting(ctx context.Context) (is bool, err error) {
 	return is, err
 }
 
-func (r *run) claimOf(ctx context.Context, s *driver.Schema) (taken int, err error) {
-	for after, n := int64(0), page; n == page; taken += n {
+func (r *run) claimOf(ctx context.Context, s *driver.Schema) error {
+	for after, n := int64(0), page; n == page; {
 		last := after
 		err := r.From.InTx(ctx, func(tx storage.Tx) error {
 			now := driver.Now(r.From)
@@ -211,11 +214,11 @@ func (r *run) claimOf(ctx context.Context, s *driver.Schema) (taken int, err err
 			return err
 		})
 		if err != nil {
-			return taken, err
+			return err
 		}
 		after = last
 	}
-	return taken, nil
+	return nil
 }
 
 // release gives back what the move has claimed.
@@ -244,6 +247,31 @@ func (r *run) release(ctx context.Context, in storage.Store) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", s.Name, err)
 			}
+		}
+	}
+	return nil
+}
+
+// catchUp copies the rows whose version is another one in the new store, so that the
+// comparison of all of them has to be made once.
+func (r *run) catchUp(ctx context.Context) error {
+	for _, s := range moved() {
+		err := r.eachPage(ctx, r.From, s, nil, func(records []*driver.Record) error {
+			here, err := r.load(ctx, r.To, s, records, "version")
+			if err != nil {
+				return err
+			}
+			late := slices.DeleteFunc(records, func(rec *driver.Record) bool {
+				row := here[rec.Key]
+				return row != nil && driver.RecordOf(row).Version == rec.Version
+			})
+			if len(late) > 0 {
+				_, err = r.bring(ctx, s, late, sha256.New())
+			}
+			return err
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil
