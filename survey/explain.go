@@ -167,7 +167,7 @@ func (s Support) explain(ctx context.Context, from driver.Reader, scope Scope, p
 		return e, err
 	}
 	if err != nil {
-		v = nil
+		v, err = nil, nil
 	}
 	t := triggerOf(v, i.TriggerID)
 	if i.isOpen() && !i.IsOnSupportHold {
@@ -176,7 +176,10 @@ func (s Support) explain(ctx context.Context, from driver.Reader, scope Scope, p
 			e.NextSendOn = i.sendOn()
 		}
 	}
-	served, err := s.servedBy(ctx, from, i.Channel)
+	served := ""
+	if i.isOpen() { // of one that is forgotten the channel is not known
+		served, err = s.servedBy(ctx, from, i.Channel)
+	}
 	e.Now = s.prospect(e, i, t, served)
 	return e, err
 }

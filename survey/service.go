@@ -73,6 +73,9 @@ type Options struct {
 	// again. From then on its stub is deleted, too, once Retention has made one. Zero:
 	// for ever.
 	ForgetAfter time.Duration
+	// OpenPerHour is how many responses by open links one address may send in an hour, as each process
+	// counts by itself; default 60, negative: any number. See [Response].Address.
+	OpenPerHour int
 	// Concurrency is how many calls one group of sends makes at once; default 16.
 	Concurrency int
 	// CallTimeout bounds one call of a channel or a subscriber, in real time; default
@@ -100,6 +103,7 @@ func (o *Options) withDefaults() Options {
 	}
 	out.ExpiryGrace = cmp.Or(max(out.ExpiryGrace, 0), 30*24*time.Hour)
 	out.UnclaimedAfter = cmp.Or(max(out.UnclaimedAfter, 0), time.Hour)
+	out.OpenPerHour = cmp.Or(out.OpenPerHour, 60)
 	out.Concurrency = cmp.Or(max(out.Concurrency, 0), 16)
 	out.CallTimeout = cmp.Or(max(out.CallTimeout, 0), time.Minute)
 	if out.Sample == nil {
@@ -128,6 +132,7 @@ type core struct {
 	box      *outbox.Box // what subscribers hear
 	parsed   *versionCache
 	polls    *polls // of PollOnce
+	senders  *senders
 }
 
 // asker is the part of a Service that sends links and settles doubt.
@@ -193,7 +198,7 @@ func New(store storage.Store, opts *Options, channels ...channel.Channel) *Servi
 	s.asker().checkSending()
 	s.box = outbox.New(store, "survey.outbox", s.options.Logger)
 	s.parsed = newVersionCache()
-	s.polls = &polls{}
+	s.polls, s.senders = &polls{}, &senders{}
 	return s
 }
 

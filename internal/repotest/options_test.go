@@ -52,6 +52,7 @@ var whenToChange = map[string]string{
 
 	"survey.Options.ExpiryGrace":    "customers should have less, or more, time to answer",
 	"survey.Options.Concurrency":    "as notify's",
+	"survey.Options.OpenPerHour":    "many people share one address, such as those of a hall with one connection",
 	"survey.Options.CallTimeout":    "as notify's",
 	"survey.Options.UnclaimedAfter": "as notify's",
 
