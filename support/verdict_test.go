@@ -217,6 +217,7 @@ var causes = map[string]cause{
 	"they were erased": {typ: "certificate", reason: "ProviderGaveNone", says: "the program has not asked for it", // nothing says who they were
 		before: func(s *school, p string) {
 			s.remind(p, nil)
+			delete(s.reminded, p)
 			_, err := s.poller.Privacy().Erase(s.Context(), tenant, belfry.Person{Ref: p}, belfry.By(by))
 			s.must(err)
 		}},

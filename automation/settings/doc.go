@@ -21,7 +21,7 @@
 //
 // Saving marks what it touches for a re-plan in the same transaction
 // (automation.MarkReplan), and a Poller works that off. A row that is due before is
-// compared with its setting of then. Other offsets, dates and thresholds deactivate
+// compared with what its source and its setting ask for then. Other offsets, dates and thresholds deactivate
 // rows and make new ones, a time of sending or a zone moves them in place, and
 // template and channels are read when a row is due (Automation & Reminders,
 // "When settings change").
