@@ -135,9 +135,8 @@ drill-ha: ## fail-overs on Patroni, etcd, HAProxy and PgBouncer, half an hour; R
 	$(GO) run ./internal/drill/ha -rounds $(or $(ROUNDS),3)
 
 .PHONY: test-dsn
-test-dsn: ## the conformance suite and the stories of each domain on a cluster of yours: DSN=postgres://…
-	@set -e; export BELFRY_POSTGRES_DSN="$(or $(DSN),$(error DSN= which cluster?))" BELFRY_REQUIRE_POSTGRES=1 BELFRY_TEST=check; \
-	$(GO) test -count 1 -run TestContract ./storage/postgres; $(GO) test -count 1 -run '/postgres' ./internal/storytest
+test-dsn: ## what holds on a cluster of yours: conformance, stories, killed workers, a benchmark: DSN=postgres://…
+	@$(GO) run ./internal/drill/dsn -dsn "$(or $(DSN),$(error DSN= which cluster?))"
 
 .PHONY: test-versions
 test-versions: setup ## every claimed version of PostgreSQL, by lib/pq and by pgx, about an hour; LEVEL=quick is ten minutes

@@ -108,7 +108,7 @@ func (p *Poller) Health(ctx context.Context, reach storage.ScopeFilter) (health.
 		out.Lost, out.Skipped = append(out.Lost, of.Lost...), append(out.Skipped, of.Skipped...)
 		out.LeaseLosses += of.LeaseLosses
 	}
-	out.Stuck = p.stuck(reach)
+	out.Store, out.Stuck = p.options.Store, p.stuck(reach)
 	var err error
 	if out.Forgotten, err = p.forgotten(ctx); err != nil {
 		return health.Summary{}, err

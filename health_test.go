@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"slices"
 	"strings"
@@ -24,6 +25,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -335,6 +337,22 @@ func TestGaugesOfSeveralStoresAreToldApart(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+}
+
+// Of several stores in one process health, logs and counters say which one it is.
+func TestHealthAndLogsNameTheStore(t *testing.T) {
+	t.Parallel()
+	var logged strings.Builder
+	store := memory.New(nil)
+	poller := belfry.NewPoller(store, &belfry.Options{Store: "north", Logger: slog.New(slog.NewTextHandler(&logged, nil))}, notify.New(store, nil))
+	got, err := poller.Health(t.Context(), storage.Everywhere())
+	if err != nil || got.Store != "north" || !strings.Contains(got.String(), `in the store "north"`) {
+		t.Error(got, err)
+	}
+	store.Losses().Note(driver.Loss{From: time.Unix(1, 0), Until: time.Unix(2, 0), NoticedOn: time.Unix(3, 0)})
+	if _, err := poller.PollOnce(t.Context(), 1); err != nil || !strings.Contains(logged.String(), "store=north") {
+		t.Error(logged.String(), err)
+	}
 }
 
 // saying is a service that says so of its work.

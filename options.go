@@ -49,9 +49,9 @@ type Options struct {
 	// which do nothing until a host sets them.
 	MeterProvider  metric.MeterProvider
 	TracerProvider trace.TracerProvider
-	// Store names the database in the gauges, as their attribute store, where a process has
-	// pollers on several. If empty, the first poller to run has no such attribute, and
-	// others with the same MeterProvider have a number from 2 on.
+	// Store names the database in metrics and logs, as their attribute store, and in Health,
+	// where a process has pollers on several. If empty, the first poller to run has no such
+	// attribute, and others with the same MeterProvider have a number from 2 on in the gauges.
 	Store string
 }
 
@@ -59,6 +59,6 @@ type Options struct {
 func (o Options) forWork() work.Options {
 	return work.Options{
 		Batch: o.Batch, Interval: o.Interval, Lease: o.Lease, Concurrency: o.Concurrency, InFlight: o.InFlight, Grace: o.Grace,
-		Lanes: o.Lanes, Logger: o.Logger, MeterProvider: o.MeterProvider, TracerProvider: o.TracerProvider,
+		Lanes: o.Lanes, Store: o.Store, Logger: o.Logger, MeterProvider: o.MeterProvider, TracerProvider: o.TracerProvider,
 	}
 }

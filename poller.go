@@ -81,7 +81,9 @@ func NewPoller(store storage.Store, opts *Options, services ...Service) *Poller 
 	if opts != nil {
 		o = *opts
 	}
-	o.Logger = loglimit.Limited(o.Logger)
+	if o.Logger = loglimit.Limited(o.Logger); o.Store != "" {
+		o.Logger = o.Logger.With("store", o.Store)
+	}
 	p := &Poller{options: o, services: slices.Clone(services), store: store}
 	p.options.Batch = cmp.Or(o.Batch, defaultBatch)
 	p.options.Interval = cmp.Or(o.Interval, defaultInterval)

@@ -35,6 +35,9 @@ type flags struct {
 	locale                              string
 	list                                bool
 	file                                string
+	target                              string
+	wait                                time.Duration
+	undo                                bool
 }
 
 // list is a flag that may be repeated.

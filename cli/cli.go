@@ -35,6 +35,9 @@ type App struct {
 	// that are missing are run, without it a database that lacks some is an error. A program
 	// that already has its services open may return those, whatever migrate is.
 	Open func(ctx context.Context, migrate bool) (*Services, error)
+	// OpenStore opens the store of another database, which has its tables: what -to of move
+	// names. Nil: move has to be run in another program.
+	OpenStore func(ctx context.Context, database string) (store storage.Store, closes func() error, err error)
 	// Flags adds those of the program itself, which stand before the command; nil: none.
 	Flags func(*flag.FlagSet)
 }
@@ -173,7 +176,7 @@ func commands() []*command {
 		migrateCommand, checkCommand, healthCommand, holdsCommand, personCommand, whyCommand,
 		messagesCommand, upcomingCommand, remindersCommand, surveysCommand, reportsCommand, auditCommand,
 		releaseCommand, retryCommand, cancelCommand, resolveCommand, doubtsCommand, pauseCommand, resumeCommand, replanCommand,
-		previewCommand, retainCommand, exportCommand, eraseCommand, reapplyCommand,
+		previewCommand, retainCommand, exportCommand, eraseCommand, reapplyCommand, moveCommand,
 	}
 }
 

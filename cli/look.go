@@ -8,19 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/automation/report"
-	"github.com/belfry-go/belfry/automation/settings"
-	"github.com/belfry-go/belfry/internal/once"
-	"github.com/belfry-go/belfry/internal/outbox"
-	"github.com/belfry-go/belfry/internal/sweep"
-	"github.com/belfry-go/belfry/internal/unserved"
-	"github.com/belfry-go/belfry/notify"
-	"github.com/belfry-go/belfry/notify/gate"
-	"github.com/belfry-go/belfry/notify/templates"
+	"github.com/belfry-go/belfry/internal/tables"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/support"
-	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/tenant"
 )
 
 var migrateCommand = &command{
@@ -51,11 +42,8 @@ var checkCommand = &command{
 }
 
 // checked compares the database with all of Belfry's tables.
-func (c *call) checked(ctx context.Context) (tables int, err error) {
-	all := slices.Concat(driver.Schemas(), notify.Schemas(), gate.Schemas(), templates.Schemas(), automation.Schemas(), settings.Schemas(),
-		report.Schemas(), outbox.Schemas(), survey.Schemas(), sweep.Schemas(), unserved.Schemas(), once.Schemas())
-	slices.SortFunc(all, func(a, b *driver.Schema) int { return strings.Compare(a.Name, b.Name) })
-	all = slices.CompactFunc(all, func(a, b *driver.Schema) bool { return a.Name == b.Name })
+func (c *call) checked(ctx context.Context) (n int, err error) {
+	all := append(tables.All(), tenant.Schemas()...)
 	if db, ok := c.s.Store.(interface {
 		CheckTables(context.Context, ...*driver.Schema) error
 	}); ok {

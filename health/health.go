@@ -12,6 +12,8 @@ import (
 // those that have been due or on hold for longest. Fields named Capped say that there may
 // be more. String prints it for people.
 type Summary struct {
+	// Store is the name of the store, if its Poller has one. Only Poller.Health fills it.
+	Store string
 	// On is the time of the summary, by the store's clock.
 	On time.Time
 	// Scope is the tenant; Everywhere means all tenants.

@@ -15,6 +15,9 @@ func (s Summary) String() string {
 	} else {
 		fmt.Fprintf(&b, "%q", s.Scope)
 	}
+	if s.Store != "" {
+		fmt.Fprintf(&b, " in the store %q", s.Store)
+	}
 	if f := s.Forgotten; !f.NoticedOn.IsZero() {
 		fmt.Fprintf(&b, "\n  the database has forgotten commits from %s to %s, noticed at %s", stamp(f.From), stamp(f.Until), stamp(f.NoticedOn))
 	}

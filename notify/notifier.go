@@ -49,6 +49,7 @@ type Options struct {
 	CallTimeout time.Duration
 	// ChannelConcurrency is how many calls of a channel, by its key, this process
 	// makes at once over all groups; what the channel says ([channel.Bounded]) holds as well.
+	// Notifiers on several stores that are given one channel value share what it bears.
 	ChannelConcurrency map[string]int
 	// AttachmentBytes is how many bytes of attachments this Notifier holds at once, for
 	// messages that are called or about to be; default 64 MiB. A message that alone has

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"reflect"
 	"slices"
 	"time"
 
@@ -140,12 +141,18 @@ func (n *core) bounds(items []sending, found channels) map[*messageRow][]calls.B
 		out[m] = n.budget(m)
 		most := cmp.Or(n.options.ChannelConcurrency[t.name], math.MaxInt)
 		out[m] = append(out[m], calls.Bound{Key: [2]any{n.registry, t.at}, Most: most, Limit: n.watch.Limit(t.at)})
+		if most < math.MaxInt && reflect.TypeOf(t.channel).Comparable() {
+			out[m] = append(out[m], calls.Bound{Key: account{t.channel}, Most: most})
+		}
 		if b, ok := t.channel.(channel.Bounded); ok {
 			out[m] = append(out[m], calls.OfChannel(t.channel, [3]any{n.registry, m.Scope, t.name}, b.MaxCalls()))
 		}
 	}
 	return out
 }
+
+// account is a channel value: what several Notifiers are given is one account.
+type account struct{ channel channel.Channel }
 
 // outNow tells the distributor which messages to leave alone: those of which every
 // channel is out, until it is time for a probe. Where some scopes have channels of their

@@ -22,7 +22,7 @@ import (
 
 func main() {
 	d := &database{}
-	os.Exit(cli.Main(&cli.App{Open: d.open, Flags: d.flags}))
+	os.Exit(cli.Main(&cli.App{Open: d.open, OpenStore: d.openStore, Flags: d.flags}))
 }
 
 // database is what the flags name.
@@ -44,6 +44,12 @@ func (d *database) open(ctx context.Context, migrate bool) (*cli.Services, error
 		Options: support.Options{Store: store, Automation: automation.New(store, out, nil), Notify: out, Survey: survey.New(store, nil)},
 		Bare:    true, Close: closes,
 	}, nil
+}
+
+// openStore opens another database, whose tables have the same schema and prefix where that
+// can be.
+func (d *database) openStore(ctx context.Context, dsn string) (storage.Store, func() error, error) {
+	return (&database{dsn: dsn, schema: d.schema, prefix: d.prefix}).store(ctx, false)
 }
 
 func (d *database) store(ctx context.Context, migrate bool) (storage.Store, func() error, error) {

@@ -152,6 +152,44 @@ func TestADatabaseWithoutTablesIsMadeByMigrateAlone(t *testing.T) {
 	}
 }
 
+// The way of a host that grows: what is in a file goes to PostgreSQL, and works there.
+func TestATenantMovesFromSQLiteToPostgreSQL(t *testing.T) {
+	testlevel.Need(t, testlevel.Check)
+	t.Parallel()
+	file, store := onSQLite(t)
+	dsn, grown := onPostgres(t)
+	reminder := automation.Candidate{
+		Type: "certificate", Source: automation.Source{Type: "employee", ID: "sam"}, Person: "sam",
+		TargetDate: automation.Date{Year: 2999, Month: 4, Day: 24}, DaysBefore: 7, SendAt: "09:00", Zone: "UTC",
+	}
+	if _, err := automation.New(store, notify.New(store, nil), nil).Ensure(t.Context(), reminder); err != nil {
+		t.Fatal(err)
+	}
+	by := []string{"-actor", "ann", "-reason", "we-grow"}
+	for _, step := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"move"}, 2, "-to is required"},
+		{[]string{"move", "-to", filepath.Join(t.TempDir(), "no.db")}, 1, "there is no such file"},
+		{[]string{"move", "-to", dsn}, 4, "1 row would be moved"},
+		{append([]string{"move", "-to", dsn, "-undo", "-yes"}, by...), 5, "the tenant is not being moved"},
+		{append([]string{"move", "-to", dsn, "-yes"}, by...), 0, "1 row moved"},
+		{append([]string{"move", "-to", dsn, "-yes"}, by...), 0, "phase: Moved"},
+		{[]string{"health"}, 0, "Nothing is due."},
+	} {
+		var said strings.Builder
+		if code := belfry(t, &said, file, step.args...); code != step.code || !strings.Contains(said.String(), step.says) {
+			t.Errorf("exit %d, not %d, or not %q\n%s", code, step.code, step.says, said.String())
+		}
+	}
+	got, err := automation.New(grown, notify.New(grown, nil), nil).Ensure(t.Context(), reminder)
+	if err != nil || got[0].Outcome != storage.Unchanged {
+		t.Error(got, err)
+	}
+}
+
 // What migrations make is all compared.
 func TestACheckKnowsEveryTable(t *testing.T) {
 	testlevel.Need(t, testlevel.Check)

@@ -60,12 +60,14 @@ var imports = []struct{ who, may, why string }{
 	{"survey/...", lower + "survey survey/form notify notify/channel notify/gate golang.org/x/text", "of notify it needs Gate and the transport"},
 	{"support/...", lower + "golang.org/x/sync/errgroup support automation automation/report notify notify/channel survey survey/form", "it reaches a database through the domains only"},
 	{"internal/sweep", lower + " golang.org/x/sync/errgroup", "it deletes by the rules of the domains and knows none of them"},
+	{"internal/tables", "automation/... notify/... survey internal/... storage/driver", "it lists the tables of all domains"},
+	{"tenant", lower + " internal/tables", "it copies rows of any table and knows no domain"},
 	{"internal/demo", ". automation notify notify/channel notify/channel/file storage storage/sqlite support support/supporthttp github.com/benbjohnson/clock", "a host, as the examples are"},
 	{"internal/...", lower, "internal packages serve the domains and know none of them, nor an adapter"},
 
 	// Programs and what drives the domains.
 	{".", lower + "golang.org/x/sync", "the Poller drives any service and knows none"},
-	{"cli", lower + ". automation/... notify/... support survey", "the program that uses it chooses the database"},
+	{"cli", lower + ". automation/... notify/... support survey tenant", "the program that uses it chooses the database"},
 	{"cmd/...", "cli automation notify support survey storage storage/postgres storage/sqlite", "it joins the command line with two adapters"},
 	{"examples/... docs/code/...", ". automation/... health keys notify/... support/... survey/... storage/... docs/code/transactions/queries database/sql github.com golang.org go.opentelemetry.io gorm.io", "hosts: the public API, and what a host likes"},
 }
@@ -73,7 +75,7 @@ var imports = []struct{ who, may, why string }{
 // kits are the packages for tests, beside those whose last word ends in "test". They may
 // import anything, but only tests and they themselves import them. The library's own
 // programs that start a PostgreSQL of their own are among them.
-const kits = "internal/testlevel internal/faultnet internal/mutants internal/contender internal/drill internal/drill/ha internal/pgtest/run bench/... survey/surveyhttp/browsertest/..."
+const kits = "internal/testlevel internal/faultnet internal/mutants internal/contender internal/drill internal/drill/dsn internal/drill/ha internal/pgtest/run bench/... survey/surveyhttp/browsertest/..."
 
 func TestImportsAreThoseOfTheTable(t *testing.T) {
 	t.Parallel()

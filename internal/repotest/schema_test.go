@@ -2,33 +2,23 @@ package repotest
 
 import (
 	"context"
-	"slices"
 	"testing"
 
 	"github.com/benbjohnson/clock"
 
-	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/automation/report"
-	"github.com/belfry-go/belfry/automation/settings"
-	"github.com/belfry-go/belfry/internal/once"
-	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
-	"github.com/belfry-go/belfry/internal/sweep"
-	"github.com/belfry-go/belfry/internal/unserved"
-	"github.com/belfry-go/belfry/notify"
-	"github.com/belfry-go/belfry/notify/gate"
-	"github.com/belfry-go/belfry/notify/templates"
+	"github.com/belfry-go/belfry/internal/tables"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
-	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/tenant"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // schemas are those of all tables.
 func schemas() []*driver.Schema {
-	return slices.Concat(driver.Schemas(), notify.Schemas(), gate.Schemas(), templates.Schemas(), automation.Schemas(), settings.Schemas(), report.Schemas(), outbox.Schemas(), survey.Schemas(), sweep.Schemas(), unserved.Schemas(), once.Schemas())
+	return append(tables.All(), tenant.Schemas()...)
 }
 
 // Every table of every domain is in the migrations of every dialect, with its

@@ -89,6 +89,7 @@ type Options struct {
 	InFlight    int
 	Grace       time.Duration
 	Lanes       map[int16]int
+	Store       string // its name in metrics; empty: none
 
 	Logger         *slog.Logger
 	MeterProvider  metric.MeterProvider

@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -12,11 +13,11 @@ import (
 
 const scopeName = "github.com/belfry-go/belfry"
 
-// telemetry counts and traces one pass. Attributes are names from code (pass,
-// status), never data.
+// telemetry counts and traces one pass. Attributes are names of stores and from code
+// (pass, status), never data.
 type telemetry struct {
 	tracer trace.Tracer
-	pass   attribute.KeyValue
+	of     []attribute.KeyValue // the pass, and the store if it has a name
 
 	claims, rows, stale, lost, failed, overdue metric.Int64Counter
 	lag, restarts, claim, duration             metric.Float64Histogram
@@ -38,9 +39,13 @@ func newTelemetry(pass string, o Options) *telemetry {
 		}
 		return h
 	}
+	of := []attribute.KeyValue{attribute.String("pass", pass)}
+	if o.Store != "" {
+		of = append(of, attribute.String("store", o.Store))
+	}
 	return &telemetry{
 		tracer:   o.TracerProvider.Tracer(scopeName),
-		pass:     attribute.String("pass", pass),
+		of:       slices.Clip(of),
 		claims:   counter("belfry.rows.claimed", "Rows claimed."),
 		rows:     counter("belfry.rows.settled", "Rows settled, by their new status."),
 		stale:    counter("belfry.rows.stale", "Rows that somebody else wrote while they were handled."),
@@ -55,44 +60,44 @@ func newTelemetry(pass string, o Options) *telemetry {
 }
 
 func (t *telemetry) claimed(ctx context.Context, rows int, lag time.Duration) {
-	t.claims.Add(ctx, int64(rows), metric.WithAttributes(t.pass))
-	t.lag.Record(ctx, lag.Seconds(), metric.WithAttributes(t.pass))
+	t.claims.Add(ctx, int64(rows), metric.WithAttributes(t.of...))
+	t.lag.Record(ctx, lag.Seconds(), metric.WithAttributes(t.of...))
 }
 
 func (t *telemetry) claiming(ctx context.Context) func() {
 	start := realClock.Now()
-	return func() { t.claim.Record(ctx, realClock.Since(start).Seconds(), metric.WithAttributes(t.pass)) }
+	return func() { t.claim.Record(ctx, realClock.Since(start).Seconds(), metric.WithAttributes(t.of...)) }
 }
 
 func (t *telemetry) restarted(ctx context.Context, next time.Duration) {
-	t.restarts.Record(ctx, next.Seconds(), metric.WithAttributes(t.pass))
+	t.restarts.Record(ctx, next.Seconds(), metric.WithAttributes(t.of...))
 }
 
 func (t *telemetry) leaseLost(ctx context.Context) {
-	t.lost.Add(ctx, 1, metric.WithAttributes(t.pass))
+	t.lost.Add(ctx, 1, metric.WithAttributes(t.of...))
 }
 
 func (t *telemetry) tookTooLong(ctx context.Context, kind string) {
-	t.overdue.Add(ctx, 1, metric.WithAttributes(t.pass, attribute.String("kind", kind)))
+	t.overdue.Add(ctx, 1, metric.WithAttributes(append(t.of, attribute.String("kind", kind))...))
 }
 
 func (t *telemetry) pollFailed(ctx context.Context) {
-	t.failed.Add(ctx, 1, metric.WithAttributes(t.pass))
+	t.failed.Add(ctx, 1, metric.WithAttributes(t.of...))
 }
 
 // settled counts a committed batch by the new statuses of its rows.
 func (t *telemetry) settled(ctx context.Context, statuses map[string]int, stale int) {
 	for status, n := range statuses {
-		t.rows.Add(ctx, int64(n), metric.WithAttributes(t.pass, attribute.String("status", status)))
+		t.rows.Add(ctx, int64(n), metric.WithAttributes(append(t.of, attribute.String("status", status))...))
 	}
-	t.stale.Add(ctx, int64(stale), metric.WithAttributes(t.pass))
+	t.stale.Add(ctx, int64(stale), metric.WithAttributes(t.of...))
 }
 
 func (t *telemetry) handling(ctx context.Context, rows int) (context.Context, func(error)) {
 	start := realClock.Now()
 	ctx, span := t.span(ctx, "belfry.handle", rows)
 	return ctx, func(err error) {
-		t.duration.Record(ctx, realClock.Since(start).Seconds(), metric.WithAttributes(t.pass))
+		t.duration.Record(ctx, realClock.Since(start).Seconds(), metric.WithAttributes(t.of...))
 		end(span, err)
 	}
 }
@@ -103,7 +108,7 @@ func (t *telemetry) settling(ctx context.Context, rows int) (context.Context, fu
 }
 
 func (t *telemetry) span(ctx context.Context, name string, rows int) (context.Context, trace.Span) {
-	return t.tracer.Start(ctx, name, trace.WithAttributes(t.pass, attribute.Int("rows", rows)))
+	return t.tracer.Start(ctx, name, trace.WithAttributes(append(t.of, attribute.Int("rows", rows))...))
 }
 
 // end says whether there was an error, not which: its text may hold data.

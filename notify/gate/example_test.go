@@ -62,6 +62,31 @@ func ExampleNew() {
 	// 23:01 sent to bob@example.com
 }
 
+// Two stores send by one account: they are given one channel value, and count its rate in
+// one store.
+func ExampleNew_sharedAccount() {
+	ctx, clk := context.Background(), clock.NewMock()
+	sms := channel.Func("sms:demo", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
+		fmt.Println("sent to", m.To)
+		return channel.Receipt{}, nil
+	})
+	one, two := memory.New(&memory.Options{Clock: clk}), memory.New(&memory.Options{Clock: clk})
+	for i, store := range []*memory.Store{one, two} {
+		n := notify.New(store, &notify.Options{ChannelConcurrency: map[string]int{"sms:demo": 5}, Gates: gate.New(store, &gate.Options{
+			Rates: []gate.Rate{{Channel: "sms:demo", Limit: 1, Per: time.Hour}}, RateStore: one,
+		})}, sms)
+		m := notify.OutgoingMessage{Channel: "sms:demo", PartitionKey: "news", NotificationType: "news", RecipientRef: "sam", Address: "+353861234567"}
+		_, err := n.EnsureOutgoingMessage(ctx, nil, m)
+		orPanic(err)
+		fmt.Println("store", i+1)
+		orPanic(belfry.NewPoller(store, nil, n).Drain(ctx))
+	}
+	// Output:
+	// store 1
+	// sent to +353861234567
+	// store 2
+}
+
 // Marketing is paused while the price list is wrong; what was made meanwhile goes
 // out when it is resumed.
 func ExampleSupport_Pause() {

@@ -30,6 +30,10 @@ type Options struct {
 	Window *Window
 	// Rates limit how fast channels are used, one for each channel.
 	Rates []Rate
+	// RateStore is where the rates are counted, for accounts that several stores share:
+	// give the gates of all of them one. While it is away nothing goes out by the limited
+	// channels. Nil: the store itself.
+	RateStore storage.Store
 }
 
 // New makes all built-in gates in their order: quarantine, guard, the others of
@@ -55,7 +59,11 @@ func New(store storage.Store, opts *Options) []notify.Gate {
 		gates = append(gates, newWindowGate(*o.Window))
 	}
 	if len(o.Rates) > 0 {
-		gates = append(gates, newRateGate(store, o.Rates))
+		counted := o.RateStore
+		if counted == nil {
+			counted = store
+		}
+		gates = append(gates, newRateGate(counted, o.Rates))
 	}
 	return gates
 }

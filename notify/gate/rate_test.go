@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
 )
 
 // attempts makes n of them, numbered from first on.
@@ -98,6 +99,20 @@ func TestScopesShareARateOrHaveTheirOwn(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An account that two stores share has one rate, if both count in one store.
+func TestStoresShareTheRateOfAnAccount(t *testing.T) {
+	asked(t, func(t *testing.T, h *policies) {
+		total := 0
+		for i := range 2 {
+			store := memory.New(&memory.Options{Clock: h.clk})
+			gates := New(store, &Options{RateStore: h.store, Rates: []Rate{{Channel: channelKey, Limit: 1, Per: time.Hour, Burst: 3}}})
+			n, _ := h.through(gates[len(gates)-1], attempts(10*i, 2, h.clk.Now()))
+			total += n
+		}
+		h.same("let through", 3, total)
+	})
 }
 
 // Two processes with several groups each never use more than the rate allows, and

@@ -117,7 +117,15 @@ func NewBlobs(store Store, dir string) (Blobs, error) {
 // Put writes the header, the content and the header again, so that whatever a
 // crash leaves is found by Collect.
 func (b *blobStore) Put(ctx context.Context, r io.Reader) (Ref, error) {
-	header, err := b.begin(ctx)
+	name := make([]byte, 16)
+	if _, err := io.ReadFull(b.store.Rand(), name); err != nil {
+		return Ref{}, fmt.Errorf("storage: put blob: %w", err)
+	}
+	return b.put(ctx, hex.EncodeToString(name), r)
+}
+
+func (b *blobStore) put(ctx context.Context, name string, r io.Reader) (Ref, error) {
+	header, err := b.begin(ctx, name)
 	if err != nil {
 		return Ref{}, fmt.Errorf("storage: put blob: %w", err)
 	}
@@ -138,19 +146,15 @@ func (b *blobStore) Put(ctx context.Context, r io.Reader) (Ref, error) {
 	return ref, nil
 }
 
-func (b *blobStore) begin(ctx context.Context) (header *blobHeader, err error) {
-	name := make([]byte, 16)
-	if _, err := io.ReadFull(b.store.Rand(), name); err != nil {
-		return nil, err
-	}
+func (b *blobStore) begin(ctx context.Context, name string) (header *blobHeader, err error) {
 	err = b.store.InTx(ctx, func(tx Tx) error {
 		header = &blobHeader{Due: Due{
-			Record: Record{Key: hex.EncodeToString(name)},
+			Record: Record{Key: name},
 			DueOn:  Now(b.store).Add(keepBlobsBy),
 		}}
 		inserted, err := blobHeaders.Insert(ctx, tx, header)
 		if err == nil && !inserted[0] {
-			err = errors.New("generated name exists; the source of randomness repeats itself")
+			err = errors.New("the name exists; the source of randomness repeats itself, or another copies it")
 		}
 		return err
 	})

@@ -168,6 +168,9 @@ type Schema struct {
 	// it, or what is rewritten of it: Claim and Update get such a one. A column that it
 	// lacks is zero in a claimed row, and stays as it is stored.
 	Whole *Schema
+	// Versioned says that Insert gives new rows the version that they have, instead of 1;
+	// see [Copying].
+	Versioned bool
 }
 
 // Column returns the column of that name. It panics on an unknown one: names

@@ -134,14 +134,18 @@ func (t *tx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([
 		if err != nil {
 			return nil, t.fail(err)
 		}
+		version := int64(1)
+		if s.Versioned {
+			version = rec.Version
+		}
 		tab.lastID++
-		img.rec.ID, img.rec.Version = tab.lastID, 1
+		img.rec.ID, img.rec.Version = tab.lastID, version
 		e := &entry{id: tab.lastID, due: never}
 		if img.due != nil {
 			e.lane = img.due.Lane
 		}
 		t.write(tab, e, img)
-		t.tell(rec, tab.lastID, 1)
+		t.tell(rec, tab.lastID, version)
 		t.hints.Add(s, rows[i:i+1])
 		inserted[i] = true
 	}

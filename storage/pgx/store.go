@@ -59,6 +59,12 @@ type Options struct {
 	// is not a bound. It is what ends a call on a dead network whose context does not
 	// end. Migrations are exempt. New ignores it.
 	IOTimeout time.Duration
+	// Later has Open succeed while the server is away: all calls fail with
+	// [driver.ErrUnavailable] until it is there, and was checked and migrated by the first
+	// call that reaches it. A Poller waits for it, and Health says so. A connection string
+	// or a server that would break a promise is still refused, at once or by each call.
+	// New ignores it.
+	Later bool
 }
 
 func (o *Options) orDefault() pgserver.Options {
@@ -144,11 +150,23 @@ func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 		pooled, err = s.open(ctx, o, made)
 		return err
 	})
+	notify := func() {
+		if o.Notify && !pooled { // a pooler would be in the way
+			s.follows.Herald(o, s.database(), s.Waker(), listener(cfg.ConnConfig))
+		}
+	}
+	if o.Away(err) {
+		s.Store, err = s.follows.Store(ctx, o, s, s.database(), s.classify, func(ctx context.Context) (err error) {
+			if pooled, err = s.check(ctx); err == nil {
+				notify()
+			}
+			return err
+		})
+	} else if err == nil {
+		notify()
+	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
-	}
-	if o.Notify && !pooled { // a pooler would be in the way
-		s.follows.Herald(o, s.database(), s.Waker(), listener(cfg.ConnConfig))
 	}
 	return s, nil
 }
@@ -186,14 +204,20 @@ func (s *Store) open(ctx context.Context, o pgserver.Options, pool *pgxpool.Pool
 	s.pool, s.db = pool, sql.OpenDB(newConnector(pool))
 	s.db.SetMaxIdleConns(0) // they lie idle in the pool
 	s.db.SetMaxOpenConns(int(pool.Config().MaxConns))
-	if pooled, err = pgserver.Check(ctx, s.database(), s.end != nil); err != nil {
+	if pooled, err = s.check(ctx); err != nil {
 		return pooled, err
 	}
-	if s.end != nil && !pooled {
+	s.Store, err = s.follows.Store(ctx, o, s, s.database(), s.classify, nil)
+	return pooled, err
+}
+
+// check refuses a server that cannot hold the contract, and has a pool of ours prepare
+// statements where no pooler is in the way.
+func (s *Store) check(ctx context.Context) (pooled bool, err error) {
+	if pooled, err = pgserver.Check(ctx, s.database(), s.end != nil); err == nil && s.end != nil && !pooled {
 		s.whole.Store(false)
-		pool.Reset()
+		s.pool.Reset()
 	}
-	s.Store, err = s.follows.Store(ctx, o, s, s.database(), s.classify)
 	return pooled, err
 }
 

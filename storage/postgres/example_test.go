@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log"
 
@@ -24,6 +25,25 @@ func ExampleOpen() {
 	}
 	defer store.Close()
 	fmt.Println(driver.Now(store)) // the server's time
+}
+
+// A program with several servers starts while one of them is away.
+func ExampleOpen_later() {
+	ctx := context.Background()
+	var stores []*postgres.Store
+	for _, dsn := range []string{"postgres://app@one/app", "postgres://app@two/app"} {
+		store, err := postgres.Open(ctx, dsn, &postgres.Options{Later: true})
+		if err != nil {
+			log.Fatal(err) // not that the server is away
+		}
+		defer store.Close()
+		stores = append(stores, store)
+	}
+	for _, store := range stores {
+		if _, err := store.Identity(ctx); errors.Is(err, storage.ErrUnavailable) {
+			fmt.Println("its poller waits")
+		}
+	}
 }
 
 // A store on the pool that the host has already (GORM, Bun and ent give theirs

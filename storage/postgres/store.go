@@ -54,6 +54,12 @@ type Options struct {
 	// is not a bound. It is what ends a call on a dead network whose context does not
 	// end. Migrations are exempt. New ignores it.
 	IOTimeout time.Duration
+	// Later has Open succeed while the server is away: all calls fail with
+	// [driver.ErrUnavailable] until it is there, and was checked and migrated by the first
+	// call that reaches it. A Poller waits for it, and Health says so. A connection string
+	// or a server that would break a promise is still refused, at once or by each call.
+	// New ignores it.
+	Later bool
 }
 
 // Migrate says what opening a store does about its tables.
@@ -103,11 +109,23 @@ func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 	s.pool = s.db
 	d.Bound(o.Timeout())
 	pooled, err := s.open(ctx, o, func(migrate func() error) error { return d.Patiently(o.Timeout(), migrate) })
+	notify := func() {
+		if o.Notify && !pooled { // a pooler would be in the way
+			s.follows.Herald(o, s.database(), s.Waker(), listener(full))
+		}
+	}
+	if o.Away(err) {
+		s.Store, err = s.follows.Store(ctx, o, s, s.database(), classify, func(ctx context.Context) (err error) {
+			if pooled, err = pgserver.Check(ctx, s.database(), true); err == nil {
+				notify()
+			}
+			return err
+		})
+	} else if err == nil {
+		notify()
+	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
-	}
-	if o.Notify && !pooled { // a pooler would be in the way
-		s.follows.Herald(o, s.database(), s.Waker(), listener(full))
 	}
 	return s, nil
 }
@@ -163,7 +181,7 @@ func (s *Store) open(ctx context.Context, o pgserver.Options, migrating func(fun
 		return pooled, err
 	}
 	return pooled, migrating(func() (err error) {
-		s.Store, err = s.follows.Store(ctx, o, s, s.database(), classify)
+		s.Store, err = s.follows.Store(ctx, o, s, s.database(), classify, nil)
 		return err
 	})
 }

@@ -56,7 +56,7 @@ var adapter = traptest.Adapter{
 }
 
 func options(o traptest.Options) *Options {
-	opts := &Options{Clock: o.Clock, Notify: o.Notify, MaxOpenConns: o.MaxOpenConns, IOTimeout: o.IOTimeout}
+	opts := &Options{Clock: o.Clock, Notify: o.Notify, MaxOpenConns: o.MaxOpenConns, IOTimeout: o.IOTimeout, Later: o.Later}
 	if o.NoMigration {
 		opts.Migrate = MigrateOff
 	}

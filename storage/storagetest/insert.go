@@ -39,6 +39,7 @@ var insertTheme = theme{name: "insert", sentences: []sentence{
 		})
 		w.same("keys", keysOf(w.all()), []string{"a", "b"})
 	}},
+	{"a copy of a row keeps its version, and gets its ID", insertCopies},
 	{"a large call is answered in the order of its rows", insertMany},
 	{"large calls that met no taken key are no promise for the next", insertAfterStreak},
 	{"no rows are no work", func(w *world) {
@@ -149,4 +150,34 @@ func insertAfterStreak(w *world) {
 	}
 	w.same("the row whose key was taken", w.get(taken.Key), taken)
 	w.same("number of rows", len(w.all()), 7*n-2+1)
+}
+
+// insertCopies has a small call and a large one, which adapters write differently.
+func insertCopies(w *world) {
+	for _, n := range []int{2, 300} {
+		w.tx(func(tx driver.Tx) error {
+			rows, want := make([]driver.Row, n), make([]int64, n)
+			for i := range rows {
+				row := newThing(fmt.Sprintf("%d-%04d", n, i))
+				want[i] = int64(7 + i%3)
+				row.ID, row.Version = 9_000_000, want[i]
+				rows[i] = row
+			}
+			inserted, err := tx.Insert(w.ctx, driver.Copying(&w.things.Schema), rows)
+			if err != nil {
+				return err
+			}
+			for i, row := range rows {
+				if rec := driver.RecordOf(row); !inserted[i] || rec.Version != want[i] || rec.ID == 9_000_000 {
+					w.Errorf("row %d of %d: inserted %t, version %d, id %d", i, n, inserted[i], rec.Version, rec.ID)
+				}
+			}
+			return nil
+		})
+	}
+	row := w.get("300-0001")
+	w.same("stored version", row.Version, int64(8))
+	row.Name = "changed"
+	w.tx(func(tx driver.Tx) error { return w.things.Save(w.ctx, tx, row) })
+	w.same("version after a change", w.get("300-0001").Version, int64(9))
 }

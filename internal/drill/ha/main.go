@@ -122,7 +122,7 @@ func pass(ctx context.Context, d time.Duration) {
 // play plays the series and prints their table.
 func play(ctx context.Context, rounds int, only string) error {
 	if packages := missing(); len(packages) > 0 {
-		return fmt.Errorf("needs Debian's packages %s: apt-get install %[1]s (scripts/setup-ha.sh does it where it may)", strings.Join(packages, " "))
+		return fmt.Errorf("needs Debian's packages %s: apt-get install %[1]s (scripts/setup-test.sh ha does it where it may)", strings.Join(packages, " "))
 	}
 	names := strings.FieldsFunc(only, func(r rune) bool { return r == ',' })
 	short := false

@@ -41,7 +41,7 @@ func (f *Following) Admit(who string, err error) (timeline int64, _ error) {
 		fallthrough
 	case now.Sub(f.refused) < believed:
 		return 0, &ServerError{fmt.Sprintf("the server is on timeline %d, and %d was seen: another primary has replaced it; "+
-			"it is believed if no other one is found for %s", timeline, seen, believed)}
+			"it is believed if no other one is found for %s", timeline, seen, believed), true}
 	}
 	f.refused = time.Time{}
 	f.timeline.Store(timeline)

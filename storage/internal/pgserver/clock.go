@@ -47,21 +47,44 @@ func Follow(ctx context.Context, pool sqlstore.Pool) (*Clock, error) {
 	return newClock(ctx, local, monotonic(local), serverTime(pool))
 }
 
+// unsure is how far the clock may be off of a server that was never there.
+const unsure = time.Hour
+
+// FollowLater follows the clock of a server that is away now: until the first reading it
+// is the machine's, and too unsure for anything to be claimed.
+func FollowLater(ctx context.Context, pool sqlstore.Pool) *Clock {
+	local := clock.New()
+	c := makeClock(local, monotonic(local), serverTime(pool))
+	now := local.Now().UTC()
+	c.line = at(c.elapsed(), now, now.Add(-unsure), now.Add(unsure))
+	c.begin(ctx, retryEvery)
+	return c
+}
+
 // newClock reads the server's clock once, and follows it until Close.
 func newClock(ctx context.Context, local clock.Clock, elapsed func() time.Duration, read source) (*Clock, error) {
-	c := &Clock{
+	c := makeClock(local, elapsed, read)
+	if err := c.reread(ctx); err != nil {
+		return nil, err
+	}
+	c.begin(ctx, rereadEvery)
+	return c, nil
+}
+
+func makeClock(local clock.Clock, elapsed func() time.Duration, read source) *Clock {
+	return &Clock{
 		Clock:   local,
 		elapsed: elapsed,
 		read:    read,
 		again:   make(chan struct{}, 1),
 		stopped: make(chan struct{}),
 	}
-	if err := c.reread(ctx); err != nil {
-		return nil, err
-	}
+}
+
+// begin follows the server's clock until Close.
+func (c *Clock) begin(ctx context.Context, first time.Duration) {
 	ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
-	go c.follow(ctx, local.Timer(rereadEvery))
-	return c, nil
+	go c.follow(ctx, c.Timer(first))
 }
 
 // follow reads the clock each minute and when asked to. A reading that fails

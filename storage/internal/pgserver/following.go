@@ -31,14 +31,14 @@ type Following struct {
 }
 
 // Store makes the store outer of an adapter on a pool. Without a clock it follows the
-// server's. classify says what an error of the driver means.
-func (f *Following) Store(ctx context.Context, o Options, outer driver.Store, pool sqlstore.Pool, classify func(error) sqlstore.Class) (*sqlstore.Store, error) {
+// server's. classify says what an error of the driver means. prepare, if not nil, checks a
+// server that is away now, before the first call; see [Options.Later].
+func (f *Following) Store(ctx context.Context, o Options, outer driver.Store, pool sqlstore.Pool, classify func(error) sqlstore.Class, prepare func(context.Context) error) (*sqlstore.Store, error) {
 	if o.Clock == nil {
-		follow, err := Follow(ctx, pool)
+		follow, err := f.clock(ctx, pool, prepare != nil)
 		if err != nil {
 			return nil, err
 		}
-		f.time.Store(follow)
 		o.Clock = follow
 	}
 	s, err := sqlstore.New(ctx, sqlstore.Config{
@@ -53,10 +53,24 @@ func (f *Following) Store(ctx context.Context, o Options, outer driver.Store, po
 		Clock: o.Clock, Rand: o.Rand, Environment: o.Environment, StopOnLoss: o.StopOnLoss, BlobDir: o.BlobDir,
 		Schema: o.Schema, Prefix: o.TablePrefix, Migrations: migrations.Files, Migrate: o.Migrate,
 		SystemIdentifier: func(ctx context.Context) (string, error) { return SystemIdentifier(ctx, pool) },
-		Committed:        f.committed, Grace: CommitGrace,
+		Committed:        f.committed, Grace: CommitGrace, Prepare: prepare,
 	})
 	f.store.Store(s)
 	return s, err
+}
+
+// clock follows that of the server.
+func (f *Following) clock(ctx context.Context, pool sqlstore.Pool, later bool) (follow *Clock, err error) {
+	if follow = f.time.Load(); follow != nil { // opening came that far before
+		return follow, nil
+	}
+	if later {
+		follow = FollowLater(ctx, pool)
+	} else if follow, err = Follow(ctx, pool); err != nil {
+		return nil, err
+	}
+	f.time.Store(follow)
+	return follow, nil
 }
 
 func (f *Following) now() time.Time {

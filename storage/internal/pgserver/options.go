@@ -1,6 +1,8 @@
 package pgserver
 
 import (
+	"context"
+	"errors"
 	"io"
 	"time"
 
@@ -21,6 +23,19 @@ type Options struct {
 	Notify              bool
 	MaxOpenConns        int
 	IOTimeout           time.Duration
+	Later               bool
+}
+
+// Away says that opening failed since the server is away, or none of several is a primary
+// at present, and that the host wants a store nevertheless.
+func (o Options) Away(err error) bool {
+	if !o.Later || err == nil {
+		return false
+	}
+	if s := (*ServerError)(nil); errors.As(err, &s) {
+		return s.away
+	}
+	return errors.Is(err, driver.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || Classify(err) == sqlstore.Connection
 }
 
 // Conns bounds the pool that Open makes.

@@ -79,14 +79,17 @@ func serverTime(pool sqlstore.Pool) source {
 
 // ServerError says why a server, or the way to it, cannot be worked with, and
 // what to change.
-type ServerError struct{ Problem string }
+type ServerError struct {
+	Problem string
+	away    bool // it may pass: another server, or this one, becomes the primary
+}
 
 func (e *ServerError) Error() string { return "postgres: " + e.Problem }
 
 // What refuses a server that takes no writes.
 var (
-	ErrReplica  = &ServerError{"the server is a replica (hot standby)"}
-	ErrReadOnly = &ServerError{"the session is read-only; unset default_transaction_read_only for this role, database or connection"}
+	ErrReplica  = &ServerError{"the server is a replica (hot standby)", true}
+	ErrReadOnly = &ServerError{"the session is read-only; unset default_transaction_read_only for this role, database or connection", true}
 )
 
 // NoPrimary says what to do about err, which is what all hosts of a connection string
@@ -97,9 +100,9 @@ func NoPrimary(err error, hosts int) error {
 	case !errors.As(err, &refused):
 		return err
 	case hosts > 1:
-		return &ServerError{fmt.Sprintf("none of the %d hosts in the connection string is a primary that takes writes now: %s", hosts, err)}
+		return &ServerError{fmt.Sprintf("none of the %d hosts in the connection string is a primary that takes writes now: %s", hosts, err), true}
 	case refused == ErrReplica:
-		return &ServerError{refused.Problem + "; connect to the primary, or list all hosts in the connection string with target_session_attrs=read-write"}
+		return &ServerError{refused.Problem + "; connect to the primary, or list all hosts in the connection string with target_session_attrs=read-write", true}
 	}
 	return err
 }
@@ -154,13 +157,13 @@ func checkServer(ctx context.Context, pool sqlstore.Pool) error {
 func (f facts) check() error {
 	switch {
 	case f.version/10000 < oldest:
-		return &ServerError{fmt.Sprintf("the server is PostgreSQL %d; %d or newer is needed", f.version/10000, oldest)}
+		return &ServerError{fmt.Sprintf("the server is PostgreSQL %d; %d or newer is needed", f.version/10000, oldest), false}
 	case f.standby:
 		return NoPrimary(ErrReplica, 1)
 	case f.readOnly:
 		return ErrReadOnly
 	case f.encoding != "UTF8":
-		return &ServerError{fmt.Sprintf("the database's encoding is %s; create it with ENCODING 'UTF8'", f.encoding)}
+		return &ServerError{fmt.Sprintf("the database's encoding is %s; create it with ENCODING 'UTF8'", f.encoding), false}
 	}
 	return nil
 }
@@ -168,7 +171,7 @@ func (f facts) check() error {
 // errTwoStep refuses a host's pool that speaks in a way that its pooler breaks.
 var errTwoStep = &ServerError{"the connection goes through a transaction pooler, and the driver sends statements in two steps, " +
 	"between which another client's may be run instead; add to the connection string binary_parameters=yes for lib/pq, " +
-	"default_query_exec_mode=exec for pgx"}
+	"default_query_exec_mode=exec for pgx", false}
 
 // Mislaid reports whether a driver found a statement that it prepared on another
 // backend than it thinks, which only a pooler brings about.

@@ -33,7 +33,8 @@ func (postgres) table(n naming, schema *driver.Schema) table {
 	}
 	t.unknown = list(t.claimed, "", "")
 
-	insert := "INSERT INTO " + t.name + " (" + list(t.insertable, "", "") + `, "version") SELECT ` + list(t.insertable, "c.", "") + ", 1 FROM "
+	version1, one := t.first()
+	insert := "INSERT INTO " + t.name + " (" + list(t.insertable, "", "") + version1 + ") SELECT " + list(t.insertable, "c.", "") + one + " FROM "
 	answer := ` RETURNING "id", "scope", "key"`
 	t.insertion = newFrame(insert, t.insertable, ` ON CONFLICT ("scope", "key") DO NOTHING`+answer)
 	t.insertNew = t.insertion

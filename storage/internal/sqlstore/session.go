@@ -25,7 +25,7 @@ type session struct {
 // open takes a connection from a pool, for a call that is not inside of a host's
 // transaction.
 func (s *Store) open(ctx context.Context, pool Pool) (*session, error) {
-	if err := s.unbound(ctx); err != nil {
+	if err := cmp.Or(s.unbound(ctx), s.prepared(ctx)); err != nil {
 		return nil, err
 	}
 	conn, err := pool.Conn(ctx)

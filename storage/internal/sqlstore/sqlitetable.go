@@ -37,9 +37,10 @@ var chunks = []int{256, 32, 4, 1}
 func (sqlite) table(n naming, schema *driver.Schema) table {
 	t := &sqliteTable{}
 	t.fill(n, schema)
-	row := "(" + strings.Repeat("?, ", len(t.insertable)) + "1)"
+	version1, one := t.first()
+	row := "(?" + strings.Repeat(", ?", len(t.insertable)-1) + one + ")"
 	for _, n := range chunks {
-		t.inserts = append(t.inserts, "INSERT INTO "+t.name+" ("+list(t.insertable, "", "")+`, "version") VALUES `+
+		t.inserts = append(t.inserts, "INSERT INTO "+t.name+" ("+list(t.insertable, "", "")+version1+") VALUES "+
 			row+strings.Repeat(", "+row, n-1)+` ON CONFLICT ("scope", "key") DO NOTHING RETURNING "id", "scope", "key"`)
 	}
 

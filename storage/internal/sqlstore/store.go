@@ -50,6 +50,10 @@ type Config struct {
 	Migrations fs.FS
 	Migrate    Migrate
 
+	// Prepare, if not nil, checks the database before the first call that reaches it, which
+	// then treats the migrations, too: New asks it nothing.
+	Prepare func(ctx context.Context) error
+
 	// SystemIdentifier tells the present database system; nil: there is none.
 	SystemIdentifier func(ctx context.Context) (string, error)
 	// Committed, if not nil, is told what each committed transaction made due, as
@@ -79,6 +83,8 @@ type Store struct {
 	waker  driver.Waker
 	losses driver.Losses
 	memory memory
+
+	preparation preparation
 }
 
 var _ driver.Store = (*Store)(nil)
@@ -92,8 +98,11 @@ func New(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	s := &Store{cfg: cfg, names: names, memory: memory{turn: semaphore.NewWeighted(1)}}
 	s.defaults()
-	if err := s.migrate(ctx); err != nil {
-		return nil, err
+	s.preparation.turn, s.preparation.mono = make(chan struct{}, 1), clock.New()
+	if s.preparation.done.Store(cfg.Prepare == nil); cfg.Prepare == nil {
+		if err := s.migrate(ctx); err != nil {
+			return nil, err
+		}
 	}
 	blobs, err := driver.NewBlobs(s.cfg.Outer, cfg.BlobDir)
 	if err != nil {

@@ -16,8 +16,8 @@ type tableText struct {
 	name    string // qualified and quoted
 	all     []*driver.Column
 	columns string // all of them, quoted
-	// insertable are all columns but id and version; mutable all that are not
-	// fixed but version.
+	// insertable are all columns but id and, where new rows begin with 1, version; mutable
+	// all that are not fixed but version.
 	insertable, mutable []*driver.Column
 	shapes              sync.Map // shape to string
 }
@@ -42,7 +42,7 @@ func (t *tableText) fill(n naming, schema *driver.Schema) {
 	for i := range schema.Columns {
 		c := &schema.Columns[i]
 		t.all = append(t.all, c)
-		if c.Name != "id" && c.Name != "version" {
+		if c.Name != "id" && (c.Name != "version" || schema.Versioned) {
 			t.insertable = append(t.insertable, c)
 		}
 		if !c.Fixed && c.Name != "version" {
@@ -50,6 +50,15 @@ func (t *tableText) fill(n naming, schema *driver.Schema) {
 		}
 	}
 	t.columns = list(t.all, "", "")
+}
+
+// first are the name and the value of the version of new rows in an INSERT, behind the
+// insertable columns; empty where that is one of them.
+func (t *tableText) first() (name, value string) {
+	if t.schema.Versioned {
+		return "", ""
+	}
+	return `, "version"`, ", 1"
 }
 
 // read are the columns of a query, and their list.

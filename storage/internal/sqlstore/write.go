@@ -27,7 +27,10 @@ func (x *tx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([
 				rec := driver.RecordOf(rows[i])
 				if !added[i] && rec.Key == key && rec.Scope == scope {
 					x.changed(rec)
-					added[i], rec.ID, rec.Version, last = true, id, 1, rec
+					added[i], rec.ID, last = true, id, rec
+					if !s.Versioned {
+						rec.Version = 1
+					}
 					x.hints.Add(s, rows[i:i+1])
 					return nil
 				}

@@ -34,6 +34,7 @@ type Options struct {
 	Notify       bool
 	MaxOpenConns int
 	IOTimeout    time.Duration
+	Later        bool
 }
 
 // Host is a transaction that a host holds.
@@ -87,14 +88,15 @@ func Run(t *testing.T, a Adapter) {
 		"many clients share a pooler without mix-up":                 manyClients,
 		"calls go on while the server restarts":                      restarts,
 		"a database that has forgotten commits is noticed":           forgets,
-		"replicas":                          replicas,
-		"a replica behind a pooler is left": demoted,
-		"a primary that another has replaced is refused": thawed,
-		"read-only sessions are refused":                 readOnly,
-		"the store follows the server's clock":           followsClock,
-		"the clock is read again after an error":         clockAfterError,
-		"the clock is read again on a new connection":    clockAfterReconnect,
-		"NOTIFY is off behind a pooler":                  notifyBehindPooler,
+		"a store opens while its server is away":                     opensLater,
+		"replicas":                                                   replicas,
+		"a replica behind a pooler is left":                          demoted,
+		"a primary that another has replaced is refused":             thawed,
+		"read-only sessions are refused":                             readOnly,
+		"the store follows the server's clock":                       followsClock,
+		"the clock is read again after an error":                     clockAfterError,
+		"the clock is read again on a new connection":                clockAfterReconnect,
+		"NOTIFY is off behind a pooler":                              notifyBehindPooler,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -155,6 +155,24 @@ CREATE TABLE {erasure} (
 -- The pass looks at it once a minute.
 CREATE INDEX {index:erasure_due} ON {erasure} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
+-- How far the move of a tenant to another store, or from it, has come: one row, and while
+-- what was copied is removed one for each page of that. Never due.
+CREATE TABLE {tenant_move} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- move; page and its number, joined by U+001F
+	kind             TEXT NOT NULL, -- the table of a page
+	status           TEXT NOT NULL, -- Copying, Held, Switched, Moved; Arriving
+	version          INTEGER NOT NULL,
+	token            TEXT NOT NULL, -- of the move, and of what it has claimed
+	begun_on         INTEGER,
+	held_on          INTEGER,
+	ended_on         INTEGER, -- of the hold
+	copied_ids       TEXT, -- of the rows of a page
+	copied_versions  TEXT,
+	UNIQUE (scope, key)
+) STRICT;
+
 -- What was answered to a request of support, so that it can come again: one row for each
 -- of its targets. Never due, never changed.
 CREATE TABLE {support_answer} (
