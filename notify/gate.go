@@ -245,7 +245,7 @@ func (n sender) attempt(m *messageRow) Attempt {
 	t := n.registry.lookup(m.NotificationType)
 	group := cmp.Or(m.ConsentGroup, t.Group)
 	return Attempt{
-		Scope: m.Scope, MessageID: m.MessageID, Number: m.Calls + 1,
+		Scope: m.Scope, MessageID: m.MessageID, Reminds: m.Reminds, Number: m.Calls + 1,
 		NotificationType: m.NotificationType, BusinessUnit: m.BusinessUnit, Channel: m.inUse(), Method: m.Method,
 		RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, Address: m.Address, Zone: m.Zone,
 		Lane: m.Lane, Group: group, OptIn: m.OptIn || n.optIn(group), Mandatory: m.Mandatory || t.Mandatory, Requested: m.Requested || t.Requested,

@@ -161,7 +161,7 @@ func (t teller) feeds(ctx context.Context, scope Scope, about About, now time.Ti
 	if who := about.recipient(); t.o.Notify != nil && who != (recipient{}) {
 		out = append(out, feed{"messages", paged(func(ctx context.Context, p storage.Page) ([]notify.OutgoingMessage, string, error) {
 			return t.o.Notify.Support().MessagesOf(ctx, scope, notify.Recipient{Ref: who.ref, Channel: who.channel, Address: who.address}, p)
-		}, messageEntry)})
+		}, t.messageWithoutLink)})
 		out = append(out, feed{"jobs", paged(func(ctx context.Context, p storage.Page) ([]notify.Job, string, error) {
 			return t.o.Notify.Support().JobsOf(ctx, scope, notify.Recipient{Ref: who.ref, Channel: who.channel, Address: who.address}, p)
 		}, t.jobWithoutMessages)})
@@ -181,6 +181,14 @@ func (t teller) feeds(ctx context.Context, scope Scope, about About, now time.Ti
 		}, t.reminderOf(s, about.Person))})
 	}
 	return out, of, err
+}
+
+// messageWithoutLink tells of a message. That of a survey's link is told with the link, where a
+// person's links are told.
+func (t teller) messageWithoutLink(m *notify.OutgoingMessage) Entry {
+	e := messageEntry(m)
+	e.twin = t.o.Survey != nil && m.Owner == survey.NotificationType && m.RecipientRef != ""
+	return e
 }
 
 // jobWithoutMessages tells of a job of which nobody has a message yet. That of a reminder is

@@ -46,7 +46,7 @@ func TestHealthCountsLinksThatAreDue(t *testing.T) {
 			h.t.Error(diff)
 		}
 		want.Due[0].Served = false
-		if diff := cmp.Diff(want, h.health(survey.New(h.store, nil))); diff != "" {
+		if diff := cmp.Diff(want, h.health(survey.New(h.store, nil, nil))); diff != "" {
 			h.t.Error("a process without the channel:", diff)
 		}
 		h.drain()

@@ -175,11 +175,17 @@ func (g *hostGate) Ask(_ context.Context, a []notify.Attempt) ([]notify.Verdict,
 	return out, g.err
 }
 
+// gated has the host ask gates.
+func (h *host) gated(gates ...notify.Gate) {
+	h.sends.Gates = gates
+	h.use(survey.Options{}, h.memory())
+}
+
 // A send that is told to wait is due again then, and no try is counted.
 func TestAGateLetsASendWait(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		g := &hostGate{verdict: notify.Defer(start.Add(3*time.Hour), "Busy")}
-		h.use(survey.Options{HostGates: []notify.Gate{g}}, h.memory())
+		h.gated(g)
 		id := h.linked(csiGR)
 		h.at(0)
 		h.at(3*time.Hour - time.Second)
@@ -200,7 +206,7 @@ func TestAGateLetsASendWait(t *testing.T) {
 // A cap counts a link's reminders for what else a customer gets, and not against the link.
 func TestACapDoesNotSwallowTheReminderOfALink(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
-		h.use(survey.Options{Gates: &gate.Options{Caps: []gate.Cap{{Limit: 1, Per: 20 * day}}}}, h.memory())
+		h.gated(gate.New(h.store, &gate.Options{Caps: []gate.Cap{{Limit: 1, Per: 20 * day}}})...)
 		h.publish(definition("0d", []string{"1d", "1d"}))
 		h.ingest()
 		h.at(0)
@@ -225,7 +231,7 @@ func TestACapDoesNotSwallowTheReminderOfALink(t *testing.T) {
 func TestASendThatWaitsForTooLongExpires(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		g := &hostGate{verdict: notify.Defer(start.Add(40*day), "Busy")}
-		h.use(survey.Options{HostGates: []notify.Gate{g}}, h.memory())
+		h.gated(g)
 		id := h.linked(csiGR)
 		h.at(0)
 		h.at(30 * day)
@@ -238,7 +244,7 @@ func TestASendThatWaitsForTooLongExpires(t *testing.T) {
 // A send that is skipped is logged, stops the schedule, and expires later.
 func TestAGateSkipsASend(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
-		h.use(survey.Options{HostGates: []notify.Gate{&hostGate{verdict: notify.Skip("NotNow")}}}, h.memory())
+		h.gated(&hostGate{verdict: notify.Skip("NotNow")})
 		id := h.linked(csiGR)
 		h.at(0)
 		h.at(day)
@@ -255,7 +261,7 @@ func TestAGateSkipsASend(t *testing.T) {
 func TestADatabaseThatIsAwayIsNoTry(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		g := &hostGate{err: fmt.Errorf("reading: %w", storage.ErrUnavailable)}
-		h.use(survey.Options{HostGates: []notify.Gate{g}, Logger: quiet()}, h.memory())
+		h.gated(g)
 		id := h.linked(csiGR)
 		h.drain()
 		i := h.status(id, survey.StatusPending)
@@ -279,10 +285,10 @@ func TestAGateThatFailsLetsNothingThrough(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, nil, func(h *host) {
-				h.use(survey.Options{HostGates: []notify.Gate{g}, Logger: quiet()}, h.memory())
+				h.gated(g)
 				id := h.linked(csiGR)
 				h.drain()
-				if i := h.status(id, survey.StatusPending); len(h.sent()) != 0 || i.Tries != 1 || i.ReasonCode != survey.ReasonGateFailed {
+				if i := h.status(id, survey.StatusPending); len(h.sent()) != 0 || i.Tries != 1 || i.ReasonCode != notify.ReasonGateFailed {
 					h.t.Errorf("%d calls: %+v", len(h.sent()), i)
 				}
 			})
@@ -294,9 +300,9 @@ func TestAGateThatFailsLetsNothingThrough(t *testing.T) {
 // what it says.
 func TestPausesAndRedirectionsOfNotifyHold(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
-		h.use(survey.Options{Gates: &gate.Options{
+		h.gated(gate.New(h.store, &gate.Options{
 			Guard: &gate.Guard{Redirect: map[string]string{"memory": "the desk"}},
-		}}, h.memory())
+		})...)
 		support := notify.New(h.store, nil)
 		extent := notify.Extent{Type: survey.NotificationType}
 		if err := support.Support().Pause(h.t.Context(), extent, time.Time{}, someone); err != nil {
@@ -353,23 +359,23 @@ func (b *buffer) Write(p []byte) (int, error) {
 // customer.
 func TestI29_TheLogHoldsNothingOfTheCustomer(t *testing.T) {
 	const canary = "+964 770 000 0001"
-	for name, fault := range map[string]func(*survey.Options) channel.Channel{
-		"a renderer that panics": func(o *survey.Options) channel.Channel {
+	for name, fault := range map[string]func(*survey.Options, *notify.Options) channel.Channel{
+		"a renderer that panics": func(o *survey.Options, _ *notify.Options) channel.Channel {
 			o.Renderer = rendererFunc(func(form.LinkData) (form.Parts, error) { panic(canary) })
 			return through(nothingSent)
 		},
-		"a renderer that fails": func(o *survey.Options) channel.Channel {
+		"a renderer that fails": func(o *survey.Options, _ *notify.Options) channel.Channel {
 			o.Renderer = rendererFunc(func(form.LinkData) (form.Parts, error) { return form.Parts{}, errors.New(canary) })
 			return through(nothingSent)
 		},
-		"a gate that fails": func(o *survey.Options) channel.Channel {
-			o.HostGates = []notify.Gate{&hostGate{err: errors.New(canary)}}
+		"a gate that fails": func(_ *survey.Options, n *notify.Options) channel.Channel {
+			n.Gates = []notify.Gate{&hostGate{err: errors.New(canary)}}
 			return through(nothingSent)
 		},
-		"a channel that panics": func(*survey.Options) channel.Channel {
+		"a channel that panics": func(*survey.Options, *notify.Options) channel.Channel {
 			return through(func(context.Context, channel.Message) (channel.Receipt, error) { panic(canary) })
 		},
-		"a channel that fails": func(*survey.Options) channel.Channel {
+		"a channel that fails": func(*survey.Options, *notify.Options) channel.Channel {
 			return through(func(context.Context, channel.Message) (channel.Receipt, error) {
 				return channel.Receipt{}, channel.Transient("550", 0, errors.New(canary))
 			})
@@ -379,7 +385,8 @@ func TestI29_TheLogHoldsNothingOfTheCustomer(t *testing.T) {
 			inMemory(t, nil, func(h *host) {
 				var log buffer
 				o := survey.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
-				c := fault(&o)
+				h.sends.Logger = o.Logger
+				c := fault(&o, &h.sends)
 				h.use(o, c)
 				h.linked(csiGR)
 				for n := range 3 {

@@ -1,11 +1,8 @@
 package survey_test
 
 import (
-	"context"
-	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -166,7 +163,6 @@ func TestNewPanicsOnWhatOnlyAProgrammerGetsWrong(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]*survey.Options{
 		"a policy that is none": {InDoubt: "advance"},
-		"a nil gate":            {HostGates: []notify.Gate{nil}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -175,18 +171,7 @@ func TestNewPanicsOnWhatOnlyAProgrammerGetsWrong(t *testing.T) {
 					t.Error("no panic")
 				}
 			}()
-			survey.New(memory.New(nil), opts)
+			survey.New(memory.New(nil), nil, opts)
 		})
 	}
-	t.Run("a chain of channels", func(t *testing.T) {
-		t.Parallel()
-		defer func() {
-			if got := fmt.Sprint(recover()); !strings.Contains(got, "email:first is a chain") {
-				t.Error(got)
-			}
-		}()
-		none := func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, nil }
-		chain := notify.Failover(channel.Func("email:first", none), channel.Func("email:second", none))
-		survey.New(memory.New(nil), &survey.Options{SurveyURL: "https://host.example/{token}"}, chain)
-	})
 }

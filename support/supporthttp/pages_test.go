@@ -152,7 +152,7 @@ func TestTheFirstPageReadsTheHealthOnce(t *testing.T) {
 	spy := &storetest.Spy{Store: o.store}
 	out := notify.New(spy, nil)
 	o.desk = support.New(support.Options{
-		Store: spy, Automation: automation.New(spy, out, nil), Notify: out, Survey: survey.New(spy, &survey.Options{SurveyURL: "https://school.example/s/{token}"}),
+		Store: spy, Automation: automation.New(spy, out, nil), Notify: out, Survey: survey.New(spy, out, &survey.Options{SurveyURL: "https://school.example/s/{token}"}),
 	})
 	h := o.site(everything)
 	counts := func(page string) (n int) {

@@ -13,7 +13,7 @@ import (
 
 // A page of what a desk has to handle, by whom the host's own sign-in knows.
 func ExampleWorklist() {
-	s := survey.New(memory.New(nil), nil)
+	s := survey.New(memory.New(nil), nil, nil)
 	site := http.NewServeMux()
 	site.Handle("/worklist/", http.StripPrefix("/worklist", surveyhttp.Worklist(s, func(r *http.Request) (surveyhttp.Caller, error) {
 		name := r.Header.Get("X-Signed-In") // in earnest: the session

@@ -19,7 +19,7 @@ import (
 // its policy forbids.
 func TestResultsAreReadByEverybody(t *testing.T) {
 	t.Parallel()
-	s := survey.New(memory.New(nil), nil)
+	s := survey.New(memory.New(nil), nil, nil)
 	definition := `{"title": "Your visit", "dimensions": ["candidate.city"],
 		"questions": [{"id": "nps", "type": "rating", "min": 0, "max": 10, "label": {"en": "Would you recommend us?"}},
 			{"id": "by", "type": "choice", "label": "How did you come?", "options": [{"value": "car", "label": "By car"}, {"value": "bus", "label": "بالحافلة"}]}],

@@ -19,7 +19,7 @@ import (
 // desk serves a worklist of two responses with hostile texts.
 func desk(t *testing.T) (s *survey.Service, url string) {
 	t.Helper()
-	s = survey.New(memory.New(nil), nil)
+	s = survey.New(memory.New(nil), nil, nil)
 	definition := `{"unhappy": {"questionId": "rate", "op": "<=", "value": 2}, "queue": "candidate.wip", "questions": [{"id": "rate", "type": "rating", "label": {"en": "How was it?"}}, {"id": "why", "type": "longText", "label": "لماذا؟"}],
 		"triggers": [{"id": "t", "enabled": true, "eventKind": "visit", "dedupRecipe": ["templateId", "recipient.address", "candidate.wip"],
 			"schedule": {"initialDelay": "0d"}, "channel": "sms:none"}]}`
