@@ -47,7 +47,7 @@ func (m *messageRow) owned() owned.Message {
 	return owned.Message{
 		Scope: m.Scope, Key: m.Key, MessageID: m.MessageID, Channel: m.inUse(), Status: m.Status, ReasonCode: m.ReasonCode,
 		Waits: waits, InDoubt: m.Status == StatusOutcomeUnknown, Sent: sent, Held: m.IsOnSupportHold && m.HoldReason != HoldUnserved,
-		Assumed: sent && (m.Resolution == ResolvedByAssumption || m.Resolution == ResolvedBySupport),
+		Assumed: sent && m.ProviderMessageID == "" && (m.Resolution == ResolvedByAssumption || m.Resolution == ResolvedBySupport),
 		Calls:   m.CallsBefore + m.Calls, Tries: m.RetryCount, CallStartedOn: m.CallStartedOn, SentOn: m.SentOn, DueOn: m.DueOn,
 		LeaseExpiresOn: m.LeaseExpiresOn, ProviderMessageID: m.ProviderMessageID,
 	}

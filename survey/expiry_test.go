@@ -2,11 +2,9 @@ package survey_test
 
 import (
 	"errors"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/survey"
@@ -30,7 +28,9 @@ func TestALinkWithoutAResponseExpiresAfterItsGrace(t *testing.T) {
 }
 
 // elsewhere has the host be a process with another channel alone.
-func (h *host) elsewhere() { h.use(survey.Options{}, channel.Func("sms:other", h.send)) }
+func (h *host) elsewhere() {
+	h.use(survey.Options{Elsewhere: true}, channel.Func("sms:other", h.send))
+}
 
 // The second: no process has the channel. The message waits on hold, and the link expires.
 func TestALinkWhoseChannelNoProcessHasExpires(t *testing.T) {
@@ -82,18 +82,23 @@ func TestALinkThatIsLateIsSent(t *testing.T) {
 	})
 }
 
-// A link that is never sent stays open for as long as its schedule runs.
+// A link that is never sent stays open for as long as its schedule runs, and its message is
+// tried for as long as its grace.
 func TestAScheduleLongerThanTheGraceIsNotCutOff(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		id := h.linked(definition("60d", nil))
 		h.at(45 * day)
 		h.status(id, survey.StatusPending)
 		h.fails(errors.New("away"))
-		for _, after := range []time.Duration{0, 6 * time.Minute, 23 * time.Minute, 90 * time.Minute, 9 * time.Hour, 36 * time.Hour} {
-			h.status(id, survey.StatusPending)
-			h.at(60*day + after)
+		h.at(60 * day)
+		h.at(90*day - time.Second)
+		if i := h.status(id, survey.StatusPending); i.NextSendOn.IsZero() || len(h.sent()) != 2 {
+			h.t.Errorf("%d calls: %+v", len(h.sent()), i)
 		}
-		h.status(id, survey.StatusExpired) // the schedule has stopped, and the event is more than 30 days old
+		h.at(90 * day)
+		if i := h.status(id, survey.StatusExpired); i.ReasonCode != survey.ReasonTooLate {
+			h.t.Errorf("%+v", i)
+		}
 	})
 }
 
@@ -180,33 +185,4 @@ func TestASendWaitsForAProcessThatHasItsChannel(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestAPollDoesNotWaitForTheSweepOfAnother(t *testing.T) {
-	inMemory(t, nil, func(h *host) {
-		h.linked(definition("0d", nil))
-		begun, let := make(chan struct{}), make(chan struct{})
-		h.store = &storetest.Spy{Store: h.store, Hook: func(c storetest.Call) error {
-			if c.Verb == storetest.Begin && c.Number == 1 {
-				close(begun)
-				<-let
-			}
-			return nil
-		}}
-		s := h.service(nil)
-		var both sync.WaitGroup
-		poll := func() {
-			if _, err := s.PollOnce(t.Context(), 10); err != nil {
-				t.Error(err)
-			}
-		}
-		both.Go(poll)
-		<-begun
-		poll() // ends
-		if len(h.sent()) != 1 {
-			t.Error("nothing was sent while another swept")
-		}
-		close(let)
-		both.Wait()
-	})
 }

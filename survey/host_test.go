@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -89,7 +88,7 @@ func (h *host) service(opts *survey.Options) *survey.Service {
 func (h *host) sender(channels ...channel.Channel) *notify.Notifier {
 	o := h.sends
 	if o.Logger == nil {
-		o.Logger = slog.Default()
+		o.Logger = quiet()
 	}
 	return notify.New(h.store, &o, channels...)
 }

@@ -135,7 +135,7 @@ func (s owner) complete(ctx context.Context, r *instanceRow, a *owned.Answer) {
 
 // Bar reads the links of calls that are about to begin.
 func (s owner) Bar(ctx context.Context, tx storage.Tx, all []owned.Message) ([]bool, error) {
-	rows, err := s.of(ctx, tx, all, "public_id", "deleted_on", "queued", "send_ordinal", "attempts", "next_send_on", "is_on_support_hold", "reason_code")
+	rows, err := s.of(ctx, tx, all, "public_id", "status", "deleted_on", "queued", "send_ordinal", "attempts", "next_send_on", "is_on_support_hold", "reason_code")
 	if err != nil {
 		return nil, err
 	}

@@ -149,10 +149,10 @@ func New(store storage.Store, out *notify.Notifier, opts *Options) *Service {
 	if store == nil {
 		panic("survey: New needs a store")
 	}
-	s := &Service{&core{store: store, options: opts.withDefaults(), needs: wiring.Of(out)}}
+	s := &Service{&core{store: store, options: opts.withDefaults()}}
 	if out == nil {
-		out, s.needs = notify.New(store, nil), nil
-	} else if !driver.Same(s.needs[0].Store, store) {
+		out = notify.New(store, nil)
+	} else if s.needs = wiring.Of(out); !driver.Same(s.needs[0].Store, store) {
 		panic("survey: New: the Notifier is on another store")
 	}
 	s.notifier, s.out = out, out.Own(NotificationType, owner{s.core})
