@@ -83,7 +83,7 @@ func TestAHostsReasonIsNoAttribute(t *testing.T) {
 	for reason, want := range map[Reason]string{
 		Superseded: "Superseded", Invalidated: "Invalidated", "left: sam@example.com": "Host", "": "Host",
 	} {
-		if got := reason.word(); got != want {
+		if got := countedAs(reason); got != want {
 			t.Errorf("%q is counted as %q, not %q", reason, got, want)
 		}
 	}

@@ -29,7 +29,7 @@ func TestI22_WhatARunLedToOutlivesItsConflict(t *testing.T) {
 		row := w.row(certificateKey)
 		d, err := row.Dispatched()
 		if err != nil || d.Path != notify.PathSkipped || d.SkippedReason != "NoRecipients" || d.Summary != "as of yesterday" ||
-			d.ConflictReason != string(automation.OwnershipConflict) || !d.Notification.IsZero() {
+			d.ConflictReason != automation.OwnershipConflict || !d.Notification.IsZero() {
 			w.t.Errorf("%+v %v", d, err)
 		}
 	})

@@ -277,7 +277,7 @@ func TestAConflictOfDeliveryHoldsItsRowOnly(t *testing.T) {
 			w.t.Error(diff)
 		}
 		row := w.row(certificateKey)
-		if got, _ := row.Dispatched(); got.ConflictReason != string(automation.DeliveryConflict) || !strings.Contains(row.HoldDetail, "NotificationJob 7") {
+		if got, _ := row.Dispatched(); got.ConflictReason != automation.DeliveryConflict || !strings.Contains(row.HoldDetail, "NotificationJob 7") {
 			w.t.Errorf("%+v %q", got, row.HoldDetail)
 		}
 		if err := w.s.Support().Cancel(w.ctx, "", certificateKey, ann); err != nil {

@@ -233,10 +233,10 @@ func (w *world) statuses() map[string]string {
 	for key, r := range w.rows() {
 		out[key] = r.Status
 		if r.ReasonCode != "" {
-			out[key] += " " + string(r.ReasonCode)
+			out[key] += " " + r.ReasonCode
 		}
 		if r.IsOnSupportHold {
-			out[key] += " held " + string(r.HoldReason)
+			out[key] += " held " + r.HoldReason
 		}
 	}
 	return out

@@ -249,7 +249,7 @@ func ensuredNotes(got []driver.Ensured[scheduleRow], was map[*scheduleRow]past) 
 		case storage.Reactivated:
 			n.action = ActionReactivated
 		case storage.Conflict:
-			n.action, n.reason = ActionHeld, string(g.Row.HoldReason)
+			n.action, n.reason = ActionHeld, g.Row.HoldReason
 		}
 		out = append(out, n)
 	}
@@ -274,7 +274,7 @@ func (n *note) settled(now time.Time) bool {
 	r := n.row
 	switch {
 	case r.Status == StatusDeactivated:
-		n.action, n.reason = ActionDeactivated, string(r.ReasonCode)
+		n.action, n.reason = ActionDeactivated, r.ReasonCode
 		return true
 	case r.Status == StatusFailed:
 		n.reason = fmt.Sprintf("%s, on hold: %s", r.ReasonCode, r.HoldReason)

@@ -113,7 +113,7 @@ func (s Support) Held(ctx context.Context, scope Scope, reason Reason, p storage
 		return nil, "", errors.New("automation: Held: no reason")
 	}
 	return s.page(ctx, "Held", scope, p, driver.Query{
-		Where: []driver.Cond{driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", string(reason))}, OrderBy: "id",
+		Where: []driver.Cond{driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", reason)}, OrderBy: "id",
 	})
 }
 

@@ -172,8 +172,9 @@ func everything() *scheduleRow {
 		TriggerKey: "default", TargetDate: "2026-05-01", DaysBefore: 3, InputHash: "hash", CreatedOn: start,
 		ScheduledOn: start, LocalDate: "2026-03-01", SendAt: "09:00", TimeZone: "Europe/Dublin",
 		GapPolicy: GapForward, OverlapPolicy: "second",
-		NextRetryOn: start, RetryCount: 1, LeaseLossCount: 2, EndedOn: start, ReasonCode: HandlerFailed, Diagnostics: "boom",
-		IsOnSupportHold: true, HoldReason: HeldBySupport, HoldDetail: "by hand", EventType: "changed", EventID: "7",
+		Tries:       driver.Tries{NextRetryOn: start, RetryCount: 1, LeaseLossCount: 2, EndedOn: start, ReasonCode: HandlerFailed},
+		SupportHold: driver.SupportHold{IsOnSupportHold: true, HoldReason: HeldBySupport},
+		Diagnostics: "boom", HoldDetail: "by hand", EventType: "changed", EventID: "7",
 		DispatchResult: json.RawMessage(`{"scheduler":"guard"}`), TraceBlobName: "blob",
 	}
 }

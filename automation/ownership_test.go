@@ -63,7 +63,7 @@ func TestI22_ARunThatTheOldSchedulerDeliveredIsHeld(t *testing.T) {
 				w.t.Errorf("the detail does not name %s: %s", part, row.HoldDetail)
 			}
 		}
-		if d, _ := row.Dispatched(); !d.Notification.IsZero() || d.ConflictReason != string(automation.OwnershipConflict) {
+		if d, _ := row.Dispatched(); !d.Notification.IsZero() || d.ConflictReason != automation.OwnershipConflict {
 			w.t.Errorf("%+v", d)
 		}
 		w.do(w.s.Support().Release)

@@ -2,7 +2,7 @@ package automation
 
 // Reason is a short code that says why a row is in its state or on hold. Codes
 // are stored and never change; hosts may add their own.
-type Reason string
+type Reason = string
 
 // Reasons of rows that are no longer wanted. None of them counts as a failure.
 const (

@@ -132,7 +132,7 @@ func (w *world) ended(key string, err error) string {
 		err = w.store.InTx(w.ctx, func(tx storage.Tx) error {
 			now := driver.Now(w.store)
 			_, err := automation.Schedules.Insert(w.ctx, tx, &automation.ScheduleRow{
-				Due: driver.Due{Record: storage.Record{Key: key, Kind: "certificate", Status: automation.StatusCompleted}}, CreatedOn: now, ScheduledOn: now, EndedOn: now,
+				Due: driver.Due{Record: storage.Record{Key: key, Kind: "certificate", Status: automation.StatusCompleted}}, CreatedOn: now, ScheduledOn: now, Tries: driver.Tries{EndedOn: now},
 			})
 			return err
 		})

@@ -115,19 +115,11 @@ type scheduleRow struct {
 	GapPolicy     GapPolicy     `db:"gap_policy,planned,plain"`
 	OverlapPolicy OverlapPolicy `db:"overlap_policy,planned,plain"`
 
-	NextRetryOn    time.Time `db:"next_retry_on"` // zero unless a retry waits
-	RetryCount     int       `db:"retry_count"`
-	LeaseLossCount int       `db:"lease_loss_count"`
-	EndedOn        time.Time `db:"ended_on"` // zero while the row is open
-	EndedBecause   string    `db:"ended_because,null,content"`
-	// ReasonCode says why the row last failed or ended; it stays when the row is
-	// ensured again.
-	ReasonCode  Reason `db:"reason_code,plain"`
-	Diagnostics string `db:"diagnostics,content"` // the last error, cut to 500 bytes
-
-	IsOnSupportHold bool   `db:"is_on_support_hold"`
-	HoldReason      Reason `db:"hold_reason,indexed,plain"`
-	HoldDetail      string `db:"hold_detail,content"`
+	driver.Tries
+	driver.SupportHold
+	EndedBecause string `db:"ended_because,null,content"`
+	Diagnostics  string `db:"diagnostics,content"` // the last error, cut to 500 bytes
+	HoldDetail   string `db:"hold_detail,content"`
 
 	// EventType and EventID name the event that last wrote the row; both are empty
 	// if the host ensured it directly.
@@ -330,24 +322,24 @@ const (
 // stored row is Processing, whatever a handler made of this copy.
 func (r *scheduleRow) fail(now time.Time, err error, longRunning bool) {
 	r.Diagnostics = storable(err.Error())
-	r.ReasonCode = HandlerFailed
+	why := HandlerFailed
 	if isPanic(err) {
-		r.ReasonCode = HandlerPanicked
+		why = HandlerPanicked
 	}
 	r.Status = StatusProcessing
 	if permanent.Is(err) {
 		r.RetryCount++
+		r.ReasonCode = why
 		r.giveUp(now, PermanentFailure)
 		return
 	}
-	r.retry(now, longRunning)
+	r.retry(now, why, longRunning)
 }
 
 // lose records that the lease ran out in somebody else's hands.
 func (r *scheduleRow) lose(now time.Time, longRunning bool) {
 	r.LeaseLossCount++
-	r.ReasonCode = LeaseExpired
-	r.retry(now, longRunning)
+	r.retry(now, LeaseExpired, longRunning)
 }
 
 // undecodable gives up on a row that this version cannot read.
@@ -357,27 +349,19 @@ func (r *scheduleRow) undecodable(now time.Time, err error) {
 	r.giveUp(now, Undecodable)
 }
 
-func (r *scheduleRow) retry(now time.Time, longRunning bool) {
-	r.RetryCount++
-	wait, more := retryAfter(r.Key, r.RetryCount, longRunning)
-	if !more {
+func (r *scheduleRow) retry(now time.Time, why Reason, longRunning bool) {
+	switch more := backoff.Usual.Failed(&r.Tries, now, r.Key, why); {
+	case more:
+	case longRunning && r.RetryCount <= len(backoff.Usual)+dailyRetries:
+		r.NextRetryOn = now.Add(dailyRetry)
+	default:
 		r.giveUp(now, RetriesExhausted)
 		return
 	}
-	r.NextRetryOn = now.Add(wait)
 	r.to(now, StatusPending)
 }
 
 func (r *scheduleRow) giveUp(now time.Time, why Reason) {
 	r.to(now, StatusFailed)
 	r.hold(why, r.Diagnostics)
-}
-
-func retryAfter(key string, failures int, longRunning bool) (time.Duration, bool) {
-	wait, more := backoff.After(key, failures)
-	if more || !longRunning {
-		return wait, more
-	}
-	_, usual := backoff.After(key, failures-dailyRetries)
-	return dailyRetry, usual
 }

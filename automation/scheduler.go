@@ -349,7 +349,7 @@ func (t *telemetry) event(ctx context.Context, r EventResult) {
 func (t *telemetry) changed(ctx context.Context, r EventResult) {
 	reasons := map[string]int64{}
 	for _, d := range r.Deactivated {
-		reasons[d.Reason.word()]++
+		reasons[countedAs(d.Reason)]++
 	}
 	add(ctx, t.ended, "reason", reasons)
 	t.ensured(ctx, r.Ensured)
@@ -367,12 +367,12 @@ func (t *telemetry) run(ctx context.Context, r ReconcileReport) {
 	})
 }
 
-// word is the reason if it is one that this package gives, and otherwise "Host":
+// countedAs is the reason if it is one that this package gives, and otherwise "Host":
 // what a host writes there may be data, and of any number of values.
-func (r Reason) word() string {
+func countedAs(r Reason) string {
 	switch r {
 	case Superseded, ThresholdNoLongerMet, Invalidated, SourceNoLongerValid, ReminderSettingInactive, InputChanged, TooLate, Overtaken:
-		return string(r)
+		return r
 	}
 	return "Host"
 }

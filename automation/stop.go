@@ -130,7 +130,7 @@ func (d *ending) pick(rows []*scheduleRow) []note {
 			d.series[key] = reason
 		}
 		if ends && row.mayEnd() {
-			n := note{row, row.past(), ActionDeactivated, string(reason)}
+			n := note{row, row.past(), ActionDeactivated, reason}
 			row.EventType, row.EventID = d.event.Type, d.event.ID
 			if d.skips {
 				row.skip(d.now, reason)
@@ -264,7 +264,7 @@ func (sel Selection) conds() (where []driver.Cond) {
 	add(len(sel.Keys) > 0, driver.In("key", sel.Keys))
 	add(sel.Setting != "", driver.Eq("setting", sel.Setting))
 	add(sel.Person != "", driver.Eq("person", sel.Person))
-	add(sel.HoldReason != "", driver.Eq("hold_reason", string(sel.HoldReason)), driver.Eq("is_on_support_hold", true))
+	add(sel.HoldReason != "", driver.Eq("hold_reason", sel.HoldReason), driver.Eq("is_on_support_hold", true))
 	add(len(sel.Keys) == 0 && sel.HoldReason == "", open())
 	add(sel.Source != (Source{}), driver.Eq("source_type", sel.Source.Type), driver.Eq("source", sel.Source.ID))
 	add(sel.Type != "", driver.Eq("kind", sel.Type))

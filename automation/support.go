@@ -206,10 +206,9 @@ func (r *scheduleRow) rerun(now time.Time) (next *scheduleRow, refused string) {
 	again := *r
 	again.Due = driver.Due{Record: storage.Record{Scope: r.Scope, Key: key, Kind: r.Kind, Status: StatusPending}, Lane: r.Lane, DueOn: now}
 	again.TriggerKey = triggerKey
-	again.CreatedOn, again.ScheduledOn, again.EndedOn, again.NextRetryOn = now, now, time.Time{}, time.Time{}
-	again.RetryCount, again.LeaseLossCount, again.EndedBecause = 0, 0, ""
-	again.ReasonCode, again.Diagnostics, again.DispatchResult, again.TraceBlobName = "", "", nil, ""
-	again.IsOnSupportHold, again.HoldReason, again.HoldDetail = false, "", ""
+	again.CreatedOn, again.ScheduledOn = now, now
+	again.Tries, again.SupportHold = driver.Tries{}, driver.SupportHold{}
+	again.HoldDetail, again.EndedBecause, again.Diagnostics, again.DispatchResult, again.TraceBlobName = "", "", "", nil, ""
 	again.EventType, again.EventID = "", ""
 	again.relocate()
 	return &again, ""
@@ -356,14 +355,15 @@ func (r *scheduleRow) hold(why Reason, detail string) bool {
 	if r.IsOnSupportHold {
 		return false
 	}
-	r.IsOnSupportHold, r.HoldReason, r.HoldDetail = true, why, storable(detail)
+	r.SupportHold = driver.SupportHold{IsOnSupportHold: true, HoldReason: why}
+	r.HoldDetail = storable(detail)
 	r.DueOn = time.Time{}
 	return true
 }
 
 // unhold ends a hold; what was given up under it starts afresh.
 func (r *scheduleRow) unhold(now time.Time) {
-	r.IsOnSupportHold, r.HoldReason, r.HoldDetail = false, "", ""
+	r.SupportHold, r.HoldDetail = driver.SupportHold{}, ""
 	if r.Status == StatusFailed || r.Status == StatusCancelled {
 		r.RetryCount = 0
 		r.reactivate(now)

@@ -34,7 +34,7 @@ func TestAReminderOfATypeThatNobodyHasIsHeldAndGoesOn(t *testing.T) {
 		}
 		w.sweep()
 		holds := w.health(storage.Everywhere()).Holds
-		if want := (health.Count{Table: "automation_scheduler", Reason: string(automation.Unserved), Rows: 1, OldestOn: made}); len(holds) != 1 || holds[0] != want {
+		if want := (health.Count{Table: "automation_scheduler", Reason: automation.Unserved, Rows: 1, OldestOn: made}); len(holds) != 1 || holds[0] != want {
 			w.t.Fatal(holds)
 		}
 		told, err := w.s.Explain(w.ctx, "", key)

@@ -58,7 +58,7 @@ func TestAHandlersResultIsKeptWithARowThatItEnds(t *testing.T) {
 		row := w.row(got[0].Key)
 		result, err := row.Dispatched()
 		want := []string{"Deactivated", "FileGone", "FileGone", "moved to the archive"}
-		if diff := cmp.Diff(want, []string{row.Status, string(row.ReasonCode), result.SkippedReason, result.Summary}); err != nil || diff != "" {
+		if diff := cmp.Diff(want, []string{row.Status, row.ReasonCode, result.SkippedReason, result.Summary}); err != nil || diff != "" {
 			w.t.Error(err, diff)
 		}
 	})

@@ -107,7 +107,7 @@ func onRows(action support.Action, does, says string, more ...func(*flags, *flag
 		name: lower(string(action)), args: "[TARGET…]", does: does,
 		says: says + `
 
-A TARGET is KIND/KEY, as holds and story print them: quote it for your shell. With -table
+A TARGET is KIND/KEY, as lists print them: quote it for your shell. With -table
 and -cause instead all rows of a cause in the tenant are meant, a thousand at the most.
 Each is done in a transaction of its own, beside its audit; one that is refused does not
 stop the others.`,

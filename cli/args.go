@@ -25,12 +25,12 @@ type flags struct {
 	yes           bool
 	actor, reason string
 
-	entity, key, message, provider      string
+	entity                              string
 	addresses, inboxes                  list
 	table, cause                        string
 	decision                            string
 	domain, typ, channel, setting, unit string
-	until, from, to                     string
+	until, since, from, to, state       string
 	ownAccount                          bool
 	locale                              string
 	list                                bool
@@ -195,7 +195,7 @@ func (f *flags) targets() (out []support.Target, err error) {
 	for _, arg := range f.args {
 		kind, key, ok := strings.Cut(arg, "/")
 		if !ok || kind == "" || key == "" {
-			return nil, usage("%.60q is not a target: KIND/KEY, as holds and story print them", arg)
+			return nil, usage("%.60q is not a target: KIND/KEY, as lists print them", arg)
 		}
 		out = append(out, support.Target{Kind: support.Kind(kind), Key: unprintable(key)})
 	}

@@ -158,7 +158,7 @@ type call struct {
 
 // command is one of them.
 type command struct {
-	name, args string // "story", "WHO"
+	name, args string // "person", "WHO"
 	does       string // a line for the list
 	says       string // paragraphs for its own help
 	flags      func(*flags, *flag.FlagSet)
@@ -169,7 +169,8 @@ type command struct {
 // commands in the order of the help.
 func commands() []*command {
 	return []*command{
-		migrateCommand, checkCommand, healthCommand, holdsCommand, storyCommand,
+		migrateCommand, checkCommand, healthCommand, holdsCommand, personCommand, whyCommand,
+		messagesCommand, upcomingCommand, remindersCommand, surveysCommand, reportsCommand, auditCommand,
 		releaseCommand, retryCommand, cancelCommand, resolveCommand, doubtsCommand, pauseCommand, resumeCommand, replanCommand,
 		previewCommand, retainCommand, exportCommand, eraseCommand, reapplyCommand,
 	}
@@ -238,7 +239,7 @@ func (c *call) help(w io.Writer, top *flag.FlagSet) {
 	name := c.app.name()
 	fmt.Fprintf(w, "%s looks after reminders, messages and surveys in a database of Belfry.\n\nUsage:\n\n    %s [flags] command [flags] [arguments]\n\nCommands:\n\n", name, name)
 	for _, known := range commands() {
-		fmt.Fprintf(w, "    %-8s %s\n", known.name, known.does)
+		fmt.Fprintf(w, "    %-9s %s\n", known.name, known.does)
 	}
 	if any := printFlags(io.Discard, top); any {
 		fmt.Fprint(w, "\nFlags:\n\n")

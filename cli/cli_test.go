@@ -202,14 +202,20 @@ func TestACommandLineAnswersAndActs(t *testing.T) {
 		s.want(cli.ExitNeedsYou, "health", "-everywhere")
 		s.want(cli.ExitNeedsYou, "holds", "-scope", "north")
 		s.want(cli.ExitNeedsYou, "holds", "-scope", "north", "-table", "outgoing_message", "-cause", "OutcomeUnknown")
-		s.want(cli.ExitDone, "story", "sam", "-scope", "north")
-		s.want(cli.ExitDone, "story", "-scope", "north", "-entity", "employee:nobody")
-		s.want(cli.ExitDone, "story", "lea", "-scope", "north")
+		s.want(cli.ExitDone, "person", "sam", "-scope", "north")
+		s.want(cli.ExitDone, "person", "-scope", "north", "-entity", "employee:nobody")
+		s.want(cli.ExitDone, "person", "lea", "-scope", "north")
+		s.want(cli.ExitDone, "why", "p-sam@example.com", "-scope", "north")
+		s.want(cli.ExitDone, "messages", "-scope", "north", "-state", "sent", "-since", "24h")
+		s.want(cli.ExitDone, "upcoming", "-scope", "north", "-until", "960h")
+		s.want(cli.ExitDone, "reminders", "-scope", "north")
+		s.want(cli.ExitDone, "surveys", "-scope", "north")
+		s.want(cli.ExitDone, "reports", "-scope", "north")
 		by := []string{"-actor", "ann", "-reason", "its log says so"}
 		s.want(cli.ExitNotDone, "resolve", "-scope", "north", "-as", "sent", "-table", "outgoing_message", "-cause", "OutcomeUnknown")
 		s.want(cli.ExitDone, append([]string{"resolve", "-scope", "north", "-as", "sent", "-table", "outgoing_message", "-cause", "OutcomeUnknown", "-yes"}, by...)...)
 		s.want(cli.ExitRefused, append([]string{"resolve", "-scope", "north", "-as", "sent", "-table", "outgoing_message", "-cause", "OutcomeUnknown", "-yes"}, by...)...)
-		s.want(cli.ExitDone, "story", "kim", "-scope", "north")
+		s.want(cli.ExitDone, "person", "kim", "-scope", "north")
 		s.want(cli.ExitNotDone, "pause", "-domain", "notify", "-channel", "email:school", "-everywhere", "-until", "90m")
 		s.want(cli.ExitDone, append([]string{"pause", "-domain", "notify", "-channel", "email:school", "-everywhere", "-until", "90m", "-yes"}, by...)...)
 		s.want(cli.ExitNeedsYou, "health", "-everywhere")
@@ -218,13 +224,14 @@ func TestACommandLineAnswersAndActs(t *testing.T) {
 		s.want(cli.ExitNotDone, "replan", "-scope", "north", "-type", "certificate")
 		s.want(cli.ExitDone, append([]string{"replan", "-scope", "north", "-type", "certificate", "-yes"}, by...)...)
 		s.want(cli.ExitDone, "replan", "-scope", "north", "-list")
+		s.want(cli.ExitDone, "audit", "-scope", "north", "-limit", "2")
 		s.want(cli.ExitDone, "preview")
 		s.want(cli.ExitDone, "preview", "the news")
 		s.want(cli.ExitDone, "retain")
 		s.want(cli.ExitNotDone, "erase", "sam", "-scope", "north", "-address", "email:sam@example.com")
 		s.want(cli.ExitDone, append([]string{"erase", "sam", "-scope", "north", "-address", "email:sam@example.com", "-yes"}, by...)...)
-		s.want(cli.ExitDone, "story", "sam", "-scope", "north")
-		if s.closed != 25 {
+		s.want(cli.ExitDone, "person", "sam", "-scope", "north")
+		if s.closed != 32 {
 			s.Errorf("closed %d times", s.closed)
 		}
 		s.golden("session.golden")
@@ -314,7 +321,7 @@ func TestAnswersInJSONAreOneDocument(t *testing.T) {
 			{cli.ExitNeedsYou, []string{"health", "-everywhere"}, []string{`"needs": [`, `"domain": "notify"`, `"kind": "Doubt"`, `"toDo": `}},
 			{cli.ExitNeedsYou, []string{"holds", "-scope", "north"}, []string{`"reason": "OutcomeUnknown"`, `"rows": 1`}},
 			{cli.ExitNeedsYou, []string{"holds", "-scope", "north", "-table", "outgoing_message", "-cause", "OutcomeUnknown"}, []string{`"messageId": `, `"outcome": "NeedsYou"`}},
-			{cli.ExitDone, []string{"story", "sam", "-scope", "north"}, []string{`"past": [`, `"person": "sam"`, `"providerId": "p-sam@example.com"`}},
+			{cli.ExitDone, []string{"person", "sam", "-scope", "north"}, []string{`"past": [`, `"person": "sam"`, `"providerId": "p-sam@example.com"`}},
 			{cli.ExitNotDone, []string{"pause", "-domain", "automation", "-scope", "north"}, []string{`"dryRun": true`, `"done": true`}},
 			{cli.ExitNeedsYou, []string{"doubts", "-scope", "north"}, []string{`"doubts": [`, `"channel": "email:school"`, `"rows": 1`}},
 			{cli.ExitNotDone, []string{"doubts", "-everywhere", "-channel", "email:school", "-from", "2026-03-01T00:00:00Z", "-to", "2026-03-02T00:00:00Z", "-as", "sent"}, []string{`"dryRun": true`, `"effect": "counts as sent: 1 in doubt`}},
@@ -370,7 +377,7 @@ func TestNothingIsDoneWithoutAYesAnActorAndAReason(t *testing.T) {
 func (s *school) needs() string {
 	s.Helper()
 	_, needs, _ := s.run("holds", "-everywhere", "-json")
-	_, story, _ := s.run("story", "sam", "-scope", "north", "-json")
+	_, story, _ := s.run("person", "sam", "-scope", "north", "-json")
 	return needs + story
 }
 
@@ -387,7 +394,7 @@ func TestAWrongCommandLineOpensNothing(t *testing.T) {
 		"flag provided but not defined: -x":   {"holds", "-x"},
 		`it takes no argument, and got "all"`: {"health", "all"},
 		"-limit -1 is not 1 to 1000":          {"holds", "-limit", "-1"},
-		"-limit 0 is not 1 to 1000":           {"story", "sam", "-limit", "0"},
+		"-limit 0 is not 1 to 1000":           {"person", "sam", "-limit", "0"},
 		"-scope and -everywhere exclude":      {"health", "-scope", "a", "-everywhere"},
 	} {
 		var out, wrong bytes.Buffer
@@ -411,10 +418,14 @@ func TestWhatMakesNoSenseIsUsage(t *testing.T) {
 			"is not a target":                {"release", "Message"},
 			"-domain is automation or":       {"pause"},
 			"is neither a moment":            {"pause", "-domain", "notify", "-until", "soon"},
-			"an address is METHOD:ADDRESS":   {"story", "-address", "sam@example.com"},
-			"an entity is TYPE:ID":           {"story", "-entity", "sam"},
-			"one person at a time":           {"story", "sam", "kim"},
-			"needs one of Person":            {"story"},
+			"an address is METHOD:ADDRESS":   {"person", "-address", "sam@example.com"},
+			"an entity is TYPE:ID":           {"person", "-entity", "sam"},
+			"one person at a time":           {"person", "sam", "kim"},
+			"needs one of Person":            {"person"},
+			"say what: a key":                {"why"},
+			`-state "lost" is none of`:       {"messages", "-state", "lost"},
+			"neither a moment before now":    {"messages", "-since", "tomorrow"},
+			"-until is not after now":        {"upcoming", "-until", "2020-01-01T00:00:00Z"},
 			"neither a Ref, nor an address":  {"erase"},
 			"the action is not one for this": {"retry", "Job/x"},
 		} {
@@ -424,7 +435,7 @@ func TestWhatMakesNoSenseIsUsage(t *testing.T) {
 			}
 		}
 		s.want(cli.ExitRefused, "release", "Message/none", "-scope", "north")
-		s.want(cli.ExitRefused, "story", "-key", "none", "-scope", "north")
+		s.want(cli.ExitRefused, "why", "none", "-scope", "north")
 		s.want(cli.ExitRefused, "preview", "none")
 	})
 }
@@ -439,7 +450,7 @@ func TestAProgramWithoutTheHostsPartsSaysSo(t *testing.T) {
 		s.services = bare
 		yes := []string{"-yes", "-actor", "ann", "-reason", "why"}
 		for _, args := range [][]string{
-			{"preview"}, {"retain"}, {"export", "sam"}, append([]string{"erase", "sam"}, yes...), {"story", "-address", "email:sam@example.com"},
+			{"preview"}, {"retain"}, {"export", "sam"}, append([]string{"erase", "sam"}, yes...), {"person", "-address", "email:sam@example.com"},
 		} {
 			if code, out, wrong := s.run(args...); code != cli.ExitElsewhere || out != "" || !strings.Contains(wrong, "in the program that has them") {
 				s.Errorf("%q: %d, %s, %s", args, code, out, wrong)
@@ -472,7 +483,7 @@ func TestAHostileTextIsShownAsText(t *testing.T) {
 		})
 		s.must(err)
 		s.drain()
-		out := s.want(cli.ExitDone, "story", "sam", "-scope", "north")
+		out := s.want(cli.ExitDone, "person", "sam", "-scope", "north")
 		if strings.ContainsAny(out, "\x1b\u202e\a") || !strings.Contains(out, `\u{1B}[31mred\u{202E}txt.exe\u{7}`) {
 			s.Errorf("%q", out)
 		}

@@ -179,16 +179,7 @@ resolve take. Exit code 3: something waits.`,
 		if err != nil {
 			return err
 		}
-		if c.flags.json {
-			err = encode(c.out, struct {
-				Rows  []support.Entry
-				After string
-			}{rows, next})
-		} else {
-			c.printEntries(rows)
-			c.printNext(next)
-		}
-		if err == nil && len(rows) > 0 {
+		if err = c.listed(rows, next, nil); err == nil && len(rows) > 0 {
 			err = &exit{code: ExitNeedsYou}
 		}
 		return err
@@ -214,17 +205,14 @@ func (c *call) printEntries(rows []support.Entry) {
 	t.print(c.out)
 }
 
-var storyCommand = &command{
-	name: "story", args: "[PERSON]", does: "what happened about a person or an entity, and what will",
+var personCommand = &command{
+	name: "person", args: "[PERSON]", does: "what happened about a person or an entity, and what will",
 	says: `Tells why a person got something or did not: what is to come, and what happened, the
 newest first. PERSON is the host's id. What was erased or forgotten is not told. It shows
 personal data; so do not paste it anywhere.`,
 	flags: func(f *flags, s *flag.FlagSet) {
 		s.Var(&f.addresses, "address", "what went to an `address` and named no person, as in email:sam@example.com")
 		s.StringVar(&f.entity, "entity", "", "what reminders are about, `TYPE:ID`, as in employee:17")
-		s.StringVar(&f.key, "key", "", "the `key` of a reminder, or the public id of a link")
-		s.StringVar(&f.message, "message", "", "our `id` of a message")
-		s.StringVar(&f.provider, "provider", "", "the provider's `id` of a message")
 		f.inScope(s)
 		f.pages(s)
 		f.asJSON(s)
@@ -234,22 +222,26 @@ personal data; so do not paste it anywhere.`,
 		if err != nil {
 			return err
 		}
-		story, err := c.desk.Story(ctx, c.flags.tenant(), about, c.flags.page())
-		if err != nil {
-			return err
-		}
-		if c.flags.json {
-			return encode(c.out, story)
-		}
-		c.printStory(story)
-		return nil
+		return c.tell(ctx, about)
 	},
+}
+
+// tell prints what happened about something, and what will.
+func (c *call) tell(ctx context.Context, about support.About) error {
+	story, err := c.desk.Story(ctx, c.flags.tenant(), about, c.flags.page())
+	if err != nil {
+		return err
+	}
+	if c.flags.json {
+		return encode(c.out, story)
+	}
+	c.printStory(story)
+	return nil
 }
 
 // about is what a story is told of.
 func (c *call) about() (about support.About, err error) {
 	f := &c.flags
-	about = support.About{Key: unprintable(f.key), MessageID: f.message, ProviderID: f.provider}
 	if about.Person, err = f.alone("person"); err != nil {
 		return about, err
 	}

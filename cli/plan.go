@@ -92,7 +92,7 @@ func (c *call) replans(ctx context.Context) error {
 			run = *r.Progress
 		}
 		t.add(r.Replan.String(), moment(r.MarkedOn), state, number(run.Scanned), number(run.Created+run.Updated+run.Reactivated+run.Deactivated),
-			number(run.Failed+r.Failures), string(r.ReasonCode))
+			number(run.Failed+r.Failures), r.ReasonCode)
 	}
 	t.print(c.out)
 	return nil

@@ -24,7 +24,7 @@ type CampaignProgress struct {
 	Scope                    Scope
 	GUID, Type, BusinessUnit string
 	Status, Reason           string
-	SupportHold              SupportHold
+	SupportHold              driver.SupportHold
 	// Recipients is the size of the audience, zero if nobody has said it. Of them
 	// so many are Done: a message was made for Generated, nothing goes out to
 	// Skipped, and Repeated are in the audience twice.

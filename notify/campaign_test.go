@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/belfry-go/belfry/storage/driver"
 	"slices"
 	"strings"
 	"testing"
@@ -191,7 +192,7 @@ func TestAnIncompatibleBlobStopsTheCampaign(t *testing.T) {
 				h.plan("spring", notify.Payload{Blob: ref})
 				h.drain()
 				j := h.campaign("spring")
-				h.same("hold", notify.SupportHold{true, notify.HoldConflict}, j.SupportHold)
+				h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldConflict}, j.SupportHold)
 				if j.Status != notify.StatusStopped || j.ReasonCode != notify.ReasonPayload || !j.DueOn.IsZero() || len(h.sent()) != 0 {
 					t.Errorf("campaign is %s %s, %d calls", j.Status, j.ReasonCode, len(h.sent()))
 				}

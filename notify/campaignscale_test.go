@@ -339,7 +339,7 @@ func TestAChunkOfWhichNobodyCanBeRenderedIsTriedAgainThenHeld(t *testing.T) {
 				h.drain()
 			}
 		}
-		h.same("hold", notify.SupportHold{true, notify.HoldRetries}, h.campaign("spring").SupportHold)
+		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldRetries}, h.campaign("spring").SupportHold)
 		mend()
 		if err := h.Support().Release(t.Context(), "tenant", notify.ArtifactMessagingJob, "spring", sam); err != nil {
 			t.Fatal(err)
@@ -361,7 +361,7 @@ func TestAChunkOfForbiddenContentIsHeldAtOnce(t *testing.T) {
 		h.retype("forged")
 		h.drain()
 		j := h.campaign("spring")
-		h.same("hold", notify.SupportHold{true, notify.HoldRefused}, j.SupportHold)
+		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldRefused}, j.SupportHold)
 		if j.Status != notify.StatusFailed || j.Done != 0 || len(all(h, notify.Messages)) != 0 {
 			t.Errorf("campaign is %+v", j)
 		}

@@ -3,6 +3,7 @@ package notify
 import (
 	"cmp"
 	"context"
+	"github.com/belfry-go/belfry/internal/backoff"
 	"slices"
 	"sync"
 	"time"
@@ -42,7 +43,8 @@ func (m *messageRow) sendAgain(now time.Time, how Resolution) bool {
 	switch {
 	case m.Doubts <= 1:
 	case how == ResolvedByResend: // each call may be one more message
-		next, ok = m.Tries.failed(now, m.Key, m.ReasonCode)
+		ok = backoff.Usual.Failed(&m.Tries, now, m.Key, m.ReasonCode)
+		next = m.NextRetryOn
 	default:
 		next, ok = m.tryLater(now, "", m.ReasonCode)
 	}
@@ -333,7 +335,7 @@ func (m *messageRow) lateRefusal(now time.Time, mine *messageRow, open ...string
 	m.CallStartedOn, m.SentOn, m.FailedOn = mine.CallStartedOn, mine.SentOn, mine.FailedOn
 	m.RetryCount, m.ReasonCode, m.Via = max(m.RetryCount, mine.RetryCount), mine.ReasonCode, mine.Via
 	m.OwnAccount = mine.OwnAccount
-	m.unhold()
+	m.SupportHold = driver.SupportHold{}
 	return true
 }
 

@@ -77,7 +77,7 @@ func TestI12_WhatIsInDoubtIsVisibleAndThenHeldAndListed(t *testing.T) {
 		}
 		h.drain()
 		m = h.status(notify.StatusOutcomeUnknown)
-		h.same("hold", notify.SupportHold{true, notify.HoldInDoubt}, m.SupportHold)
+		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldInDoubt}, m.SupportHold)
 		if !m.DueOn.IsZero() || m.Resolution != notify.ResolvedByHold {
 			t.Errorf("message is %+v", m)
 		}
@@ -113,7 +113,7 @@ func TestResendIsLimitedAndThenAPersonDecides(t *testing.T) {
 		h.crashing(notify.Resend, h.provider)
 		h.settle()
 		m := h.status(notify.StatusOutcomeUnknown)
-		h.same("hold", notify.SupportHold{true, notify.HoldInDoubt}, m.SupportHold)
+		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldInDoubt}, m.SupportHold)
 		if n := len(h.sent()); n != 4 { // once at once, then after 5 min, 15 min, 1 h
 			t.Errorf("%d calls", n)
 		}
@@ -209,7 +209,7 @@ func TestAMessageWhoseWorkersKeepDyingIsHeld(t *testing.T) {
 			h.clk.Add(lease)
 		}
 		m := h.status(notify.StatusRetryReady)
-		h.same("hold", notify.SupportHold{true, notify.HoldRetries}, m.SupportHold)
+		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldRetries}, m.SupportHold)
 		if err := h.Support().Release(t.Context(), "tenant", notify.ArtifactOutgoingMessage, m.Key, support); err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/belfry-go/belfry/storage/driver"
 	"slices"
 	"strings"
 	"testing"
@@ -296,7 +297,7 @@ func TestADoubtOfWhichNobodyEverTellsIsHeld(t *testing.T) {
 					h.drain()
 					m = h.status(notify.StatusOutcomeUnknown)
 				}
-				h.same("hold", notify.SupportHold{true, notify.HoldInDoubt}, m.SupportHold)
+				h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldInDoubt}, m.SupportHold)
 				h.same("asked for", 45*24*time.Hour, h.clk.Now().Sub(began))
 			})
 		})
@@ -312,7 +313,7 @@ func TestADoubtAfterItsWindowIsHeldToo(t *testing.T) {
 			m.CallStartedOn, m.IdempotentUntil, m.DueOn = time.Time{}, h.clk.Now().Add(-49*time.Hour), h.clk.Now()
 		})
 		h.drain()
-		h.same("hold", notify.SupportHold{true, notify.HoldInDoubt}, h.status(notify.StatusOutcomeUnknown).SupportHold)
+		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldInDoubt}, h.status(notify.StatusOutcomeUnknown).SupportHold)
 	})
 }
 

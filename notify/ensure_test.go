@@ -311,14 +311,14 @@ func TestACallerCannotSayHowFarAnArtifactIs(t *testing.T) {
 		m := notify.OutgoingMessage{
 			Channel: channelKey, Key: "mine", Status: notify.StatusSentToProvider, DueOn: storetest.Start.Add(time.Hour),
 			PartitionKey: "job", NotificationType: "visit", Address: "sam@example.com", Progress: notify.Progress{Calls: 3, SentOn: storetest.Start},
-			SupportHold: notify.SupportHold{true, notify.HoldConflict}, Tries: notify.Tries{RetryCount: 3},
+			SupportHold: driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldConflict}, Tries: driver.Tries{RetryCount: 3},
 		}
 		if _, err := h.EnsureOutgoingMessage(t.Context(), nil, m); err != nil {
 			t.Fatal(err)
 		}
 		got := h.status(notify.StatusCreated)
 		h.same("progress", notify.Progress{}, got.Progress)
-		h.same("hold", notify.SupportHold{}, got.SupportHold)
+		h.same("hold", driver.SupportHold{}, got.SupportHold)
 		if got.Version != 1 || got.ClaimToken != "" || !got.LeaseExpiresOn.IsZero() || got.RetryCount != 0 || got.Key == "mine" || !got.DueOn.Equal(storetest.Start) {
 			t.Errorf("message is %+v", got)
 		}

@@ -3,6 +3,7 @@ package notify_test
 import (
 	"context"
 	"errors"
+	"github.com/belfry-go/belfry/storage/driver"
 	"strings"
 	"testing"
 	"time"
@@ -73,7 +74,7 @@ func TestAGateThatFailsLetsNothingThrough(t *testing.T) {
 					h.clk.Set(h.row("a").DueOn)
 				}
 				h.drain()
-				h.same("hold", notify.SupportHold{true, notify.HoldRetries}, h.row("a").SupportHold)
+				h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldRetries}, h.row("a").SupportHold)
 				if n := len(h.sent()); n != 0 {
 					t.Errorf("%d calls", n)
 				}

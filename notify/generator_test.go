@@ -3,6 +3,7 @@ package notify_test
 import (
 	"context"
 	"errors"
+	"github.com/belfry-go/belfry/storage/driver"
 	"strings"
 	"testing"
 	"time"
@@ -53,7 +54,7 @@ func TestContentThatNoChannelMaySendFailsAtOnce(t *testing.T) {
 		h.dispatch(job)
 		h.drain()
 		j := only(h, notify.Jobs)
-		h.same("hold", notify.SupportHold{true, notify.HoldRefused}, j.SupportHold)
+		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldRefused}, j.SupportHold)
 		if j.Status != notify.StatusFailed || len(all(h, notify.Messages)) != 0 {
 			t.Errorf("job is %s", j.Status)
 		}
@@ -296,7 +297,7 @@ func TestHashMismatchStopsTheSend(t *testing.T) {
 			t.Fatalf("%d calls", n)
 		}
 		j := only(h, notify.Jobs)
-		h.same("hold", notify.SupportHold{true, notify.HoldConflict}, j.SupportHold)
+		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldConflict}, j.SupportHold)
 		if j.ReasonCode != notify.ReasonConflict {
 			t.Errorf("reason is %s", j.ReasonCode)
 		}
@@ -434,7 +435,7 @@ func TestAMessageNobodyCanAskAboutIsHeldInTheEnd(t *testing.T) {
 			h.nextTry()
 		}
 		m := h.status(notify.StatusRetryReady)
-		h.same("hold", notify.SupportHold{true, notify.HoldRetries}, m.SupportHold)
+		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldRetries}, m.SupportHold)
 		if !m.DueOn.IsZero() || m.Calls != 1 {
 			t.Errorf("message is %+v", m)
 		}

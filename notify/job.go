@@ -74,8 +74,8 @@ type Job struct {
 	// Diagnostics is the error of the last try that could not render it, at most 500 bytes.
 	// It may quote personal data.
 	Diagnostics string
-	Tries
-	SupportHold
+	driver.Tries
+	driver.SupportHold
 
 	// Entries are the jobs that a digest tells, by their SourceOn, at most 100, each with
 	// the recipient whom it is told; the job itself, where its type has a [Digest] and
@@ -173,7 +173,7 @@ func (j *jobRow) digested(now time.Time) { j.end(now, StatusDigested) }
 // conflicted stops a job whose messages stand for something else.
 func (j *jobRow) conflicted() {
 	j.ReasonCode = ReasonConflict
-	j.put(HoldConflict)
+	j.SupportHold = onHold(HoldConflict)
 }
 
 // EnsureNotificationJob makes sure of jobs; see [DeliveryDispatcher]. A new job

@@ -2,6 +2,7 @@ package notify_test
 
 import (
 	"context"
+	"github.com/belfry-go/belfry/storage/driver"
 	"testing"
 	"time"
 
@@ -34,7 +35,7 @@ func TestALateAcceptanceIsAppliedAndTheHoldIsGone(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		late(h, notify.Hold, accepts)
 		m := h.status(notify.StatusSentToProvider)
-		h.same("hold", notify.SupportHold{}, m.SupportHold)
+		h.same("hold", driver.SupportHold{}, m.SupportHold)
 		if m.ProviderMessageID != "late" || m.Resolution != notify.ResolvedByCall || !m.DueOn.IsZero() {
 			t.Errorf("message is %+v", m)
 		}
@@ -70,7 +71,7 @@ func TestALateRefusalSettlesTheDoubt(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		late(h, notify.Hold, func() (channel.Receipt, error) { return channel.Receipt{}, channel.Transient("busy", 0, nil) })
 		m := h.status(notify.StatusRetryReady)
-		h.same("hold", notify.SupportHold{}, m.SupportHold)
+		h.same("hold", driver.SupportHold{}, m.SupportHold)
 		if m.ReasonCode != "busy" || m.RetryCount != 1 || m.Resolution != notify.ResolvedByCall || m.DueOn.Before(h.clk.Now().Add(5*time.Minute)) {
 			t.Errorf("message is %+v", m)
 		}

@@ -47,8 +47,8 @@ type MessagingJob struct {
 	CreatedOn time.Time
 	// ForgottenOn is when all but the key and the state was forgotten; zero: it was not.
 	ForgottenOn time.Time
-	Tries
-	SupportHold
+	driver.Tries
+	driver.SupportHold
 }
 
 // Coordinates are where the messaging job is found: "{BusinessUnit}_Campaign" and its
@@ -185,13 +185,13 @@ func (j *messagingJobRow) wake(now time.Time, skip string) bool {
 // goOn makes the job due for its next chunk.
 func (j *messagingJobRow) goOn(now time.Time) {
 	j.become(StatusReady)
-	j.afresh()
+	restart(&j.Tries)
 	j.DueOn, j.ReasonCode = now, ""
 }
 
 func (j *messagingJobRow) generated(now time.Time) {
 	j.end(now, StatusGenerated)
-	j.afresh()
+	restart(&j.Tries)
 	j.ReasonCode = ""
 }
 
@@ -206,7 +206,7 @@ func (j *messagingJobRow) stopped(now time.Time, reason string) {
 	j.busy()
 	j.end(now, StatusStopped)
 	j.ReasonCode = reason
-	j.put(HoldConflict)
+	j.SupportHold = onHold(HoldConflict)
 }
 
 // conflicted puts a campaign on hold for which somebody asked with another payload. Its
@@ -224,7 +224,7 @@ func (j *messagingJobRow) conflicted(now time.Time) bool {
 		dropLease(&j.Due)
 	}
 	j.ReasonCode = ReasonConflict
-	j.put(HoldConflict)
+	j.SupportHold = onHold(HoldConflict)
 	return true
 }
 
@@ -291,7 +291,7 @@ func (j *messagingJobRow) releaseHold(now time.Time) string {
 	if j.ReasonCode == ReasonHashKey {
 		j.HashKey = anyHashKey // from here on the present one counts
 	}
-	j.unhold()
+	j.SupportHold = driver.SupportHold{}
 	switch {
 	case j.Status == StatusGenerated:
 		j.ReasonCode = ""
@@ -312,7 +312,7 @@ func (m *messageRow) cancelled(now time.Time, reason string) {
 	m.ReasonCode = reason
 	m.DueOn, m.NextRetryOn, m.EndedOn = time.Time{}, time.Time{}, now
 	m.CallStartedOn = time.Time{}
-	m.unhold()
+	m.SupportHold = driver.SupportHold{}
 }
 
 // ended cancels a message whose owner wants no more calls, and reports whether it did. Not

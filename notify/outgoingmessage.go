@@ -92,8 +92,8 @@ type OutgoingMessage struct {
 	// ForgottenOn is when all but the key and the state was forgotten; zero: it was not.
 	ForgottenOn time.Time
 	Progress
-	Tries
-	SupportHold
+	driver.Tries
+	driver.SupportHold
 }
 
 // Coordinates are where the message is found.
@@ -135,8 +135,8 @@ type messageRow struct {
 	MessageID string    `db:"message_id,fixed,indexed,plain"`
 	CreatedOn time.Time `db:"created_on,fixed"`
 	Progress
-	Tries
-	SupportHold
+	driver.Tries
+	driver.SupportHold
 }
 
 // row has what a caller chooses.
@@ -257,7 +257,7 @@ func (m *messageRow) accepted(on time.Time, r channel.Receipt) {
 	m.SentOn, m.ProviderMessageID = on, storable.Code(r.ID)
 	m.Copies -= min(max(r.Refused, 0), m.Copies)
 	m.DueOn, m.NextRetryOn, m.ReasonCode = time.Time{}, time.Time{}, ""
-	m.unhold()
+	m.SupportHold = driver.SupportHold{}
 }
 
 // settled applies the result of a call.
@@ -393,7 +393,7 @@ func (n *core) begin(m *messageRow, status string) (err error) {
 		return err
 	}
 	m.Due = freshDue(m.Due, key, status)
-	m.Progress, m.Tries, m.SupportHold = Progress{}, Tries{}, SupportHold{}
+	m.Progress, m.Tries, m.SupportHold = Progress{}, driver.Tries{}, driver.SupportHold{}
 	if status == StatusCreated {
 		m.DueOn = later(m.ScheduledOn, m.CreatedOn)
 	}

@@ -220,7 +220,7 @@ func TestAScheduleThatNeverFindsItsJobEndsOnHold(t *testing.T) {
 			h.clk.Add(2 * time.Hour)
 		}
 		s := only(h, notify.Schedules)
-		h.same("hold", notify.SupportHold{true, notify.HoldRetries}, s.SupportHold)
+		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldRetries}, s.SupportHold)
 		if s.Status != notify.StatusFailed || s.RetryCount != 4 || !s.DueOn.IsZero() || s.EndedOn.IsZero() {
 			t.Errorf("schedule is %+v", s)
 		}
@@ -238,7 +238,7 @@ func TestAScheduleOfAJobPastCreatedLeavesItAlone(t *testing.T) {
 		"generated":  func(j *notify.JobRow) { j.Status, j.EndedOn = notify.StatusGenerated, storetest.Start },
 		"skipped":    func(j *notify.JobRow) { j.Status, j.EndedOn = notify.StatusSkipped, storetest.Start },
 		"on hold": func(j *notify.JobRow) {
-			j.Status, j.SupportHold = notify.StatusFailed, notify.SupportHold{true, notify.HoldRetries}
+			j.Status, j.SupportHold = notify.StatusFailed, driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldRetries}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -323,7 +323,7 @@ func (n *core) unservedPass() unserved.Pass {
 func (t *tried[M]) unserved(now time.Time) {
 	t.end(now, StatusFailed)
 	t.ReasonCode = ReasonUnserved
-	t.put(HoldUnserved)
+	t.SupportHold = onHold(HoldUnserved)
 }
 
 // unserved is the hold of a message whose channel nobody has.

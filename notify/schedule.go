@@ -48,8 +48,8 @@ type Schedule struct {
 	// DueOn is when the scheduler looks at it; zero: it does not.
 	DueOn     time.Time
 	CreatedOn time.Time
-	Tries
-	SupportHold
+	driver.Tries
+	driver.SupportHold
 }
 
 // scheduleRow has the columns of a [Schedule].

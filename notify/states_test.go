@@ -310,7 +310,7 @@ func TestAGroupThatFailsBeforeItsCallsIsTriedAgainAndThenHeld(t *testing.T) {
 	}
 	m.Status = StatusSending
 	sendFailed(storetest.Start, m, errors.New("database away"))
-	if want := (SupportHold{true, HoldRetries}); m.SupportHold != want || !m.DueOn.IsZero() {
+	if want := (driver.SupportHold{IsOnSupportHold: true, HoldReason: HoldRetries}); m.SupportHold != want || !m.DueOn.IsZero() {
 		t.Errorf("message is %+v", m)
 	}
 }
@@ -336,7 +336,7 @@ func TestNoStatusGoesBackwards(t *testing.T) {
 	now := storetest.Start.Add(time.Hour)
 	sent := messageRow{Due: driver.Due{Record: storage.Record{Status: StatusSentToProvider}}, Progress: Progress{SentOn: storetest.Start, ProviderMessageID: "late", Calls: 1}}
 	for _, status := range []string{StatusDelivered, StatusOpened, StatusFailedFinal, StatusCancelled, StatusSkipped} {
-		m := messageRow{Due: driver.Due{Record: storage.Record{Status: status}}, Tries: Tries{EndedOn: now}}
+		m := messageRow{Due: driver.Due{Record: storage.Record{Status: status}}, Tries: driver.Tries{EndedOn: now}}
 		for _, held := range []bool{true, false} {
 			h.sender().mergeSent(&m, &sent, held)
 		}
@@ -370,7 +370,7 @@ func TestAResolversDecisionGivesWayToWhatOthersDecided(t *testing.T) {
 		t.Errorf("not held: %+v", m)
 	}
 	held := open
-	held.put(HoldInDoubt)
+	held.SupportHold = onHold(HoldInDoubt)
 	if h.resolver().mergeResolved(&held, &decided, true) {
 		t.Errorf("on hold: %+v", held)
 	}

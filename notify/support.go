@@ -57,7 +57,7 @@ func (m *messageRow) decided(d Decision, now time.Time) (refused string) {
 		m.IdempotentUntil, m.ValidUntil = time.Time{}, time.Time{} // a person accepts a second message, and a late one
 		m.RetryCount = 0
 		m.retryOn(now)
-		m.unhold()
+		m.SupportHold = driver.SupportHold{}
 	default:
 		return fmt.Sprintf("%q is not a decision", string(d))
 	}
@@ -99,8 +99,8 @@ func (m *messageRow) endHold(now time.Time) string {
 	case m.Status == StatusOutcomeUnknown:
 		return "it is in doubt, which needs a decision"
 	}
-	m.afresh()
-	m.unhold()
+	restart(&m.Tries)
+	m.SupportHold = driver.SupportHold{}
 	if m.Status == StatusCreated || m.Status == StatusRetryReady {
 		m.DueOn, m.NextRetryOn = now, now // it waited, so it is revalidated
 	}

@@ -328,7 +328,7 @@ func (m *messageRow) reported(now time.Time, e *deliveryEvent) bool {
 		m.ReasonCode = cmp.Or(e.Code, ReasonBounced)
 	}
 	if m.HoldReason != HoldConflict { // that is about the job, not about this call
-		m.unhold()
+		m.SupportHold = driver.SupportHold{}
 	}
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/belfry-go/belfry/storage/driver"
 	"strings"
 	"sync"
 	"testing"
@@ -46,7 +47,7 @@ func TestACallbackSettlesADoubtAndEndsTheHold(t *testing.T) {
 		e.ProviderMessageID = "p1"
 		h.same("report", notify.TrackReport{Applied: 1}, h.track(e))
 		m = h.status(notify.StatusDelivered)
-		h.same("hold", notify.SupportHold{}, m.SupportHold)
+		h.same("hold", driver.SupportHold{}, m.SupportHold)
 		if m.Resolution != notify.ResolvedByCallback || m.ProviderMessageID != "p1" || !m.DueOn.IsZero() || m.ReasonCode != "" || !m.EndedOn.Equal(e.On) || !m.SentOn.Equal(storetest.Start) {
 			t.Errorf("message is %+v", m)
 		}

@@ -11,47 +11,13 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// Tries counts what went wrong with a row so far.
-type Tries struct {
-	RetryCount     int       `db:"retry_count"`       // failures in a row
-	LeaseLossCount int       `db:"lease_loss_count"`  // of a worker that held the row
-	NextRetryOn    time.Time `db:"next_retry_on"`     // zero unless a retry waits
-	ReasonCode     string    `db:"reason_code,plain"` // of the last failure or the end
-	EndedOn        time.Time `db:"ended_on"`          // when nothing was left to do
+// restart counts tries from zero.
+func restart(t *driver.Tries) { t.RetryCount, t.NextRetryOn = 0, time.Time{} }
+
+// onHold is a hold for a reason; the caller clears DueOn.
+func onHold(reason string) driver.SupportHold {
+	return driver.SupportHold{IsOnSupportHold: true, HoldReason: reason}
 }
-
-// failed counts a failure and says when to try again, or false if that was the
-// last try.
-func (t *Tries) failed(now time.Time, key, reason string) (next time.Time, ok bool) {
-	return t.failedBy(backoff.Usual, now, key, reason)
-}
-
-func (t *Tries) failedBy(steps backoff.Steps, now time.Time, key, reason string) (next time.Time, ok bool) {
-	t.RetryCount++
-	t.ReasonCode = reason
-	wait, ok := steps.After(key, t.RetryCount)
-	if !ok {
-		t.NextRetryOn = time.Time{}
-		return time.Time{}, false
-	}
-	t.NextRetryOn = driver.Time(now.Add(wait))
-	return t.NextRetryOn, true
-}
-
-// afresh counts tries from zero.
-func (t *Tries) afresh() { t.RetryCount, t.NextRetryOn = 0, time.Time{} }
-
-// SupportHold is in every row that a person may have to look at. A row on hold
-// is never due; only an audited release makes it so again.
-type SupportHold struct {
-	IsOnSupportHold bool   `db:"is_on_support_hold"`
-	HoldReason      string `db:"hold_reason,indexed,plain"` // one of the Hold… codes; empty without a hold
-}
-
-// put sets the hold; the caller clears DueOn.
-func (h *SupportHold) put(reason string) { h.IsOnSupportHold, h.HoldReason = true, reason }
-
-func (h *SupportHold) unhold() { *h = SupportHold{} }
 
 const notHeld = "it is not on hold"
 
@@ -59,8 +25,8 @@ const notHeld = "it is not on hold"
 // schedule, a job or a messaging job, by the machine M.
 type tried[M machine] struct {
 	driver.Due
-	Tries
-	SupportHold
+	driver.Tries
+	driver.SupportHold
 }
 
 // machine says which states a row goes through, and which of them it has while a
@@ -108,14 +74,13 @@ func (t *tried[M]) skipped(now time.Time, reason string) {
 func (t *tried[M]) failed(now time.Time, reason string) {
 	t.busy()
 	t.EndedOn = time.Time{}
-	next, ok := t.Tries.failed(now, t.Key, reason)
-	if ok {
+	if backoff.Usual.Failed(&t.Tries, now, t.Key, reason) {
 		t.become(StatusReady)
-		t.DueOn = next
+		t.DueOn = t.NextRetryOn
 		return
 	}
 	t.end(now, StatusFailed)
-	t.put(HoldRetries)
+	t.SupportHold = onHold(HoldRetries)
 }
 
 // refused is a failure that another try would meet again.
@@ -124,7 +89,7 @@ func (t *tried[M]) refused(now time.Time, reason string) {
 	t.RetryCount++
 	t.end(now, StatusFailed)
 	t.ReasonCode = reason
-	t.put(HoldRefused)
+	t.SupportHold = onHold(HoldRefused)
 }
 
 // abandoned is a claim whose lease ran out.
@@ -143,8 +108,8 @@ func (t *tried[M]) releaseHold(now time.Time) string {
 		t.become(StatusReady)
 		t.DueOn, t.EndedOn = now, time.Time{}
 	}
-	t.afresh()
-	t.unhold()
+	restart(&t.Tries)
+	t.SupportHold = driver.SupportHold{}
 	return ""
 }
 
@@ -154,7 +119,7 @@ func (t *tried[M]) cancel(now time.Time) string {
 		return "it is " + t.Status
 	}
 	t.end(now, StatusCancelled)
-	t.ReasonCode, t.SupportHold = ReasonCancelled, SupportHold{}
+	t.ReasonCode, t.SupportHold = ReasonCancelled, driver.SupportHold{}
 	dropLease(&t.Due)
 	return ""
 }
@@ -176,7 +141,8 @@ func isItsOwn(f channel.Fault) bool {
 // provider takes it; one that is valid for ever has its last after about a week.
 func (m *messageRow) tryLater(now time.Time, f channel.Fault, reason string) (next time.Time, ok bool) {
 	if isItsOwn(f) {
-		return m.failedBy(ownTries(m.Method), now, m.Key, reason)
+		ok = ownTries(m.Method).Failed(&m.Tries, now, m.Key, reason)
+		return m.NextRetryOn, ok
 	}
 	m.RetryCount++
 	m.ReasonCode, m.NextRetryOn = reason, time.Time{}
@@ -219,7 +185,7 @@ func (m *messageRow) refusedForGood(now time.Time, reason string) {
 	m.become(StatusFailedFinal)
 	m.FailedOn, m.ReasonCode = now, cmp.Or(reason, ReasonRefused)
 	m.DueOn, m.NextRetryOn, m.EndedOn = time.Time{}, time.Time{}, now
-	m.unhold()
+	m.SupportHold = driver.SupportHold{}
 }
 
 // retryOn makes the message due again for another call, or for its end.
@@ -271,8 +237,8 @@ func (m *messageRow) deferTo(until time.Time, reason string) {
 // not be revalidated, or its calls never arrived. It is tried again with
 // back-off, then left to a person, since nothing refused it.
 func (m *messageRow) unasked(now time.Time, reason string) {
-	next, ok := m.Tries.failed(now, m.Key, reason)
-	m.retryOn(next)
+	ok := backoff.Usual.Failed(&m.Tries, now, m.Key, reason)
+	m.retryOn(m.NextRetryOn)
 	if !ok {
 		m.putOnHold(HoldRetries)
 	}
@@ -280,5 +246,5 @@ func (m *messageRow) unasked(now time.Time, reason string) {
 
 func (m *messageRow) putOnHold(reason string) {
 	m.DueOn = time.Time{}
-	m.put(reason)
+	m.SupportHold = onHold(reason)
 }

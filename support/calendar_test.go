@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/support"
 )
@@ -69,6 +71,26 @@ func TestADayWithoutAMidnightIsADayOfTheCalendar(t *testing.T) {
 			if got := days[i].On.Format("2006-01-02 15:04"); got != want {
 				s.Errorf("%s is not %s", got, want)
 			}
+		}
+	})
+}
+
+// A day's rows have the names of the people, and say what is only expected.
+func TestUpcomingNamesPeopleAndSaysWhatIsExpected(t *testing.T) {
+	schools(t, func(s *school) {
+		_, err := s.reminders.Ensure(s.Context(), automation.Candidate{
+			Scope: tenant, Type: "certificate", Source: automation.Source{Type: "employee", ID: "9"}, Person: "sam", Zone: "UTC",
+			Recurrence: &automation.Recurrence{Cron: "30 6 * * *"},
+		})
+		s.must(err)
+		from := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
+		got, next, err := s.desk.Upcoming(s.Context(), tenant, from, from.AddDate(0, 0, 1), true, storage.Page{})
+		s.must(err)
+		if len(got) != 1 || next != "" || got[0].Person != "sam" || got[0].Name != "Samantha Jones" || got[0].Key != "" || got[0].Outcome != support.Planned || !strings.HasSuffix(got[0].What, "planned once the one before it has gone out") {
+			s.Errorf("%+v %q", got, next)
+		}
+		if got, _, err := s.desk.Upcoming(s.Context(), "west", from, from.AddDate(0, 0, 1), true, storage.Page{}); err != nil || len(got) > 0 {
+			s.Errorf("the west: %v %v", got, err)
 		}
 	})
 }

@@ -57,7 +57,7 @@ func reportEntry(s *report.Subscription) Entry {
 // replanEntry is a re-plan.
 func replanEntry(r *automation.ReplanState) Entry {
 	e := Entry{
-		On: r.MarkedOn, Kind: KindReplan, Outcome: UnderWay, Type: r.Type, Status: "Marked", Package: "automation", NextOn: r.NextOn, Reason: string(r.ReasonCode),
+		On: r.MarkedOn, Kind: KindReplan, Outcome: UnderWay, Type: r.Type, Status: "Marked", Package: "automation", NextOn: r.NextOn, Reason: r.ReasonCode,
 		Detail: r.Diagnostics, Part: Part{Domain: "automation", Type: r.Type, Setting: r.Setting}, Can: []Action{Replan},
 		What: "re-plan of " + r.String() + ": under way",
 	}

@@ -208,9 +208,9 @@ func needsOf(h DomainHealth) (out []Need) {
 			n.Kind, n.Can = NeedDoubt, []Action{Resolve}
 		case strings.HasSuffix(c.Reason, "Conflict"):
 			n.Kind = NeedConflict
-		case c.Reason == string(automation.Unserved):
+		case c.Reason == automation.Unserved:
 			n.Kind = NeedUnserved
-		case c.Table == "automation_scheduler" && c.Reason == string(automation.CancelledBySupport):
+		case c.Table == "automation_scheduler" && c.Reason == automation.CancelledBySupport:
 			continue // a person stopped it for good, and it waits for no one
 		}
 		n.What = fmt.Sprintf("%s on hold: %s", rowsOf(c.Table), cmp.Or(words[home(h.Domain, c.Reason)+" "+c.Reason], c.Reason))

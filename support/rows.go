@@ -3,6 +3,7 @@ package support
 import (
 	"cmp"
 	"fmt"
+	"github.com/belfry-go/belfry/storage/driver"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +18,7 @@ func (c *core) reminder(s *automation.Schedule) Entry {
 	e := Entry{
 		schedule: s,
 		On:       s.ScheduledOn, Kind: KindReminder, Type: s.Type, Occasion: occasion(s), Status: s.Status, Package: "automation",
-		Key: s.Key, Person: s.Person, Entity: automation.Source{Type: s.SourceType, ID: s.Source}, Reason: string(s.ReasonCode), Detail: s.Diagnostics,
+		Key: s.Key, Person: s.Person, Entity: automation.Source{Type: s.SourceType, ID: s.Source}, Reason: s.ReasonCode, Detail: s.Diagnostics,
 	}
 	if s.AutomationType == automation.TypeReportSubscription && reportReasons[e.Reason] {
 		e.Package = "automation/report"
@@ -30,7 +31,7 @@ func (c *core) reminder(s *automation.Schedule) Entry {
 	case s.IsOnSupportHold && s.Status == automation.StatusCancelled: // a person stopped it, and it waits for no one
 		e.Outcome, e.Can = Withheld, []Action{Release}
 	case s.IsOnSupportHold:
-		e.Outcome, e.Reason, e.Can = NeedsYou, string(s.HoldReason), []Action{Release, Retry, Cancel}
+		e.Outcome, e.Reason, e.Can = NeedsYou, s.HoldReason, []Action{Release, Retry, Cancel}
 		e.Detail = cmp.Or(s.HoldDetail, s.Diagnostics)
 	case s.Status == automation.StatusCompleted:
 		e.Outcome, e.Reason = UnderWay, "" // what it led to says more
@@ -265,7 +266,7 @@ func progressEntry(p *notify.CampaignProgress) Entry {
 }
 
 // tried is the outcome of what leads to messages.
-func (e *Entry) tried(h notify.SupportHold, status, done string) {
+func (e *Entry) tried(h driver.SupportHold, status, done string) {
 	switch {
 	case h.IsOnSupportHold:
 		e.Outcome, e.Can, e.Reason = NeedsYou, []Action{Release, Cancel}, cmp.Or(e.Reason, h.HoldReason)

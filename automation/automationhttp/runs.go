@@ -43,7 +43,7 @@ func runOf(s report.RunState) run {
 		ScheduledOn: s.ScheduledOn.UTC(), LocalDate: s.LocalDate, LocalTime: s.LocalTime, Zone: s.Zone,
 		Status: s.Status, Reason: string(s.Reason), EndedOn: s.EndedOn.UTC(),
 		Failures: s.Failures, NextRetryOn: s.NextRetryOn.UTC(), Diagnostics: s.Diagnostics,
-		IsOnSupportHold: s.IsOnSupportHold, HoldReason: string(s.HoldReason), HoldDetail: s.HoldDetail,
+		IsOnSupportHold: s.IsOnSupportHold, HoldReason: s.HoldReason, HoldDetail: s.HoldDetail,
 		Summary: s.Delivery.Summary,
 	}
 }
@@ -146,7 +146,7 @@ func (a *api) runNow(w http.ResponseWriter, r *http.Request, c Caller) {
 	out := asked{
 		Manual: got.Run, ID: strings.TrimPrefix(got.Key, below(guid)), Key: got.Key,
 		Outcome: string(got.Outcome), Status: got.Status, ScheduledOn: got.ScheduledOn.UTC(),
-		IsOnSupportHold: got.IsOnSupportHold, HoldReason: string(got.HoldReason),
+		IsOnSupportHold: got.IsOnSupportHold, HoldReason: got.HoldReason,
 	}
 	w.Header().Set("Location", "automation-runs/"+url.PathEscape(out.ID)) // relative: the host knows its prefix
 	status := http.StatusOK

@@ -197,7 +197,7 @@ func (w *world) runs(guid string) []string {
 			line += " " + string(r.Reason)
 		}
 		if r.IsOnSupportHold {
-			line += " held " + string(r.HoldReason)
+			line += " held " + r.HoldReason
 		}
 		out = append(out, line)
 	}

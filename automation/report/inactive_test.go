@@ -40,7 +40,7 @@ func TestARunThatIsDueLooksAtTheStatusOfItsSubscription(t *testing.T) {
 			for _, run := range runs {
 				story, err := w.work.Explain(w.ctx, "", key(guid, run))
 				w.must(err)
-				got[guid] = append(got[guid], strings.TrimSpace(story.Schedule.Status+" "+string(story.Schedule.ReasonCode)))
+				got[guid] = append(got[guid], strings.TrimSpace(story.Schedule.Status+" "+story.Schedule.ReasonCode))
 			}
 		}
 		want := map[string][]string{

@@ -258,7 +258,7 @@ func (f *firm) healthy() {
 	got, err := f.work.Health(f.ctx, storage.Everywhere())
 	f.must(err)
 	for _, h := range got.Holds {
-		if h.Reason != string(automation.OwnershipConflict) && h.Reason != string(automation.CancelledBySupport) {
+		if h.Reason != automation.OwnershipConflict && h.Reason != automation.CancelledBySupport {
 			f.Errorf("%+v", h)
 		}
 	}

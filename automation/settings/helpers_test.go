@@ -180,7 +180,7 @@ func (w *world) statuses(keys ...string) map[string]string {
 		row := w.row(k)
 		out[k] = row.Status
 		if row.ReasonCode != "" {
-			out[k] += " " + string(row.ReasonCode)
+			out[k] += " " + row.ReasonCode
 		}
 	}
 	return out

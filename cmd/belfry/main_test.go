@@ -78,7 +78,7 @@ func golden(t *testing.T, name, said string) {
 func TestTheHelpIsGoodReading(t *testing.T) {
 	t.Parallel()
 	var said strings.Builder
-	for _, args := range [][]string{{"-h"}, {"story", "-h"}, {"resolve", "-h"}, {"erase", "-h"}, {"nothing"}, {}} {
+	for _, args := range [][]string{{"-h"}, {"person", "-h"}, {"resolve", "-h"}, {"erase", "-h"}, {"nothing"}, {}} {
 		belfry(t, &said, "", args...)
 	}
 	golden(t, "help.golden", said.String())
@@ -106,7 +106,7 @@ func TestADatabaseIsLookedAfterByItsDSNAlone(t *testing.T) {
 			by := []string{"-yes", "-actor", "ann", "-reason", "a-call"}
 			key := "Reminder/reminder:certificate:employee:sam:default:2999-04-24:7"
 			for _, args := range [][]string{
-				{"check"}, {"health"}, {"holds"}, {"story", "sam"},
+				{"check"}, {"health"}, {"holds"}, {"person", "sam"},
 				{"cancel", key}, append([]string{"cancel", key}, by...), {"release", key}, append([]string{"release", key}, by...),
 				append([]string{"pause", "-domain", "automation", "-everywhere"}, by...), append([]string{"pause", "-domain", "automation", "-everywhere"}, by...),
 				append([]string{"resume", "-domain", "automation", "-everywhere"}, by...),

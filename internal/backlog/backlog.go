@@ -19,10 +19,12 @@ import (
 )
 
 // Limit is how many rows are looked at in each lane, and for each reason of a hold,
-// over all scopes. Lanes bounds the lanes of a table.
+// over all scopes; ScopeLimit is how many for each reason where one scope is asked for.
+// Lanes bounds the lanes of a table.
 const (
-	Limit = 10_000
-	Lanes = 16
+	Limit      = 10_000
+	ScopeLimit = 1000
+	Lanes      = 16
 )
 
 // Table is one with rows that become due.
@@ -217,22 +219,28 @@ func (c *Stats) add(t Table, lane int16, g driver.Group, capped bool) {
 
 // holds counts what waits for a person, by reason, and of what is in doubt by kind.
 func (c *Stats) holds(ctx context.Context, t Table) error {
+	limit := Limit
+	if _, one := c.reach.Scope(); one { // the index has the rows of each scope together
+		limit = ScopeLimit
+	}
 	for _, reason := range t.Reasons {
-		capped, err := c.Count(ctx, t.Schema, driver.CountBy{
+		got, err := c.From.CountBy(ctx, t.Schema, c.reach, driver.CountBy{
 			By:      []string{"kind"},
 			Where:   []driver.Cond{driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", reason)},
-			OrderBy: "id",
-		}, func(row driver.Row, n int, capped bool) {
-			c.Hold(t.Schema, reason, driver.RecordOf(row).ID, n, capped)
-			if reason == t.Doubtful {
-				c.Doubt(t.Schema.Name, driver.RecordOf(row).Kind, n, capped)
-			}
+			OrderBy: "id", Limit: limit,
 		})
 		if err != nil {
 			return err
 		}
-		if capped { // there may be some that were not seen
-			c.Hold(t.Schema, reason, 0, 0, capped)
+		seen := 0
+		for _, g := range got {
+			seen += g.N
+		}
+		for _, g := range got {
+			c.Hold(t.Schema, reason, driver.RecordOf(g.Row).ID, g.N, seen >= limit)
+			if reason == t.Doubtful {
+				c.Doubt(t.Schema.Name, driver.RecordOf(g.Row).Kind, g.N, seen >= limit)
+			}
 		}
 	}
 	return nil

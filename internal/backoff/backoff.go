@@ -8,6 +8,8 @@ import (
 	"io"
 	"strconv"
 	"time"
+
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Steps are the waits after the first failure, the second and so on; one more
@@ -34,6 +36,18 @@ func (steps Steps) After(key string, failures int) (time.Duration, bool) {
 	}
 	step := steps[failures-1]
 	return step + jitter(key, failures, step/10), true
+}
+
+// Failed counts a failed try and says in t when to make another; it is false if that
+// was the last one.
+func (steps Steps) Failed(t *driver.Tries, now time.Time, key, reason string) bool {
+	t.RetryCount++
+	t.ReasonCode, t.NextRetryOn = reason, time.Time{}
+	wait, more := steps.After(key, t.RetryCount)
+	if more {
+		t.NextRetryOn = driver.Time(now.Add(wait))
+	}
+	return more
 }
 
 // jitter is from zero to less than limit, in whole microseconds.

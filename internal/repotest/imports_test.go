@@ -24,7 +24,8 @@ const (
 var imports = []struct{ who, may, why string }{
 	// Pure functions and contracts.
 	{"keys storage/driver storage/postgres/migrations", "", "a host may use them anywhere: standard library only"},
-	{"internal/canonical internal/civil internal/states internal/backoff notify/internal/render internal/strictjson internal/permanent", "", "pure functions on their arguments: standard library only"},
+	{"internal/backoff", "storage/driver", "when to try again"},
+	{"internal/canonical internal/civil internal/states notify/internal/render internal/strictjson internal/permanent", "", "pure functions on their arguments: standard library only"},
 	{"internal/safedial internal/standardwebhooks notify/channel/internal/jws", "", "connections and signatures for any domain: standard library only"},
 	{"internal/recur", "internal/civil github.com/adhocore/gronx github.com/teambition/rrule-go", "pure functions: the two libraries of cadences, and civil time"},
 	{"internal/filter", "internal/strictjson keys", "pure functions: decimals, and the reading of JSON"},
@@ -57,7 +58,7 @@ var imports = []struct{ who, may, why string }{
 	{"automation/...", lower + "automation automation/report notify notify/channel", "it decides when, and hands over to notify"},
 	{"survey/subscriber/watermill", "survey survey/form github.com/ThreeDotsLabs/watermill/message", "the host chooses the broker; a module of its own"},
 	{"survey/...", lower + "survey survey/form notify notify/channel notify/gate golang.org/x/text", "of notify it needs Gate and the transport"},
-	{"support/...", lower + "support automation automation/report notify notify/channel survey survey/form", "it reaches a database through the domains only"},
+	{"support/...", lower + "golang.org/x/sync/errgroup support automation automation/report notify notify/channel survey survey/form", "it reaches a database through the domains only"},
 	{"internal/sweep", lower + " golang.org/x/sync/errgroup", "it deletes by the rules of the domains and knows none of them"},
 	{"internal/demo", ". automation notify notify/channel notify/channel/file storage storage/sqlite support support/supporthttp github.com/benbjohnson/clock", "a host, as the examples are"},
 	{"internal/...", lower, "internal packages serve the domains and know none of them, nor an adapter"},

@@ -170,6 +170,23 @@ func (s *site) apiCalendar(c *call) {
 	httpapi.Reply(c.w, http.StatusOK, c.calendarOf(days, more))
 }
 
+func (s *site) apiUpcoming(c *call) {
+	in, ok := c.opened("after")
+	if !ok {
+		return
+	}
+	from, until, ok := c.span(c.query.Get("from"), c.query.Get("to"))
+	if !ok {
+		return
+	}
+	all, next, err := s.desk.Upcoming(c.r.Context(), c.scope, from, until, c.caller.Personal, storage.Page{After: in[0]})
+	if err != nil {
+		c.refuse("what is planned could not be read", err)
+		return
+	}
+	httpapi.Reply(c.w, http.StatusOK, rows{c.entriesOf(all), s.seal.close(c.scope, next)})
+}
+
 // code is a reason code with what it means.
 type code struct {
 	Package string `json:"package"`

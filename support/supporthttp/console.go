@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/belfry-go/belfry/internal/sentence"
 	"github.com/belfry-go/belfry/notify"
@@ -142,8 +143,12 @@ func (s *site) needs(c *call) {
 	c.show(http.StatusOK, v)
 }
 
-// calendar shows what goes out.
+// calendar shows what goes out: how much on each day, or the rows of one.
 func (s *site) calendar(c *call) {
+	if c.query.Has("day") {
+		s.day(c)
+		return
+	}
 	days, more, err := s.desk.Calendar(c.r.Context(), c.scope, c.zone(), fortnight)
 	if err != nil {
 		c.refuse("the calendar could not be read", err)
@@ -152,6 +157,40 @@ func (s *site) calendar(c *call) {
 	v := c.view("calendar", "What goes out")
 	v.Plan = c.calendarOf(days, more)
 	c.show(http.StatusOK, v)
+}
+
+// day shows what is planned on a day.
+func (s *site) day(c *call) {
+	in, ok := c.opened("after")
+	if !ok {
+		return
+	}
+	on := c.query.Get("day")
+	from, until, ok := c.span(on, on)
+	if !ok {
+		return
+	}
+	all, next, err := s.desk.Upcoming(c.r.Context(), c.scope, from, until, c.caller.Personal, storage.Page{After: in[0], Limit: pageRows})
+	if err != nil {
+		c.refuse("what is planned could not be read", err)
+		return
+	}
+	v := c.view("day", "Goes out on "+c.at(from).Format("Monday, 2 January 2006"))
+	v.BackTo, v.Back, v.Days = "calendar", c.r.URL.RawQuery, c.byDay(c.entriesOf(all))
+	if next != "" {
+		v.Next = v.Link("calendar", "day", on, "after", s.seal.close(c.scope, next))
+	}
+	c.show(http.StatusOK, v)
+}
+
+// span is from the begin of one day until the end of another, in the caller's zone. It answers
+// for itself unless it is true.
+func (c *call) span(first, last string) (from, until time.Time, ok bool) {
+	of, err := filter{From: first, To: last}.made(c.zone())
+	if err != nil {
+		c.fail(http.StatusUnprocessableEntity, "nothing can be shown: days are written 2026-04-17, and the first is not after the last")
+	}
+	return of.From, of.Until, err == nil
 }
 
 // list shows a page of a list.

@@ -1,9 +1,12 @@
 package supporthttp
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -15,48 +18,41 @@ func (s *site) home(c *call) {
 	if !ok {
 		return
 	}
-	ctx := c.r.Context()
-	health, err := s.desk.Health(ctx, reach)
-	if err != nil {
-		c.refuse("the health could not be read", err)
-		return
-	}
 	v := c.view("home", "Home")
-	v.Due, v.Needs = c.worksOf(health.Domains), c.needsOf(health.Needs)
-	if _, one := reach.Scope(); !one {
-		v.All = true
-		c.show(http.StatusOK, v)
-		return
-	}
-	if err := s.resumable(c, v.Needs); err != nil {
-		c.refuse("the pauses could not be read", err)
-		return
-	}
+	_, one := reach.Scope()
+	v.All = !one
+	beside, ctx := errgroup.WithContext(c.r.Context())
 	lately := filter{From: v.Now.AddDate(0, 0, -1).Format(dateOnly), To: v.Now.Format(dateOnly)}
-	of, err := lately.made(c.zone())
-	if err != nil {
-		c.refuse("the days could not be told", err)
+	var made []notify.StageCount
+	var coming []support.Day
+	if one { // both take as long as the rest, and call no function of the host
+		beside.Go(func() error {
+			of, err := lately.made(c.zone())
+			if err == nil {
+				made, v.More, err = s.desk.CountMessages(ctx, c.scope, of)
+			}
+			return err
+		})
+		beside.Go(func() (err error) {
+			coming, _, err = s.desk.Calendar(ctx, c.scope, c.zone(), 2)
+			return err
+		})
+	}
+	health, err := s.desk.Health(ctx, reach)
+	v.Due, v.Needs = c.worksOf(health.Domains), c.needsOf(health.Needs)
+	var last []support.Entry
+	if one && err == nil {
+		if err = s.resumable(c, v.Needs); err == nil {
+			last, err = s.desk.LastActions(ctx, c.scope)
+		}
+	}
+	if err := cmp.Or(beside.Wait(), err); err != nil {
+		c.refuse("the page could not be read", err)
 		return
 	}
-	made, more, err := s.desk.CountMessages(ctx, c.scope, of)
-	if err != nil {
-		c.refuse("the messages could not be counted", err)
-		return
+	if one {
+		v.Work, v.Coming, v.Log = v.channels(made, v.More, v.Needs, lately), c.calendarOf(coming, false).Days, c.entriesOf(last)
 	}
-	v.More = more
-	v.Work = v.channels(made, more, v.Needs, lately)
-	days, _, err := s.desk.Calendar(ctx, c.scope, c.zone(), 2)
-	if err != nil {
-		c.refuse("the calendar could not be read", err)
-		return
-	}
-	v.Coming = c.calendarOf(days, false).Days
-	last, err := s.desk.LastActions(ctx, c.scope)
-	if err != nil {
-		c.refuse("the audit could not be read", err)
-		return
-	}
-	v.Log = c.entriesOf(last)
 	c.show(http.StatusOK, v)
 }
 

@@ -231,10 +231,14 @@ func TestWhatGoesOutHasTheDaysOfTheCallersZone(t *testing.T) {
 	far := everything
 	far.Zone = auckland
 	for page, want := range map[string][]string{
-		"/": {"Today: 0", "Tomorrow, Wednesday, 1 April: 1", `<time datetime="2026-03-31T23:30:00Z" title="2026-03-31T23:30:00Z">12:30</time>`, `class="quiet">since <time datetime="2026-03-01T08:00:00Z" title="2026-03-01T08:00:00Z">Sun 1 Mar 2026, 21:00</time>`},
-		"/calendar": {`<time datetime="2026-03-30T11:00:00Z">Tuesday, 31 March</time></th><td class="num"></td>`, `<time datetime="2026-03-31T11:00:00Z">Wednesday, 1 April</time></th><td class="num">1</td>`, `<time datetime="2026-03-31T23:30:00Z">12:30</time>`,
+		"/": {"Today: 0", `<a href="calendar?day=2026-04-01">Tomorrow, Wednesday, 1 April: 1</a>`, `<time datetime="2026-03-31T23:30:00Z" title="2026-03-31T23:30:00Z">12:30</time>`, `class="quiet">since <time datetime="2026-03-01T08:00:00Z" title="2026-03-01T08:00:00Z">Sun 1 Mar 2026, 21:00</time>`},
+		"/calendar": {`<time datetime="2026-03-30T11:00:00Z">Tuesday, 31 March</time></th><td class="num"></td>`, `<a href="calendar?day=2026-04-01"><time datetime="2026-03-31T11:00:00Z">Wednesday, 1 April</time></a></th><td class="num">1</td>`, `<time datetime="2026-03-31T23:30:00Z">12:30</time>`,
 			`<time datetime="2026-04-05T12:00:00Z">Monday, 6 April</time>`}, // summer time has ended on the 5th
-		"/api/v1/calendar": {`{"on":"2026-03-31T00:00:00Z","rows":[{"domain":"automation","table":"automation_scheduler","kind":"certificate","what":"reminders of certificate","rows":1,"firstOn":"2026-03-31T23:30:00Z"}]}`},
+		"/calendar?day=2026-04-01":                       {"<h1>Goes out on Wednesday, 1 April 2026</h1>", ">12:30</time>", "certificate, on 2026-03-31"},
+		"/calendar?day=2026-04-02":                       {"None."},
+		"/calendar?day=April":                            {"days are written 2026-04-17"},
+		"/api/v1/upcoming?from=2026-04-01&to=2026-04-02": {`"on":"2026-03-31T23:30:00Z"`, `"entity":"late"`, `"status":"Pending"`},
+		"/api/v1/calendar":                               {`{"on":"2026-03-31T00:00:00Z","rows":[{"domain":"automation","table":"automation_scheduler","kind":"certificate","what":"reminders of certificate","rows":1,"firstOn":"2026-03-31T23:30:00Z"}]}`},
 	} {
 		_, body := o.ask(o.site(far), "GET", page, "")
 		for _, text := range want {

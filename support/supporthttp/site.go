@@ -76,6 +76,10 @@ func (s *site) routes() []route {
 			method: "GET", path: api + "calendar", serve: s.apiCalendar, gives: calendar{},
 			says: "What goes out on each of the next 14 days, of UTC, as it is planned now; the gates have not been asked yet.",
 		},
+		{
+			method: "GET", path: api + "upcoming", serve: s.apiUpcoming, gives: rows{}, takes: []string{"from", "to", "after"},
+			says: "The reminders and reports that are planned on the days from one to another, in the caller's zone.",
+		},
 		{method: "GET", path: api + "reasons", serve: s.apiReasons, gives: codes{}, says: "All reason codes of Belfry, with what they mean."},
 		{
 			method: "POST", path: api + "act", acts: true, serve: s.apiAct, body: order{}, gives: acted{},

@@ -21,7 +21,7 @@ import (
 var files embed.FS
 
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"when": when, "stamp": stamp, "shown": shown, "listed": listed, "weekday": weekday, "clock": clock, "effects": effects, "title": title, "span": span,
+	"when": when, "stamp": stamp, "shown": shown, "listed": listed, "weekday": weekday, "date": date, "clock": clock, "effects": effects, "title": title, "span": span,
 	"word": word, "state": func(s string) support.State { return support.State(s) }, "sign": sign, "role": role, "label": label, "capital": sentence.Capital, "via": via, "age": age, "bytes": bytesOf, "explained": explained, "list": func(all ...any) []any { return all },
 }).ParseFS(files, "page/*.html"))
 
@@ -184,6 +184,8 @@ func when(t time.Time) string {
 }
 
 func weekday(t time.Time) string { return t.Format("Monday, 2 January") }
+
+func date(t time.Time) string { return t.Format(dateOnly) }
 
 func clock(t time.Time) string { return t.Format("15:04") }
 

@@ -99,6 +99,8 @@ func TestSQLiteReadsListsByTheirIndexes(t *testing.T) {
 			where(driver.NotNull("resolved_on"), mails, driver.Eq("is_on_support_hold", false))},
 		"what is on hold": {"outgoing_message", "outgoing_message_holds (hold_reason=?", "", &driver.Position{ID: 7},
 			where(driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", notify.HoldRetries), mails)},
+		"what is on hold in a tenant": {"automation_scheduler", "automation_scheduler_scope_holds (scope=? AND hold_reason=?", "", &driver.Position{ID: 7},
+			where(driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", automation.HeldBySupport))},
 		"failed runs":         {"automation_scheduler", "automation_scheduler_failed (scope=?", "scheduled_on", before, append(where(driver.Eq("is_on_support_hold", true)), runs...)},
 		"recent runs":         {"automation_scheduler", "automation_scheduler_recent (scope=? AND scheduled_on", "scheduled_on", before, runs},
 		"of one subscription": {"automation_scheduler", "automation_scheduler_runs (scope=? AND source=? AND scheduled_on", "scheduled_on", before, append(where(driver.Eq("source", "7")), runs...)},

@@ -48,6 +48,7 @@ CREATE INDEX {index:notification_job_due} ON {notification_job} (lane, due_on, i
 
 -- Lists what waits for a person. Claims write neither column.
 CREATE INDEX {index:notification_job_holds} ON {notification_job} (hold_reason, id) WHERE is_on_support_hold;
+CREATE INDEX {index:notification_job_scope_holds} ON {notification_job} (scope, hold_reason, id) WHERE is_on_support_hold;
 
 -- Jobs that messages do not lead to, or not from all of their recipients: an erasure
 -- looks through them.
@@ -116,6 +117,7 @@ CREATE INDEX {index:notification_scheduler_due} ON {notification_scheduler} (lan
 
 -- Lists what waits for a person. Claims write neither column.
 CREATE INDEX {index:notification_scheduler_holds} ON {notification_scheduler} (hold_reason, id) WHERE is_on_support_hold;
+CREATE INDEX {index:notification_scheduler_scope_holds} ON {notification_scheduler} (scope, hold_reason, id) WHERE is_on_support_hold;
 
 -- A campaign or report; its recipients and payload are in a blob.
 CREATE TABLE {messaging_job} (
@@ -169,6 +171,7 @@ CREATE INDEX {index:messaging_job_due} ON {messaging_job} (lane, due_on, id) WHE
 
 -- Lists what waits for a person. Claims write neither column.
 CREATE INDEX {index:messaging_job_holds} ON {messaging_job} (hold_reason, id) WHERE is_on_support_hold;
+CREATE INDEX {index:messaging_job_scope_holds} ON {messaging_job} (scope, hold_reason, id) WHERE is_on_support_hold;
 
 -- One message to one recipient by one method, claimed before its provider is called.
 -- The type is the channel's key, since a process claims only what it can send.
@@ -245,6 +248,7 @@ CREATE INDEX {index:outgoing_message_due} ON {outgoing_message} (lane, due_on, i
 
 -- Lists what waits for a person. Claims write neither column.
 CREATE INDEX {index:outgoing_message_holds} ON {outgoing_message} (hold_reason, id) WHERE is_on_support_hold;
+CREATE INDEX {index:outgoing_message_scope_holds} ON {outgoing_message} (scope, hold_reason, id) WHERE is_on_support_hold;
 
 -- What failed of a channel, over all tenants: who recovers it walks it.
 CREATE INDEX {index:outgoing_message_failed} ON {outgoing_message} (kind, failed_on, id) WHERE failed_on IS NOT NULL;

@@ -65,8 +65,13 @@ CREATE INDEX {index:automation_scheduler_source} ON {automation_scheduler} (scop
 -- is none of those.
 CREATE INDEX {index:automation_scheduler_person} ON {automation_scheduler} (scope, person, scheduled_on, id) WHERE person IS NOT NULL;
 
+-- What is planned in a tenant. Work that has ended is not in it, so ending a row costs
+-- it nothing.
+CREATE INDEX {index:automation_scheduler_upcoming} ON {automation_scheduler} (scope, scheduled_on, id) WHERE due_on IS NOT NULL;
+
 -- What waits for a person, by reason.
 CREATE INDEX {index:automation_scheduler_holds} ON {automation_scheduler} (hold_reason, id) WHERE is_on_support_hold;
+CREATE INDEX {index:automation_scheduler_scope_holds} ON {automation_scheduler} (scope, hold_reason, id) WHERE is_on_support_hold;
 
 -- How far the events of each entity have come: the row that every event of the
 -- entity writes first, so that an older one cannot undo a newer one.
@@ -128,6 +133,9 @@ CREATE TABLE {automation_series} (
 -- Active series whose occurrence has come, the longest waiting first: Health
 -- looks whether its row exists.
 CREATE INDEX {index:automation_series_next} ON {automation_series} (next_on, id) WHERE active;
+
+-- The same in one tenant: what is expected in a span of time.
+CREATE INDEX {index:automation_series_scope_next} ON {automation_series} (scope, next_on, id) WHERE active;
 
 -- What the last reading of each threshold condition said.
 
