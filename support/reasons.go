@@ -70,8 +70,13 @@ func Meaning(of, code string) string {
 }
 
 // home is the package that a code of a message is explained in: its gates have codes of
-// their own.
+// their own, and a link has those of its messages, too.
 func home(of, code string) string {
+	if of == "survey" && meanings()[Code{Package: of, Code: code}] == "" {
+		if notified := home("notify", code); meanings()[Code{Package: notified, Code: code}] != "" {
+			return notified
+		}
+	}
 	if gate := of + "/gate"; meanings()[Code{Package: of, Code: code}] == "" && meanings()[Code{Package: gate, Code: code}] != "" {
 		return gate
 	}
@@ -173,6 +178,7 @@ var words = map[string]string{
 	"survey PassFailed":        "it could not be handled or stored",
 	"survey LeaseLost":         "a worker died or stalled",
 	"survey InDoubt":           "a call ended without an answer",
+	"notify NoOwner":           "another program has to send it",
 	"survey LinkOver":          "its link has ended, was answered, or is on hold",
 	"survey WrongHashKey":      "the program has another key of recipients than its database",
 	"survey AskedLately":       "the customer had been asked something else not long before",

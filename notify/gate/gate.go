@@ -1,7 +1,7 @@
 // Package gate has the gates that are policies: how many messages a recipient gets,
 // at what hours, how fast channels are used, and who may get anything at all. They
-// stand beside those that package notify asks in any case, and work for every
-// producer that asks a [notify.Gate]: notify itself, and package survey.
+// stand beside those that package notify asks in any case, about every message: also those of
+// reminders and surveys.
 package gate
 
 import (
@@ -19,8 +19,6 @@ type Options struct {
 	// it. With another one the gate lets nothing through, and [notify.New] panics. Without one,
 	// and as long as nothing has been hashed, the list is empty and everybody gets through.
 	HashKey []byte
-	// FormerHashKeys are those of [notify.Options]; only package survey needs them here.
-	FormerHashKeys [][]byte
 	// Guard is for environments in which no customer may get anything; nil:
 	// everybody may.
 	Guard *Guard
@@ -48,7 +46,7 @@ func New(store storage.Store, opts *Options) []notify.Gate {
 	if opts != nil {
 		o = *opts
 	}
-	gates := notify.OwnGates(store, o.HashKey, o.FormerHashKeys...)
+	gates := notify.OwnGates(store, o.HashKey)
 	if o.Guard != nil {
 		gates = slices.Insert(gates, 1, notify.Gate(newGuardGate(*o.Guard)))
 	}
