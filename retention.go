@@ -35,8 +35,7 @@ type Retention struct {
 	// Surveys are the instances of surveys and the log of their sends; 400 days.
 	Surveys time.Duration
 	// Responses are what customers have said. They stay by default. Results keep their
-	// counts without them, but a Recount counts those that are left. A link whose
-	// response went is over, and is not sent again.
+	// counts without them. A link whose response went is over, and is not sent again.
 	Responses time.Duration
 	// Audit is who did what, and why. It stays by default.
 	Audit time.Duration

@@ -34,12 +34,14 @@ const (
 	Stop    Action = "Stop"    // stops messages to a person; see Order.Group
 	Allow   Action = "Allow"   // ends a Stop
 	Unblock Action = "Unblock" // lets messages to an address through again
+	Take    Action = "Take"    // gives an unhappy response to who acts
+	Handle  Action = "Handle"  // takes an unhappy response off the list; By.Reason says what was done
 	Erase   Action = "Erase"   // removes what is known of a person; see Order.Confirm
 )
 
 // Actions are all of them.
 func Actions() []Action {
-	return []Action{Release, Retry, Rerun, RunNow, Cancel, Resolve, Replay, Pause, Resume, Replan, SendTo, Stop, Allow, Unblock, Erase}
+	return []Action{Release, Retry, Rerun, RunNow, Cancel, Resolve, Replay, Pause, Resume, Replan, SendTo, Stop, Allow, Unblock, Take, Handle, Erase}
 }
 
 // Target is what an action is about: a row by Kind and Key, as an [Entry] has them, a

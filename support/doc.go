@@ -41,6 +41,10 @@ type Options struct {
 	// erases nobody.
 	Privacy Privacy
 
+	// Ticket is the address of a response's ticket in the host's own system; nil, and empty: there is
+	// none. It is called from several goroutines.
+	Ticket func(survey.WorkItem) string
+
 	// Directory finds people by what somebody types, such as a name, in at most as many
 	// answers as a person reads; nil: nobody is found by name. The text of its error, and of
 	// that of Entities, is shown nowhere, since it may be personal.

@@ -23,6 +23,7 @@ const (
 	KindMessage  Kind = "Message"  // to one recipient by one channel
 	KindInbox    Kind = "Inbox"    // a message in an inbox of the host's
 	KindLink     Kind = "Link"     // of a survey
+	KindResponse Kind = "Response" // an unhappy response to a survey
 	KindDead     Kind = "DeadLetter"
 	KindReport   Kind = "Report"  // a subscription of a report
 	KindPerson   Kind = "Person"  // whom [Erase], [Stop] and [Allow] are about
@@ -86,6 +87,7 @@ type Entry struct {
 	Subject    string            // personal: of a message
 	Text, HTML string            // personal: what a message says, of one that was asked for alone
 	Detail     string            // personal: the last error, or what a person wrote
+	Ticket     string            // personal: where an unhappy response is in the host's own system
 	Said       string            // personal: what the host said of the end of a reminder
 	Letter     *Letter           // personal: what else it had, of a message that was asked for alone
 	// Parts are the messages and inbox entries that belong to it, of one that [Occasions] made.

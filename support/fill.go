@@ -31,6 +31,8 @@ func (e *Entry) row() audit.Row {
 		return audit.Row{Subject: "notification_scheduler", Key: e.Key}
 	case KindCampaign:
 		return audit.Row{Subject: "messaging_job", Key: e.Key}
+	case KindResponse:
+		return audit.Row{Subject: "survey_response", Key: e.Key}
 	case KindLink:
 		return audit.Row{Subject: "survey_instance", Key: e.link.Key}
 	}

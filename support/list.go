@@ -28,6 +28,7 @@ const (
 	Messages    List = "messages"
 	Campaigns   List = "campaigns"
 	Links       List = "links"
+	Unhappy     List = "unhappy" // responses that are not handled, the newest first
 	Reports     List = "reports" // subscriptions
 	Runs        List = "runs"    // of reports, the last moment first
 	Holds       List = "holds"   // by cause, as those that follow
@@ -43,7 +44,7 @@ const (
 
 // Lists are all of them.
 func Lists() []List {
-	return []List{Reminders, Messages, Campaigns, Links, Reports, Runs, Holds, Doubts, DeadLetters, Unserved, Conflicts, Replans, Pauses, Erasures, Audit}
+	return []List{Reminders, Messages, Campaigns, Links, Unhappy, Reports, Runs, Holds, Doubts, DeadLetters, Unserved, Conflicts, Replans, Pauses, Erasures, Audit}
 }
 
 // reader reads a page of a list.
@@ -94,6 +95,8 @@ func (l lister) list(scope Scope, of List) reader {
 				return l.o.Survey.Support().Instances(ctx, scope, survey.Selection{All: true}, p)
 			}, linkEntry)
 		}
+	case Unhappy:
+		return l.unhappyList(scope)
 	case Reports:
 		if l.o.Reports != nil {
 			return paged(func(ctx context.Context, p storage.Page) ([]report.Subscription, string, error) {

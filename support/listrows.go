@@ -102,7 +102,7 @@ func auditEntry(a *audit.Entry) Entry {
 func actionText(a *audit.Entry) string {
 	word := map[string]string{
 		"Cancel": "cancelled", "Release": "released", "Retry": "sent again", "Rerun": "done once more", "Hold": "put on hold", "Resolve": "settled", "SendTo": "sent to another address",
-		"Stop": "stopped", "Allow": "allowed again", "Suppress": "blocked", "Unsuppress": "unblocked", "Pause": "paused", "Resume": "resumed", "Replan": "planned again",
+		"Stop": "stopped", "Allow": "allowed again", "Suppress": "blocked", "Unsuppress": "unblocked", "Pause": "paused", "Resume": "resumed", "Replan": "planned again", "Assign": "assigned", "Handle": "handled",
 	}[a.Action]
 	if word == "" {
 		text := fmt.Sprintf("%s, of %s", a.Action, rowsOf(a.Subject))
@@ -118,7 +118,7 @@ func actionText(a *audit.Entry) string {
 func rowOf(table string) string {
 	if name := map[string]string{
 		"automation_scheduler": "reminder", "outgoing_message": "message", "notification_job": "job", "notification_scheduler": "job's schedule", "messaging_job": "campaign",
-		"survey_instance": "survey link", "recipient_preference": "messages to a person", "suppression": "address", "notification_pause": "messages", "automation_pause": "reminders",
+		"survey_instance": "survey link", "survey_response": "unhappy response", "recipient_preference": "messages to a person", "suppression": "address", "notification_pause": "messages", "automation_pause": "reminders",
 	}[table]; name != "" {
 		return name
 	}

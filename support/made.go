@@ -3,6 +3,7 @@ package support
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -100,6 +101,16 @@ func (t teller) named(ctx context.Context, scope Scope, kind Kind, keys []string
 			out[rows[i].PublicID] = linkEntry(&rows[i])
 		}
 		return out, err
+	case kind == KindResponse && t.o.Survey != nil:
+		for _, key := range keys {
+			w, err := t.o.Survey.Support().Work(ctx, scope, key)
+			if err != nil && !errors.Is(err, storage.ErrNotFound) {
+				return nil, err
+			}
+			if err == nil {
+				out[key] = t.response(&w)
+			}
+		}
 	case kind == KindCampaign && t.o.Notify != nil:
 		for _, key := range keys {
 			p, err := t.campaign(ctx, scope, key)

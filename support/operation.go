@@ -52,6 +52,7 @@ var takes = map[Kind]map[Action]take{
 		Cancel:  linking(survey.Support.Cancel, says("sends nothing more")),
 		Resolve: settle,
 	},
+	KindResponse: {Take: takeOver, Handle: linking(survey.Support.Handle, says("leaves the list; what you write stays with it"))},
 	KindMessage: {
 		Release: releasing(notify.ArtifactOutgoingMessage, sends("sends 1 message, if its gates let it through")),
 		Cancel:  cancelling(notify.ArtifactOutgoingMessage, says("sends nothing")),
@@ -85,7 +86,7 @@ func (d planner) serves(k Kind) bool {
 	switch k {
 	case KindReminder:
 		return d.o.Automation != nil
-	case KindLink:
+	case KindLink, KindResponse:
 		return d.o.Survey != nil
 	case KindReport:
 		return d.o.Reports != nil

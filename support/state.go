@@ -72,7 +72,7 @@ func (e Entry) State() State {
 		}
 		return StateSkipped
 	}
-	if e.Kind == KindAudit || e.Kind == KindReplan || e.Kind == KindErasure {
+	if e.Kind == KindAudit || e.Kind == KindReplan || e.Kind == KindErasure || e.Kind == KindResponse {
 		return StateDone
 	}
 	return StateArrived
@@ -82,7 +82,7 @@ func (e Entry) State() State {
 // nothing to say.
 func (e Entry) Because() string {
 	switch {
-	case e.Kind == KindAudit || e.Kind == KindPause || e.Kind == KindOutage || e.Kind == KindReplan || e.Kind == KindErasure || e.Kind == KindConflict || e.Kind == KindDead:
+	case e.Kind == KindAudit || e.Kind == KindPause || e.Kind == KindOutage || e.Kind == KindReplan || e.Kind == KindErasure || e.Kind == KindConflict || e.Kind == KindDead || e.Kind == KindResponse:
 		return sentence.Capital(e.What) + "."
 	case e.bounced && e.Reason == notify.ReasonBounced:
 		return "It came back."

@@ -424,7 +424,8 @@ func (t teller) byKey(ctx context.Context, scope Scope, key string) (out []Entry
 	if t.o.Survey != nil {
 		i, _, err := t.o.Survey.Support().Instance(ctx, scope, key)
 		if err == nil {
-			return []Entry{linkEntry(&i)}, nil
+			said, err := t.responded(ctx, scope, key)
+			return append([]Entry{linkEntry(&i)}, said...), err
 		}
 		if !errors.Is(err, storage.ErrNotFound) {
 			return nil, err

@@ -20,7 +20,7 @@ type AlertOptions struct {
 	Channel channel.Channel
 	To      string
 	// URL is where a response is handled, such as
-	// "https://desk.example/worklist/{surveyId}/{publicId}"; empty: the alert names none.
+	// "https://desk.example/support/story?key={publicId}"; empty: the alert names none.
 	URL string
 }
 

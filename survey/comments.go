@@ -115,7 +115,7 @@ func (q *CommentQuery) wants(r *responseRow, v *version) bool {
 	switch {
 	case q.MaxScore > 0 && r.Score > q.MaxScore, // one without a rating is above all
 		q.By == ByUnit && r.BusinessUnit != q.Value,
-		q.By != "" && q.By != ByUnit && (r.Fact == nil || r.Fact.Under[q.By] != q.Value):
+		q.By != "" && q.By != ByUnit && r.Dimensions[q.By] != q.Value:
 		return false
 	}
 	fold := cases.Fold().String

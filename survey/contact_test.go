@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -69,11 +70,25 @@ func TestACustomerWhoWasAskedIsNotAskedAgainSoSoon(t *testing.T) {
 		h.at(91*day + time.Second)
 		h.status(fourth, survey.StatusSent)
 		h.status(first, survey.StatusExpired)
-		tally, err := h.survey.Responses().Tally(h.t.Context(), "", 4523)
-		if err != nil || tally.Skipped != 2 {
-			h.t.Errorf("%+v, %v", tally, err)
+		if n := h.skipped(); n != 2 {
+			h.t.Errorf("%d are skipped", n)
 		}
 	})
+}
+
+// skipped counts the links of the survey that are skipped.
+func (h *host) skipped() (n int) {
+	h.t.Helper()
+	rows, next, err := h.survey.Support().Instances(h.t.Context(), "", survey.Selection{SurveyID: 4523}, storage.Page{Limit: 1000})
+	if err != nil || next != "" {
+		h.t.Fatal(err, next)
+	}
+	for _, r := range rows {
+		if r.Status == survey.StatusSkipped {
+			n++
+		}
+	}
+	return n
 }
 
 // A rule looks at the links of its group, or at all, of whichever surveys.
@@ -156,9 +171,8 @@ func TestLinksAtOnceAskACustomerOnce(t *testing.T) {
 		for _, m := range h.sent() {
 			asked[m.Metadata["customerRef"]]++
 		}
-		tally, err := h.survey.Responses().Tally(h.t.Context(), "", 4523)
-		if len(asked) != customers || len(h.sent()) != customers || tally.Skipped != customers*(links-1) || err != nil {
-			h.t.Errorf("%d messages for %d of %d customers, %+v, %v", len(h.sent()), len(asked), customers, tally, err)
+		if n := h.skipped(); len(asked) != customers || len(h.sent()) != customers || n != customers*(links-1) {
+			h.t.Errorf("%d messages for %d of %d customers, %d skipped", len(h.sent()), len(asked), customers, n)
 		}
 	})
 }

@@ -19,9 +19,10 @@ import (
 // counted is how many links and responses there are, and how often which answer was
 // given. It holds nothing of a person: no text, no date, and no number but in a sum.
 type counted struct {
-	// Asked links went out, or were answered without that. Answered have a response.
-	// Both are of the day on which the links were made.
+	// Asked links went out, Opened ones showed their form, Answered ones have a response. A link
+	// that is one of them is those before it, too. All are of the day on which the links were made.
 	Asked    int `json:"a,omitempty"`
+	Opened   int `json:"o,omitempty"`
 	Answered int `json:"r,omitempty"`
 	// Responses are of the day on which they came. Waits of them came after a send,
 	// Waited seconds after it in all.
@@ -42,6 +43,7 @@ type given struct {
 // add adds what was counted elsewhere.
 func (c *counted) add(o *counted) {
 	c.Asked += o.Asked
+	c.Opened += o.Opened
 	c.Answered += o.Answered
 	c.Responses += o.Responses
 	c.Waits += o.Waits
@@ -57,11 +59,6 @@ func (c *counted) add(o *counted) {
 		}
 		mine.add(theirs)
 	}
-}
-
-// empty says that nothing is counted.
-func (c *counted) empty() bool {
-	return c.Asked == 0 && c.Answered == 0 && c.Responses == 0
 }
 
 func (g *given) add(o *given) {
@@ -134,12 +131,13 @@ func countAnswers(d *form.Definition, a *form.Answers) *counted {
 	return out
 }
 
-// fact is what one link adds to the results, on which days and under which values of the
-// dimensions: all that is kept of it there.
+// fact is what happened about one link on a day, under which values of the dimensions: all that the
+// results keep of it.
 type fact struct {
-	Unit  string              `json:"unit,omitempty"`
-	Under map[string]string   `json:"under"` // values by dimension
-	Days  map[string]*counted `json:"days"`  // by day, such as 2026-05-14
+	Unit   string            `json:"unit,omitempty"`
+	Under  map[string]string `json:"under"` // values by dimension
+	Day    string            `json:"day"`   // such as 2026-05-14
+	Counts *counted          `json:"counts"`
 }
 
 // The dimensions that every survey has, beside the paths that its definition declares.
@@ -154,20 +152,29 @@ const (
 // dayOf is the day of a moment, as it is written.
 func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// factOf is an empty fact about a link; v may be nil.
-func factOf(i *instanceRow, v *version) *fact {
-	if v != nil && v.Anonymous {
-		return &fact{Under: map[string]string{}, Days: map[string]*counted{}}
+// factOf is what happened about a link on a day; v may be nil.
+func factOf(i *instanceRow, v *version, on time.Time, c *counted) *fact {
+	f := &fact{Under: underOf(i, v), Day: dayOf(on), Counts: c}
+	if v == nil || !v.Anonymous {
+		f.Unit = i.BusinessUnit
 	}
-	f := &fact{Unit: i.BusinessUnit, Under: map[string]string{ByTrigger: i.TriggerID, ByLocale: i.RecipientLocale}, Days: map[string]*counted{}}
+	return f
+}
+
+// underOf are the values of the dimensions of a link, but for the unit; v may be nil.
+func underOf(i *instanceRow, v *version) map[string]string {
+	if v != nil && v.Anonymous {
+		return map[string]string{}
+	}
+	out := map[string]string{ByTrigger: i.TriggerID, ByLocale: i.RecipientLocale}
 	if v == nil || len(v.Dimensions) == 0 {
-		return f
+		return out
 	}
 	of := dimensionsOf(i)
 	for _, path := range v.Dimensions {
-		f.Under[path] = of(path)
+		out[path] = of(path)
 	}
-	return f
+	return out
 }
 
 // dimensionsOf gives the values of a link's event at paths.
@@ -212,36 +219,32 @@ func dimensionValue(text string) string {
 	return text
 }
 
-// on adds what happened on a day.
-func (f *fact) on(t time.Time, c *counted) {
-	day := dayOf(t)
-	if f.Days[day] == nil {
-		f.Days[day] = &counted{}
+// opened counts a link whose form is shown for the first time. It was asked, too, if no send says so.
+func (i *instanceRow) opened() *counted {
+	c := &counted{Opened: 1}
+	if i.LastSentOn.IsZero() {
+		c.Asked = 1
 	}
-	f.Days[day].add(c)
+	return c
 }
 
-// askedFact counts a link that went out.
-func askedFact(i *instanceRow, v *version) *fact {
-	f := factOf(i, v)
-	f.on(i.CreatedOn, &counted{Asked: 1})
-	return f
+// answered counts a link that is answered. It was opened, too, if nothing has said so before.
+func (i *instanceRow) answered() *counted {
+	c := &counted{}
+	if !i.Seen {
+		c = i.opened()
+	}
+	c.Answered = 1
+	return c
 }
 
-// answeredFact counts a response. It counts the link too if no send did.
-func answeredFact(i *instanceRow, v *version, a *form.Answers) *fact {
-	f := factOf(i, v)
-	link := &counted{Answered: 1}
-	if i.LastSentOn.IsZero() && !v.Anonymous {
-		link.Asked = 1
-	}
-	f.on(i.CreatedOn, link)
-	response := countAnswers(&v.Definition, a)
+// responded counts the response to a link.
+func (i *instanceRow) responded(v *version, a *form.Answers) *counted {
+	c := countAnswers(&v.Definition, a)
 	if !i.LastSentOn.IsZero() {
-		response.Waits, response.Waited = 1, int64(max(i.EndedOn.Sub(i.LastSentOn), 0)/time.Second)
+		c.Waits, c.Waited = 1, int64(max(i.EndedOn.Sub(i.LastSentOn), 0)/time.Second)
 	}
-	f.on(i.EndedOn, response)
-	return f
+	return c
 }
 
 // dimensions are the pairs of dimension and value that a fact counts under: all of it,

@@ -135,8 +135,6 @@ func ExampleSupport_Instances() {
 	if _, err := s.Ingest(ctx, closed()); err != nil {
 		panic(err)
 	}
-	tally, err := s.Responses().Tally(ctx, "", 4523)
-	fmt.Println(tally.Pending, tally.Completed, err)
 	list, _, err := s.Support().Instances(ctx, "", survey.Selection{CustomerRef: "cust-123"}, storage.Page{})
 	if err != nil {
 		panic(err)
@@ -144,7 +142,6 @@ func ExampleSupport_Instances() {
 	instance, log, err := s.Support().Instance(ctx, "", list[0].PublicID)
 	fmt.Println(instance.Status, instance.NextSendOn, len(log), err)
 	// Output:
-	// 1 0 <nil>
 	// Pending 2026-05-14 05:12:34 +0000 UTC 0 <nil>
 }
 

@@ -134,10 +134,11 @@ func ExampleService_WithTx() {
 	surveys := survey.New(store, nil, nil)
 	must(surveys.Publish(ctx, survey.Version{SurveyID: 4523, Name: "CSI-GR", IntegrationID: "csi-gr", Definition: json.RawMessage(csiGR)}))
 	fmt.Println(closeVisit(ctx, store, surveys, "40956"))
-	fmt.Println(must(surveys.Responses().Tally(ctx, "", 4523)).Pending)
+	links, _, err := surveys.Support().Instances(ctx, "", survey.Selection{SurveyID: 4523}, storage.Page{})
+	fmt.Println(len(links), err)
 	// Output:
 	// <nil>
-	// 1
+	// 1 <nil>
 }
 
 // answeredOnce is a program with one response, whose event is for subscribers that are

@@ -167,7 +167,7 @@ func (s Support) explain(ctx context.Context, from driver.Reader, scope Scope, p
 		return e, err
 	}
 	if err != nil {
-		v = nil
+		v, err = nil, nil
 	}
 	t := triggerOf(v, i.TriggerID)
 	if i.isOpen() && !i.IsOnSupportHold {
@@ -176,9 +176,11 @@ func (s Support) explain(ctx context.Context, from driver.Reader, scope Scope, p
 			e.NextSendOn = i.sendOn()
 		}
 	}
-	served, err := s.servedBy(ctx, from, i.Channel)
-	if err != nil {
-		return e, err
+	served := ""
+	if i.isOpen() { // of one that is forgotten the channel is not known
+		if served, err = s.servedBy(ctx, from, i.Channel); err != nil {
+			return e, err
+		}
 	}
 	found, err := s.out.Find(ctx, from, i.messageAt())
 	m, now := found[i.messageAt()], driver.Now(s.store)

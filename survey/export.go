@@ -251,11 +251,7 @@ func (s *sheet) cells(c *csvWriter, r *responseRow) []string {
 		c.time(r.CompletedOn), c.time(r.SubmittedOn),
 	}
 	for _, path := range s.dimensions {
-		value := ""
-		if r.Fact != nil {
-			value = r.Fact.Under[path]
-		}
-		out = append(out, spreadsheet.Defused(value))
+		out = append(out, spreadsheet.Defused(r.Dimensions[path]))
 	}
 	for _, id := range s.questions {
 		out = append(out, c.answer(s.versions[r.SurveyVersion], id, given[id]))
@@ -298,7 +294,7 @@ func (v *version) answerText(id string, answer json.RawMessage, locale string) s
 
 // resultColumns are those of an export of results.
 var resultColumns = []string{
-	"value", "from", "asked", "answered", "responses", "waitSeconds", "question", "label", "n", "mean", "nps", "csat", "ces", "answer", "answerLabel", "count",
+	"value", "from", "asked", "opened", "answered", "responses", "waitSeconds", "question", "label", "n", "mean", "nps", "csat", "ces", "answer", "answerLabel", "count",
 }
 
 // ExportCSV writes what q counts as CSV (RFC 4180, UTF-8) with a header: a line for each
@@ -331,7 +327,7 @@ func (g *ResultGroup) lines(v *version, c *csvWriter) (out [][]string) {
 	if !g.From.IsZero() {
 		from = g.From.Format(time.DateOnly)
 	}
-	row := []string{spreadsheet.Defused(g.Value), from, strconv.Itoa(g.Asked), strconv.Itoa(g.Answered), strconv.Itoa(g.Responses), strconv.Itoa(int(g.Wait / time.Second))}
+	row := []string{spreadsheet.Defused(g.Value), from, strconv.Itoa(g.Asked), strconv.Itoa(g.Opened), strconv.Itoa(g.Answered), strconv.Itoa(g.Responses), strconv.Itoa(int(g.Wait / time.Second))}
 	if len(g.Questions) == 0 {
 		out = append(out, append(row, make([]string, len(resultColumns)-len(row))...))
 	}

@@ -9,10 +9,11 @@ import (
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // instanceStubs are what is left of an instance: what its event is known by when it is
-// told again, and what it counts as in a [Tally].
+// told again, and how it ended.
 var instanceStubs = instances.Tombstones("public_id", "survey_id", "survey_version", "trigger_id", "unique_hash", "created_on", "completed_on", "ended_on", "deleted_on")
 
 // forgetting says how the tables of this package forget. Who answered is not asked again
@@ -64,7 +65,7 @@ func (s *core) judge(i *instanceRow, now time.Time) sweep.Verdict {
 	switch horizon := s.options.ForgetAfter; {
 	case horizon > 0 && !ended.After(now.Add(-horizon)):
 		return sweep.Delete
-	case strings.HasPrefix(i.Key, forgotten): // its event makes a new one anyway
+	case strings.HasPrefix(i.Key, forgotten), i.Channel == form.OpenChannel: // it has no event, or one that makes a new one anyway
 		return sweep.Delete
 	case i.IsTombstone():
 		return sweep.Keep

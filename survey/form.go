@@ -138,7 +138,11 @@ func (s *Service) Opened(ctx context.Context, token string) error {
 			if !row.open(now) {
 				return nil
 			}
-			return instances.Save(ctx, tx, row)
+			if err := instances.Save(ctx, tx, row); err != nil {
+				return err
+			}
+			_, err = entries.Insert(ctx, tx, entryOf(row, openedEntry, factOf(row, v, row.CreatedOn, row.opened())))
+			return err
 		})
 	})
 }

@@ -132,6 +132,9 @@ type instanceRow struct {
 	CompletedOn time.Time `db:"completed_on"`
 	EndedOn     time.Time `db:"ended_on"`
 	DeletedOn   time.Time `db:"deleted_on"`
+	// RepeatKey is, of an anonymous response, its IdempotencyKey (hashed), by which a repeat is known
+	// without the response.
+	RepeatKey string `db:"repeat_key,plain"`
 
 	ReasonCode      string `db:"reason_code,plain"`
 	IsOnSupportHold bool   `db:"is_on_support_hold"`
@@ -140,10 +143,11 @@ type instanceRow struct {
 	Making bool
 	// Log has the entries that the row is saved with; no column.
 	Log []*deliveryRow
-	// Asked says that the row is saved with its first send, Of its version, which is nil
-	// if it cannot be read; no columns.
-	Asked bool
-	Of    *version
+	// Asked says that the row is saved with its first send, Seen that its form was shown before
+	// the response that it is saved with, Of its version, which is nil if it cannot be read; no
+	// columns.
+	Asked, Seen bool
+	Of          *version
 }
 
 var instances = driver.Define[instanceRow]("survey_instance").Grows(driver.WithWork).

@@ -107,55 +107,6 @@ func readInstance(ctx context.Context, from driver.Reader, scope Scope, publicID
 	return rows[0], nil
 }
 
-// tallyLimit is how many instances Tally looks at.
-const tallyLimit = 10_000
-
-// Tally counts the instances of a survey by status, those that were deleted left
-// out.
-type Tally struct {
-	Pending, Sent, Opened, Completed, Expired, Skipped int
-	// Capped says that there are more: the counts are those of 10,000, which are
-	// first by trigger and hash.
-	Capped bool
-}
-
-// Tally counts the instances of a survey by status, for dashboards. It looks at
-// 10,000 of them at most, however many there are.
-func (s Responses) Tally(ctx context.Context, scope Scope, surveyID int64) (Tally, error) {
-	var out Tally
-	err := s.read(ctx, func(from driver.Reader) error {
-		groups, err := instances.CountBy(ctx, from, scope, driver.CountBy{
-			By: []string{"status"}, Where: append(ofSurvey(surveyID), driver.Null("deleted_on")), OrderBy: "key", Limit: tallyLimit,
-		})
-		out = Tally{}
-		seen := 0
-		for _, g := range groups {
-			seen += g.N
-			*out.of(g.Row.Status) += g.N
-		}
-		out.Capped = seen == tallyLimit
-		return err
-	})
-	return out, err
-}
-
-func (t *Tally) of(status string) *int {
-	switch status {
-	case StatusPending:
-		return &t.Pending
-	case StatusSent:
-		return &t.Sent
-	case StatusOpened:
-		return &t.Opened
-	case StatusCompleted:
-		return &t.Completed
-	case StatusSkipped:
-		return &t.Skipped
-	default:
-		return &t.Expired
-	}
-}
-
 // finder reads the instance that somebody speaks of, as it is now.
 type finder func(ctx context.Context, from driver.Reader) (*instanceRow, error)
 

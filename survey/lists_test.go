@@ -120,29 +120,6 @@ func TestAnInstanceHasItsDeliveryLog(t *testing.T) {
 	})
 }
 
-func TestATallyCountsByStatus(t *testing.T) {
-	t.Parallel()
-	eachHost(t, nil, func(h *host) {
-		h.publish(csiGR)
-		sent := h.take(visits(0, 4))
-		h.drain()
-		h.take(visits(10, 3))
-		if err := h.survey.Support().Delete(h.t.Context(), "", sent.Items[0].Instances[0].PublicID, support, nil); err != nil {
-			h.t.Fatal(err)
-		}
-		answers := []byte(`{"rate": 9, "has-a-complaint": "no"}`)
-		if _, err := h.survey.Submit(h.t.Context(), token(h.t, h.link(sent.Items[1].Instances[0].PublicID)), survey.Response{Answers: answers}); err != nil {
-			h.t.Fatal(err)
-		}
-		for id, want := range map[int64]survey.Tally{4523: {Pending: 3, Sent: 2, Completed: 1}, 452: {}} {
-			got, err := h.survey.Responses().Tally(h.t.Context(), "", id)
-			if diff := cmp.Diff(want, got); err != nil || diff != "" {
-				h.t.Errorf("survey %d: %v %s", id, err, diff)
-			}
-		}
-	})
-}
-
 func (h *host) publishAs(scope survey.Scope, id int64, definition string) {
 	h.t.Helper()
 	v := asVersion(definition)

@@ -116,6 +116,8 @@ func (s *Service) submitOpen(ctx context.Context, token string, r Response) (out
 			return ErrNoSurvey
 		case r.IdempotencyKey == "":
 			return errNonce
+		case !s.senders.admit(r.Address, driver.Now(s.store), s.options.OpenPerHour):
+			return ErrTooMany
 		}
 		scope = t.Scope
 		return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
@@ -137,6 +138,55 @@ func TestAnOpenLinkOutlivesTheChangeOfItsKey(t *testing.T) {
 		}
 		if form, err := h.survey.Form(h.t.Context(), token); err != nil || form.Version != 2 {
 			h.t.Errorf("%+v %v", form, err)
+		}
+	})
+}
+
+// What is left of a response by an open link goes with its time: no event makes it again.
+func TestAnOpenLinkLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	eachHost(t, nil, func(h *host) {
+		h.forgetting()
+		listen(h.survey, "listener")
+		receipt, err := h.survey.Submit(h.t.Context(), h.poster(poster), survey.Response{Answers: json.RawMessage(`{"stars": 5}`), IdempotencyKey: "form"})
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		h.days(40)
+		if _, _, err := h.survey.Support().Instance(h.t.Context(), "", receipt.PublicID); !errors.Is(err, storage.ErrNotFound) {
+			h.t.Errorf("its instance: %v", err)
+		}
+		if _, err := h.survey.Responses().Get(h.t.Context(), "", receipt.PublicID); err != nil {
+			h.t.Errorf("its response: %v", err)
+		}
+	})
+}
+
+// From one address come so many responses in an hour, and no more; others, and the next hour, are free.
+func TestAnAddressSendsSoManyByOpenLinksInAnHour(t *testing.T) {
+	t.Parallel()
+	onMemoryHost(t, &survey.Options{OpenPerHour: 2}, func(h *host) {
+		listen(h.survey, "listener")
+		token := h.poster(poster)
+		send := func(n int, address string) error {
+			_, err := h.survey.Submit(t.Context(), token, survey.Response{Answers: json.RawMessage(`{"stars": 5}`), IdempotencyKey: fmt.Sprint(n), Address: address})
+			return err
+		}
+		for n, address := range []string{"192.0.2.1", "192.0.2.1", "192.0.2.2", "", "", ""} {
+			if err := send(n, address); err != nil {
+				t.Errorf("%d from %s: %v", n, address, err)
+			}
+		}
+		if err := send(10, "192.0.2.1"); !errors.Is(err, survey.ErrTooMany) {
+			t.Errorf("the third of the hour: %v", err)
+		}
+		h.clock.Add(time.Hour)
+		if err := send(10, "192.0.2.1"); err != nil {
+			t.Errorf("in the next hour: %v", err)
+		}
+		list, _, err := h.survey.Responses().List(t.Context(), "", survey.ResponseQuery{SurveyID: 4523})
+		if err != nil || len(list) != 7 {
+			t.Errorf("%d are stored: %v", len(list), err)
 		}
 	})
 }

@@ -40,8 +40,8 @@ type responseRow struct {
 	HandledOn time.Time `db:"handled_on"`
 	HandledBy string    `db:"handled_by,person"`
 	Note      string    `db:"note,content"`
-	// Fact is what the response adds to the results: no text of the customer's.
-	Fact *fact `db:"fact,fixed,json,plain"`
+	// Dimensions are their values of its link, but for the unit.
+	Dimensions map[string]string `db:"dimensions,fixed,json,plain"`
 }
 
 var responses = driver.Define[responseRow]("survey_response").Grows(driver.WithWork).
@@ -68,7 +68,7 @@ func responseOf(row *instanceRow, v *version, r Response, a *form.Answers) *resp
 		Record:   storage.Record{Scope: row.Scope, Key: row.PublicID},
 		SurveyID: row.SurveyID, SurveyVersion: row.SurveyVersion, TriggerID: row.TriggerID, BusinessUnit: row.BusinessUnit,
 		CustomerRef: row.CustomerRef, AgentID: r.AgentID, Locale: r.Locale, AnswersHash: a.Hash, IdempotencyKey: r.keyHash(), Answers: a.JSON,
-		CompletedOn: row.CompletedOn, SubmittedOn: row.EndedOn, Fact: answeredFact(row, v, a),
+		CompletedOn: row.CompletedOn, SubmittedOn: row.EndedOn, Dimensions: underOf(row, v),
 		Score: scoreOf(&v.Definition, a), Unhappy: v.Unhappy != nil && v.Unhappy.Match(a.Values), Queue: queueOf(row, v),
 	}
 }

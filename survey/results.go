@@ -31,7 +31,7 @@ type ResultQuery struct {
 	BusinessUnits []string
 	// Since and Until bound the days, in UTC: from that of Since on, before that of
 	// Until. Zero: unbounded. A response counts on the day on which it came; how many
-	// were asked, and how many of those answered, on the day on which the link was made.
+	// were asked, opened the link and answered, on the day on which the link was made.
 	Since, Until time.Time
 	// By is a dimension whose values are counted apart: ByUnit, ByTrigger, ByLocale, or a
 	// path that the definition declares in its dimensions; empty: none.
@@ -69,9 +69,11 @@ type Result struct {
 type ResultGroup struct {
 	Value string    // of the dimension; empty without By, and where links have none
 	From  time.Time // where the period begins; zero without Step
-	// Asked links went out, and Answered of them have a response by now.
-	Asked, Answered int
-	Responses       int
+	// Asked links went out, of which Opened have shown their form and Answered have a response by
+	// now: each of them is at most the one before.
+	Asked, Opened, Answered int
+	// Responses are those that came in the time that is asked for, to whatever links.
+	Responses int
 	// Wait is the mean time from the last send before a response to the response, and
 	// zero if there are fewer than MinResponses such.
 	Wait      time.Duration
@@ -186,10 +188,8 @@ func (in *inquiry) read(ctx context.Context, from driver.Reader, scope Scope) er
 	return entries.Walk(ctx, from, scope, driver.Query{Where: []driver.Cond{driver.Eq("survey_id", in.SurveyID)}, Limit: tallyPage}, func(page []*entryRow) error {
 		for _, e := range page {
 			value, known := e.Fact.dimensions()[in.dimension()]
-			for day, c := range e.Fact.Days {
-				if known && day >= since && day < until {
-					in.add(day, e.Fact.Unit, value, c)
-				}
+			if f := e.Fact; known && f.Day >= since && f.Day < until {
+				in.add(f.Day, f.Unit, value, f.Counts)
 			}
 		}
 		return nil
@@ -322,7 +322,7 @@ func (in *inquiry) result(asked map[string]askedQuestion, hidden map[groupKey]bo
 }
 
 func groupOf(key groupKey, c *counted, asked map[string]askedQuestion) ResultGroup {
-	g := ResultGroup{Value: key.value, Asked: c.Asked, Answered: c.Answered, Responses: c.Responses}
+	g := ResultGroup{Value: key.value, Asked: c.Asked, Opened: c.Opened, Answered: c.Answered, Responses: c.Responses}
 	if key.from != "" {
 		g.From, _ = time.Parse(time.DateOnly, key.from) // begin wrote it
 	}

@@ -46,15 +46,14 @@ const scored = `{
 
 // storied is a link of a random story, and what the story did with it.
 type storied struct {
-	id, customer  string
-	made          time.Time
-	under         map[string]string // value by dimension
-	sent, last    time.Time         // its first and last send; zero: none
-	erased        bool
-	counted, gone bool // its response was polled; and was erased before a recount
-	answeredOn    time.Time
-	answers       map[string]any
-	waited, waits int64
+	id, customer   string
+	made           time.Time
+	under          map[string]string // value by dimension
+	sent, last     time.Time         // its first and last send; zero: none
+	opened, erased bool
+	answeredOn     time.Time
+	answers        map[string]any
+	waited, waits  int64
 }
 
 // story does random things to a survey through processes that die at random verbs, and
@@ -115,10 +114,8 @@ func (s *story) step(n int) {
 		}
 		fail(s.poller.Drain(s.t.Context()))
 		s.look()
-		s.polled()
 	case roll < 19:
-		fail(s.until(func(p *survey.Service) error { return last(p.Results().Recount(s.t.Context(), "", 4523)) }))
-		s.recounted()
+		s.open()
 	default:
 		s.forgets()
 	}
@@ -212,18 +209,20 @@ func (s *story) answer() {
 	}
 }
 
-// polled notes a poll: the responses so far are counted.
-func (s *story) polled() {
-	for _, l := range s.links {
-		l.counted = l.counted || !l.answeredOn.IsZero()
-	}
-}
-
-// recounted notes a recount: a response that was erased is not counted any more, unless it was
-// not counted yet.
-func (s *story) recounted() {
-	for _, l := range s.links {
-		l.gone = l.gone || l.erased && l.counted
+// open shows the forms of some links, sent or not.
+func (s *story) open() {
+	for range min(len(s.links), 5) {
+		l := s.links[s.random.IntN(len(s.links))]
+		if l.erased {
+			continue
+		}
+		token := tokenOf(s.link(l.id))
+		switch err := s.until(func(p *survey.Service) error { return p.Opened(s.t.Context(), token) }); {
+		case err == nil:
+			l.opened = true
+		case !errors.Is(err, survey.ErrNoSurvey):
+			s.t.Fatal(err)
+		}
 	}
 }
 
@@ -268,10 +267,10 @@ func begins(day time.Time, step survey.Step) time.Time {
 // recount counts the links of the story one by one, and writes each group in a line.
 func (s *story) recount(q survey.ResultQuery) map[string]string {
 	type group struct {
-		asked, answered, responses int
-		waits, waited              int64
-		counts                     map[string]map[string]int
-		sums                       map[string]float64
+		asked, opened, answered, responses int
+		waits, waited                      int64
+		counts                             map[string]map[string]int
+		sums                               map[string]float64
 	}
 	groups, total := map[string]map[time.Time]*group{}, map[string]int{}
 	at := func(l *storied, on time.Time) *group {
@@ -289,10 +288,14 @@ func (s *story) recount(q survey.ResultQuery) map[string]string {
 		return groups[value][from]
 	}
 	for _, l := range s.links {
-		if !l.sent.IsZero() || !l.answeredOn.IsZero() {
+		opened := l.opened || !l.answeredOn.IsZero()
+		if !l.sent.IsZero() || opened {
 			at(l, l.made).asked++
 		}
-		if l.answeredOn.IsZero() || l.gone {
+		if opened {
+			at(l, l.made).opened++
+		}
+		if l.answeredOn.IsZero() {
 			continue
 		}
 		at(l, l.made).answered++
@@ -343,7 +346,7 @@ func (s *story) recount(q survey.ResultQuery) map[string]string {
 						g.counts[id], g.sums[id] = map[string]int{"n": counts["n"]}, 0
 					}
 				}
-				out[value+"|"+from.Format(time.DateOnly)] = fmt.Sprintf("%d of %d, %d responses after %d s, %v, spent %.1f", g.answered, g.asked, g.responses, wait, g.counts, g.sums["spent"])
+				out[value+"|"+from.Format(time.DateOnly)] = fmt.Sprintf("%d of %d of %d, %d responses after %d s, %v, spent %.1f", g.answered, g.opened, g.asked, g.responses, wait, g.counts, g.sums["spent"])
 			}
 		}
 	}
@@ -398,7 +401,7 @@ func lines(r survey.Result) map[string]string {
 				spent = mean * float64(q.N)
 			}
 		}
-		out[g.Value+"|"+g.From.Format(time.DateOnly)] = fmt.Sprintf("%d of %d, %d responses after %d s, %v, spent %.1f", g.Answered, g.Asked, g.Responses, int64(g.Wait/time.Second), counts, spent)
+		out[g.Value+"|"+g.From.Format(time.DateOnly)] = fmt.Sprintf("%d of %d of %d, %d responses after %d s, %v, spent %.1f", g.Answered, g.Opened, g.Asked, g.Responses, int64(g.Wait/time.Second), counts, spent)
 	}
 	return out
 }
@@ -429,8 +432,7 @@ func (s *story) compare(when string) {
 }
 
 // Whatever happens to a survey, in processes that die at random verbs, its results are
-// what a count of its links one by one gives: before and after they are polled, and after
-// a recount.
+// what a count of its links one by one gives, before and after they are polled.
 func TestResultsAreACountOfTheResponses(t *testing.T) {
 	t.Parallel()
 	stories, onMemory, steps := 12, 12, 60
@@ -456,13 +458,7 @@ func TestResultsAreACountOfTheResponses(t *testing.T) {
 				}
 				s.drain()
 				s.look()
-				s.polled()
 				s.compare("drained")
-				if _, err := h.survey.Results().Recount(h.t.Context(), "", 4523); err != nil {
-					h.t.Fatal(err)
-				}
-				s.recounted()
-				s.compare("counted again")
 			})
 		})
 	}
@@ -571,36 +567,50 @@ func TestALinkIsAskedOnceThoughItIsAnsweredAmidItsSend(t *testing.T) {
 	})
 }
 
-// Responses that come, and polls, in the middle of a recount are neither lost nor counted
-// twice.
-func TestARecountAmidResponses(t *testing.T) {
+// Of the links of a day at most those are opened that were asked, and answered that were opened: also
+// where customers are quicker than the sends, or the answers come weeks later.
+func TestAskedOpenedAndAnsweredAreOfTheLinksOfADay(t *testing.T) {
 	t.Parallel()
-	eachHost(t, nil, func(h *host) {
-		h.publish(scored)
-		h.answered("a", "b", "c")
-		h.drain()
-		walked := false
-		spy := &storetest.Spy{Store: h.store}
-		spy.SetHook(func(c storetest.Call) error {
-			if c.Verb == storetest.Begin && spy.Begun() == 3 && !walked { // its pages are read, its end has not begun
-				walked = true
-				h.answered("d", "e")
-				h.drain()
-			}
-			return nil
+	for name, definition := range map[string]string{"by name": csiGR, "anonymous": strings.Replace(csiGR, `"questions":`, `"anonymous": true, "questions":`, 1)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachHost(t, nil, func(h *host) {
+				h.publish(definition)
+				open := func(id string) { h.done(h.survey.Opened(h.t.Context(), tokenOf(h.link(id)))) }
+				var early, late string
+				for i, wip := range []string{"early", "late", "asked", "opened"} {
+					id := h.visited(wip)
+					switch i {
+					case 0:
+						early = id
+						open(early) // its host has shown it
+					case 1:
+						late = id
+					case 3:
+						open(id)
+					}
+				}
+				h.at(2 * day)
+				open(early)
+				open(late)
+				h.at(20 * day)
+				h.says(late, `{"rate": 3, "has-a-complaint": "no"}`)
+				for _, counted := range []string{"noted", "counted"} {
+					got, err := h.survey.Results().Get(h.t.Context(), "", survey.ResultQuery{SurveyID: 4523, Step: survey.Daily})
+					if err != nil || len(got.Groups) != 2 {
+						h.t.Fatalf("%s: %+v, %v", counted, got, err)
+					}
+					if links := got.Groups[0]; links.Asked != 4 || links.Opened != 3 || links.Answered != 1 || links.Responses != 0 {
+						h.t.Errorf("%s: the day of the links: %+v", counted, links)
+					}
+					if response := got.Groups[1]; response.Asked+response.Opened+response.Answered != 0 || response.Responses != 1 {
+						h.t.Errorf("%s: the day of the response: %+v", counted, response)
+					}
+					h.drain()
+				}
+			})
 		})
-		n, err := survey.New(spy, nil, nil).Results().Recount(h.t.Context(), "", 4523)
-		if err != nil || n != 3 || !walked {
-			h.t.Errorf("%d, %v, %t", n, err, walked)
-		}
-		for range 2 {
-			got, err := h.survey.Results().Get(h.t.Context(), "", survey.ResultQuery{SurveyID: 4523})
-			if err != nil || got.Groups[0].Responses != 5 || got.Groups[0].Asked != 5 || got.Groups[0].Answered != 5 {
-				h.t.Errorf("%+v, %v", got, err)
-			}
-			h.drain()
-		}
-	})
+	}
 }
 
 // Counts outlive the responses that they are of, and hold nothing of a person.

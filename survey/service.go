@@ -65,6 +65,9 @@ type Options struct {
 	// again. From then on its stub is deleted, too, once Retention has made one. Zero:
 	// for ever.
 	ForgetAfter time.Duration
+	// OpenPerHour is how many responses by open links one address may send in an hour, as each process
+	// counts by itself; default 60, negative: any number. See [Response].Address.
+	OpenPerHour int
 	// CallTimeout bounds one call of a subscriber, in real time; default 1 min.
 	CallTimeout time.Duration
 	// Elsewhere says that other processes may have channels and subscribers that this one
@@ -84,6 +87,7 @@ func (o *Options) withDefaults() Options {
 		out = *o
 	}
 	out.ExpiryGrace = cmp.Or(max(out.ExpiryGrace, 0), 30*24*time.Hour)
+	out.OpenPerHour = cmp.Or(out.OpenPerHour, 60)
 	out.CallTimeout = cmp.Or(max(out.CallTimeout, 0), time.Minute)
 	if out.Sample == nil {
 		out.Sample = luck
@@ -111,6 +115,7 @@ type core struct {
 	box      *outbox.Box // what subscribers hear
 	parsed   *versionCache
 	polls    *polls // of PollOnce
+	senders  *senders
 }
 
 // sender is the part of a Service that makes the messages of links.
@@ -170,7 +175,7 @@ func New(store storage.Store, out *notify.Notifier, opts *Options) *Service {
 	s.checkPolicy()
 	s.box = outbox.New(store, "survey.outbox", s.options.Logger)
 	s.parsed = newVersionCache()
-	s.polls = &polls{}
+	s.polls, s.senders = &polls{}, &senders{}
 	return s
 }
 

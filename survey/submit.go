@@ -33,6 +33,9 @@ type Response struct {
 	// IdempotencyKey tells a repeat of the same submission; it may be empty, but not for an
 	// open link, where the same answers under the same key are one submission.
 	IdempotencyKey string
+	// Address is where it comes from on the network, by which [Options].OpenPerHour counts; it is not
+	// stored. Empty: it is not counted.
+	Address string
 }
 
 // Receipt is the answer to a submission.
@@ -61,9 +64,10 @@ var ErrAnswered = errors.New("survey: the survey has been answered already")
 // together or not at all (Triggers & Scheduler, "Post-answer fanout").
 //
 // A link has one response. The same answers again, or any under the same
-// IdempotencyKey, get the first receipt with Repeated; other answers, and all to an anonymous
-// survey, get [ErrAnswered]. Answers that do not fit the questions get an [*AnswersError], and
-// every link that does not lead to a survey [ErrNoSurvey].
+// IdempotencyKey, get the first receipt with Repeated; others get [ErrAnswered]. A repeat of an
+// anonymous response is known by the IdempotencyKey alone: give one that is random. Answers that do
+// not fit the questions get an [*AnswersError], every link that does not lead to a survey
+// [ErrNoSurvey], and too many by an open link [ErrTooMany].
 func (s *Service) Submit(ctx context.Context, token string, r Response) (Receipt, error) {
 	out, err := s.submit(ctx, byToken(token), r, true)
 	if errors.Is(err, ErrNoSurvey) && !errors.Is(err, ErrExpired) {
@@ -118,6 +122,7 @@ func (s *Service) submitOnce(ctx context.Context, tx storage.Tx, find finder, r 
 	}
 	on := r.completedOn(now)
 	if v.Anonymous {
+		row.RepeatKey = r.keyHash()
 		now, on, r = dayStart(now), dayStart(now), Response{Answers: r.Answers}
 	}
 	if _, err := s.end(ctx, tx, now, row); err != nil {
@@ -139,7 +144,8 @@ func (i *instanceRow) complete(now, completedOn time.Time, shown bool) {
 	if i.StoppedOn.IsZero() {
 		i.StoppedOn = now
 	}
-	if shown && i.OpenedOn.IsZero() {
+	i.Seen = !i.OpenedOn.IsZero()
+	if shown && !i.Seen {
 		i.OpenedOn = now // without JavaScript nothing else tells
 	}
 }
@@ -166,11 +172,7 @@ func (s *Service) keep(ctx context.Context, tx storage.Tx, link *instanceRow, v 
 	if _, err := answers.Insert(ctx, tx, answersOf(stored, a)...); err != nil {
 		return Receipt{}, err
 	}
-	facts := []*entryRow{entryOf(row, answeredEntry, stored.Fact)}
-	if v.Anonymous && link.LastSentOn.IsZero() { // which the response, and what stands beside it, may not say
-		facts = append(facts, entryOf(row, askedEntry, askedFact(row, v)))
-	}
-	if _, err := entries.Insert(ctx, tx, facts...); err != nil {
+	if err := s.noteAnswered(ctx, tx, link, row, v, a); err != nil {
 		return Receipt{}, err
 	}
 	if err := s.emit(ctx, tx, row, v, v.Trigger(link.TriggerID), stored, a); err != nil {
@@ -179,11 +181,27 @@ func (s *Service) keep(ctx context.Context, tx storage.Tx, link *instanceRow, v 
 	return Receipt{PublicID: link.PublicID, CompletedOn: row.CompletedOn}, nil
 }
 
+// noteAnswered notes for the results that a link is answered, and the response to it, which is about
+// row. Of an anonymous one the two stand apart, and neither names the link.
+func (s *core) noteAnswered(ctx context.Context, tx storage.Tx, link, row *instanceRow, v *version, a *form.Answers) error {
+	apart := *row
+	if v.Anonymous {
+		var err error
+		if apart.PublicID, err = newPublicID(s.store.Rand()); err != nil {
+			return err
+		}
+	}
+	_, err := entries.Insert(ctx, tx,
+		entryOf(row, respondedEntry, factOf(row, v, row.EndedOn, row.responded(v, a))),
+		entryOf(&apart, answeredEntry, factOf(link, v, link.CreatedOn, link.answered())))
+	return err
+}
+
 // anonymous is all that an anonymous response may know of its link, under an id of its own.
 func (i *instanceRow) anonymous(id string) *instanceRow {
 	return &instanceRow{
 		Due: driver.Due{Record: storage.Record{Scope: i.Scope}}, PublicID: id, SurveyID: i.SurveyID, SurveyVersion: i.SurveyVersion,
-		Metadata: json.RawMessage("{}"), CreatedOn: i.EndedOn, CompletedOn: i.CompletedOn, EndedOn: i.EndedOn,
+		Metadata: json.RawMessage("{}"), CompletedOn: i.CompletedOn, EndedOn: i.EndedOn,
 	}
 }
 
@@ -193,7 +211,10 @@ func dayStart(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 // again answers a submission to an instance that has its response.
 func (s *Service) again(ctx context.Context, tx storage.Tx, row *instanceRow, v *version, r Response) (Receipt, error) {
 	if v.Anonymous {
-		return Receipt{}, ErrAnswered
+		if key := r.keyHash(); key == "" || key != row.RepeatKey {
+			return Receipt{}, ErrAnswered
+		}
+		return Receipt{PublicID: row.PublicID, CompletedOn: row.CompletedOn, Repeated: true}, nil
 	}
 	first, err := responses.Get(ctx, tx, row.Scope, row.PublicID)
 	if errors.Is(err, storage.ErrNotFound) {

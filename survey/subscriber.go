@@ -142,7 +142,7 @@ func (s *core) emit(ctx context.Context, tx storage.Tx, row *instanceRow, v *ver
 		return err
 	}
 	return outbox.EmitTo(ctx, tx, outbox.Event{
-		Scope: row.Scope, Key: eventID(row.PublicID), Topic: topicCompleted, Payload: payload,
+		Scope: row.Scope, Key: eventID(row.PublicID), Topic: topicCompleted, Payload: payload, On: r.SubmittedOn,
 	}, to...)
 }
 

@@ -25,8 +25,6 @@ type resultRow struct {
 	Period       string   `db:"period,fixed,plain"` // see dayPeriod, monthPeriod
 	Value        string   `db:"value,fixed,plain"`
 	Counts       *counted `db:"counts,json,plain"`
-	// RecountsUntil is set in the head while somebody counts again.
-	RecountsUntil time.Time `db:"recounts_until"`
 }
 
 var resultRows = driver.Define[resultRow]("survey_result").Grows(driver.WithEntities).
@@ -46,20 +44,23 @@ var entries = driver.Define[entryRow]("survey_result_entry").Grows(driver.WithWo
 
 // What entries are about, at the end of their keys.
 const (
-	askedEntry    = ":asked"
-	answeredEntry = ":answered"
+	askedEntry     = ":asked"
+	openedEntry    = ":opened"
+	answeredEntry  = ":answered"
+	respondedEntry = ":responded"
 )
 
 func entryOf(i *instanceRow, about string, f *fact) *entryRow {
 	return &entryRow{Record: storage.Record{Scope: i.Scope, Key: i.PublicID + about}, SurveyID: i.SurveyID, Fact: f}
 }
 
-// noteAsked notes links that went out for the first time.
+// noteAsked notes links that went out for the first time. Of one that was opened before that it is
+// noted already.
 func noteAsked(ctx context.Context, tx storage.Tx, rows ...*instanceRow) error {
 	var out []*entryRow
 	for _, r := range rows {
-		if r.Asked {
-			out = append(out, entryOf(r, askedEntry, askedFact(r, r.Of)))
+		if r.Asked && r.OpenedOn.IsZero() {
+			out = append(out, entryOf(r, askedEntry, factOf(r, r.Of, r.CreatedOn, &counted{Asked: 1})))
 		}
 	}
 	_, err := entries.Insert(ctx, tx, out...)
@@ -148,9 +149,9 @@ func (s *core) tally(ctx context.Context) (more bool, err error) {
 	}
 	var errs []error
 	for ref, some := range of {
-		switch counted, err := s.count(ctx, ref, some); {
+		switch err := s.count(ctx, ref, some); {
 		case err == nil:
-			more = more || counted
+			more = true
 		case !errors.Is(err, storage.ErrStale): // else another process has been here
 			errs = append(errs, err)
 		}
@@ -158,16 +159,18 @@ func (s *core) tally(ctx context.Context) (more bool, err error) {
 	return more && len(page) == tallyPage, errors.Join(errs...)
 }
 
-// count adds entries of one survey to its results and deletes them, unless somebody
-// counts all of it again at this moment. An ErrStale says that another was first.
-func (s *core) count(ctx context.Context, ref surveyRef, some []*entryRow) (done bool, err error) {
-	err = s.store.InTx(ctx, func(tx storage.Tx) error {
-		done = false
-		head, err := takeHead(ctx, tx, ref)
-		if err != nil || head.RecountsUntil.After(driver.Now(s.store)) {
-			return err
+// count adds entries of one survey to its results and deletes them. An ErrStale says that another
+// process was first.
+func (s *core) count(ctx context.Context, ref surveyRef, some []*entryRow) error {
+	return s.store.InTx(ctx, func(tx storage.Tx) error {
+		head, err := resultRows.Get(ctx, tx, ref.scope, headKey(ref.id))
+		if errors.Is(err, storage.ErrNotFound) {
+			head, err = &resultRow{Record: storage.Record{Scope: ref.scope, Key: headKey(ref.id)}, SurveyID: ref.id}, nil
 		}
-		if err := writeRow(ctx, tx, head); err != nil {
+		if err == nil {
+			err = writeRow(ctx, tx, head)
+		}
+		if err != nil {
 			return err
 		}
 		sums := sums{}
@@ -177,19 +180,8 @@ func (s *core) count(ctx context.Context, ref surveyRef, some []*entryRow) (done
 		if err := sums.store(ctx, tx, ref); err != nil {
 			return err
 		}
-		done = true
 		return entries.Delete(ctx, tx, some...)
 	})
-	return done, err
-}
-
-// takeHead reads the head of a survey, or makes one that is not stored yet.
-func takeHead(ctx context.Context, from driver.Reader, ref surveyRef) (*resultRow, error) {
-	head, err := resultRows.Get(ctx, from, ref.scope, headKey(ref.id))
-	if errors.Is(err, storage.ErrNotFound) {
-		head, err = &resultRow{Record: storage.Record{Scope: ref.scope, Key: headKey(ref.id)}, SurveyID: ref.id}, nil
-	}
-	return head, err
 }
 
 // writeRow stores a row that was read, or made; an ErrStale if somebody else has since.
@@ -218,22 +210,17 @@ type place struct{ dimension, period, unit, value string }
 // sums are counts by place.
 type sums map[place]*counted
 
-// add counts a fact under each of its dimensions, for its days and their months.
+// add counts a fact under each of its dimensions, for its day and its month.
 func (s sums) add(f *fact) {
-	for day, c := range f.Days {
-		for dimension, value := range f.dimensions() {
-			for _, period := range []string{dayPeriod(day), monthPeriod(day)} {
-				s.at(place{dimension, period, f.Unit, value}).add(c)
+	for dimension, value := range f.dimensions() {
+		for _, period := range []string{dayPeriod(f.Day), monthPeriod(f.Day)} {
+			at := place{dimension, period, f.Unit, value}
+			if s[at] == nil {
+				s[at] = &counted{}
 			}
+			s[at].add(f.Counts)
 		}
 	}
-}
-
-func (s sums) at(p place) *counted {
-	if s[p] == nil {
-		s[p] = &counted{}
-	}
-	return s[p]
 }
 
 // store adds the sums to what is stored.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -59,9 +58,9 @@ type AnswerText struct {
 	QuestionID, Label, Text string
 }
 
-// WorklistQuery selects unhappy responses to one survey.
+// WorklistQuery selects unhappy responses.
 type WorklistQuery struct {
-	SurveyID int64 // required
+	SurveyID int64 // zero: of all surveys
 	// BusinessUnits are those that the caller may see; nil: all.
 	BusinessUnits []string
 	// State is that of the responses; empty: open and assigned ones.
@@ -118,7 +117,7 @@ func scoreOf(d *form.Definition, a *form.Answers) int {
 	return score
 }
 
-// Worklist lists the responses to a survey that their versions call [form.Definition.Unhappy],
+// Worklist lists the responses to surveys that their versions call [form.Definition.Unhappy],
 // the newest first; with [WorkHandled] those that were handled, the last one handled first.
 // Versions that do not say what is unhappy have none. It shows personal data.
 func (s Support) Worklist(ctx context.Context, scope Scope, q WorklistQuery) (out WorklistPage, err error) {
@@ -157,14 +156,13 @@ func (s Support) worklist(ctx context.Context, from driver.Reader, scope Scope, 
 
 // where selects the responses of all queues, in the order of a column.
 func (q *WorklistQuery) where() (where []driver.Cond, orderBy string, err error) {
-	if q.SurveyID == 0 {
-		return nil, "", errors.New("a WorklistQuery has to name a SurveyID")
-	}
 	where, orderBy, err = q.ofState()
 	if err != nil {
 		return nil, "", err
 	}
-	where = append(where, driver.Eq("survey_id", q.SurveyID))
+	if q.SurveyID != 0 {
+		where = append(where, driver.Eq("survey_id", q.SurveyID))
+	}
 	if q.Assignee != "" {
 		where = append(where, driver.Eq("assignee", q.Assignee))
 	}
@@ -205,23 +203,23 @@ func queues(ctx context.Context, from driver.Reader, scope Scope, where []driver
 	return out, err
 }
 
-// versionsRead are the versions of one survey that were read, each once; nil is one that
-// cannot be read.
-type versionsRead map[int64]*version
+// versionsRead are the versions that were read, each once; nil is one that cannot be read.
+type versionsRead map[versionRef]*version
 
 func (k versionsRead) of(ctx context.Context, from driver.Reader, s *core, r *responseRow) (*version, error) {
-	if v, ok := k[r.SurveyVersion]; ok {
+	ref := versionRef{Scope: r.Scope, SurveyID: r.SurveyID, Number: r.SurveyVersion}
+	if v, ok := k[ref]; ok {
 		return v, nil
 	}
 	v, err := s.versionOf(ctx, from, r.Scope, r.SurveyID, r.SurveyVersion)
 	if err != nil && !unreadable(err) {
 		return nil, err
 	}
-	k[r.SurveyVersion] = v
+	k[ref] = v
 	return v, nil
 }
 
-// workItems adds what the links and the versions of responses to one survey say.
+// workItems adds what the links and the versions of responses say.
 func (s Support) workItems(ctx context.Context, from driver.Reader, scope Scope, rows []*responseRow) ([]WorkItem, error) {
 	ids := make([]string, len(rows))
 	for i, r := range rows {

@@ -20,6 +20,8 @@ import (
 	"github.com/belfry-go/belfry/notify/channel/file"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/sqlite"
+	"github.com/belfry-go/belfry/support"
+	"github.com/belfry-go/belfry/support/supporthttp"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/surveyhttp"
 )
@@ -125,7 +127,8 @@ func (g *garage) handler() http.Handler {
 	mux.Handle("/s/", forms)
 	mux.Handle("/SurveyInstances/", forms)
 	mux.Handle("/admin/results/", http.StripPrefix("/admin/results", surveyhttp.Results(g.surveys, g.known, nil)))
-	mux.Handle("/admin/worklist/", http.StripPrefix("/admin/worklist", surveyhttp.Worklist(g.surveys, g.known, nil)))
+	desk := support.New(support.Options{Store: g.store, Survey: g.surveys})
+	mux.Handle("/admin/support/", supporthttp.New(desk, supporthttp.Options{Authorise: g.administrator, Logger: g.log}))
 	mux.HandleFunc("GET /admin/enter", g.enter)
 	mux.HandleFunc("GET /admin/links/{publicId}", g.admin(g.explain))
 	mux.HandleFunc("GET /admin/responses.csv", g.admin(g.export))
@@ -141,13 +144,19 @@ func (g *garage) known(r *http.Request) (surveyhttp.Caller, error) {
 	if subtle.ConstantTimeCompare([]byte(given), []byte(g.token)) != 1 {
 		return surveyhttp.Caller{}, errors.New("the token is not known")
 	}
-	return surveyhttp.Caller{Ingest: true, Tick: true, Results: true, Responses: true, Actor: "the administrator"}, nil
+	return surveyhttp.Caller{Ingest: true, Tick: true, Results: true, Responses: true}, nil
+}
+
+// administrator lets in the same caller to what the support desk works with.
+func (g *garage) administrator(r *http.Request) (supporthttp.Caller, error) {
+	_, err := g.known(r)
+	return supporthttp.Caller{Actor: "the administrator", Read: true, Act: support.Actions(), Personal: true}, err
 }
 
 // enter takes the token into a cookie, and shows what waits for the administrator.
 func (g *garage) enter(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, &http.Cookie{Name: "token", Value: r.FormValue("token"), Path: "/admin/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
-	http.Redirect(w, r, fmt.Sprintf("/admin/worklist/%d", surveyID), http.StatusSeeOther)
+	http.Redirect(w, r, "/admin/support/unhappy", http.StatusSeeOther)
 }
 
 // admin is what the support desk works with. It asks for the token too.

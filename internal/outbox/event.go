@@ -25,6 +25,9 @@ type Event struct {
 	Key     string
 	Topic   string
 	Payload json.RawMessage // at most MaxPayload bytes
+	// On is when it happened; zero: now. If that is the beginning of a day in UTC, the day alone is
+	// known, and what its subscribers have done about it is dated by days, too.
+	On time.Time
 }
 
 // eventRow has the columns of an [Event]; its Kind is the topic. It is never due.
@@ -132,10 +135,19 @@ func (d *deliveryRow) become(status string) {
 	d.Status = status
 }
 
+// dated is a moment as a delivery tells it: see [Event.On].
+func (d *deliveryRow) dated(now time.Time) time.Time {
+	const day = 24 * time.Hour
+	if d.CreatedOn.Equal(d.CreatedOn.Truncate(day)) {
+		return now.Truncate(day)
+	}
+	return now
+}
+
 func (d *deliveryRow) dispatched(now time.Time, messageID string) {
 	d.become(StatusDispatched)
-	d.note(Call{On: now, MessageID: messageID})
-	d.DispatchedOn, d.DueOn, d.Diagnostics = now, time.Time{}, ""
+	d.note(Call{On: d.dated(now), MessageID: messageID})
+	d.DispatchedOn, d.DueOn, d.Diagnostics = d.dated(now), time.Time{}, ""
 }
 
 // failed is a call that failed, whatever was decided before.
@@ -143,11 +155,11 @@ func (d *deliveryRow) failed(now time.Time, text, messageID string, forGood bool
 	d.Status, d.DispatchedOn = StatusDispatching, time.Time{}
 	d.Attempts++
 	d.Diagnostics = storable(text)
-	d.note(Call{On: now, Error: d.Diagnostics, MessageID: messageID})
+	d.note(Call{On: d.dated(now), Error: d.Diagnostics, MessageID: messageID})
 	wait, more := waits.After(d.Key, d.Attempts)
 	if forGood || !more {
 		d.become(StatusDeadLetter)
-		d.DeadOn, d.DueOn = now, time.Time{}
+		d.DeadOn, d.DueOn = d.dated(now), time.Time{}
 		return
 	}
 	d.become(StatusPending)
@@ -203,7 +215,7 @@ func Emit(ctx context.Context, tx storage.Tx, want ...Event) error {
 	var out []*deliveryRow
 	for i, e := range rows {
 		if isNew[i] {
-			if out, err = addressed(out, e, listening[e.Kind]); err != nil {
+			if out, err = addressed(out, e, driver.Now(tx.Store()), listening[e.Kind]); err != nil {
 				return err
 			}
 		}
@@ -219,7 +231,7 @@ func EmitTo(ctx context.Context, tx storage.Tx, e Event, subscribers ...string) 
 	if err != nil || !isNew[0] {
 		return err
 	}
-	out, err := addressed(nil, rows[0], subscribers)
+	out, err := addressed(nil, rows[0], driver.Now(tx.Store()), subscribers)
 	if err != nil {
 		return err
 	}
@@ -236,21 +248,23 @@ func insert(ctx context.Context, tx storage.Tx, want []Event) ([]*eventRow, []bo
 			return nil, nil, fmt.Errorf("outbox: event %s: a payload of %d bytes, more than %d", e.Topic, len(e.Payload), MaxPayload)
 		}
 		rows[i] = e.row()
-		rows[i].CreatedOn = now
+		if rows[i].CreatedOn = e.On; e.On.IsZero() {
+			rows[i].CreatedOn = now
+		}
 	}
 	isNew, err := events.Insert(ctx, tx, rows...)
 	return rows, isNew, err
 }
 
 // addressed adds the deliveries of one event.
-func addressed(out []*deliveryRow, e *eventRow, subscribers []string) ([]*deliveryRow, error) {
+func addressed(out []*deliveryRow, e *eventRow, due time.Time, subscribers []string) ([]*deliveryRow, error) {
 	for _, subscriber := range subscribers {
 		key, err := keys.Join(e.Key, subscriber)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, &deliveryRow{
-			Due:      driver.Due{Record: storage.Record{Scope: e.Scope, Key: key, Kind: subscriber, Status: StatusPending}, DueOn: e.CreatedOn},
+			Due:      driver.Due{Record: storage.Record{Scope: e.Scope, Key: key, Kind: subscriber, Status: StatusPending}, DueOn: due},
 			EventKey: e.Key, Topic: e.Kind, CreatedOn: e.CreatedOn,
 		})
 	}

@@ -141,7 +141,7 @@ func unaddressed(ctx context.Context, from driver.Reader, scope storage.Scope, s
 	}
 	var want []*deliveryRow
 	for _, e := range found {
-		if want, err = addressed(want, e, []string{subscriber}); err != nil {
+		if want, err = addressed(want, e, time.Time{}, []string{subscriber}); err != nil {
 			return nil, err
 		}
 	}

@@ -208,9 +208,11 @@ func (w *world) desk(ctx context.Context, scope storage.Scope) room {
 		},
 		"Health":        func() error { return second(d.Health(ctx, storage.Within(scope))) },
 		"Calendar":      func() error { return third(d.Calendar(ctx, scope, time.UTC, 14)) },
+		"Upcoming":      func() error { return third(d.Upcoming(ctx, scope, lately.From, lately.Until, false, storage.Page{})) },
 		"List":          func() error { return third(d.List(ctx, scope, support.Messages, storage.Page{})) },
 		"Search":        func() error { return third(d.Search(ctx, scope, "17", false)) },
 		"Story":         func() error { return second(d.Story(ctx, scope, support.About{Person: "17"}, storage.Page{})) },
+		"Unhappy":       func() error { return third(d.Unhappy(ctx, scope, survey.WorklistQuery{})) },
 		"Verdict":       func() error { return second(d.Verdict(ctx, scope, "17", "visit")) },
 		"Messages":      func() error { return third(d.Messages(ctx, scope, lately, storage.Page{})) },
 		"CountMessages": func() error { return third(d.CountMessages(ctx, scope, lately)) },
@@ -263,6 +265,7 @@ func (w *world) automation(ctx context.Context, scope storage.Scope) []room {
 			"Pause":          func() error { return support.Pause(ctx, automation.Extent{Scope: scope}, time.Time{}, by) },
 			"Pauses":         func() error { return second(support.Pauses(ctx, scope)) },
 			"Planned":        func() error { return third(support.Planned(ctx, scope, "ada", storage.Page{})) },
+			"Upcoming":       func() error { return third(support.Upcoming(ctx, scope, window.From, window.Until, storage.Page{})) },
 			"Release":        func() error { return support.Release(ctx, scope, w.reminder, by) },
 			"AllSchedules":   func() error { return third(support.AllSchedules(ctx, scope, storage.Page{})) },
 			"SchedulesByKey": func() error { return second(support.SchedulesByKey(ctx, scope, w.reminder)) },
@@ -533,12 +536,10 @@ func (w *world) survey(ctx context.Context, scope storage.Scope) []room {
 			"ExportJSONLines": func() error { return second(responses.ExportJSONLines(ctx, scope, io.Discard, of)) },
 			"Get":             func() error { return second(responses.Get(ctx, scope, w.instance)) },
 			"List":            func() error { return third(responses.List(ctx, scope, of)) },
-			"Tally":           func() error { return second(responses.Tally(ctx, scope, 1)) },
 		}},
 		{results, map[string]func() error{
 			"ExportCSV": func() error { return results.ExportCSV(ctx, scope, io.Discard, survey.ResultQuery{SurveyID: 1}, nil) },
 			"Get":       func() error { return second(results.Get(ctx, scope, survey.ResultQuery{SurveyID: 1})) },
-			"Recount":   func() error { return second(results.Recount(ctx, scope, 1)) },
 		}},
 	}
 }

@@ -128,9 +128,8 @@ func (w *world) ofSurvey(s *survey.Service, id, token string) reads {
 			_, _, err := support.DeadLetters(ctx, "", "tickets", page)
 			return err
 		},
-		"Tally": func(ctx context.Context) error { _, err := responses.Tally(ctx, "", 1); return err },
-		"List":  func(ctx context.Context) error { _, _, err := responses.List(ctx, "", all); return err },
-		"Get":   func(ctx context.Context) error { _, err := responses.Get(ctx, "", id); return err },
+		"List": func(ctx context.Context) error { _, _, err := responses.List(ctx, "", all); return err },
+		"Get":  func(ctx context.Context) error { _, err := responses.Get(ctx, "", id); return err },
 		"ExportCSV": func(ctx context.Context) error {
 			_, err := responses.ExportCSV(ctx, "", io.Discard, all, nil)
 			return err

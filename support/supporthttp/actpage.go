@@ -40,6 +40,9 @@ func (s *site) act(c *call) {
 	if v.Named, ok = c.named(want.Targets); !ok {
 		return
 	}
+	if want.Action == support.Take && want.Reason == "" {
+		want.Reason = "to deal with it"
+	}
 	v.Order, v.Title = want, v.withOrder(want).Phrase()
 	status := http.StatusOK
 	if form.Get("confirm") == "yes" {
@@ -229,7 +232,7 @@ func ordered(form url.Values) order {
 // backTo is where a form came from: one of our own pages with its parameters.
 func backTo(text string) string {
 	page, query, _ := strings.Cut(text, "?")
-	if page != "story" && page != "needs" && page != "list" && page != "messages" && page != "message" {
+	if page != "story" && page != "needs" && page != "list" && page != "messages" && page != "message" && page != "unhappy" {
 		return "./"
 	}
 	if _, err := url.ParseQuery(query); err != nil {

@@ -200,7 +200,7 @@ func (s *site) list(c *call) {
 		return
 	}
 	of := support.List(c.query.Get("of"))
-	if of == support.Messages { // they have a page of their own
+	if of == support.Messages || of == support.Unhappy { // they have pages of their own
 		c.fail(http.StatusNotFound, nothing)
 		return
 	}

@@ -4,7 +4,7 @@
 //
 //	mux.Handle("/support/", supporthttp.New(desk, supporthttp.Options{Authorise: who}))
 //
-// The console has /, /search, /messages, /messages.csv, /message, /mail, /story, /needs, /list, /calendar, /act and /reasons, and under /pages/ what [Options].Pages has. The API is under
+// The console has /, /search, /messages, /messages.csv, /unhappy, /message, /mail, /story, /needs, /list, /calendar, /act and /reasons, and under /pages/ what [Options].Pages has. The API is under
 // /api/v1/, and /openapi.json says what it takes and gives. Nothing changes by GET. A refusal of the API is a problem as in RFC 9457. Without the
 // right to see personal data all of it is left out in the server, and keys are sealed:
 // they lead to their rows, and say nothing.

@@ -197,7 +197,7 @@ func (o *office) requests() map[string]string {
 	all := map[string]string{
 		"GET openapi.json": "", "GET calendar": "", "GET api/v1/calendar": "", "GET api/v1/upcoming": q("from", "2026-03-01", "to", "2026-03-31"), "GET list": "?of=reminders",
 		"GET ": "", "GET search": "", "POST search": url.Values{"q": {person}}.Encode(), "GET story": q("person", person), "GET needs": waiting, "GET reasons": "", "GET style.css": "",
-		"GET messages": "?from=2026-03-01&to=2026-03-02", "GET messages.csv": "?from=2026-03-01&to=2026-03-02", "GET message": q("id", o.messageID), "GET mail": q("id", o.messageID),
+		"GET unhappy": "?from=2026-03-01", "GET messages": "?from=2026-03-01&to=2026-03-02", "GET messages.csv": "?from=2026-03-01&to=2026-03-02", "GET message": q("id", o.messageID), "GET mail": q("id", o.messageID),
 		"GET api/v1/story": q("key", o.reminder), "GET api/v1/verdict": q("person", person, "type", "news"), "POST api/v1/search": `{"q":"` + person + `"}`,
 		"GET api/v1/needs": "", "GET api/v1/waiting": waiting, "GET api/v1/health": "", "GET api/v1/reasons": "",
 		"POST act":        url.Values{"action": {"Release"}, "target": {"Reminder " + o.reminder}}.Encode(),

@@ -48,6 +48,7 @@ func (s *site) routes() []route {
 		{method: "GET", path: "story", serve: s.story},
 		{method: "GET", path: "messages", serve: s.messages},
 		{method: "GET", path: "messages.csv", serve: s.sheet},
+		{method: "GET", path: "unhappy", serve: s.unhappy},
 		{method: "GET", path: "message", serve: s.message},
 		{method: "GET", path: "mail", serve: s.mail},
 		{method: "GET", path: "needs", serve: s.needs},

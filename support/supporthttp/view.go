@@ -53,6 +53,7 @@ type view struct {
 	Codes    []code
 
 	Filter   filter
+	Unhappy  unhappyList
 	Counts   []count
 	Spans    []count
 	Channels []string
@@ -151,7 +152,7 @@ func (v view) Of(a about) string {
 // Row is the link to the story of a row.
 func (v view) Row(e entry) string {
 	switch {
-	case e.Kind == support.KindReminder, e.Kind == support.KindLink, e.Kind == support.KindCampaign,
+	case e.Kind == support.KindReminder, e.Kind == support.KindLink, e.Kind == support.KindResponse, e.Kind == support.KindCampaign,
 		e.Kind == support.KindAudit && e.Key != "" && e.Type == "automation_scheduler":
 		return v.Link("story", "key", e.Key)
 	case e.Kind == support.KindMessage:

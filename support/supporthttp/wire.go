@@ -30,7 +30,7 @@ func (c *call) aboutOf(a support.About) about {
 	}
 }
 
-// entry is one of a story or a list. Name, Address, Subject, Text, HTML and Detail are personal.
+// entry is one of a story or a list. Name, Address, Subject, Text, HTML, Detail and Ticket are personal.
 type entry struct {
 	On         time.Time        `json:"on"`
 	Kind       support.Kind     `json:"kind"`
@@ -61,6 +61,7 @@ type entry struct {
 	Text       string           `json:"text,omitempty"` // as it was sent, of a message that is asked for alone
 	HTML       string           `json:"html,omitempty"`
 	Detail     string           `json:"detail,omitempty"`
+	Ticket     string           `json:"ticket,omitempty"` // of an unhappy response: its address in the host's own system
 	Letter     *letter          `json:"letter,omitempty"` // what else a message had, likewise
 	Parts      []entry          `json:"parts,omitempty"`  // of a page: what belongs to it
 	Messages   []message        `json:"messages,omitempty"`
@@ -158,7 +159,7 @@ func (c *call) entryOf(e support.Entry) entry {
 		Reason: e.Reason, Package: e.Package, What: e.What, ToDo: e.ToDo, NextOn: c.at(e.NextOn), Can: c.can(e.Can), Part: partOf(e.Part), Version: e.Version,
 		Key: c.handle(e.Key), MessageID: e.MessageID, ProviderID: e.ProviderID, Person: c.handle(e.Person),
 		EntityType: e.Entity.Type, Entity: c.handle(e.Entity.ID),
-		Address: c.hide(e.Address), Name: c.hide(e.Name), Subject: c.hide(e.Subject), Text: c.hide(e.Text), HTML: c.hide(e.HTML), Detail: c.hide(e.Detail), More: e.More,
+		Address: c.hide(e.Address), Name: c.hide(e.Name), Subject: c.hide(e.Subject), Text: c.hide(e.Text), HTML: c.hide(e.HTML), Detail: c.hide(e.Detail), Ticket: c.hide(e.Ticket), More: e.More,
 	}
 	out.Campaign, out.Letter = campaignOf(e.Campaign), c.letterOf(e.Letter)
 	for _, p := range e.Parts {

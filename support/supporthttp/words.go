@@ -47,6 +47,7 @@ func label(a support.Action) string {
 var labels = map[support.Action]string{
 	support.Retry: "Send again", support.Rerun: "Do it once more", support.RunNow: "Run it now", support.SendTo: "Send again to another address",
 	support.Replan: "Plan again", support.Replay: "Replay", support.Allow: "Allow again",
+	support.Take: "Take it", support.Handle: "It is handled",
 }
 
 // phrases are actions with what they are about.
@@ -54,6 +55,7 @@ var phrases = map[support.Action]string{
 	support.Release: "Release %s", support.Retry: "Send %s again", support.Rerun: "Do %s once more", support.RunNow: "Run %s now", support.Cancel: "Cancel %s",
 	support.Replay: "Replay what %s did not take", support.Pause: "Pause %s", support.Resume: "Resume %s", support.Replan: "Plan %s again",
 	support.SendTo: "Send %s to another address", support.Stop: "Stop %s", support.Allow: "Allow %s again", support.Unblock: "Unblock %s", support.Erase: "Erase %s",
+	support.Handle: "Note what was done about %s",
 }
 
 // Phrase says what an order does, and to whom.

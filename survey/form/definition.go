@@ -33,7 +33,7 @@ type Definition struct {
 	// Anonymous says that nothing stored joins a response with its link: the response and its
 	// event have an id of their own, the day, the survey and the answers, and the link says only
 	// that it was answered, and on which day. There is no worklist, no dimension, no ending by the
-	// answers, nothing filled in from the event, and a repeat is told that it was answered.
+	// answers, and nothing filled in from the event.
 	Anonymous bool `json:"anonymous,omitempty"`
 	// Questions are asked in this order; none, if the form is kept elsewhere.
 	Questions []Question `json:"questions,omitempty"`

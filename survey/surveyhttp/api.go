@@ -22,10 +22,8 @@ type Caller struct {
 	// none.
 	Ingest, Tick bool
 	// Results are what was counted, of [Results], Responses its exports of what each
-	// customer answered, for which it takes both, and the pages of [Worklist].
+	// customer answered, for which it takes both.
 	Results, Responses bool
-	// Actor is who handles responses, as the audit names it; empty: it may not.
-	Actor string
 	// BusinessUnits are those whose results and responses it may see; nil: all.
 	BusinessUnits []string
 }

@@ -42,6 +42,10 @@ type FormOptions struct {
 	// goroutines. A token has 160 bits and cannot be guessed, so this protects the
 	// database and not the links.
 	Limit func(r *http.Request) error
+	// Address says where a request comes from on the network, for [survey.Options].OpenPerHour: of a
+	// server that is reached itself the host of RemoteAddr, behind a proxy what the proxy says. Nil: open
+	// links have no such limit. It is called from several goroutines.
+	Address func(r *http.Request) string
 	// Logger gets what failed, without links and answers; default slog.Default().
 	Logger *slog.Logger
 }
@@ -56,6 +60,9 @@ func (o *FormOptions) withDefaults() FormOptions {
 	}
 	if out.Style == "" {
 		out.Style = DefaultStyle()
+	}
+	if out.Address == nil {
+		out.Address = func(*http.Request) string { return "" }
 	}
 	out.Texts = withShipped(out.Texts)
 	out.Logger = loglimit.Limited(out.Logger)
@@ -172,9 +179,10 @@ func (f *forms) ask(w http.ResponseWriter, r *http.Request) {
 	default:
 		p := f.page(r, form, StateForm)
 		p.Action = "../SurveyInstances/" + r.PathValue("token") + "/responses" + f.query(r)
-		if form.Open {
+		if p.Open || p.Anonymous {
 			p.Nonce = rand.Text()
-		} else {
+		}
+		if !p.Open {
 			p.Opened = r.PathValue("token") + "/opened"
 		}
 		given := prefilled(form, r.URL.Query(), p.Lang)

@@ -41,6 +41,8 @@ type modelForm struct {
 	questions  []*modelQuestion // those with an answer, in order
 	pages      int
 	unhappy    *modelWhen
+	anonymous  bool
+	open       bool // customers come by an open link, and not by one of their own
 }
 
 // said is what a customer types or chooses, and what is to be stored of it: a string, a float64 or
@@ -61,15 +63,18 @@ func newModelForm(r *rand.Rand) *modelForm {
 		}
 		written = append(written, m.question(n)...)
 	}
-	m.unhappy = m.condition()
 	all := map[string]any{
-		"title": "Random", "dimensions": []string{"candidate.city"}, "questions": written,
+		"title": "Random", "questions": written, "openLinks": []any{map[string]any{"id": "poster", "enabled": true}},
 		"triggers": []any{map[string]any{
 			"id": "t", "enabled": true, "eventKind": "service-visit-closed", "dedupRecipe": []string{"templateId", "candidate.wip"}, "schedule": map[string]any{"initialDelay": "0d"}, "channel": "memory:default",
 		}},
 	}
-	if m.unhappy != nil {
-		all["unhappy"] = m.unhappy.filter()
+	m.open, m.anonymous = m.IntN(3) == 0, m.IntN(3) == 0
+	if all["anonymous"] = m.anonymous; !m.anonymous {
+		all["dimensions"] = []string{"candidate.city"}
+		if m.unhappy = m.condition(); m.unhappy != nil {
+			all["unhappy"] = m.unhappy.filter()
+		}
 	}
 	text, err := json.MarshalIndent(all, "", " ")
 	if err != nil {

@@ -1,6 +1,7 @@
 package surveyhttp_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"path"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/surveyhttp"
 )
 
 const poster = `{"title": "How was it?", "thanks": "See you.", "endings": [{"when": {"questionId": "stars", "op": "<", "value": 3}, "text": "We are sorry."}],
@@ -70,6 +72,65 @@ func TestAnOpenLinkIsAnsweredByForm(t *testing.T) {
 		list, _, err := h.survey.Responses().List(h.Context(), "tenant", survey.ResponseQuery{SurveyID: 4523})
 		if err != nil || len(list) != 3 {
 			h.Errorf("%+v %v", list, err)
+		}
+	})
+}
+
+// One address that has sent too much is told so, and keeps what was typed.
+func TestAnOpenLinkHasARate(t *testing.T) {
+	t.Parallel()
+	h := memoryHost(t)
+	h.publish(poster)
+	link, err := h.survey.OpenLink(h.Context(), "tenant", 4523, "poster")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := "/SurveyInstances/" + link[strings.LastIndex(link, "/")+1:] + "/responses"
+	forms := surveyhttp.Forms(h.survey, &surveyhttp.FormOptions{Address: func(r *http.Request) string { return r.Header.Get("X-From") }})
+	send := func(n int, from, media, body string) answer {
+		return call(h, forms, "POST", path, body, "Content-Type", media, "Idempotency-Key", fmt.Sprint(from, n), "X-From", from)
+	}
+	for n := range 60 {
+		if got := send(n, "192.0.2.1", "application/json", `{"answers": {"stars": 1}}`); got.Status != http.StatusOK {
+			t.Fatal(n, got.Status, got.Body)
+		}
+	}
+	if got := send(60, "192.0.2.1", "application/json", `{"answers": {"stars": 1}}`); got.Status != http.StatusTooManyRequests {
+		t.Error(got.Status, got.Body)
+	}
+	got := send(61, "192.0.2.1", "application/x-www-form-urlencoded", "q.stars=4&nonce=x")
+	if got.Status != http.StatusTooManyRequests || readPage(h, got.Body).form.Get("q.stars") != "4" {
+		t.Error(got.Status, got.Body)
+	}
+	if got := send(0, "192.0.2.2", "application/json", `{"answers": {"stars": 1}}`); got.Status != http.StatusOK {
+		t.Error(got.Status, got.Body)
+	}
+}
+
+// An anonymous form that is sent twice leads to its thanks twice; another one is refused, and shows
+// what was typed.
+func TestAnAnonymousFormThatIsSentTwiceIsThanked(t *testing.T) {
+	eachHost(t, func(h *host) {
+		h.publish(strings.Replace(csiGR, `"questions":`, `"anonymous": true, "questions":`, 1))
+		token := h.visit("40956", "en")
+		_, page := h.get("/s/" + token)
+		form := readPage(h, page).form
+		form.Set("q.rate", "7")
+		form.Set("q.has-a-complaint", "no")
+		send := func() answer {
+			return call(h, h.forms, "POST", "/SurveyInstances/"+token+"/responses", form.Encode(), "Content-Type", "application/x-www-form-urlencoded")
+		}
+		if strings.Contains(page, "data-open>") || form.Get("nonce") == "" {
+			h.Errorf("the form:\n%s", page)
+		}
+		for _, when := range []string{"once", "twice"} {
+			if got := send(); got.Status != http.StatusSeeOther || !strings.HasSuffix(got.Header.Get("Location"), "?sent") {
+				h.Errorf("%s: %d %s\n%s", when, got.Status, got.Header.Get("Location"), shown(got.Body))
+			}
+		}
+		form.Set("q.rate", "2")
+		if got := send(); got.Status != http.StatusConflict || !strings.Contains(got.Body, "was not stored") {
+			h.Errorf("others: %d\n%s", got.Status, shown(got.Body))
 		}
 	})
 }

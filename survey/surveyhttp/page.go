@@ -49,10 +49,11 @@ type Page struct {
 	// states without a survey. Where the answers lead to another page, Link leads there.
 	Title, Intro, Thanks string
 	Link, LinkText       string
-	// Nonce is, of an open link, what the form sends in a control "nonce", so that it counts once.
+	// Nonce is, of an open link and of an anonymous survey, what the form sends in a control "nonce",
+	// by which one that was sent twice is known.
 	Nonce string
-	// Anonymous says that the survey is.
-	Anonymous bool
+	// Open says that the link is: the next person may sit at this tab. Anonymous says that the survey is.
+	Open, Anonymous bool
 	// Languages are the others in which the form can be shown.
 	Languages []Language
 	// Logo, LogoText, Privacy and Contact are those of [FormOptions].
@@ -240,7 +241,7 @@ func (f *forms) page(r *http.Request, link survey.Form, state State) *Page {
 		locale = at
 	}
 	p := f.in(locale, state)
-	p.Anonymous = d.Anonymous
+	p.Open, p.Anonymous = link.Open, d.Anonymous
 	say := func(t form.Text) string { return form.Fill(t.For(locale), link.Event) }
 	p.Title, p.Intro, p.Thanks = say(d.Title), say(d.Intro), say(d.Thanks)
 	if e := link.Ending; e != nil {

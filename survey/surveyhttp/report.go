@@ -3,6 +3,7 @@ package surveyhttp
 import (
 	"fmt"
 	"html/template"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -16,18 +17,22 @@ import (
 
 // report is what the page of results is made from.
 type report struct {
-	Title             string
-	Since, Until      string
-	By, Step          string
-	Dimensions, Steps []choice
-	Total             survey.ResultGroup
-	Questions         []questionReport
-	Trend             []trendPoint
-	Line              template.HTML
-	TrendOf           string // the question whose mean the trend shows
-	Columns           []column
-	Values            []valueReport
-	Hidden            int
+	Title                                  string
+	Since, Until, By                       string
+	Dimensions, Steps, Compares, Languages []choice
+	Step                                   string
+	// Earlier is the time that is compared with; empty: none. Undated says that one was asked for, and
+	// no days.
+	Earlier       string
+	Undated       bool
+	Total, Before survey.ResultGroup
+	Funnel        []bar
+	Questions     []questionReport
+	Columns       []column
+	Trend         []trendPoint
+	Chart         *chart
+	Values        []valueReport
+	Hidden        int
 	// Addresses of exports, those of responses empty for a caller who may not have them. The
 	// second of a CSV has semicolons.
 	ResultsCSV, ResponsesCSV [2]string
@@ -46,29 +51,44 @@ type choice struct {
 
 type questionReport struct {
 	survey.QuestionResult
-	Label string
-	Bars  []bar
+	Label     string
+	Low, High string // what the ends of a scale mean
+	// Name and Figure are what the question comes to, and Was what it came to in the time before.
+	Name, Figure, Was string
+	Bars              []bar
 }
 
 // Ranks says that options have a mean place, and bars tell how often one was first.
 func (q questionReport) Ranks() bool { return q.Type == form.RankingQuestion }
+
+// Note is how many have answered, and what else there is to say.
+func (q questionReport) Note() string {
+	out := fmt.Sprintf("n = %d", q.N)
+	if q.Few {
+		return out + fmt.Sprintf(": shown from %d answers on, so that no person is recognised", survey.MinResponses)
+	}
+	if f, ok := q.Mean(); ok && q.Metric != "" && q.Metric != form.MetricCES {
+		out += ", mean " + mean(f, ok)
+	}
+	return out
+}
 
 // bar is an answer with its share in percent, which is as wide as its bar is drawn.
 type bar struct {
 	Label   string
 	N       int
 	Percent float64
-	Place   string // the mean one, in a ranking
+	Begins  float64 // where it begins in a bar of all of them, in percent
+	Shade   int     // of a step of a scale: from 0, the bad end, to 10
+	Place   string  // the mean one, in a ranking
+	Was     string  // its share in the time before
 }
 
 type trendPoint struct {
-	From        string
-	Responses   int
-	Mean        string
-	Rate        string
-	mean        float64
-	hasMean     bool
-	fromInstant time.Time
+	From      string
+	Responses int
+	Rate      string
+	Figures   []string // one for each of the columns
 }
 
 // valueReport is a value of a dimension beside others.
@@ -79,46 +99,68 @@ type valueReport struct {
 	Figures []string // one for each of the columns
 }
 
-// column is a figure of a question, beside others in the table of values.
+// column is the figure of a question, beside others in a table.
 type column struct {
 	Name, Of string // Of is the question, where the name does not tell
-	id       string
-	figure   func(survey.QuestionResult) string
+	of       survey.QuestionResult
+	figure   figure
 }
 
-// columnsOf are the metrics of questions, or else the mean of the first rating.
-func (p *report) columnsOf() {
-	times := map[form.Metric]int{}
-	for _, q := range p.Questions {
-		times[q.Metric]++
-	}
-	for _, q := range p.Questions {
-		name, figure := metricFigure(q.Metric)
-		if figure == nil {
-			continue
-		}
-		c := column{Name: name, id: q.ID, figure: figure}
-		if times[q.Metric] > 1 {
-			c.Of = q.Label
-		}
-		p.Columns = append(p.Columns, c)
-	}
-	if q := firstRating(p.Total.Questions); q != nil && len(p.Columns) == 0 {
-		p.Columns = []column{{Name: "Mean", id: q.ID, figure: func(q survey.QuestionResult) string { return mean(q.Mean()) }}}
-	}
+// in is how the figure of a group is written.
+func (c column) in(g survey.ResultGroup) string {
+	return c.figure.write(c.figure.of(matching(g.Questions, c.of)))
 }
 
-// metricFigure is what a metric is called, and how it is written; nil: it is none.
-func metricFigure(m form.Metric) (name string, figure func(survey.QuestionResult) string) {
-	switch m {
-	case form.MetricCSAT:
-		return "CSAT", func(q survey.QuestionResult) string { return percent(q.CSAT()) }
-	case form.MetricNPS:
-		return "NPS", func(q survey.QuestionResult) string { return signed(q.NPS()) }
-	case form.MetricCES:
-		return "CES", func(q survey.QuestionResult) string { return mean(q.CES()) }
+// matching is a question among others; its zero value, if it is not there.
+func matching(among []survey.QuestionResult, q survey.QuestionResult) survey.QuestionResult {
+	for _, o := range among {
+		if o.ID == q.ID && o.Type == q.Type && o.Least == q.Least && o.Most == q.Most {
+			return o
+		}
 	}
-	return "", nil
+	return survey.QuestionResult{}
+}
+
+// figure is what a question comes to, how that is written, and between which values it is.
+type figure struct {
+	name        string
+	of          func(survey.QuestionResult) (float64, bool)
+	write       func(float64, bool) string
+	least, most float64
+}
+
+// change is how far the figure has moved, between the values as they are written.
+func (f figure) change(from, to float64) string {
+	digits := 0
+	if f.name == "Mean" || f.name == "CES" {
+		digits = 1
+	}
+	scale := math.Pow10(digits)
+	return minus(fmt.Sprintf("%+.*f", digits, (math.Round(to*scale)-math.Round(from*scale))/scale))
+}
+
+// minus writes a number with the sign that belongs to it; of zero none.
+func minus(text string) string {
+	if strings.Trim(text, "+-0.") == "" {
+		return strings.TrimLeft(text, "+-")
+	}
+	return strings.Replace(text, "-", "−", 1)
+}
+
+// figureOf is the metric of a question, or else its mean; false: it has neither.
+func figureOf(q survey.QuestionResult) (figure, bool) {
+	least, most := float64(q.Least), float64(q.Most)
+	switch {
+	case q.Metric == form.MetricCSAT:
+		return figure{"CSAT", survey.QuestionResult.CSAT, percent, 0, 100}, true
+	case q.Metric == form.MetricNPS:
+		return figure{"NPS", survey.QuestionResult.NPS, signed, -100, 100}, true
+	case q.Metric == form.MetricCES:
+		return figure{"CES", survey.QuestionResult.CES, mean, least, most}, true
+	case q.Type.Rates() || q.Type == form.NumberQuestion:
+		return figure{"Mean", survey.QuestionResult.Mean, mean, least, most}, true
+	}
+	return figure{}, false
 }
 
 // mean and the others are written with one digit, and a dash where there is none.
@@ -126,7 +168,7 @@ func mean(f float64, ok bool) string {
 	if !ok {
 		return "–"
 	}
-	return fmt.Sprintf("%.1f", f)
+	return minus(fmt.Sprintf("%.1f", f))
 }
 
 func percent(f float64, ok bool) string {
@@ -136,38 +178,26 @@ func percent(f float64, ok bool) string {
 	return fmt.Sprintf("%.0f %%", f)
 }
 
-func rate(g survey.ResultGroup) string {
-	share, ok := g.ResponseRate()
-	return percent(100*share, ok)
-}
-
-// Figures are what a question comes to, each once.
-func (q questionReport) Figures() string {
-	out := fmt.Sprintf("n = %d", q.N)
-	if q.Few {
-		return out + fmt.Sprintf(": shown from %d answers on, so that no person is recognised", survey.MinResponses)
-	}
-	if f, ok := q.Mean(); ok && q.Metric != form.MetricCES {
-		out += ", mean " + mean(f, ok)
-	}
-	if name, figure := metricFigure(q.Metric); figure != nil {
-		out += ", " + name + " " + figure(q.QuestionResult)
-	}
-	return out
-}
-
-var resultTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
-	"rate": rate, "wait": wait, "moment": instantText,
-}).ParseFS(assets, "page/results/*.html"))
-
-var shippedResultStyle = template.CSS(asset("page/results/page.css"))
+// bare is a share among others in percent.
+func bare(f float64, ok bool) string { return strings.TrimSuffix(percent(f, ok), " %") }
 
 func signed(f float64, ok bool) string {
 	if !ok {
 		return "–"
 	}
-	return fmt.Sprintf("%+.0f", f)
+	return minus(fmt.Sprintf("%+.0f", f))
 }
+
+func rate(g survey.ResultGroup) string {
+	share, ok := g.ResponseRate()
+	return percent(100*share, ok)
+}
+
+var resultTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
+	"wait": wait, "moment": instantText, "list": func(all ...any) []any { return all },
+}).ParseFS(assets, "page/results/*.html"))
+
+var shippedResultStyle = template.CSS(asset("page/results/page.css"))
 
 // wait is a length of time for people.
 func wait(d time.Duration) string {
@@ -184,58 +214,72 @@ func wait(d time.Duration) string {
 
 // report asks for all that the page shows.
 func (h *results) report(r *http.Request, a *asked) (*report, error) {
-	get := func(by string, step survey.Step) (survey.Result, error) {
-		q := a.query
-		q.By, q.Step = by, step
+	get := func(q survey.ResultQuery) (survey.Result, error) {
 		return h.s.Results().Get(r.Context(), a.caller.Scope, q)
-	}
-	all, err := get("", "")
-	if err != nil {
-		return nil, err
 	}
 	step := a.query.Step
 	if step == "" {
 		step = survey.Monthly
 	}
-	trend, err := get("", step)
+	p := h.blankReport(a, step)
+	var err error
+	total := func(since, until time.Time) (g survey.ResultGroup) {
+		q := a.query
+		q.By, q.Step, q.Since, q.Until = "", "", since, until
+		all, failed := get(q)
+		if err == nil {
+			err = failed
+		}
+		if len(all.Groups) > 0 {
+			g = all.Groups[0]
+		}
+		return g
+	}
+	p.Total = total(a.query.Since, a.query.Until)
+	if since, until, dated := a.earlier(); dated {
+		p.Earlier = day(since) + " to " + day(until.AddDate(0, 0, -1))
+		p.Before = total(since, until)
+	}
 	if err != nil {
 		return nil, err
 	}
-	p := h.blankReport(a, step)
-	if len(all.Groups) > 0 {
-		p.Total = all.Groups[0]
-	}
+	p.Funnel = p.funnel()
 	for _, q := range p.Total.Questions {
-		p.Questions = append(p.Questions, questionReport{q, a.definition.Label(q.ID, fallbackLocale), barsOf(a, q)})
+		p.Questions = append(p.Questions, p.question(a, q))
 	}
 	p.columnsOf()
-	p.trend(a, trend.Groups)
+	byTime := a.query
+	byTime.By, byTime.Step = "", step
+	trend, err := get(byTime)
+	if err != nil {
+		return nil, err
+	}
+	p.trend(trend.Groups)
 	if a.query.By == "" {
 		return p, nil
 	}
-	by, err := get(a.query.By, "")
-	if err != nil {
-		return nil, err
-	}
+	byValue := a.query
+	byValue.Step = ""
+	by, err := get(byValue)
 	p.Hidden = by.Hidden
 	for _, g := range by.Groups {
-		v := valueReport{Value: g.Value, Group: g, Rate: rate(g)}
-		for _, c := range p.Columns {
-			figure := c.figure(survey.QuestionResult{})
-			if i := slices.IndexFunc(g.Questions, func(q survey.QuestionResult) bool { return q.ID == c.id }); i >= 0 {
-				figure = c.figure(g.Questions[i])
-			}
-			v.Figures = append(v.Figures, figure)
-		}
-		p.Values = append(p.Values, v)
+		p.Values = append(p.Values, valueReport{g.Value, g, rate(g), p.figures(g)})
 	}
-	return p, nil
+	return p, err
+}
+
+// figures are those of the columns in a group.
+func (p *report) figures(g survey.ResultGroup) (out []string) {
+	for _, c := range p.Columns {
+		out = append(out, c.in(g))
+	}
+	return out
 }
 
 // blankReport has what the page shows without any counts.
 func (h *results) blankReport(a *asked, step survey.Step) *report {
 	p := &report{
-		Title: strings.TrimSpace(form.Unfilled(a.definition.Title.For(fallbackLocale))), Since: a.since, Until: a.until, By: a.query.By, Step: string(step), Style: h.style,
+		Title: strings.TrimSpace(form.Unfilled(a.definition.Title.For(a.locale()))), Since: a.since, Until: a.until, By: a.query.By, Step: string(step), Style: h.style,
 		ResultsCSV: [2]string{a.with("results.csv", nil), a.with("results.csv", url.Values{"separator": {"semicolon"}})}, JSON: a.with("results.json", nil),
 	}
 	if p.Title == "" {
@@ -253,99 +297,185 @@ func (h *results) blankReport(a *asked, step survey.Step) *report {
 	for _, s := range []survey.Step{survey.Daily, survey.Weekly, survey.Monthly} {
 		p.Steps = append(p.Steps, choice{string(s), string(s), s == step})
 	}
+	for _, c := range []choice{{Label: "nothing"}, {Value: compareBefore, Label: "the time before"}, {Value: compareYear, Label: "a year before"}} {
+		p.Compares = append(p.Compares, choice{c.Value, c.Label, c.Value == a.compare})
+	}
+	_, _, dated := a.earlier()
+	p.Undated = a.compare != "" && !dated
+	if all := languages(&a.definition); len(all) > 1 {
+		for _, l := range all {
+			p.Languages = append(p.Languages, choice{l, l, l == a.definition.Title.Locale(a.locale())})
+		}
+	}
 	return p
 }
 
-// firstRating is the question that stands for the whole in tables and in the trend.
-func firstRating(questions []survey.QuestionResult) *survey.QuestionResult {
-	if i := slices.IndexFunc(questions, func(q survey.QuestionResult) bool { return q.Type.Rates() }); i >= 0 {
-		return &questions[i]
+// languages are those that the title and the questions of a survey are written in.
+func languages(d *form.Definition) []string {
+	in := map[string]bool{}
+	for _, t := range append([]form.Text{d.Title}, labels(d)...) {
+		for locale := range t {
+			in[locale] = locale != ""
+		}
 	}
-	return nil
+	maps.DeleteFunc(in, func(_ string, named bool) bool { return !named })
+	return slices.Sorted(maps.Keys(in))
 }
 
-// The line is drawn in units of its own, and scales to the page.
+func labels(d *form.Definition) (out []form.Text) {
+	for _, q := range d.Questions {
+		out = append(out, q.Label)
+	}
+	return out
+}
+
+// What is compared with.
 const (
-	lineWidth  = 600.0
-	lineHeight = 160.0
-	lineMargin = 12.0
+	compareBefore = "before"
+	compareYear   = "year"
 )
 
+// earlier is the time that is compared with; false: there is none. Before whole months are as many.
+func (a *asked) earlier() (since, until time.Time, ok bool) {
+	since, until = a.query.Since, a.query.Until
+	switch {
+	case a.compare == "" || since.IsZero() || until.IsZero():
+		return since, until, false
+	case a.compare == compareYear:
+		return since.AddDate(-1, 0, 0), until.AddDate(-1, 0, 0), true
+	case since.Day() == 1 && until.Day() == 1:
+		months := 12*(until.Year()-since.Year()) + int(until.Month()) - int(since.Month())
+		return since.AddDate(0, -months, 0), since, true
+	}
+	return since.Add(since.Sub(until)), since, true
+}
+
+// funnel is how far the links of the time have come.
+func (p *report) funnel() (out []bar) {
+	share := func(n int, g survey.ResultGroup) float64 { return 100 * float64(n) / float64(max(g.Asked, 1)) }
+	for _, stage := range []struct {
+		name string
+		of   func(survey.ResultGroup) int
+	}{
+		{"Asked", func(g survey.ResultGroup) int { return g.Asked }},
+		{"Opened", func(g survey.ResultGroup) int { return g.Opened }},
+		{"Answered", func(g survey.ResultGroup) int { return g.Answered }},
+	} {
+		out = append(out, bar{
+			Label: stage.name, N: stage.of(p.Total), Percent: share(stage.of(p.Total), p.Total), Was: bare(share(stage.of(p.Before), p.Before), p.Before.Asked > 0),
+		})
+	}
+	return out
+}
+
+// question is what was answered to a question.
+func (p *report) question(a *asked, q survey.QuestionResult) questionReport {
+	before := matching(p.Before.Questions, q)
+	out := questionReport{QuestionResult: q, Label: a.definition.Label(q.ID, a.locale()), Bars: barsOf(a, q, before)}
+	if now := a.definition.Question(q.ID); now != nil && q.Type.Rates() {
+		out.Low, out.High = now.Low.For(a.locale()), now.High.For(a.locale())
+	}
+	f, ok := figureOf(q)
+	if !ok || q.Few {
+		return out
+	}
+	value, _ := f.of(q)
+	out.Name, out.Figure = f.name, f.write(value, true)
+	if p.Earlier == "" {
+		return out
+	}
+	out.Was = fmt.Sprintf("before: n = %d", before.N)
+	if was, ok := f.of(before); ok {
+		out.Was = fmt.Sprintf("before: %s, n = %d; change: %s", f.write(was, true), before.N, f.change(was, value))
+	}
+	return out
+}
+
+// columnsOf are the metrics of questions, or else the mean of the first rating.
+func (p *report) columnsOf() {
+	times := map[form.Metric]int{}
+	for _, q := range p.Questions {
+		times[q.Metric]++
+	}
+	for _, q := range p.Questions {
+		f, _ := figureOf(q.QuestionResult)
+		if q.Metric == "" {
+			continue
+		}
+		c := column{Name: f.name, of: q.QuestionResult, figure: f}
+		if times[q.Metric] > 1 {
+			c.Of = q.Label
+		}
+		p.Columns = append(p.Columns, c)
+	}
+	if i := slices.IndexFunc(p.Questions, func(q questionReport) bool { return q.Type.Rates() }); i >= 0 && len(p.Columns) == 0 {
+		q := p.Questions[i]
+		f, _ := figureOf(q.QuestionResult)
+		p.Columns = []column{{Name: f.name, Of: q.Label, of: q.QuestionResult, figure: f}}
+	}
+}
+
 // barsOf are the answers to a question: of a rating all steps of its scale.
-func barsOf(a *asked, q survey.QuestionResult) (out []bar) {
+func barsOf(a *asked, q, before survey.QuestionResult) (out []bar) {
 	if q.Few {
 		return nil
 	}
-	counts, places := map[string]int{}, map[string]float64{}
-	for _, c := range q.Counts {
-		counts[c.Value] = c.N
-		places[c.Value] = c.Place
-	}
+	counts, earlier := map[string]survey.ValueCount{}, map[string]int{}
 	var values []string
+	for _, c := range q.Counts {
+		counts[c.Value] = c
+		values = append(values, c.Value)
+	}
+	for _, c := range before.Counts {
+		earlier[c.Value] = c.N
+	}
 	if q.Type.Rates() {
+		values = nil
 		for step := q.Least; step <= q.Most; step++ {
 			values = append(values, fmt.Sprint(step))
 		}
-	} else {
-		for _, c := range q.Counts {
-			values = append(values, c.Value)
-		}
 	}
-	for _, value := range values {
-		share := float64(counts[value]) / float64(max(q.N, 1))
-		out = append(out, bar{Label: answerLabel(a, q, value), N: counts[value], Percent: 100 * share, Place: mean(places[value], places[value] > 0)})
+	share := func(n, of int) float64 { return 100 * float64(n) / float64(max(of, 1)) }
+	begins := 0.0
+	for i, value := range values {
+		c := counts[value]
+		b := bar{
+			Label: answerLabel(a, q, value), N: c.N, Percent: share(c.N, q.N), Begins: begins, Place: mean(c.Place, c.Place > 0),
+			Was: bare(share(earlier[value], before.N), before.N > 0 && !before.Few), Shade: 10 * i / max(len(values)-1, 1),
+		}
+		if q.LowIsBetter {
+			b.Shade = 10 - b.Shade
+		}
+		begins += b.Percent
+		out = append(out, b)
 	}
 	return out
 }
 
 // answerLabel is what an answer is called.
 func answerLabel(a *asked, q survey.QuestionResult, value string) string {
-	texts := shippedTexts[fallbackLocale]
+	texts := textsFor(shippedTexts, a.locale())
 	switch {
 	case q.Type == form.YesNoQuestion && value == "yes":
 		return texts.Yes
 	case q.Type == form.YesNoQuestion && value == "no":
 		return texts.No
 	}
-	return a.definition.OptionLabel(q.ID, value, fallbackLocale)
+	return a.definition.OptionLabel(q.ID, value, a.locale())
 }
 
-// trend takes the periods of the trend, and draws the mean of the first rating.
-func (p *report) trend(a *asked, groups []survey.ResultGroup) {
-	top := firstRating(p.Total.Questions)
+// trend takes the periods of the trend, and draws the first of the columns.
+func (p *report) trend(groups []survey.ResultGroup) {
+	var line []point
 	for _, g := range groups {
-		point := trendPoint{From: g.From.Format(time.DateOnly), Responses: g.Responses, Rate: rate(g), Mean: "–", fromInstant: g.From}
-		if top != nil {
-			if i := slices.IndexFunc(g.Questions, func(q survey.QuestionResult) bool {
-				return q.ID == top.ID && q.Most == top.Most && q.Least == top.Least
-			}); i >= 0 {
-				point.mean, point.hasMean = g.Questions[i].Mean()
-				point.Mean = mean(point.mean, point.hasMean)
+		p.Trend = append(p.Trend, trendPoint{g.From.Format(time.DateOnly), g.Responses, rate(g), p.figures(g)})
+		if len(p.Columns) > 0 {
+			if f, ok := p.Columns[0].figure.of(matching(g.Questions, p.Columns[0].of)); ok {
+				line = append(line, point{g.From, f})
 			}
 		}
-		p.Trend = append(p.Trend, point)
 	}
-	if top != nil {
-		p.TrendOf = a.definition.Label(top.ID, fallbackLocale)
-		p.Line = line(p.Trend, float64(top.Least), float64(top.Most))
+	if len(line) > 0 {
+		p.Chart = chartOf(p.Columns[0], line)
 	}
-}
-
-// line draws the means over time: a polyline with a dot at each period that has one.
-func line(points []trendPoint, least, most float64) template.HTML {
-	points = slices.DeleteFunc(slices.Clone(points), func(t trendPoint) bool { return !t.hasMean })
-	if len(points) == 0 {
-		return ""
-	}
-	first, last := points[0].fromInstant, points[len(points)-1].fromInstant
-	span := math.Max(float64(last.Sub(first)), 1)
-	var path, dots strings.Builder
-	for _, t := range points {
-		x := lineMargin + (lineWidth-2*lineMargin)*float64(t.fromInstant.Sub(first))/span
-		y := lineHeight - lineMargin - (lineHeight-2*lineMargin)*(t.mean-least)/(most-least)
-		fmt.Fprintf(&path, "%.1f,%.1f ", x, y)
-		fmt.Fprintf(&dots, `<circle class="dot" cx="%.1f" cy="%.1f" r="3"/>`, x, y)
-	}
-	return template.HTML(fmt.Sprintf(`<svg class="line" viewBox="0 0 %.0f %.0f" role="presentation" aria-hidden="true"><polyline points="%s"/>%s</svg>`, //nolint:gosec // numbers only
-		lineWidth, lineHeight, strings.TrimSpace(path.String()), dots.String()))
 }

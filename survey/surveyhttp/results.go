@@ -49,8 +49,9 @@ type ResultOptions struct {
 //	                                responses.jsonl
 //
 // Parameters are since and until (days such as 2026-05-14, both included, in UTC), by (a
-// dimension of [survey.ResultQuery]) and step (day, week or month); those of a CSV also
-// separator (comma or semicolon), labels, locale and zone, as [survey.CSVOptions] have them. The page needs no
+// dimension of [survey.ResultQuery]) and step (day, week or month); those of the page also
+// compare (before or year, with since and until) and locale, the language of labels; those of a
+// CSV separator (comma or semicolon), labels, locale and zone, as [survey.CSVOptions] have them. The page needs no
 // JavaScript, and loads nothing; its pictures stand beside tables that say the same. CSV
 // begins with a byte order mark, by which spreadsheets know UTF-8, and has no formulas.
 // Responses are streamed; where that fails half-way the connection is broken off.
@@ -87,6 +88,14 @@ func Results(s *survey.Service, who Authorise, opts *ResultOptions) http.Handler
 		httpapi.Fail(w, http.StatusNotFound, "there is nothing here")
 	})
 	return h.guarded(httpapi.Guarded(mux, "a request of another origin"))
+}
+
+// maxForm bounds what a reader fills in, in bytes as a form spells it.
+const maxForm = 16 << 10
+
+// pagePolicy allows a page its style sheet, and nothing else.
+func pagePolicy(style template.CSS) string {
+	return "default-src 'none'; style-src " + hashOf(string(style)) + "; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }
 
 type results struct {
@@ -142,9 +151,13 @@ type asked struct {
 	caller       Caller
 	query        survey.ResultQuery
 	since, until string // as they were given
+	compare      string // what the page compares with; empty: nothing
 	sheet        survey.CSVOptions
 	definition   form.Definition
 }
+
+// locale is the language of labels.
+func (a *asked) locale() string { return cmp.Or(a.sheet.Locale, fallbackLocale) }
 
 // about reads what is asked for.
 func (h *results) about(serve func(http.ResponseWriter, *http.Request, *asked) error) httpapi.Handler[Caller] {
@@ -179,7 +192,7 @@ func readAsked(r *http.Request, c Caller) (*asked, error) {
 		return nil, errors.New("the parameters cannot be read")
 	}
 	p := r.Form
-	a := &asked{caller: c, since: p.Get("since"), until: p.Get("until"), query: survey.ResultQuery{
+	a := &asked{caller: c, since: p.Get("since"), until: p.Get("until"), compare: p.Get("compare"), query: survey.ResultQuery{
 		SurveyID: id, BusinessUnits: c.BusinessUnits, By: p.Get("by"), Step: survey.Step(p.Get("step")),
 	}}
 	if a.query.Since, err = readDay(a.since, "since"); err != nil {
@@ -201,6 +214,9 @@ func readAsked(r *http.Request, c Caller) (*asked, error) {
 	}
 	if !a.query.Until.IsZero() && a.query.Until.Before(a.query.Since) {
 		return nil, errors.New("until is before since")
+	}
+	if a.compare != "" && a.compare != compareBefore && a.compare != compareYear {
+		return nil, errors.New("compare is neither before nor year")
 	}
 	a.sheet, err = readSheet(p)
 	return a, err
@@ -323,6 +339,7 @@ type (
 		Value       string         `json:"value,omitempty"`
 		From        string         `json:"from,omitempty"`
 		Asked       int            `json:"asked"`
+		Opened      int            `json:"opened"`
 		Answered    int            `json:"answered"`
 		Responses   int            `json:"responses"`
 		WaitSeconds int            `json:"waitSeconds,omitempty"`
@@ -350,7 +367,7 @@ func (h *results) json(w http.ResponseWriter, r *http.Request, a *asked) error {
 	}
 	groups := make([]groupJSON, len(got.Groups))
 	for i, g := range got.Groups {
-		groups[i] = groupJSON{g.Value, day(g.From), g.Asked, g.Answered, g.Responses, int(g.Wait / time.Second), questionsJSON(g.Questions)}
+		groups[i] = groupJSON{g.Value, day(g.From), g.Asked, g.Opened, g.Answered, g.Responses, int(g.Wait / time.Second), questionsJSON(g.Questions)}
 	}
 	httpapi.Reply(w, http.StatusOK, struct {
 		Groups []groupJSON `json:"groups"`
@@ -407,7 +424,7 @@ func (h *results) render(w http.ResponseWriter, r *http.Request, name string, da
 func (a *asked) with(file string, further url.Values) string {
 	p := url.Values{}
 	maps.Copy(p, further)
-	for name, value := range map[string]string{"since": a.since, "until": a.until, "by": a.query.By, "step": string(a.query.Step)} {
+	for name, value := range map[string]string{"since": a.since, "until": a.until, "by": a.query.By, "step": string(a.query.Step), "locale": a.sheet.Locale} {
 		if value != "" {
 			p.Set(name, value)
 		}

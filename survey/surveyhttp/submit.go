@@ -3,8 +3,10 @@ package surveyhttp
 import (
 	"cmp"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -50,7 +52,7 @@ func (f *forms) submitForm(w http.ResponseWriter, r *http.Request, form survey.F
 	posted, unread := url.ParseQuery(string(body)) // with an error it gives what it could read
 	p := f.page(r, form, StateForm)
 	p.Action = "responses" + f.query(r)
-	if form.Open {
+	if p.Open || p.Anonymous {
 		p.Nonce = cmp.Or(posted.Get("nonce"), rand.Text())
 	}
 	answers, err := answersOf(form.Definition.Questions, posted, p.Lang)
@@ -70,7 +72,11 @@ func (f *forms) submitForm(w http.ResponseWriter, r *http.Request, form survey.F
 	if form.State == survey.FormOpen && f.turned(w, r, form, p, posted, answers) {
 		return
 	}
-	receipt, err := f.s.Submit(r.Context(), r.PathValue("token"), survey.Response{Answers: answers, Locale: p.Lang, IdempotencyKey: cmp.Or(p.Nonce, r.Header.Get("Idempotency-Key"))})
+	key := r.Header.Get("Idempotency-Key")
+	if p.Nonce != "" { // the same answers by the same form are a repeat
+		key = fmt.Sprintf("%s:%x", p.Nonce, sha256.Sum256(answers))
+	}
+	receipt, err := f.s.Submit(r.Context(), r.PathValue("token"), survey.Response{Answers: answers, Locale: p.Lang, IdempotencyKey: key, Address: f.o.Address(r)})
 	f.submitted(w, r, p, form, receipt, err)
 }
 
@@ -114,10 +120,10 @@ func (f *forms) submitted(w http.ResponseWriter, r *http.Request, p *Page, link 
 	switch {
 	case err == nil:
 		f.toForm(w, cmp.Or(receipt.Token, r.PathValue("token")), "?sent"+strings.Replace(f.query(r), "?", "&", 1))
-	case errors.Is(err, survey.ErrAnswered) && p.Anonymous: // perhaps by this very form
-		f.again(w, r, p, http.StatusConflict, StateAnswered)
 	case errors.Is(err, survey.ErrAnswered):
 		f.again(w, r, p, http.StatusConflict, StateRefused)
+	case errors.Is(err, survey.ErrTooMany):
+		f.again(w, r, p, http.StatusTooManyRequests, StateBusy)
 	case errors.As(err, &wrong) && p.mark(link, wrong.Faults):
 		f.show(w, r, http.StatusUnprocessableEntity, p)
 	case errors.As(err, &wrong):
@@ -191,7 +197,7 @@ func (f *forms) submitJSON(w http.ResponseWriter, r *http.Request, body []byte) 
 		f.unread(w, r, refused)
 		return
 	}
-	response.IdempotencyKey = r.Header.Get("Idempotency-Key")
+	response.IdempotencyKey, response.Address = r.Header.Get("Idempotency-Key"), f.o.Address(r)
 	receipt, err := f.s.Submit(r.Context(), r.PathValue("token"), response)
 	wrong := (*form.AnswersError)(nil)
 	switch {
@@ -202,6 +208,8 @@ func (f *forms) submitJSON(w http.ResponseWriter, r *http.Request, body []byte) 
 			Problem: httpapi.Problem{Status: http.StatusUnprocessableEntity, Title: "the answers do not fit the questions"},
 			Errors:  wrong.Faults,
 		})
+	case errors.Is(err, survey.ErrTooMany):
+		httpapi.Fail(w, http.StatusTooManyRequests, "too many responses came from here in this hour")
 	case errors.Is(err, survey.ErrAnswered):
 		httpapi.Fail(w, http.StatusConflict, "the survey has been answered before")
 	case errors.Is(err, survey.ErrExpired):

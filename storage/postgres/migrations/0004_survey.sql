@@ -114,6 +114,7 @@ CREATE TABLE {survey_instance} (
 	completed_on     timestamptz,
 	ended_on         timestamptz,
 	deleted_on       timestamptz,
+	repeat_key       text NOT NULL, -- of an anonymous response: hash of the host's idempotency key
 	reason_code      text NOT NULL,
 	forgotten_on timestamptz, -- NULL: the row is whole
 	erased_on timestamptz, -- NULL: nobody was erased here
@@ -188,13 +189,13 @@ CREATE TABLE {survey_response} (
 	handled_on       timestamptz,
 	handled_by       text NOT NULL,
 	note             text NOT NULL,
-	fact             json NOT NULL, -- what it adds to the results
+	dimensions       json NOT NULL, -- values of its link's dimensions
 	UNIQUE (scope, key)
 );
 
 -- The worklist: what is not handled, the newest first, and what was, the last one first.
-CREATE INDEX {index:survey_response_work} ON {survey_response} (scope, survey_id, unhappy, submitted_on, id, queue) WHERE handled_on IS NULL;
-CREATE INDEX {index:survey_response_handled} ON {survey_response} (scope, survey_id, handled_on, id) WHERE handled_on IS NOT NULL;
+CREATE INDEX {index:survey_response_work} ON {survey_response} (scope, unhappy, submitted_on, id, queue, survey_id) WHERE handled_on IS NULL;
+CREATE INDEX {index:survey_response_handled} ON {survey_response} (scope, handled_on, id, survey_id) WHERE handled_on IS NOT NULL;
 
 -- Lists and exports walk the responses to a survey, or those of a span of time.
 CREATE INDEX {index:survey_response_survey} ON {survey_response} (scope, survey_id, submitted_on, id);
@@ -245,7 +246,6 @@ CREATE TABLE {survey_result} (
 	period           text NOT NULL, -- d2026-05-14 or m2026-05
 	value            text NOT NULL,
 	counts           json NOT NULL,
-	recounts_until   timestamptz, -- of the head, while somebody counts again
 	UNIQUE (scope, key)
 ) WITH (fillfactor = 50);
 

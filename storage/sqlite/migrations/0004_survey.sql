@@ -113,6 +113,7 @@ CREATE TABLE {survey_instance} (
 	completed_on     INTEGER,
 	ended_on         INTEGER,
 	deleted_on       INTEGER,
+	repeat_key       TEXT NOT NULL, -- of an anonymous response: hash of the host's idempotency key
 	reason_code      TEXT NOT NULL,
 	is_on_support_hold INTEGER NOT NULL,
 	forgotten_on INTEGER, -- NULL: the row is whole
@@ -186,13 +187,13 @@ CREATE TABLE {survey_response} (
 	handled_on       INTEGER,
 	handled_by       TEXT NOT NULL,
 	note             TEXT NOT NULL,
-	fact             TEXT NOT NULL, -- what it adds to the results
+	dimensions       TEXT NOT NULL, -- values of its link's dimensions
 	UNIQUE (scope, key)
 ) STRICT;
 
 -- The worklist: what is not handled, the newest first, and what was, the last one first.
-CREATE INDEX {index:survey_response_work} ON {survey_response} (scope, survey_id, unhappy, submitted_on, id, queue) WHERE handled_on IS NULL;
-CREATE INDEX {index:survey_response_handled} ON {survey_response} (scope, survey_id, handled_on, id) WHERE handled_on IS NOT NULL;
+CREATE INDEX {index:survey_response_work} ON {survey_response} (scope, unhappy, submitted_on, id, queue, survey_id) WHERE handled_on IS NULL;
+CREATE INDEX {index:survey_response_handled} ON {survey_response} (scope, handled_on, id, survey_id) WHERE handled_on IS NOT NULL;
 
 -- Lists and exports walk the responses to a survey, or those of a span of time.
 CREATE INDEX {index:survey_response_survey} ON {survey_response} (scope, survey_id, submitted_on, id);
@@ -243,7 +244,6 @@ CREATE TABLE {survey_result} (
 	period           TEXT NOT NULL, -- d2026-05-14 or m2026-05
 	value            TEXT NOT NULL,
 	counts           TEXT NOT NULL,
-	recounts_until   INTEGER, -- of the head, while somebody counts again
 	UNIQUE (scope, key)
 ) STRICT;
 
