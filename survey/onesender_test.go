@@ -139,7 +139,7 @@ func TestCustomersAnswerWhileTheirRemindersGoOut(t *testing.T) {
 		for n := range many {
 			events = append(events, fmt.Sprintf(`{"wip":"%d"}`, n))
 		}
-		h.ingest(events...)
+		told := h.ingest(events...)
 		h.drain()
 		h.clock.Add(day)
 		first := h.sent()
@@ -164,9 +164,8 @@ func TestCustomersAnswerWhileTheirRemindersGoOut(t *testing.T) {
 		}
 		all.Wait()
 		h.drain()
-		tally, err := h.survey.Responses().Tally(h.t.Context(), "", 4523)
-		if err != nil || tally.Completed != many {
-			h.t.Errorf("%+v, %v", tally, err)
+		for _, it := range told.Items {
+			h.status(it.Instances[0].PublicID, survey.StatusCompleted)
 		}
 		sends := map[string]int{}
 		for _, m := range h.sent() {
