@@ -20,33 +20,33 @@ import (
 
 const (
 	scopeName = "github.com/belfry-go/belfry"
-	// gaugesTime bounds what one collection asks of the database, and gaugesEvery is
-	// for how long its answer is good: several readers ask no more than one.
+	// gaugesTime is the timeout of one collection's query. Its answer is used for
+	// gaugesEvery, so several readers cause one query.
 	gaugesTime  = 3 * time.Second
 	gaugesEvery = 10 * time.Second
 )
 
-// realClock says how old an answer is, whatever a mock clock shows.
+// realClock measures the age of an answer, even under a mock clock.
 var realClock = clock.New()
 
-// gauges show Poller.Health, everywhere, whenever metrics are collected. Attributes are
-// names of stores, tables and kinds, reasons and lanes, never data.
+// gauges reports Poller.Health for all tenants whenever metrics are collected. Attributes
+// are names of stores, tables and kinds, reasons and lanes, never data.
 type gauges struct {
 	poller   *Poller
 	provider metric.MeterProvider
-	number   int // of the store among those of the provider, from 1
+	number   int // of the store among the stores of the MeterProvider, from 1
 
 	age                                         metric.Float64ObservableGauge
 	due, holds, doubts, dead, paused, out, lost metric.Int64ObservableGauge
 	forgotten                                   metric.Int64ObservableGauge
 	failed                                      metric.Int64Counter
 
-	mu   sync.Mutex // held by the one who asks
+	mu   sync.Mutex // held during a query
 	last health.Summary
 	on   time.Time // of last; zero: never yet
 }
 
-// observe has gauges observed until stop.
+// observe registers the gauges until stop is called.
 func (p *Poller) observe() (stop func()) {
 	provider := p.options.MeterProvider
 	if provider == nil {
@@ -58,7 +58,7 @@ func (p *Poller) observe() (stop func()) {
 	g.enter()
 	registration, err := m.RegisterCallback(g.collect, g.age, g.due, g.holds, g.doubts, g.dead, g.paused, g.out, g.lost, g.forgotten)
 	if err != nil {
-		panic(err) // all instruments are this meter's
+		panic(err) // all instruments belong to this meter
 	}
 	return func() {
 		_ = registration.Unregister()
@@ -66,13 +66,13 @@ func (p *Poller) observe() (stop func()) {
 	}
 }
 
-// observed are the gauges of this process that are collected now.
+// observed holds the registered gauges of this process.
 var observed struct {
 	mu  sync.Mutex
 	all []*gauges
 }
 
-// enter finds the number of the store: with the same attributes the gauges of two would
+// enter assigns the number of the store. Without it the gauges of two stores would
 // overwrite each other.
 func (g *gauges) enter() {
 	observed.mu.Lock()
@@ -101,7 +101,7 @@ func (g *gauges) leave() {
 	observed.all = slices.DeleteFunc(observed.all, func(other *gauges) bool { return other == g })
 }
 
-// with are attributes, and that of the store if it has one.
+// with adds the store's attribute, if it has one, to attributes.
 func (g *gauges) with(attributes ...attribute.KeyValue) metric.MeasurementOption {
 	name := g.poller.options.Store
 	if name == "" && g.number > 1 {
@@ -133,18 +133,19 @@ func newGauges(p *Poller, m metric.Meter) *gauges {
 		poller: p, age: age, failed: failed,
 		due:    count("belfry.due.rows", "Due rows that wait for a worker, at most 10000 of a lane."),
 		holds:  count("belfry.holds", "Rows on support hold, at most 10000 for a reason."),
-		doubts: count("belfry.doubts", "Sends in doubt."),
-		dead:   count("belfry.dead.letters", "Events that a subscriber was not able to take."),
+		doubts: count("belfry.doubts", "Sends whose outcome is unknown."),
+		dead:   count("belfry.dead.letters", "Dead letters: events that a subscriber did not accept."),
 		paused: count("belfry.paused", "Pauses in force."),
-		out:    count("belfry.channels.out", "Channels that take nothing."),
+		out:    count("belfry.channels.out", "Channels that have stopped."),
 		lost:   count("belfry.series.lost", "Series without a next row, at most 100."),
 
 		forgotten: count("belfry.forgotten", "1 while the database is known to have forgotten commits."),
 	}
 }
 
-// collect observes the last answer, which it asks for anew if that is old. It waits for
-// nobody else who asks, and no longer than gaugesTime: rather nothing is observed.
+// collect reports the last answer, and queries again if that is old. It does not wait for
+// a concurrent query, and waits at most gaugesTime for its own; otherwise it reports
+// nothing.
 func (g *gauges) collect(ctx context.Context, o metric.Observer) error {
 	if !g.mu.TryLock() {
 		return nil
@@ -156,7 +157,7 @@ func (g *gauges) collect(ctx context.Context, o metric.Observer) error {
 		got, err := g.poller.Health(asking, storage.Everywhere())
 		if err != nil {
 			g.failed.Add(ctx, 1)
-			return nil // the passes log it, and the SDK would once more
+			return nil // the passes log it already
 		}
 		g.last, g.on = got, realClock.Now()
 	}
@@ -203,7 +204,7 @@ func (g *gauges) observe(o metric.Observer, of metric.Int64Observable, counts []
 	}
 }
 
-// tally counts what is listed one by one.
+// tally counts items that are listed one by one.
 type tally map[health.Count]int
 
 func (t tally) add(table, kind string) { t[health.Count{Table: table, Kind: kind}]++ }

@@ -16,22 +16,22 @@ import (
 )
 
 const (
-	// missed is how many intervals a pass may go without an answer of the store, and
-	// patience the least that it may.
+	// missed is how many intervals a pass may lack an answer of the store, and patience is
+	// the minimum of that time.
 	missed   = 3
 	patience = 10 * time.Second
-	// stuckAfter is how much longer than an interval a loop may take to come round: a
-	// database that does not answer keeps it for a minute.
+	// stuckAfter is how much longer than an interval one cycle of a loop may take. A
+	// database that does not answer delays it by a minute.
 	stuckAfter = 5 * time.Minute
-	// readyTime bounds what Ready asks the store.
+	// readyTime is the timeout of Ready's query.
 	readyTime = 2 * time.Second
 )
 
-// Ready reports whether the poller works: Run has begun and not ended, the store
-// answers within two seconds, and has answered a poll of each pass within the last
-// three intervals, or ten seconds if that is more. A pass that waits for handlers to end
-// is ready. The error says what is wrong, which pass it is and since when, and wraps the
-// store's. It is what a readiness probe asks.
+// Ready reports whether the poller works: Run has begun and not ended, the store answers
+// within two seconds, and has answered a poll of each pass within the last three
+// intervals, or ten seconds if that is more. A pass that waits for handlers to end is
+// ready. The error says what is wrong, in which pass and since when, and wraps the
+// store's error. Use it for a readiness probe.
 func (p *Poller) Ready(ctx context.Context) error {
 	if p.runs.Load() == 0 {
 		return errors.New("belfry: the poller does not run")
@@ -59,11 +59,10 @@ func (p *Poller) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Live reports whether every loop of Run comes round: within five minutes and an
-// interval. Nothing outside makes it fail, neither a database that is away nor handlers
-// that hang, so that an error means that only a new process helps. It says which pass is
-// stuck, and since when. A poller that does not run is live. It is what a liveness probe
-// asks.
+// Live reports whether every loop of Run still cycles, within five minutes and an
+// interval. A database that is away or handlers that hang do not make it fail, so an
+// error means that the process must be restarted. The error says which pass is stuck and
+// since when. A poller that does not run is live. Use it for a liveness probe.
 func (p *Poller) Live() error {
 	for _, loop := range p.loops() {
 		if loop.Begun && loop.Turned > p.options.Interval+stuckAfter {
@@ -73,7 +72,7 @@ func (p *Poller) Live() error {
 	return nil
 }
 
-// loops are those of all loops while Run runs.
+// loops lists all loops while Run runs.
 func (p *Poller) loops() (all []work.Liveness) {
 	if p.runs.Load() == 0 {
 		return nil
@@ -89,9 +88,8 @@ func (p *Poller) since(ago time.Duration) string {
 	return fmt.Sprintf("since %s (%s)", p.store.Clock().Now().Add(-ago).UTC().Format(time.RFC3339), ago.Truncate(time.Second))
 }
 
-// Health is what all services of the poller say of their work, one after another: the
-// answers of their Health methods in one, and which calls of this process do not return.
-// See [health.Summary] for its bounds.
+// Health combines the answers of all services' Health methods, and adds calls of this
+// process that do not return. See [health.Summary] for its limits.
 func (p *Poller) Health(ctx context.Context, reach storage.ScopeFilter) (health.Summary, error) {
 	var out health.Summary
 	for i, s := range p.services {
@@ -119,7 +117,7 @@ func (p *Poller) Health(ctx context.Context, reach storage.ScopeFilter) (health.
 	return out, err
 }
 
-// withOutages adds those that no other service has told of.
+// withOutages adds the outages that no other service has reported.
 func withOutages(all, more []health.Outage) []health.Outage {
 	for _, o := range more {
 		told := slices.ContainsFunc(all, func(a health.Outage) bool {
@@ -132,7 +130,7 @@ func withOutages(all, more []health.Outage) []health.Outage {
 	return all
 }
 
-// stuck sums up what the runners say, the oldest first.
+// stuck combines the reports of the runners, the oldest first.
 func (p *Poller) stuck(reach storage.ScopeFilter) (out []health.Stuck) {
 	scope, one := reach.Scope()
 	for _, r := range p.runners {

@@ -10,8 +10,8 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// watchLosses raises the alarm as often as the store finds that its database has forgotten
-// what it had acknowledged, until ctx ends.
+// watchLosses raises the alarm whenever the store finds that its database has lost
+// acknowledged commits, until ctx ends.
 func (p *Poller) watchLosses(ctx context.Context) {
 	for {
 		news := p.store.Losses().News()
@@ -24,8 +24,7 @@ func (p *Poller) watchLosses(ctx context.Context) {
 	}
 }
 
-// alarm logs what the store has found since the last alarm, and lets the other processes
-// know.
+// alarm logs the losses since the last alarm, and tells the other processes.
 func (p *Poller) alarm(ctx context.Context) {
 	last := p.store.Losses().Last()
 	if was, _ := p.alarmed.Swap(last).(driver.Loss); last == was {
@@ -36,18 +35,18 @@ func (p *Poller) alarm(ctx context.Context) {
 	p.options.Logger.LogAttrs(ctx, slog.LevelError, text,
 		slog.Time("from", last.From), slog.Time("until", last.Until), slog.Time("noticed", last.NoticedOn), slog.Bool("quarantine", id.StopOnLoss))
 	if err != nil {
-		p.options.Logger.WarnContext(ctx, "belfry: other processes do not know of it yet", "error", err)
+		p.options.Logger.WarnContext(ctx, "belfry: the loss could not be told to other processes yet", "error", err)
 	}
 }
 
-// forgotten is what the database is known to have forgotten, by any process.
+// forgotten is the loss that any process has found.
 func (p *Poller) forgotten(ctx context.Context) (out health.Forgotten, err error) {
 	err = p.store.View(ctx, func(from driver.Reader) error {
 		id, err := driver.StoredIdentity(ctx, from)
 		if id.Loss.Open() {
 			out = health.Forgotten{From: id.Loss.From, Until: id.Loss.Until, NoticedOn: id.Loss.NoticedOn}
 		}
-		if errors.Is(err, driver.ErrNotFound) { // nobody has sent anything yet
+		if errors.Is(err, driver.ErrNotFound) { // nothing was sent yet
 			return nil
 		}
 		return err

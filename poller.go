@@ -25,38 +25,38 @@ import (
 type Service interface {
 	// Passes are the kinds of due rows that the service handles.
 	Passes() []work.Pass
-	// SweepRules say what is deleted with its age, and of people, in its tables.
+	// SweepRules say what retention deletes, and what an erasure removes, in its tables.
 	SweepRules() []sweep.Rules
-	// Wiring says what the service works on, and what it hands work to.
+	// Wiring names the service's store and the services that it hands work to.
 	Wiring() wiring.Service
-	// Health tells how its work is doing, in one scope or everywhere.
+	// Health reports its work, in one scope or everywhere.
 	Health(ctx context.Context, reach storage.ScopeFilter) (health.Summary, error)
 }
 
 // Report counts what a poll did; its fields are documented where they are named.
 type Report struct {
-	// Claimed rows, abandoned ones included. Zero means that nothing that this
-	// process serves was due and free.
+	// Claimed rows, including abandoned ones. Zero means that no row for this process was
+	// due and free.
 	Claimed int
-	// Abandoned rows were taken over from an expired lease, and settled without
-	// running their handler.
+	// Abandoned rows were taken over after an expired lease, and settled without running
+	// their handler.
 	Abandoned int
 	// Settled rows had their new state committed.
 	Settled int
-	// Stale rows were written by somebody else while they were handled (an event
-	// deactivated them, say); what was decided for them was dropped.
+	// Stale rows were changed by another writer while they were handled, such as an event
+	// that deactivated them; their result was dropped.
 	Stale int
 	// Failed rows could not be handled or stored and were put back with a delay.
 	Failed int
-	// Released rows were given back unhandled because the context ended.
+	// Released rows were returned unhandled because the context ended.
 	Released int
 }
 
-// Poller claims due rows for its services and settles them. Any number of
-// pollers, in any number of processes, may work on one store; each row is in the
-// hands of one of them. Its methods may be called from any number of goroutines.
+// Poller claims due rows for its services and settles them. Any number of pollers, in any
+// number of processes, may work on one store; each row is claimed by one of them. It is
+// safe for concurrent use.
 type Poller struct {
-	options  Options // with those defaults that the poller itself needs
+	options  Options // with the defaults that the poller itself needs
 	runners  []work.Runner
 	sweep    *sweep.Sweep
 	services []Service
@@ -66,14 +66,13 @@ type Poller struct {
 }
 
 // NewPoller makes a poller over the services, which must be made on store. A Scheduler
-// with reminder types or reports needs the Notifier that it was made with beside it, or
-// nothing would be sent; in a process that is not to send give that one no channels. Run,
-// PollOnce and Drain say what is wrong, before they do anything: a type may be registered
-// until then. What a handler of the host's own returns for delivery needs the Notifier as
-// well, which nobody can see before.
+// with reminder types or reports needs the Notifier that it was made with among the
+// services, or nothing would be sent. For a process that must not send, make that
+// Notifier without channels. Run, PollOnce and Drain check this before they do anything,
+// so types may be registered until then. They cannot check that a host's own handler
+// returns deliveries, which need the Notifier, too.
 //
-// NewPoller starts nothing. It panics on a nil store or service, as only a programmer can
-// cause that.
+// NewPoller starts nothing. It panics on a nil store or service.
 func NewPoller(store storage.Store, opts *Options, services ...Service) *Poller {
 	if store == nil {
 		panic("belfry: NewPoller with a nil store")
@@ -108,8 +107,7 @@ const (
 	hangs           = 2 * time.Second // a pass takes no longer behind its grace
 )
 
-// wired says what is wrong with the services: one is missing that another one needs, or on
-// another store.
+// wired checks that no needed service is missing and that all have the same store.
 func (p *Poller) wired() error {
 	all := make([]wiring.Service, len(p.services))
 	for i, s := range p.services {
@@ -121,12 +119,11 @@ func (p *Poller) wired() error {
 	return nil
 }
 
-// Run polls until ctx ends; then it claims nothing more, finishes what runs
-// (see Options.Grace), and gives the rest back, within two seconds more even if the
-// database hangs. It returns ctx's error, or a
-// storage.ErrClosed if the host has closed the store, or its pool, before: then the
-// results of what runs are lost, as after a crash. Run goes
-// with a real clock: a program that moves a mock clock uses PollOnce or Drain.
+// Run polls until ctx ends. Then it claims nothing more, waits for running handlers (see
+// Options.Grace), and releases the other rows, within two more seconds even if the
+// database hangs. It returns ctx's error, or storage.ErrClosed if the host has closed the
+// store or its pool before; then the results of running handlers are lost, as after a
+// crash. Run needs a real clock: with a mock clock use PollOnce or Drain.
 func (p *Poller) Run(ctx context.Context) error {
 	if err := p.wired(); err != nil {
 		return err
@@ -152,8 +149,8 @@ func (p *Poller) Run(ctx context.Context) error {
 	return err
 }
 
-// within waits for the end of the passes. A driver may wait for a silent network for as
-// long as that takes, whatever ctx says: Run waits for it no longer than for handlers.
+// within waits for the end of the passes, no longer than for handlers. A driver may
+// ignore ctx and wait for a silent network.
 func (p *Poller) within(ctx context.Context, ended <-chan error) error {
 	select {
 	case err := <-ended:
@@ -170,11 +167,10 @@ func (p *Poller) within(ctx context.Context, ended <-chan error) error {
 	}
 }
 
-// PollOnce lets each pass claim, handle and settle at most batchSize rows, in
-// the order of the services, goes on with the erasures of people that are due, and deletes
-// a page of old rows of each table, and of blobs that no row owns, which the Report does
-// not count. It returns what was done even when there was an error; a failing pass does not
-// stop the others.
+// PollOnce lets each pass claim, handle and settle at most batchSize rows, in the order
+// of the services. It also continues due erasures, and deletes one page of old rows of
+// each table and of orphaned blobs; the Report does not count these. It returns what was
+// done even with an error; a failing pass does not stop the others.
 func (p *Poller) PollOnce(ctx context.Context, batchSize int) (Report, error) {
 	if err := p.wired(); err != nil {
 		return Report{}, err
@@ -191,8 +187,8 @@ func (p *Poller) PollOnce(ctx context.Context, batchSize int) (Report, error) {
 	return Report(sum), errors.Join(append(errs, err)...)
 }
 
-// Drain polls until no pass here finds a row to claim, or one to delete: for tests,
-// demonstrations and endpoints that an external timer calls.
+// Drain polls until no pass finds a row to claim or to delete. Use it in tests,
+// demonstrations, and endpoints that an external timer calls.
 func (p *Poller) Drain(ctx context.Context) error {
 	for {
 		rep, err := p.PollOnce(ctx, p.options.Batch)

@@ -13,53 +13,54 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// What [Privacy] takes and gives.
+// The parameters and results of [Privacy].
 type (
-	// Person is somebody as the host knows them.
+	// Person identifies a person by the host's ids and addresses.
 	Person = sweep.Person
-	// PersonAddress is one of their addresses.
+	// PersonAddress is an address of a person.
 	PersonAddress = sweep.Address
-	// Entity is an object of the host's that reminders and jobs are about.
+	// Entity is an object in the host's data that reminders and jobs are about.
 	Entity = sweep.Entity
-	// ErasureReport says what was erased, and what stays.
+	// ErasureReport says what was erased and what remains.
 	ErasureReport = sweep.Report
-	// By says who acts and why; it names nobody who is erased.
+	// By says who acts and why. It must not name the person who is erased.
 	By = audit.By
 )
 
 // The statuses of an [ErasureReport].
 const (
 	ErasureOpen    = sweep.StatusOpen
-	ErasureLanding = sweep.StatusLanding // what was under way is looked for again
+	ErasureLanding = sweep.StatusLanding // rows that were being worked on are erased later
 	ErasureDone    = sweep.StatusDone
 )
 
-// PrivacyOptions have the host's own data follow. They should be the same in every
-// process with a Poller. A hook may be called again for the same person; its errors and
+// PrivacyOptions are the hooks for the host's own data. They should be the same in every
+// process with a Poller. A hook may be called again for the same person. Its errors and
 // panics are not logged, since they may be personal.
 type PrivacyOptions struct {
-	// Entities are the objects that are about a person alone: what is planned for them is
-	// cancelled, and what jobs say about them is emptied.
+	// Entities returns the objects that concern only this person. Their reminders are
+	// cancelled, and their data in jobs is removed.
 	Entities func(ctx context.Context, scope storage.Scope, p Person) ([]Entity, error)
-	// Erased has the host erase its own rows, blobs and files. An error has it called again.
+	// Erased erases the host's own rows, blobs and files. After an error it is called again.
 	Erased func(ctx context.Context, scope storage.Scope, p Person) error
 }
 
-// Privacy erases people, and shows what is known of them, in the tables of all services
-// of a [Poller]. Its methods may be called from any number of goroutines.
+// Privacy erases and exports the data of people, in the tables of all services of a
+// [Poller]. It is safe for concurrent use.
 type Privacy struct{ p *Poller }
 
-// Privacy gives the answers to a person's wish to be shown, or forgotten.
+// Privacy returns the functions for a person's requests to see or erase their data.
 func (p *Poller) Privacy() Privacy { return Privacy{p} }
 
-// Erase removes what is known of a person in scope: from here on nothing that comes again
-// for them is sent, what waits is cancelled, and rows are deleted, or emptied where their
-// keys must go on to answer. Nothing is sent again because it was erased.
+// Erase removes a person's data in scope. From then on new messages to them are not sent,
+// waiting ones are cancelled, and rows are deleted, or anonymised where their keys are
+// still needed. Nothing is sent again because its row was erased.
 //
-// It returns when all rows were looked at once. What a worker was at then is erased an
-// hour later, by whichever Poller of the same services runs; [Privacy.Report] tells. After an
-// error (that of ctx, too) the erasure is stored and goes on in a Poller, if the report has
-// an ID; repeating the call is safe. The audit has who asked for it, not for whom.
+// It returns when all rows were visited once. Rows that a worker had at that time are
+// erased an hour later, by any Poller of the same services; see [Privacy.Report]. After
+// an error (including ctx's) the erasure is stored and a Poller finishes it, if the
+// report has an ID; repeating the call is safe. The audit records who asked for it, not
+// for whom.
 func (v Privacy) Erase(ctx context.Context, scope storage.Scope, who Person, by By) (ErasureReport, error) {
 	id, err := v.p.sweep.People.Begin(ctx, scope, who, by)
 	if err != nil {
@@ -73,7 +74,7 @@ func (v Privacy) Erase(ctx context.Context, scope storage.Scope, who Person, by 
 	return report, nil
 }
 
-// Report tells how far an erasure has come; storage.ErrNotFound if scope has none with
+// Report returns the progress of an erasure; storage.ErrNotFound if scope has none with
 // that ID.
 func (v Privacy) Report(ctx context.Context, scope storage.Scope, id string) (ErasureReport, error) {
 	report, err := v.p.sweep.People.Look(ctx, scope, id)
@@ -83,7 +84,7 @@ func (v Privacy) Report(ctx context.Context, scope storage.Scope, id string) (Er
 	return report, nil
 }
 
-// Preview tells what [Privacy.Erase] would do now, and writes nothing.
+// Preview says what [Privacy.Erase] would do now. It writes nothing.
 func (v Privacy) Preview(ctx context.Context, scope storage.Scope, who Person) (ErasureReport, error) {
 	report, err := v.p.sweep.People.Preview(ctx, scope, who)
 	if err != nil {
@@ -92,10 +93,10 @@ func (v Privacy) Preview(ctx context.Context, scope storage.Scope, who Person) (
 	return report, nil
 }
 
-// Export writes what is known of a person, as [Privacy.Erase] would find it: a line of
-// JSON for each row, {"table": …, "row": {column: value}}, without keys and tokens, empty
-// columns, and what a row tells of others. Blobs are named, and opened by the store's. What
-// the audit has of the rows is not in it.
+// Export writes the data that [Privacy.Erase] would find: a line of JSON for each row,
+// {"table": …, "row": {column: value}}, without keys, tokens, empty columns, and data
+// about other people. Blobs are named; open them with the store. Audit entries of the
+// rows are not included.
 func (v Privacy) Export(ctx context.Context, w io.Writer, scope storage.Scope, who Person) error {
 	if err := v.p.sweep.People.Export(ctx, w, scope, who); err != nil {
 		return fmt.Errorf("belfry: Export: %w", err)
@@ -103,8 +104,7 @@ func (v Privacy) Export(ctx context.Context, w io.Writer, scope storage.Scope, w
 	return nil
 }
 
-// Admit lets messages to an erased person through again, who has come back. Nothing that
-// was erased is.
+// Admit allows messages to an erased person again. It restores nothing.
 func (v Privacy) Admit(ctx context.Context, scope storage.Scope, who Person, by By) error {
 	if err := v.p.sweep.People.Admit(ctx, scope, who, by); err != nil {
 		return fmt.Errorf("belfry: Admit: %w", err)
@@ -112,16 +112,16 @@ func (v Privacy) Admit(ctx context.Context, scope storage.Scope, who Person, by 
 	return nil
 }
 
-// Erasure is one line of the list that a host keeps outside of the database, as JSON, of
-// whom it has had erased since its oldest backup.
+// Erasure is one line of the host's list of erased people, as JSON. The host keeps the
+// list outside the database, for as long as its oldest backup.
 type Erasure struct {
 	Scope  storage.Scope `json:"scope,omitempty"`
 	Person Person        `json:"person"`
 }
 
-// Reapply erases everybody on a list once more, in a database that was restored from a
-// backup: an [Erasure] in JSON on each line. It tells how many were; the error says which
-// line it ended at. Repeating it is safe.
+// Reapply erases the people on a list again, in a database that was restored from a
+// backup. The list has an [Erasure] in JSON on each line. It returns how many were
+// erased; the error says at which line it stopped. Repeating it is safe.
 func (v Privacy) Reapply(ctx context.Context, list io.Reader, by By) (erased int, err error) {
 	lines := bufio.NewScanner(list)
 	lines.Buffer(nil, 1<<20)
@@ -131,7 +131,7 @@ func (v Privacy) Reapply(ctx context.Context, list io.Reader, by By) (erased int
 		}
 		var e Erasure
 		if json.Unmarshal(lines.Bytes(), &e) != nil { // its error may show a part of the line
-			err = errors.New("it is not an Erasure in JSON")
+			err = errors.New("the line is not an Erasure in JSON")
 		} else {
 			_, err = v.Erase(ctx, e.Scope, e.Person, by)
 		}

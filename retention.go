@@ -9,16 +9,17 @@ import (
 	"github.com/belfry-go/belfry/internal/sweep"
 )
 
-// Retention says for how long rows stay after their end, at least a day; what is open,
-// on hold or in doubt always stays. docs/lifecycle.md has the tables.
+// Retention says how long rows are kept after their end, at least a day. Rows that are
+// open, on hold or of unknown outcome are always kept. docs/lifecycle.md lists the
+// tables.
 //
-// Zero is the default that is named at a field, of a database that was new when a Poller
-// first ran on it; of one that was not, nothing goes by default. [Forever] keeps all.
-// The first deletion of a table is announced in the log and in Health for a week, and
-// again when its retention gets shorter.
+// Zero means the field's default if the database was new when a Poller first ran on it;
+// otherwise zero keeps the rows. [Forever] keeps them, too. The first deletion in a table
+// is announced in the log and in Health for a week, and again when its retention gets
+// shorter.
 //
-// Nothing is sent again because it was forgotten: a stub stays of each wish, small and
-// without personal data, until the host says that nobody asks for it any more
+// Nothing is sent again because its row was deleted: each request leaves a tombstone,
+// small and without personal data, until the host says that it will not be repeated
 // ([automation.Retention].ForgetAfter, [notify.Type].ForgetAfter,
 // [survey.Options].ForgetAfter).
 type Retention struct {
@@ -27,17 +28,17 @@ type Retention struct {
 	Reminders time.Duration
 	// Messages are messages, the jobs that made them, and campaigns; 400 days.
 	Messages time.Duration
-	// Inbox are the messages in inboxes, whether they were read or not; 400 days.
+	// Inbox are the messages in inboxes, read or not; 400 days.
 	Inbox time.Duration
-	// Events are what subscribers have got; 90 days. What they were not able to take
-	// stays.
+	// Events are the events that subscribers have accepted; 90 days. Dead letters are kept.
 	Events time.Duration
 	// Surveys are the instances of surveys and the log of their sends; 400 days.
 	Surveys time.Duration
-	// Responses are what customers have said. They stay by default. Results keep their
-	// counts without them. A link whose response went is over, and is not sent again.
+	// Responses are the customers' answers. They are kept by default. Results keep their
+	// counts when responses are deleted. The link of a deleted response has ended and is
+	// not sent again.
 	Responses time.Duration
-	// Audit is who did what, and why. It stays by default.
+	// Audit is who did what and why. It is kept by default.
 	Audit time.Duration
 }
 
@@ -46,7 +47,7 @@ const Forever = sweep.Forever
 
 const day = 24 * time.Hour
 
-// defaults hold in new databases.
+// defaults apply to new databases.
 var defaults = Retention{Reminders: 400 * day, Messages: 400 * day, Inbox: 400 * day, Events: 90 * day, Surveys: 400 * day}
 
 func (r Retention) keeps() sweep.Keeps {
@@ -55,7 +56,7 @@ func (r Retention) keeps() sweep.Keeps {
 	}
 }
 
-// check panics on what only a programmer can mean.
+// check panics on invalid settings.
 func (r Retention) check() {
 	for field, keep := range r.keeps() {
 		if keep != Forever && keep != 0 && keep < day {
@@ -64,7 +65,7 @@ func (r Retention) check() {
 	}
 }
 
-// sweeping is the one sweep over the tables of all services.
+// sweeping is the sweep over the tables of all services.
 func (p *Poller) sweeping(rules []sweep.Rules) *sweep.Sweep {
 	p.options.Retention.check()
 	return sweep.New(p.store, sweep.Options{
@@ -74,8 +75,8 @@ func (p *Poller) sweeping(rules []sweep.Rules) *sweep.Sweep {
 	}, rules)
 }
 
-// PreviewRetention tells what each table would lose if it were pruned now, in Tombstones and
-// Deleted. It reads all old rows, and writes none.
+// PreviewRetention says what each table would lose now, in Tombstones and Deleted. It
+// reads all old rows and writes none.
 func (p *Poller) PreviewRetention(ctx context.Context) ([]health.Retention, error) {
 	out, err := p.sweep.PreviewRetention(ctx)
 	if err != nil {

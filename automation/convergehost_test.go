@@ -96,19 +96,21 @@ type lessons struct {
 
 func (l lessons) EventTypes() []string { return []string{"pupil-changed"} }
 
-// Candidates answers from the event, for pupils with versions, or from what is
+// Wanted answers from the event, for pupils with versions, or from what is
 // true now.
-func (l lessons) Candidates(_ context.Context, e automation.Event) ([]automation.Candidate, error) {
-	if p, read := e.Data.(pupil); read {
-		return l.asks(l.setting, p), nil
-	}
-	return l.asks(l.setting, l.pupils[e.Source.ID]), nil
+func (l lessons) Wanted(_ context.Context, of []automation.Request) ([]automation.Answer, error) {
+	return automation.Each(of, func(r automation.Request) (automation.Answer, error) {
+		p, read := r.Event.Data.(pupil)
+		if !read {
+			p = l.pupils[r.Source.ID]
+		}
+		return automation.Answer{Version: p.version, Candidates: l.asks(l.setting, p)}, nil
+	})
 }
 
 func (l lessons) Validate(_ context.Context, d automation.Due) (automation.Validity, error) {
-	p := l.pupils[d.Source.ID]
 	_, l.valid[d.Key] = l.wishes()[d.Key]
-	return automation.AsksFor(p.version, l.asks(l.setting, p)...), nil
+	return validIf(!l.pupils[d.Source.ID].gone), nil
 }
 
 func (l lessons) Recipients(_ context.Context, d automation.Due) ([]notify.Recipient, error) {

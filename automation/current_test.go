@@ -11,10 +11,10 @@ import (
 	"github.com/belfry-go/belfry/automation"
 )
 
-// knows is a TriggerProvider that can be asked about sources without an event.
+// knows is a provider that notes what it is asked.
 type knows struct {
 	*staff
-	calls [][]automation.ScopedSource
+	calls [][]automation.Request
 	inTx  int
 	fails func(automation.Source) error
 	// The version of their setting, and what happens once it was read.
@@ -28,28 +28,32 @@ func (k *knows) Setting(context.Context, automation.Scope, string) (automation.S
 	return automation.Setting{Active: !k.off, Version: k.version}, nil
 }
 
-func (k *knows) CandidatesOf(ctx context.Context, of []automation.ScopedSource) ([]automation.SourceCandidates, error) {
+func (k *knows) Wanted(ctx context.Context, of []automation.Request) ([]automation.Answer, error) {
+	if of[0].Event.Type != "" {
+		return k.staff.Wanted(ctx, of)
+	}
 	k.mu.Lock()
 	k.calls = append(k.calls, slices.Clone(of))
 	if _, ok := automation.TxOf(ctx); ok {
 		k.inTx++
 	}
 	k.mu.Unlock()
-	out := make([]automation.SourceCandidates, len(of))
-	for i, s := range of {
+	for _, r := range of {
 		if k.fails != nil {
-			if err := k.fails(s.Source); err != nil {
+			if err := k.fails(r.Source); err != nil {
 				return nil, err
 			}
 		}
-		c, err := k.Candidates(ctx, automation.Event{Scope: s.Scope, Source: s.Source})
-		if err != nil {
-			return nil, err
+	}
+	out, err := k.staff.Wanted(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range of {
+		out[i].Version = k.people[r.Source.ID].version
+		for n := range out[i].Candidates {
+			out[i].Candidates[n].SettingVersion = k.version
 		}
-		for n := range c {
-			c[n].SettingVersion = k.version
-		}
-		out[i] = automation.SourceCandidates{Version: k.people[s.Source.ID].version, Candidates: c}
 	}
 	if do := k.afterwards; do != nil {
 		k.afterwards = nil
@@ -58,7 +62,7 @@ func (k *knows) CandidatesOf(ctx context.Context, of []automation.ScopedSource) 
 	return out, nil
 }
 
-// withKnowing registers certificates whose provider is a CandidatesProvider.
+// withKnowing registers certificates whose provider notes what it is asked.
 func (w *world) withKnowing(change func(*automation.ReminderType)) *knows {
 	k := &knows{staff: &staff{people: map[string]person{}, offsets: []int{30}, sendAt: "09:00"}, version: 1}
 	w.opts.Settings = k

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -129,22 +128,4 @@ func rowsOf(plans []plan) []driver.Cond {
 		driver.In("source", column(func(p plan) string { return p.want.Source })),
 		driver.Eq("trigger_type", ThresholdCondition),
 	}
-}
-
-// spokenFor reports whether the provider of t speaks for the setting of a. One
-// that fails does not.
-func (a *Absence) spokenFor(ctx context.Context, t ReminderType) bool {
-	spoken := false
-	_ = work.Guard(func() error {
-		if lister, ok := t.Triggers.(SettingLister); ok {
-			settings, err := lister.Settings(ctx, a.event())
-			if spoken = slices.Contains(settings, a.Setting); err != nil || spoken {
-				return err
-			}
-		}
-		candidates, err := t.Triggers.Candidates(ctx, a.event())
-		spoken = slices.ContainsFunc(candidates, func(c Candidate) bool { return c.Setting == a.Setting })
-		return err
-	})
-	return spoken
 }

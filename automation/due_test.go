@@ -120,10 +120,7 @@ func (w *world) checkEnded(key string, why automation.Reason) {
 
 func TestAChangedSourceIsAskedForWhatItWantsNow(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		now := automation.AsksFor(0, offsets(date(2026, 6, 1), 30, 60)...)
-		w.s.Register(certificates(func(t *automation.ReminderType) {
-			t.Validator = automation.ValidatorFunc(func(context.Context, automation.Due) (automation.Validity, error) { return now, nil })
-		}))
+		w.withTriggers(nil).set(offsets(date(2026, 6, 1), 30, 60)...)
 		w.ensure(candidate(nil))
 		w.pollAt(day(2026, 4, 1, 9))
 		want := map[string]string{
@@ -145,11 +142,7 @@ func TestAChangedInputUnderTheSameKeyIsHeldAndNeverOverwritten(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		c := offsets(date(2026, 5, 1), 30)
 		c[0].Identity = map[string]string{"course": "b"}
-		w.s.Register(certificates(func(t *automation.ReminderType) {
-			t.Validator = automation.ValidatorFunc(func(context.Context, automation.Due) (automation.Validity, error) {
-				return automation.AsksFor(0, c...), nil
-			})
-		}))
+		w.withTriggers(nil).set(c...)
 		w.ensure(candidate(nil))
 		before := w.row(certificateKey)
 		w.pollAt(day(2026, 4, 1, 9))

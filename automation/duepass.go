@@ -77,10 +77,10 @@ var reminderSteps = []step{
 	{"decode", (*batch).decode},
 	{"rollout", (*batch).checkRollout},
 	{"settings", (*batch).loadSettings},
+	{"readings", (*batch).loadReadings},
 	{"current", (*batch).checkCurrent},
 	{"lateness", (*batch).checkLateness},
 	{"overtaken", (*batch).checkOvertaken},
-	{"readings", (*batch).loadReadings},
 	{"revalidate", (*batch).revalidate},
 	{"recipients", (*batch).resolveRecipients},
 	{"policy", (*batch).applyPolicy},
@@ -92,6 +92,7 @@ var validitySteps = []step{
 	{"decode", (*batch).decode},
 	{"settings", (*batch).loadSettings},
 	{"readings", (*batch).loadReadings},
+	{"current", (*batch).checkCurrent},
 	{"revalidate", (*batch).revalidate},
 }
 
@@ -179,30 +180,9 @@ func (b *batch) revalidate(context.Context) {
 		if err != nil {
 			return err
 		}
-		t.validity = v.word()
-		if t.stop = v.why(); t.stop != "" {
-			return nil
-		}
-		return b.compare(t, v)
-	})
-}
-
-// compare ends a row that the source's candidates of now do not ask for, or
-// whose condition they no longer meet, and asks for them.
-func (b *batch) compare(t *try, v Validity) error {
-	plans, err := b.s.planner().plansOf(t.ctx, t.row.Kind, t.row.Scope, t.due.Source, v.candidates)
-	if err != nil {
-		return err
-	}
-	p, known, wanted := lookUp(plans, t.row)
-	if wanted {
-		t.due.measured(p)
+		t.validity, t.stop = v.word(), v.why()
 		return nil
-	}
-	if len(plans) > 0 {
-		t.change(b, known, v.version, plans)
-	}
-	return nil
+	})
 }
 
 // change ends a row whose source asks for other plans now, and has those ensured. If

@@ -23,30 +23,13 @@ type late struct {
 
 func (l *late) EventTypes() []string { return []string{"certificate-changed"} }
 
-// Settings speaks for the setting whether or not it asks.
-func (l *late) Settings(context.Context, automation.Event) ([]string, error) {
-	return []string{"certificate"}, nil
-}
-
-func (l *late) Candidates(_ context.Context, e automation.Event) ([]automation.Candidate, error) {
-	var out []automation.Candidate
+func (l *late) Wanted(_ context.Context, of []automation.Request) ([]automation.Answer, error) {
+	answer := automation.Answer{Version: 1}
 	if l.asks {
-		out = append(out, automation.Candidate{TargetDate: automation.Date{Year: 2026, Month: 4, Day: 1}, SendAt: "09:00"})
+		answer.Candidates = []automation.Candidate{{TargetDate: automation.Date{Year: 2026, Month: 4, Day: 1}, SendAt: "09:00"}}
 	}
 	l.pause()
-	return out, nil
-}
-
-func (l *late) CandidatesOf(ctx context.Context, of []automation.ScopedSource) ([]automation.SourceCandidates, error) {
-	out := make([]automation.SourceCandidates, len(of))
-	for i := range of {
-		c, err := l.Candidates(ctx, automation.Event{})
-		if err != nil {
-			return nil, err
-		}
-		out[i] = automation.SourceCandidates{Version: 1, Candidates: c}
-	}
-	return out, nil
+	return slices.Repeat([]automation.Answer{answer}, len(of)), nil
 }
 
 // pause lets happen what happens meanwhile.
@@ -148,15 +131,9 @@ func TestAMarkThatWasRolledBackIsNotRemembered(t *testing.T) {
 	})
 }
 
-// onTheDay is a setting that asks for a reminder on the day.
-type onTheDay struct{}
-
-func (onTheDay) Setting(_ context.Context, _ automation.Scope, id string) (automation.Setting, error) {
-	return automation.Setting{ID: id, Active: true, Data: onTheDay{}}, nil
-}
-
-func (onTheDay) Asks(automation.Due) ([]automation.Candidate, bool) {
-	return []automation.Candidate{{TargetDate: automation.Date{Year: 2026, Month: 4, Day: 1}, SendAt: "09:00"}}, true
+// onTheDay asks for a reminder on the day.
+func onTheDay() *triggers {
+	return &triggers{candidates: []automation.Candidate{{TargetDate: automation.Date{Year: 2026, Month: 4, Day: 1}, SendAt: "09:00"}}}
 }
 
 // The zone or calendar of a unit is saved shortly before a row is due, and the re-plan has
@@ -171,11 +148,10 @@ func TestARowThatIsDueBeforeTheReplanHasComeToIt(t *testing.T) {
 			each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 				zone, closed := "UTC", false
 				w := newWorld(t, store, clk, &automation.Options{
-					Zone:     func(context.Context, automation.Scope, string) (string, error) { return zone, nil },
-					Settings: onTheDay{},
+					Zone: func(context.Context, automation.Scope, string) (string, error) { return zone, nil },
 				})
 				w.s.Register(certificates(func(t *automation.ReminderType) {
-					t.Zone = ""
+					t.Zone, t.Triggers = "", onTheDay()
 					t.BusinessDay = func(_ context.Context, _ automation.Scope, _ string, d automation.Date) (automation.Date, error) {
 						if closed {
 							return d.AddDays(1), nil
@@ -207,17 +183,13 @@ type fickle struct {
 
 func (*fickle) EventTypes() []string { return nil }
 
-func (f *fickle) Candidates(context.Context, automation.Event) ([]automation.Candidate, error) {
-	return f.asks, nil
-}
-
-func (f *fickle) CandidatesOf(_ context.Context, of []automation.ScopedSource) ([]automation.SourceCandidates, error) {
+func (f *fickle) Wanted(_ context.Context, of []automation.Request) ([]automation.Answer, error) {
 	now := f.asks
 	if change := f.meanwhile; change != nil {
 		f.meanwhile = nil
 		change()
 	}
-	return slices.Repeat([]automation.SourceCandidates{{Version: 1, Candidates: now}}, len(of)), nil
+	return slices.Repeat([]automation.Answer{{Version: 1, Candidates: now}}, len(of)), nil
 }
 
 // A due row is asked about, then a setting changes, and the re-plan passes its source before

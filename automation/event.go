@@ -64,11 +64,10 @@ type eventPlan struct {
 	plans     []plan
 	spoken    []string        // settings whose rows are compared with plans
 	off       map[string]bool // of those, the ones that are not active
-	kept      map[string]bool // rows of conditions and such that stay, by key
+	keeps     string          // of those, one that is not spoken for: its rows end if it is off
 	invalid   []Invalidation
 	immediate Artifacts
 	failed    []EventFailure // nothing of what failed is in the rest
-	epochs    epochs         // in which it was made; nil: inside the transaction
 }
 
 // planEvent asks everybody who listens. It writes nothing. A provider that fails, or
@@ -105,52 +104,15 @@ func failures(failed []EventFailure) error {
 	return errors.Join(all...)
 }
 
-// planTriggers asks a type for the candidates of a source. The plan is as it was
-// after an error.
+// planTriggers asks a type what the source wants. The plan is as it was after an error.
 func (s planner) planTriggers(ctx context.Context, e Event, name string, p *eventPlan) error {
 	t, _ := s.registry.reminder(name)
-	candidates, err := t.Triggers.Candidates(ctx, e)
-	if err != nil {
+	got, errs := s.desired(ctx, t, []Request{{e.Scope, e.Source, e}})
+	if err := errs[0]; err != nil {
 		return fmt.Errorf("automation: candidates of %s: %w", name, err)
 	}
-	plans, err := s.plansOf(ctx, name, e.Scope, e.Source, candidates)
-	if err != nil {
-		return err
-	}
-	spoken := []string{name}
-	if lister, ok := t.Triggers.(SettingLister); ok {
-		settings, err := lister.Settings(ctx, e)
-		if err != nil {
-			return fmt.Errorf("automation: settings of %s: %w", name, err)
-		}
-		spoken = append(spoken, settings...)
-	}
-	for _, plan := range plans {
-		spoken = append(spoken, plan.want.Setting)
-	}
-	p.plans, p.spoken = append(p.plans, plans...), append(p.spoken, spoken...)
+	p.plans, p.spoken = append(p.plans, got[0].plans...), append(p.spoken, got[0].spoken...)
 	return nil
-}
-
-// plansOf checks candidates that speak for one source of one reminder type.
-func (s planner) plansOf(ctx context.Context, name string, scope Scope, source Source, candidates []Candidate) ([]plan, error) {
-	full := make([]Candidate, len(candidates))
-	for i, c := range candidates {
-		if c.Source == (Source{}) {
-			c.Source = source
-		}
-		if c.Type == "" {
-			c.Type = name
-		}
-		if c.Scope == "" {
-			c.Scope = scope
-		}
-		if c.Source != source || c.Type != name || c.Scope != scope || c.AutomationType != "" {
-			return nil, &CandidateError{Index: i, Type: c.Type, Err: errors.New("its scope, type or source is not the one it was asked for")}
-		}
-		full[i] = c
-	}
-	return s.plans(ctx, full)
 }
 
 // superseded tells of an open row of the source whether it has to go, and why.
@@ -166,7 +128,7 @@ func (p eventPlan) superseded() func(*scheduleRow) (Reason, bool) {
 		if p.off[row.Setting] {
 			return ReminderSettingInactive, true
 		}
-		if wanted[row.Key] || p.kept[row.Key] || series[row.seriesKey()] {
+		if wanted[row.Key] || row.Setting == p.keeps || series[row.seriesKey()] {
 			return "", false
 		}
 		reason, ends := conditions.ending(row)
@@ -244,14 +206,10 @@ func (s *Scheduler) HandleEvent(ctx context.Context, e Event) (EventResult, erro
 	if !ok {
 		return EventResult{Outcome: EventIgnored}, nil
 	}
-	var p eventPlan
-	var err error
-	if e.Version > 0 {
-		if p, err = s.planner().planAhead(within(ctx, s.tx), e, listeners); err != nil {
-			return EventResult{}, err
-		}
-	}
-	result, err := s.ensurer().applyInPages(ctx, e, listeners, p)
+	p := &page{s: s.core, scope: e.Scope, sources: []*pageSource{{event: e}}, asks: func(ctx context.Context, x *pageSource) {
+		x.plan, x.err = s.planner().planEvent(ctx, e, listeners)
+	}}
+	result, err := s.ensurer().applyOne(ctx, p)
 	if err != nil {
 		return EventResult{}, err
 	}
@@ -259,9 +217,16 @@ func (s *Scheduler) HandleEvent(ctx context.Context, e Event) (EventResult, erro
 	return result, errors.Join(e.staleAfter(result), result.err())
 }
 
-// applyInPages repeats the transaction of HandleEvent, which takes the source's row each
-// time, until there are few enough rows to end that it does all else.
-func (s ensurer) applyInPages(ctx context.Context, e Event, r route, p eventPlan) (EventResult, error) {
+// applyOne plans the one source of a page, and repeats the transaction, which takes the
+// source's row each time, until there are few enough rows to end that it does all else.
+func (s ensurer) applyOne(ctx context.Context, p *page) (EventResult, error) {
+	x := p.sources[0]
+	if err := p.planAhead(within(ctx, s.tx)); err != nil {
+		return EventResult{}, err
+	}
+	if x.err != nil {
+		return EventResult{}, x.err
+	}
 	most := deactivatePage
 	if s.tx != nil {
 		most = math.MaxInt
@@ -270,11 +235,11 @@ func (s ensurer) applyInPages(ctx context.Context, e Event, r route, p eventPlan
 	for {
 		var result EventResult
 		err := s.inTx(ctx, func(tx storage.Tx) (err error) {
-			result, err = s.applyEvent(ctx, tx, e, r, p, most)
+			result, err = s.applyEvent(ctx, tx, p, most)
 			return err
 		})
 		if err != nil && len(ended) > 0 {
-			err = fmt.Errorf("automation: event %s: %d rows have ended, and others are left; tell it again: %w", e.Type, len(ended), err)
+			err = fmt.Errorf("automation: event %s: %d rows have ended, and others are left; tell it again: %w", x.event.Type, len(ended), err)
 		}
 		ended = append(ended, result.Deactivated...)
 		if result.Deactivated = ended; err != nil || result.Outcome != "" {
@@ -291,42 +256,34 @@ func (e Event) staleAfter(r EventResult) error {
 	return fmt.Errorf("%w: version %d of %s, after %d", ErrStaleEvent, e.Version, e.stream(), r.SourceVersion)
 }
 
-// applyEvent is the transaction of HandleEvent. The source's row comes first,
-// and without versions the source is read behind it. If it ends most of the rows that are
-// invalid, or more, there may be others: it does nothing else, and its result has no
+// applyEvent is the transaction of an event, or of a Set. If it ends most of the rows that
+// are invalid, or more, there may be others: it does nothing else, and its result has no
 // Outcome.
-func (s ensurer) applyEvent(ctx context.Context, tx storage.Tx, e Event, r route, p eventPlan, most int) (EventResult, error) {
-	result, source, err := beginEvent(ctx, tx, e)
-	if err != nil || result.Outcome == EventStale {
-		return result, err
-	}
-	s.source = source.row
-	if p, err = s.planner().planWithin(within(ctx, tx), e, r, p, source.others); err != nil {
+func (s ensurer) applyEvent(ctx context.Context, tx storage.Tx, p *page, most int) (EventResult, error) {
+	x := p.sources[0]
+	if _, err := p.take(ctx, tx, p.sources); err != nil {
 		return EventResult{}, err
 	}
-	if result.Deactivated, err = s.endInvalid(ctx, tx, e, p.invalid, most); err != nil || len(result.Deactivated) >= most {
+	result := EventResult{Outcome: EventApplied, SourceVersion: x.at.version}
+	if x.stale {
+		result.Outcome = EventStale
+		return result, nil
+	}
+	if x.err != nil {
+		return EventResult{}, x.err
+	}
+	var err error
+	if result.Deactivated, err = s.endInvalid(ctx, tx, x.event, x.plan.invalid, most); err != nil || len(result.Deactivated) >= most {
 		return EventResult{Deactivated: result.Deactivated}, err
 	}
-	result.Failed = p.failed
-	p.plans = readAt(e, p.plans)
-	err = s.applyPlan(ctx, tx, e, p, &result)
+	s.source, result.Failed = x.at.row, x.plan.failed
+	planned := x.plan
+	planned.plans = readAt(x.event, planned.plans)
+	err = s.applyPlan(ctx, tx, x.event, planned, &result)
 	return result, err
 }
 
-// beginEvent takes the source's row, and tells whether what is said is out of date.
-func beginEvent(ctx context.Context, tx storage.Tx, e Event) (EventResult, stamped, error) {
-	source, err := stamp(ctx, tx, e)
-	if err != nil {
-		return EventResult{}, stamped{}, err
-	}
-	result := EventResult{Outcome: EventApplied, SourceVersion: source[0].version}
-	if !source[0].fresh {
-		result.Outcome = EventStale
-	}
-	return result, source[0], nil
-}
-
-// applyPlan writes what an event, or whoever speaks for the source, plans.
+// applyPlan writes what is planned for the source of an event, or of a Set.
 func (s ensurer) applyPlan(ctx context.Context, tx storage.Tx, e Event, p eventPlan, result *EventResult) (err error) {
 	if p.plans, err = s.measure(ctx, tx, p.plans); err != nil {
 		return err

@@ -255,11 +255,13 @@ var daysBefore = []int{30, 7}
 
 func (o oldTable) EventTypes() []string { return []string{"certificate-changed"} }
 
-func (o oldTable) Candidates(_ context.Context, e automation.Event) (out []automation.Candidate, err error) {
-	for _, days := range daysBefore {
-		out = append(out, automation.Candidate{TargetDate: o.expires[e.Source.ID], DaysBefore: days})
-	}
-	return out, nil
+func (o oldTable) Wanted(_ context.Context, of []automation.Request) ([]automation.Answer, error) {
+	return automation.Each(of, func(r automation.Request) (a automation.Answer, err error) {
+		for _, days := range daysBefore {
+			a.Candidates = append(a.Candidates, automation.Candidate{TargetDate: o.expires[r.Source.ID], DaysBefore: days})
+		}
+		return a, nil
+	})
 }
 
 // read is a query in earnest; here one page holds all.

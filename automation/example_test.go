@@ -75,12 +75,13 @@ type expiries map[string]automation.Date
 
 func (m expiries) EventTypes() []string { return []string{"certificate-changed"} }
 
-func (m expiries) Candidates(_ context.Context, e automation.Event) ([]automation.Candidate, error) {
-	var out []automation.Candidate
-	for _, days := range []int{30, 7} {
-		out = append(out, automation.Candidate{TargetDate: m[e.Source.ID], DaysBefore: days})
-	}
-	return out, nil
+func (m expiries) Wanted(_ context.Context, of []automation.Request) ([]automation.Answer, error) {
+	return automation.Each(of, func(r automation.Request) (a automation.Answer, err error) {
+		for _, days := range []int{30, 7} {
+			a.Candidates = append(a.Candidates, automation.Candidate{TargetDate: m[r.Source.ID], DaysBefore: days})
+		}
+		return a, nil
+	})
 }
 
 // A certificate is renewed: its old reminders go, new ones come.

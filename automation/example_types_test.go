@@ -113,10 +113,14 @@ type bookings map[string]string
 
 func (b bookings) EventTypes() []string { return []string{"class-changed"} }
 
-func (b bookings) Candidates(_ context.Context, e automation.Event) ([]automation.Candidate, error) {
-	return []automation.Candidate{{Threshold: &automation.Threshold{
-		Metric: "bookings", Value: "18", Reading: b[e.Source.ID], Policy: automation.FalseToTrue,
-	}}}, nil
+func (b bookings) Wanted(_ context.Context, of []automation.Request) ([]automation.Answer, error) {
+	out := make([]automation.Answer, len(of))
+	for i, r := range of {
+		out[i].Candidates = []automation.Candidate{{Threshold: &automation.Threshold{
+			Metric: "bookings", Value: "18", Reading: b[r.Source.ID], Policy: automation.FalseToTrue,
+		}}}
+	}
+	return out, nil
 }
 
 // A class fills up, a place is free again, and it fills up once more.

@@ -193,29 +193,29 @@ func TestEachCauseOfAnAbsence(t *testing.T) {
 	})
 }
 
-// Providers see the event that is documented.
-func TestExplainMissingAsksWithItsOwnEvent(t *testing.T) {
+// Providers see a source, and no event.
+func TestExplainMissingAsksWithoutAnEvent(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		var asked []automation.Event
+		var asked []automation.Request
 		w.s.Register(certificates(func(t *automation.ReminderType) {
-			t.Triggers = asking(func(e automation.Event) { asked = append(asked, e) })
+			t.Triggers = asking(func(of []automation.Request) { asked = append(asked, of...) })
 		}))
 		if _, err := w.s.ExplainMissing(w.ctx, "north", "certificate", seven); err != nil {
 			w.t.Error(err)
 		}
-		want := []automation.Event{{Scope: "north", Type: "belfry.explain", Source: seven}}
+		want := []automation.Request{{Scope: "north", Source: seven}}
 		if diff := cmp.Diff(want, asked); diff != "" {
 			w.t.Error(diff)
 		}
 	})
 }
 
-type asking func(automation.Event)
+type asking func([]automation.Request)
 
 func (asking) EventTypes() []string { return nil }
 
-func (f asking) Candidates(_ context.Context, e automation.Event) ([]automation.Candidate, error) {
-	f(e)
+func (f asking) Wanted(_ context.Context, of []automation.Request) ([]automation.Answer, error) {
+	f(of)
 	panic("no candidates")
 }
 

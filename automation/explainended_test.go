@@ -65,14 +65,10 @@ type moving struct {
 	sendAt string
 }
 
-func (m *moving) CandidatesOf(_ context.Context, of []automation.ScopedSource) ([]automation.SourceCandidates, error) {
+func (m *moving) Wanted(_ context.Context, of []automation.Request) ([]automation.Answer, error) {
 	c := offsets(date(2026, 5, 1), 30)
 	c[0].SendAt = m.sendAt
-	out := make([]automation.SourceCandidates, len(of))
-	for i := range out {
-		out[i] = automation.SourceCandidates{Version: 1, Candidates: c}
-	}
-	return out, nil
+	return slices.Repeat([]automation.Answer{{Version: 1, Candidates: c}}, len(of)), nil
 }
 
 func TestExplainSaysWhenARowIsWantedByNow(t *testing.T) {

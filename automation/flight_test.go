@@ -16,7 +16,7 @@ import (
 // meanwhile has something happen while a worker looks at the first due row, whose try
 // then ends with an error.
 func (w *world) meanwhile(do func(), ends error) *triggers {
-	p := &triggers{}
+	p := &triggers{candidates: []automation.Candidate{candidate(nil)}}
 	first := true
 	w.s.Register(certificates(func(t *automation.ReminderType) {
 		t.Triggers = p

@@ -144,8 +144,8 @@ type triggerFunc func() []automation.Candidate
 
 func (f triggerFunc) EventTypes() []string { return []string{"certificate-changed"} }
 
-func (f triggerFunc) Candidates(context.Context, automation.Event) ([]automation.Candidate, error) {
-	return f(), nil
+func (f triggerFunc) Wanted(_ context.Context, of []automation.Request) ([]automation.Answer, error) {
+	return wants(of, func(automation.Request) []automation.Candidate { return f() })
 }
 
 // An event deactivates a row while its handler runs: nothing is dispatched.
@@ -319,11 +319,11 @@ type both struct {
 
 func (*both) EventTypes() []string { return []string{"certificate-changed", "profile-changed"} }
 
-func (b *both) Candidates(ctx context.Context, e automation.Event) ([]automation.Candidate, error) {
+func (b *both) Wanted(ctx context.Context, of []automation.Request) ([]automation.Answer, error) {
 	if _, ok := automation.TxOf(ctx); ok {
 		b.within++
 	}
-	return b.triggers.Candidates(ctx, e)
+	return b.triggers.Wanted(ctx, of)
 }
 
 // Two kinds of events of one source count their own versions: none makes those of the
@@ -394,6 +394,8 @@ type byVersion struct{}
 
 func (byVersion) EventTypes() []string { return []string{"certificate-changed"} }
 
-func (byVersion) Candidates(_ context.Context, e automation.Event) ([]automation.Candidate, error) {
-	return offsets(date(2026, time.May, int(e.Version)), 0), nil
+func (byVersion) Wanted(_ context.Context, of []automation.Request) ([]automation.Answer, error) {
+	return wants(of, func(r automation.Request) []automation.Candidate {
+		return offsets(date(2026, time.May, int(r.Event.Version)), 0)
+	})
 }

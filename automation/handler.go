@@ -194,8 +194,8 @@ type Due struct {
 	Zone           string
 	InputHash      string // what the row stands for
 	// Threshold is set in a ThresholdCondition: what the key says, and for people
-	// the Comparison, Value and Reading of the [Validator]'s candidate, or those of
-	// the last reading. They are empty if there was none.
+	// the Comparison, Value and Reading of what the [TriggerProvider] wants now, or those
+	// of the last reading. They are empty if there was none.
 	Threshold *Threshold
 	// Occurrence is set in an occurrence of a series.
 	Occurrence *Occurrence
@@ -301,13 +301,11 @@ type Validator interface {
 	Validate(ctx context.Context, d Due) (Validity, error)
 }
 
-// Validity is a Validator's answer: [StillValid], [NoLongerValid] or [AsksFor].
-// The zero value is NoLongerValid without a reason of its own.
+// Validity is a Validator's answer: [StillValid] or [NoLongerValid]. The zero value is
+// NoLongerValid without a reason of its own.
 type Validity struct {
-	valid      bool
-	reason     Reason
-	candidates []Candidate
-	version    int64
+	valid  bool
+	reason Reason
 }
 
 // StillValid says that the source still wants what the row stands for.
@@ -317,16 +315,6 @@ func StillValid() Validity { return Validity{valid: true} }
 // row ends as Deactivated, which is not a failure. An empty reason is
 // SourceNoLongerValid.
 func NoLongerValid(reason Reason) Validity { return Validity{reason: reason} }
-
-// AsksFor says what the source asks for now, as a [TriggerProvider] would. A due
-// row that is among the candidates with the InputHash it has is still valid. Any
-// other ends as Deactivated, InputChanged, and the candidates are ensured in the
-// same transaction; without any it ends as by NoLongerValid. The version is the
-// source's, as in [Event]: candidates of an older one than an event has shown
-// already are not ensured. Zero: there are no versions.
-func AsksFor(version int64, c ...Candidate) Validity {
-	return Validity{valid: len(c) > 0, candidates: slices.Clone(c), version: version}
-}
 
 // why is the reason for which the row ends; empty if it goes on.
 func (v Validity) why() Reason {
@@ -338,13 +326,10 @@ func (v Validity) why() Reason {
 
 // word names the answer for people.
 func (v Validity) word() string {
-	switch {
-	case !v.valid:
-		return string(v.why())
-	case len(v.candidates) > 0:
-		return "AsksFor"
+	if v.valid {
+		return "StillValid"
 	}
-	return "StillValid"
+	return string(v.why())
 }
 
 // ValidatorFunc is a Validator made of a function.

@@ -298,17 +298,20 @@ type triggers struct {
 
 func (p *triggers) EventTypes() []string { return []string{"certificate-changed"} }
 
-func (p *triggers) Candidates(context.Context, automation.Event) ([]automation.Candidate, error) {
+func (p *triggers) Wanted(_ context.Context, of []automation.Request) ([]automation.Answer, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.panics {
 		panic("a provider of the host")
 	}
-	return slices.Clone(p.candidates), p.err
+	return slices.Repeat([]automation.Answer{{Settings: p.settings, Candidates: slices.Clone(p.candidates)}}, len(of)), p.err
 }
 
-func (p *triggers) Settings(context.Context, automation.Event) ([]string, error) {
-	return p.settings, nil
+// wants answers requests by what each source asks for.
+func wants(of []automation.Request, asks func(automation.Request) []automation.Candidate) ([]automation.Answer, error) {
+	return automation.Each(of, func(r automation.Request) (automation.Answer, error) {
+		return automation.Answer{Candidates: asks(r)}, nil
+	})
 }
 
 func (p *triggers) set(c ...automation.Candidate) {

@@ -31,8 +31,10 @@ func (c *switchedOff) Invalidations(context.Context, automation.Event) ([]automa
 	return []automation.Invalidation{{Setting: "certificate", Reason: "Closed"}}, nil
 }
 
-func (*switchedOff) Candidates(_ context.Context, e automation.Event) ([]automation.Candidate, error) {
-	return []automation.Candidate{candidate(func(c *automation.Candidate) { c.Source = e.Source })}, nil
+func (*switchedOff) Wanted(_ context.Context, of []automation.Request) ([]automation.Answer, error) {
+	return wants(of, func(r automation.Request) []automation.Candidate {
+		return []automation.Candidate{candidate(func(c *automation.Candidate) { c.Source = r.Source })}
+	})
 }
 
 func (*switchedOff) Notifications(context.Context, automation.Event) ([]automation.Immediate, error) {

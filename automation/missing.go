@@ -22,7 +22,7 @@ const (
 	// CauseExists: there are open rows; Findings has their keys, Explain the rest.
 	CauseExists Cause = "Exists"
 	// CauseNoSuchType: no type that is registered in this process serves the
-	// setting, by its name, by a candidate of its provider or by a [SettingLister].
+	// setting, by its name or by an [Answer] of its provider.
 	// Ask a process that registers it.
 	CauseNoSuchType Cause = "NoSuchType"
 	// CauseNoProvider: the type has no [TriggerProvider], so rows exist only if the
@@ -155,12 +155,6 @@ func (f Finding) String() string {
 	return b.String()
 }
 
-// ExplainEvent is the Type of the event with which [Scheduler.ExplainMissing]
-// asks a [TriggerProvider] that is no [CandidatesProvider] (and its [SettingLister]) what a
-// source should be reminded of now, whatever events it listens to. The event has a Scope and a
-// Source, and neither ID nor Version nor Data. Nothing is written for it.
-const ExplainEvent = "belfry.explain"
-
 // maxFindings bounds the open rows that ExplainMissing names.
 const maxFindings = 100
 
@@ -249,7 +243,7 @@ func findingOf(r *scheduleRow) Finding {
 
 // explainAbsence asks setting and provider.
 func (s explainer) explainAbsence(ctx context.Context, a *Absence) error {
-	name := s.servedBy(ctx, a)
+	t := s.servedBy(ctx, a)
 	if a.Cause != "" {
 		return nil
 	}
@@ -261,16 +255,14 @@ func (s explainer) explainAbsence(ctx context.Context, a *Absence) error {
 		a.Cause = CauseSettingOff
 		return nil
 	}
-	plans := s.planMissing(ctx, a, name)
-	if a.Cause != "" {
+	p, err := s.ask(ctx, t, a.Scope, a.Source)
+	if err != nil {
+		return err
+	}
+	if a.narrow(p.sources[0]); a.Cause != "" {
 		return nil
 	}
-	return s.explainPlans(ctx, a, plans)
-}
-
-// explainPlans says of each row that should exist why it does not.
-func (s explainer) explainPlans(ctx context.Context, a *Absence, plans []plan) error {
-	found, err := s.findAll(ctx, a.Scope, a.Source, eventPlan{plans: plans, spoken: []string{a.Setting}})
+	found, err := s.findAll(ctx, p)
 	for _, f := range found {
 		known := slices.IndexFunc(a.Findings, func(k Finding) bool { return k.Key == f.Key && f.Key != "" })
 		switch {
@@ -283,13 +275,26 @@ func (s explainer) explainPlans(ctx context.Context, a *Absence, plans []plan) e
 	return err
 }
 
-// findAll says of each row that is planned for a source whether it exists, and why not.
-func (s explainer) findAll(ctx context.Context, scope Scope, source Source, p eventPlan) (out []Finding, err error) {
-	p.plans = distinct(p.plans)
-	x := &scannedSource{event: Event{Scope: scope, Source: source}, plan: p}
-	page := scannedPage{s: s.core, scope: scope, sourceType: source.Type, now: s.now(), explains: true}
-	err = s.read(ctx, func(from driver.Reader) error { return page.compare(ctx, from, []*scannedSource{x}) })
-	if err != nil {
+// ask plans what a source wants of a type now, as a re-plan does. What the provider cannot
+// say is the err of the source.
+func (s explainer) ask(ctx context.Context, t ReminderType, scope Scope, source Source) (*page, error) {
+	p := &page{
+		s: s.core, t: t, scope: scope, sourceType: source.Type, now: s.now(), explains: true,
+		sources: []*pageSource{{event: Event{Scope: scope, Source: source}}},
+	}
+	err := p.plan(remembering(ctx), p.sources)
+	if err == nil {
+		_, err = p.loadSettings(ctx, p.sources)
+	}
+	return p, err
+}
+
+// findAll says of each row that is planned for the source of a page whether it exists, and
+// why not.
+func (s explainer) findAll(ctx context.Context, p *page) (out []Finding, err error) {
+	x := p.sources[0]
+	x.plan.plans = distinct(x.plan.plans)
+	if err = s.read(ctx, func(from driver.Reader) error { return p.compare(ctx, from, p.sources) }); err != nil {
 		return nil, err
 	}
 	for _, v := range x.found.verdicts {
@@ -342,58 +347,56 @@ func (s explainer) findMissing(ctx context.Context, v verdict) Finding {
 
 // servedBy finds the reminder type that serves the setting of a: the one of that
 // name, or the first whose provider speaks for it. It sets the cause if none does.
-func (s explainer) servedBy(ctx context.Context, a *Absence) string {
+func (s explainer) servedBy(ctx context.Context, a *Absence) (t ReminderType) {
 	if _, ok := s.registry.handler(a.Setting); ok {
 		a.Cause, a.Detail = CauseNoProvider, "it is a type of the host's own"
-		return ""
+		return t
 	}
 	if t, ok := s.registry.reminder(a.Setting); ok {
 		if t.Triggers == nil {
 			a.Cause = CauseNoProvider
 		}
-		return a.Setting
+		return t
 	}
 	for _, name := range slices.Sorted(slices.Values(s.registry.types())) {
-		if t, ok := s.registry.reminder(name); ok && t.Triggers != nil && a.spokenFor(ctx, t) {
-			return name
+		t, ok := s.registry.reminder(name)
+		if !ok || t.Triggers == nil {
+			continue
+		}
+		if p, err := s.ask(ctx, t, a.Scope, a.Source); err == nil && slices.Contains(p.sources[0].plan.spoken, a.Setting) {
+			return t
 		}
 	}
 	a.Cause = CauseNoSuchType
-	return ""
+	return t
 }
 
-// event asks a provider about the source of a.
-func (a *Absence) event() Event { return Event{Scope: a.Scope, Type: ExplainEvent, Source: a.Source} }
-
-// planMissing is what the provider of a type wants for the setting of a. It sets
-// the cause if that is nothing, or cannot be.
-func (s explainer) planMissing(ctx context.Context, a *Absence, name string) []plan {
-	t, _ := s.registry.reminder(name)
-	candidates, err := s.candidatesNow(ctx, t, a.Scope, a.Source)
-	if err != nil {
-		a.Cause, a.Detail = CauseProviderFailed, storable(err.Error())
-		return nil
+// narrow leaves of what a source wants the plans of the setting of a. It sets the cause if
+// there are none, or cannot be.
+func (a *Absence) narrow(x *pageSource) {
+	if x.err != nil {
+		a.refuse(x.err)
+		return
 	}
-	plans, err := s.planner().plansOf(ctx, name, a.Scope, a.Source, candidates)
-	if err != nil {
-		a.refuse(err)
-		return nil
+	all := len(x.plan.plans)
+	x.plan.plans = slices.DeleteFunc(x.plan.plans, func(p plan) bool { return p.want.Setting != a.Setting })
+	if len(x.plan.plans) > 0 {
+		return
 	}
-	plans = slices.DeleteFunc(plans, func(p plan) bool { return p.want.Setting != a.Setting })
-	if len(plans) == 0 {
-		a.Cause = CauseProviderGaveNone
-		if len(candidates) > 0 {
-			a.Detail = fmt.Sprintf("it gave %d of other settings", len(candidates))
-		}
+	a.Cause = CauseProviderGaveNone
+	if all > 0 {
+		a.Detail = fmt.Sprintf("it gave %d of other settings", all)
 	}
-	return plans
 }
 
-// refuse says what is wrong with a candidate.
+// refuse says what is wrong with the provider, or with a candidate of it.
 func (a *Absence) refuse(err error) {
-	a.Cause, a.Detail = CauseCandidateRefused, storable(err.Error())
+	a.Cause, a.Detail = CauseProviderFailed, storable(err.Error())
 	var refused *CandidateError
-	if errors.As(err, &refused) && refused.Field == "Zone" {
-		a.Cause = CauseZoneUnknown
+	if errors.As(err, &refused) {
+		a.Cause = CauseCandidateRefused
+		if refused.Field == "Zone" {
+			a.Cause = CauseZoneUnknown
+		}
 	}
 }

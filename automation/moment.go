@@ -258,11 +258,6 @@ func remembering(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rememberedKey{}, &remembered{map[unit]string{}, map[unitDay]Date{}})
 }
 
-// sharing is a context that remembers with another.
-func sharing(ctx, with context.Context) context.Context {
-	return context.WithValue(ctx, rememberedKey{}, rememberedOf(with))
-}
-
 func rememberedOf(ctx context.Context) *remembered {
 	r, _ := ctx.Value(rememberedKey{}).(*remembered)
 	return r

@@ -165,7 +165,7 @@ func TestABoundProcessorThatFailsSpoilsTheTransaction(t *testing.T) {
 type failingTriggers struct{}
 
 func (failingTriggers) EventTypes() []string { return []string{"certificate-changed"} }
-func (failingTriggers) Candidates(context.Context, automation.Event) ([]automation.Candidate, error) {
+func (failingTriggers) Wanted(context.Context, []automation.Request) ([]automation.Answer, error) {
 	return nil, errBoom
 }
 

@@ -13,32 +13,6 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// TriggerProvider decides when, never whom (Automation & Reminders, "Provider
-// contracts"). Its methods may be called from several goroutines, and again for
-// the same event; they change nothing. For an event without a Version they run
-// inside the transaction: there they read through connections of their own,
-// through the host's transaction in Event.Data, or through [TxOf], and call
-// nothing else of this store.
-type TriggerProvider interface {
-	// EventTypes lists the events that Candidates understands. It is asked once,
-	// by Register.
-	EventTypes() []string
-	// Candidates says all that the source of the event should be reminded of
-	// now. A candidate may leave out Scope, Type and Source, which are the event's.
-	// Open rows of the source, of the settings that are spoken for, that are not
-	// among the candidates are deactivated. Spoken for are the type's Name, the
-	// settings of the candidates, and what a [SettingLister] adds.
-	Candidates(ctx context.Context, e Event) ([]Candidate, error)
-}
-
-// SettingLister is for a [TriggerProvider] whose reminders have settings of
-// their own: rows of a setting for which it gives no candidate any more have to
-// go as well.
-type SettingLister interface {
-	// Settings lists the settings that Candidates speaks for on this event.
-	Settings(ctx context.Context, e Event) ([]string, error)
-}
-
 // InvalidationProvider says which rows an event ends (Automation & Reminders,
 // "Provider contracts"): the source was deleted, a setting was switched off.
 // Its methods may be called from several goroutines, and again for the same event, and
@@ -137,7 +111,7 @@ type Setting struct {
 	// [Candidate].SettingVersion.
 	Version int64
 	// Data is the host's own: delivery choices, texts. Providers and policies find
-	// it in [Due].Setting. See [SettingAsker].
+	// it in [Due].Setting.
 	Data any
 }
 

@@ -50,7 +50,7 @@ func (s Maintenance) Reconcile(ctx context.Context, scope Scope, name string, op
 	}
 	r, err := s.keeper().beginNow(ctx, scope, t, o)
 	for cursor, done := "", false; err == nil && !done; {
-		var p *scannedPage
+		var p *page
 		if p, err = s.keeper().reconcilePage(ctx, t, &r, cursor); err == nil {
 			r.list(p)
 			cursor, done = p.next, p.done
@@ -134,7 +134,7 @@ type ReconcileReport struct {
 }
 
 // count adds one page.
-func (r *ReconcileReport) count(p *scannedPage) {
+func (r *ReconcileReport) count(p *page) {
 	r.Pages++
 	r.Scanned += len(p.sources)
 	for _, x := range p.sources {
@@ -175,7 +175,7 @@ func (r *ReconcileReport) countRow(kind DifferenceKind) {
 }
 
 // list keeps the differences of a page while there is room.
-func (r *ReconcileReport) list(p *scannedPage) {
+func (r *ReconcileReport) list(p *page) {
 	for _, x := range p.sources {
 		if x.err == nil && !x.stale {
 			room := maxDifferences - len(r.Differences)

@@ -156,8 +156,8 @@ func TestASourceWithoutVersionsIsAskedAgainInsideTheTransaction(t *testing.T) {
 		s := w.withStaff(nil)
 		s.set("000", person{expires: date(2026, 5, 1), changed: w.clk.Now()})
 		var asked []bool
-		s.asked = func(e automation.Event) error {
-			asked = append(asked, e.Data != nil)
+		s.asked = func(r automation.Request) error {
+			asked = append(asked, r.Event.Data != nil)
 			s.people["000"] = person{expires: date(2026, 6, 1), changed: s.people["000"].changed}
 			return nil
 		}

@@ -25,8 +25,8 @@ type staff struct {
 	sendAt   string
 	unit     string
 	read     func(automation.ScanRequest) error // called before a page is given
-	asked    func(automation.Event) error       // called before candidates are given
-	answer   func(*automation.ScanPage)         // spoils a page
+	asked    func(automation.Request) error     // called before candidates are given
+	spoil    func(*automation.ScanPage)         // spoils a page
 }
 
 type person struct {
@@ -38,27 +38,30 @@ type person struct {
 
 func (s *staff) EventTypes() []string { return []string{"certificate-changed"} }
 
-func (s *staff) Candidates(_ context.Context, e automation.Event) ([]automation.Candidate, error) {
+func (s *staff) Wanted(_ context.Context, of []automation.Request) ([]automation.Answer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return automation.Each(of, s.answer)
+}
+
+func (s *staff) answer(r automation.Request) (a automation.Answer, err error) {
 	if s.asked != nil {
-		if err := s.asked(e); err != nil {
-			return nil, err
+		if err := s.asked(r); err != nil {
+			return a, err
 		}
 	}
-	p, read := e.Data.(person)
+	p, read := r.Event.Data.(person)
 	if !read {
-		if p, read = s.people[e.Source.ID]; !read {
+		if p, read = s.people[r.Source.ID]; !read {
 			p = s.others
 		}
 	}
-	var out []automation.Candidate
 	for _, n := range s.offsets {
 		if !p.gone && !p.expires.IsZero() {
-			out = append(out, automation.Candidate{TargetDate: p.expires, DaysBefore: n, SendAt: s.sendAt, BusinessUnit: s.unit})
+			a.Candidates = append(a.Candidates, automation.Candidate{TargetDate: p.expires, DaysBefore: n, SendAt: s.sendAt, BusinessUnit: s.unit})
 		}
 	}
-	return out, nil
+	return a, nil
 }
 
 // Read is the scan, as its documentation words it.
@@ -84,8 +87,8 @@ func (s *staff) Read(_ context.Context, r automation.ScanRequest) (automation.Sc
 		page.Sources = append(page.Sources, automation.ScannedSource{Source: automation.Source{"employee", id}, Version: p.version, Data: p})
 		page.Next = id
 	}
-	if s.answer != nil {
-		s.answer(&page)
+	if s.spoil != nil {
+		s.spoil(&page)
 	}
 	return page, nil
 }

@@ -81,7 +81,7 @@ func begin(now time.Time, scope Scope, t ReminderType, since time.Time, coveredU
 }
 
 // turn is the row's next state after a page that was committed.
-func (r *reconciliation) turn(now time.Time, run ReconcileReport, p *scannedPage) {
+func (r *reconciliation) turn(now time.Time, run ReconcileReport, p *page) {
 	r.FailureCount = 0
 	run.Unlisted += r.skip(p)
 	if run.Failed > 0 {
@@ -236,7 +236,7 @@ func (s keeper) reconcileNext(ctx context.Context, row *reconciliation) error {
 	if row.Run != nil {
 		run = *row.Run
 	}
-	var p *scannedPage
+	var p *page
 	err := work.Guard(func() (err error) {
 		if row.Run == nil && len(row.Skipped) > 0 {
 			p, err = s.skippedPage(ctx, t, &run, row.Skipped)
@@ -304,17 +304,17 @@ const (
 // skippedPage is the first page of a run: the sources that the runs before could not
 // plan, which the scan does not give again. They are asked about as an event would,
 // without the version and data of a scan.
-func (s keeper) skippedPage(ctx context.Context, t ReminderType, run *ReconcileReport, skipped []Source) (*scannedPage, error) {
+func (s keeper) skippedPage(ctx context.Context, t ReminderType, run *ReconcileReport, skipped []Source) (*page, error) {
 	p := s.newPage(t, run)
 	for _, source := range skipped {
-		p.take(ScannedSource{Source: source})
+		p.add(ScannedSource{Source: source})
 	}
 	return p, p.work(ctx, run)
 }
 
 // skip brings the list up to date with a page that was committed, and reports how many
 // sources it has no room for.
-func (r *reconciliation) skip(p *scannedPage) (unlisted int) {
+func (r *reconciliation) skip(p *page) (unlisted int) {
 	for _, x := range p.sources {
 		source := x.event.Source
 		listed := slices.Contains(r.Skipped, source)

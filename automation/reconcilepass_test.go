@@ -153,8 +153,8 @@ func TestI21_ASourceThatFailsIsNamedAndTriedAgain(t *testing.T) {
 		s := w.withStaff(nil)
 		w.hire(s, 5)
 		w.clk.Add(20 * time.Minute)
-		s.asked = func(e automation.Event) error {
-			if e.Source.ID == "002" {
+		s.asked = func(r automation.Request) error {
+			if r.Source.ID == "002" {
 				panic("poison")
 			}
 			return nil
@@ -198,7 +198,7 @@ func TestI21_MoreSourcesFailThanAreNamed(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		s := w.withStaff(nil)
 		w.hire(s, 130)
-		s.asked = func(automation.Event) error { return errBoom }
+		s.asked = func(automation.Request) error { return errBoom }
 		w.scanAll()
 		if state := w.state(); !state.Watermark.IsZero() || len(state.Skipped) != 100 || state.Last.Unlisted != 30 || state.Last.Failed != 130 {
 			w.t.Errorf("%+v", state.Last)
@@ -305,7 +305,7 @@ func TestTheReportOfABackgroundRunIsLoggedWithoutData(t *testing.T) {
 	w := newWorld(t, memory.New(&memory.Options{Clock: clk}), clk, &automation.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	s := w.withStaff(nil)
 	w.hire(s, 3)
-	s.asked = func(e automation.Event) error { return fmt.Errorf("sam@example.com of %s", e.Source.ID) }
+	s.asked = func(r automation.Request) error { return fmt.Errorf("sam@example.com of %s", r.Source.ID) }
 	w.scanAll()
 	s.asked = nil
 	s.read = func(automation.ScanRequest) error { return errors.New("sam@example.com") }

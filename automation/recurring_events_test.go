@@ -105,8 +105,8 @@ type routine struct{ asks []automation.Candidate }
 
 func (*routine) EventTypes() []string { return []string{"certificate-changed"} }
 
-func (r *routine) Candidates(context.Context, automation.Event) ([]automation.Candidate, error) {
-	return r.asks, nil
+func (r *routine) Wanted(_ context.Context, of []automation.Request) ([]automation.Answer, error) {
+	return wants(of, func(automation.Request) []automation.Candidate { return r.asks })
 }
 
 func (r *routine) read(context.Context, automation.ScanRequest) (automation.ScanPage, error) {

@@ -343,18 +343,14 @@ func TestASeriesThatEnds(t *testing.T) {
 	})
 }
 
-// The validator says at the moment what the source asks for.
-func TestAValidatorAsksForAnotherInput(t *testing.T) {
+// The provider says at the moment what the source asks for.
+func TestADueOccurrenceIsAskedForWithAnotherInput(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		course := "a"
-		w.s.Register(certificates(func(t *automation.ReminderType) {
-			t.Validator = automation.ValidatorFunc(func(context.Context, automation.Due) (automation.Validity, error) {
-				return automation.AsksFor(0, daily(ofCourse(course))), nil
-			})
-		}))
+		p := w.withTriggers(nil)
+		p.set(daily(ofCourse("a")))
 		w.ensure(daily(ofCourse("a")))
 		w.pollAt(day(2026, 3, 1, 9))
-		course = "b"
+		p.set(daily(ofCourse("b")))
 		w.pollAt(day(2026, 3, 2, 9))
 		w.wantShort("03-01T09:00 Completed", "03-02T09:00 Deactivated InputChanged", "03-03T09:00 Pending")
 		if was, is := w.row(on(day(2026, 3, 2, 9))), w.row(on(day(2026, 3, 3, 9))); is.InputHash == was.InputHash {

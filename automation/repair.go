@@ -13,15 +13,12 @@ import (
 // takes the sources' rows first, leaves alone those that have shown a newer
 // version, records readings, compares once more, and then deactivates before it
 // ensures.
-func (p *scannedPage) repair(ctx context.Context, tx storage.Tx, different []*scannedSource) error {
-	if err := p.stamp(ctx, tx, different); err != nil {
+func (p *page) repair(ctx context.Context, tx storage.Tx, different []*pageSource) error {
+	fresh, err := p.take(ctx, tx, different)
+	if err != nil {
 		return err
 	}
-	fresh := slices.DeleteFunc(slices.Clone(different), func(x *scannedSource) bool { return x.stale })
-	if err := p.reload(remembering(within(ctx, tx)), fresh); err != nil {
-		return err
-	}
-	fresh = slices.DeleteFunc(fresh, func(x *scannedSource) bool { return x.err != nil })
+	fresh = slices.DeleteFunc(fresh, func(x *pageSource) bool { return x.err != nil })
 	var plans []plan
 	for _, x := range fresh {
 		plans = append(plans, readAt(x.event, x.plan.plans)...)
@@ -38,47 +35,8 @@ func (p *scannedPage) repair(ctx context.Context, tx storage.Tx, different []*sc
 	return p.ensure(ctx, tx, fresh)
 }
 
-func (p *scannedPage) stamp(ctx context.Context, tx storage.Tx, among []*scannedSource) error {
-	events := make([]Event, len(among))
-	for i, x := range among {
-		events[i] = x.event
-	}
-	got, err := stamp(ctx, tx, events...)
-	for i, g := range got {
-		among[i].stale, among[i].others = !g.fresh, g.others
-	}
-	return err
-}
-
-// reload asks again about sources without versions, which may have changed between
-// the page and their rows' locks, and about those whose settings have.
-func (p *scannedPage) reload(ctx context.Context, among []*scannedSource) error {
-	tx, _ := TxOf(ctx)
-	outdated, err := p.s.outdated(ctx, tx, p.epochs)
-	var again []*scannedSource
-	if err == nil && !outdated {
-		again, err = p.again(ctx, among)
-	}
-	if err != nil {
-		return err
-	}
-	for _, x := range among {
-		unversioned := x.event.Version == 0 || x.others
-		if unversioned {
-			x.event.Data = nil
-		}
-		if unversioned || outdated {
-			again = append(again, x)
-		}
-	}
-	if len(again) == 0 {
-		return nil
-	}
-	return p.plan(ctx, again)
-}
-
 // end deactivates the rows that no source asks for.
-func (p *scannedPage) end(ctx context.Context, tx storage.Tx, among []*scannedSource) error {
+func (p *page) end(ctx context.Context, tx storage.Tx, among []*pageSource) error {
 	reasons := map[string]Reason{}
 	var keys []string
 	for _, x := range among {
@@ -98,7 +56,7 @@ func (p *scannedPage) end(ctx context.Context, tx storage.Tx, among []*scannedSo
 }
 
 // ensure makes sure of the wanted rows that are different.
-func (p *scannedPage) ensure(ctx context.Context, tx storage.Tx, among []*scannedSource) error {
+func (p *page) ensure(ctx context.Context, tx storage.Tx, among []*pageSource) error {
 	var plans []plan
 	for _, x := range among {
 		different := map[string]bool{}
@@ -119,12 +77,12 @@ func (p *scannedPage) ensure(ctx context.Context, tx storage.Tx, among []*scanne
 }
 
 // event is what the rows name as the event that wrote them.
-func (p *scannedPage) event() Event { return Event{Scope: p.scope, Type: p.origin} }
+func (p *page) event() Event { return Event{Scope: p.scope, Type: p.origin} }
 
 // findStale says which sources a repair would leave alone. It writes nothing.
-func (p *scannedPage) findStale(ctx context.Context, from driver.Reader, among []*scannedSource) error {
+func (p *page) findStale(ctx context.Context, from driver.Reader, among []*pageSource) error {
 	keys := make([]string, len(among))
-	bySource := map[string]*scannedSource{}
+	bySource := map[string]*pageSource{}
 	for i, x := range among {
 		state, err := newSourceState(x.event)
 		if err != nil {
@@ -145,7 +103,7 @@ const compareChunk = 1000
 
 // compare finds the differences of sources. It takes few statements for all of
 // them and writes nothing.
-func (p *scannedPage) compare(ctx context.Context, from driver.Reader, among []*scannedSource) error {
+func (p *page) compare(ctx context.Context, from driver.Reader, among []*pageSource) error {
 	moved, err := p.measure(ctx, from, among)
 	if err != nil {
 		return err
@@ -176,7 +134,7 @@ func (p *scannedPage) compare(ctx context.Context, from driver.Reader, among []*
 }
 
 // openRows are the open rows of the sources under the settings spoken for.
-func (p *scannedPage) openRows(ctx context.Context, from driver.Reader, among []*scannedSource) (out []*scheduleRow, err error) {
+func (p *page) openRows(ctx context.Context, from driver.Reader, among []*pageSource) (out []*scheduleRow, err error) {
 	settings := map[string]bool{}
 	ids := make([]string, len(among))
 	for i, x := range among {
@@ -209,7 +167,7 @@ func (p *scannedPage) openRows(ctx context.Context, from driver.Reader, among []
 
 // otherRows adds the rows under the wanted keys that are not open: most of them
 // are completed.
-func (p *scannedPage) otherRows(ctx context.Context, from driver.Reader, among []*scannedSource, rows map[string]*scheduleRow) error {
+func (p *page) otherRows(ctx context.Context, from driver.Reader, among []*pageSource, rows map[string]*scheduleRow) error {
 	var missing []string
 	for _, x := range among {
 		for _, plan := range x.asked {
@@ -233,7 +191,7 @@ func (p *scannedPage) otherRows(ctx context.Context, from driver.Reader, among [
 // measure finds out which rows the conditions of the sources ask for, as an
 // event would, from the recorded readings and those of now. It writes nothing,
 // and tells which sources have a reading to record.
-func (p *scannedPage) measure(ctx context.Context, from driver.Reader, among []*scannedSource) (map[*scannedSource]bool, error) {
+func (p *page) measure(ctx context.Context, from driver.Reader, among []*pageSource) (map[*pageSource]bool, error) {
 	wants := make([]map[driver.ScopedKey]*thresholdState, len(among))
 	var keys []string
 	for i, x := range among {
@@ -247,7 +205,7 @@ func (p *scannedPage) measure(ctx context.Context, from driver.Reader, among []*
 	if err != nil {
 		return nil, err
 	}
-	moved := map[*scannedSource]bool{}
+	moved := map[*pageSource]bool{}
 	for i, x := range among {
 		for place, want := range wants[i] {
 			state, known := stored[place.Key]
@@ -268,7 +226,7 @@ func (p *scannedPage) measure(ctx context.Context, from driver.Reader, among []*
 }
 
 // readings are the recorded ones, by key.
-func (p *scannedPage) readings(ctx context.Context, from driver.Reader, keys []string) (map[string]*thresholdState, error) {
+func (p *page) readings(ctx context.Context, from driver.Reader, keys []string) (map[string]*thresholdState, error) {
 	stored := map[string]*thresholdState{}
 	for keys := range slices.Chunk(keys, compareChunk) {
 		states, err := thresholdStates.Find(ctx, from, p.scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})

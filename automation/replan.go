@@ -39,12 +39,11 @@ type Replan struct {
 // marks what it saves; a host with settings of its own calls this, or
 // [Maintenance.Replan].
 //
-// What is planned again are the sources with open rows of the type: a
-// [CandidatesProvider] says what they want, else each row is compared with its setting,
-// if that is off or a [SettingAsker]. Then come sources that have no open row: a type with
-// a [Scan] is scanned as by a run FromStart, and else a CandidatesProvider is asked about the
-// sources of the type's SourceType that events have told of. What a type can be asked in none
-// of these ways stays as it is until the next event.
+// What is planned again are the sources with open rows of the type, as its
+// [TriggerProvider] wants them. Then come sources that have no open row: a type with a [Scan]
+// is scanned as by a run FromStart, and else the provider is asked about the sources of the
+// type's SourceType that events have told of. Rows of a type without a provider end if their
+// setting is off, and else stay as they are.
 func MarkReplan(ctx context.Context, tx storage.Tx, what ...Replan) error {
 	if _, err := markReplan(ctx, tx, what); err != nil {
 		return fmt.Errorf("automation: MarkReplan: %w", err)

@@ -126,7 +126,7 @@ func TestAMarkUnderAWorkerBeginsAgain(t *testing.T) {
 		w.hear(k.staff, "000")
 		w.hear(k.staff, "001")
 		marked := false
-		k.asked = func(automation.Event) error {
+		k.asked = func(automation.Request) error {
 			if marked {
 				return nil
 			}
@@ -285,7 +285,7 @@ func TestAReplanReachesRowsBeyondTheWindowOfAScan(t *testing.T) {
 		off := false
 		w := newWorld(t, store, clk, &automation.Options{Settings: switched(func() bool { return !off })})
 		w.s.Register(certificates(func(t *automation.ReminderType) {
-			t.Triggers = &triggers{}
+			t.Triggers = &triggers{candidates: []automation.Candidate{candidate(nil)}}
 			t.Scan = &automation.Scan{SourceType: "employee", Scopes: []automation.Scope{""}, Window: 10, Read: func(context.Context, automation.ScanRequest) (automation.ScanPage, error) {
 				return automation.ScanPage{Done: true}, nil
 			}}

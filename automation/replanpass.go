@@ -104,12 +104,6 @@ func (t *ReminderType) scans(ctx context.Context, scope Scope) (bool, error) {
 	return t.Scan.allows(ctx, scope)
 }
 
-// candidates is the type's provider, if it can be asked without an event.
-func (t *ReminderType) candidates() (CandidatesProvider, bool) {
-	p, ok := t.Triggers.(CandidatesProvider)
-	return p, ok
-}
-
 // replanPage does one page and counts it into run. It returns where to go on; nil:
 // all is done. A patient one fails if none of several sources can be planned.
 func (s keeper) replanPage(ctx context.Context, t ReminderType, what Replan, run *ReconcileReport, at replanCursor, patient bool) (*replanCursor, error) {
@@ -126,8 +120,7 @@ func (s keeper) replanPage(ctx context.Context, t ReminderType, what Replan, run
 		if err == nil && run.DryRun {
 			run.list(p)
 		}
-		_, asks := t.candidates()
-		if err != nil || next != nil || !scans && !asks {
+		if err != nil || next != nil || !scans && t.Triggers == nil {
 			return next, err
 		}
 		return &replanCursor{Scanning: true}, nil
@@ -155,15 +148,16 @@ func (s keeper) replanPage(ctx context.Context, t ReminderType, what Replan, run
 // knownPage does the next sources of the type's SourceType that events have told of and that
 // have no open row, where a provider can be asked about them. Those with one were done before.
 func (s keeper) knownPage(ctx context.Context, t ReminderType, what Replan, run *ReconcileReport, after string) (*replanCursor, error) {
-	if _, asks := t.candidates(); !asks { // not any more
+	if t.Triggers == nil { // not any more
 		return nil, nil
 	}
 	where := driver.ChildrenOf(t.SourceType)
 	if after != "" {
 		where = append(where, driver.Greater("key", after))
 	}
-	p := &scannedPage{s: s.core, t: t, scope: what.Scope, sourceType: t.SourceType, origin: EventReplan, now: s.now()}
-	p.ask = p.askNow(cmp.Or(what.Setting, t.Name))
+	p := &page{
+		s: s.core, t: t, scope: what.Scope, sourceType: t.SourceType, origin: EventReplan, now: s.now(), setting: cmp.Or(what.Setting, t.Name),
+	}
 	if what.BusinessUnit != "" {
 		p.units = []string{what.BusinessUnit}
 	}
@@ -194,16 +188,16 @@ func (s keeper) knownPage(ctx context.Context, t ReminderType, what Replan, run 
 }
 
 // takeKnown takes the sources that have no open row.
-func (p *scannedPage) takeKnown(ctx context.Context, from driver.Reader, what Replan, known []*sourceState) error {
-	all := make([]*scannedSource, len(known))
+func (p *page) takeKnown(ctx context.Context, from driver.Reader, what Replan, known []*sourceState) error {
+	all := make([]*pageSource, len(known))
 	for i, row := range known {
-		all[i] = &scannedSource{
+		all[i] = &pageSource{
 			event: Event{Scope: p.scope, Type: EventReplan, Stream: p.t.Stream, Source: Source{row.SourceType, row.Source}},
 			plan:  eventPlan{spoken: []string{p.setting}},
 		}
 	}
 	open, err := p.openRows(ctx, from, all)
-	p.sources = slices.DeleteFunc(all, func(x *scannedSource) bool {
+	p.sources = slices.DeleteFunc(all, func(x *pageSource) bool {
 		return slices.ContainsFunc(open, func(r *scheduleRow) bool { return r.Source == x.event.Source.ID && what.reaches(r) })
 	})
 	return err
@@ -211,9 +205,9 @@ func (p *scannedPage) takeKnown(ctx context.Context, from driver.Reader, what Re
 
 // openPage reads the next sources with open rows, and where to go on; nil: these
 // are the last.
-func (s keeper) openPage(ctx context.Context, t ReminderType, what Replan, at replanCursor) (p *scannedPage, next *replanCursor, err error) {
+func (s keeper) openPage(ctx context.Context, t ReminderType, what Replan, at replanCursor) (p *page, next *replanCursor, err error) {
 	err = s.read(ctx, func(from driver.Reader) error {
-		p = &scannedPage{s: s.core, t: t, scope: what.Scope, origin: EventReplan, now: s.now()}
+		p = &page{s: s.core, t: t, scope: what.Scope, origin: EventReplan, now: s.now()}
 		here, err := s.openPart(ctx, from, what, at)
 		if err != nil || here == nil {
 			return err
@@ -292,7 +286,7 @@ func (s keeper) firstOpen(ctx context.Context, from driver.Reader, scope Scope, 
 
 // readOpen takes the sources of the next open rows of a part, and says where to go
 // on.
-func (p *scannedPage) readOpen(ctx context.Context, from driver.Reader, what Replan, at replanCursor) (*replanCursor, error) {
+func (p *page) readOpen(ctx context.Context, from driver.Reader, what Replan, at replanCursor) (*replanCursor, error) {
 	rows, err := schedules.Find(ctx, from, p.scope, driver.Query{Where: []driver.Cond{
 		driver.Eq("setting", at.Setting), driver.Eq("source_type", at.SourceType), driver.Greater("source", at.Source), open(),
 	}, OrderBy: "source", Limit: replanRows})
@@ -300,9 +294,9 @@ func (p *scannedPage) readOpen(ctx context.Context, from driver.Reader, what Rep
 		return nil, err
 	}
 	for _, row := range rows {
-		p.add(what, row)
+		p.addOpen(what, row)
 	}
-	p.sourceType, p.ask = at.SourceType, p.askNow(at.Setting)
+	p.sourceType, p.setting = at.SourceType, at.Setting
 	if len(rows) < replanRows {
 		return p.s.keeper().nextPart(ctx, from, what, at)
 	}
@@ -315,8 +309,8 @@ func (w Replan) reaches(row *scheduleRow) bool {
 	return row.Kind == w.Type && (w.BusinessUnit == "" || row.BusinessUnit == w.BusinessUnit)
 }
 
-// add takes the source of an open row, once.
-func (p *scannedPage) add(what Replan, row *scheduleRow) {
+// addOpen takes the source of an open row, once.
+func (p *page) addOpen(what Replan, row *scheduleRow) {
 	if !what.reaches(row) {
 		return
 	}
@@ -324,7 +318,7 @@ func (p *scannedPage) add(what Replan, row *scheduleRow) {
 	if n := len(p.sources); n > 0 && p.sources[n-1].event.Source == source {
 		return
 	}
-	p.sources = append(p.sources, &scannedSource{event: Event{Scope: p.scope, Type: EventReplan, Stream: p.t.Stream, Source: source}})
+	p.sources = append(p.sources, &pageSource{event: Event{Scope: p.scope, Type: EventReplan, Stream: p.t.Stream, Source: source}})
 }
 
 // replanned tells of a re-plan that has ended.

@@ -148,15 +148,15 @@ func (s keeper) reconcileReports(ctx context.Context, row *reconciliation) error
 }
 
 // scanned is the page as the row of the scan counts it.
-func (p *reportsPage) scanned(now time.Time, t ReminderType) *scannedPage {
-	out := &scannedPage{s: p.s, t: t, scope: p.scope, now: now, next: p.next, done: p.next == ""}
+func (p *reportsPage) scanned(now time.Time, t ReminderType) *page {
+	out := &page{s: p.s, t: t, scope: p.scope, now: now, next: p.next, done: p.next == ""}
 	for _, c := range p.subs {
 		if err := p.refused[c.Source]; err != nil {
-			out.sources = append(out.sources, &scannedSource{event: Event{Source: c.Source}, err: err})
+			out.sources = append(out.sources, &pageSource{event: Event{Source: c.Source}, err: err})
 		}
 	}
 	for i, e := range p.got {
-		x := &scannedSource{event: Event{Source: p.wanted[i].Source}}
+		x := &pageSource{event: Event{Source: p.wanted[i].Source}}
 		if kind, ok := differenceOf[e.Outcome]; ok {
 			x.found.differences = []Difference{{Kind: kind, Key: e.Key}}
 		}

@@ -134,9 +134,8 @@ func TestARerunIsRevalidatedAsTheRowThatItRepeats(t *testing.T) {
 		now  automation.Validity
 		want string
 	}{
-		"asked for":         {automation.AsksFor(0, offsets(date(2026, 5, 1), 30, 7)...), "Completed"},
-		"asked for no more": {automation.AsksFor(0, offsets(date(2027, 5, 1), 30)...), "Deactivated InputChanged"},
-		"its source gone":   {automation.NoLongerValid(""), "Deactivated SourceNoLongerValid"},
+		"its source is there": {automation.StillValid(), "Completed"},
+		"its source is gone":  {automation.NoLongerValid(""), "Deactivated SourceNoLongerValid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(w *world) {

@@ -386,7 +386,7 @@ func (s ensurer) shadowSeries(ctx context.Context, from driver.Reader, plans []p
 }
 
 // shade puts the wanted rows of a reconciliation into shadow where Ensure would.
-func (p *scannedPage) shade(ctx context.Context, from driver.Reader, among []*scannedSource) error {
+func (p *page) shade(ctx context.Context, from driver.Reader, among []*pageSource) error {
 	var wants []*scheduleRow
 	for _, x := range among {
 		x.asked = slices.Clone(x.asked)

@@ -197,43 +197,10 @@ func (p ScanPage) check(c *Scan, r ScanRequest) error {
 	return nil
 }
 
-// scannedPage is one batch of sources on its way through a reconciliation or a
-// re-plan.
-type scannedPage struct {
-	s          *core
-	t          ReminderType
-	scope      Scope
-	sourceType string   // of all sources
-	origin     string   // the Type of the event that its writes name
-	setting    string   // whose open rows it was made of; empty in a scan
-	units      []string // those of other business units stay as they are; none: all are meant
-	now        time.Time
-	sources    []*scannedSource
-	next       string
-	done       bool
-	patient    bool // it fails if none of several sources can be planned
-	explains   bool // it says of each plan why there is a row, or none
-	// ask says what sources want; what it cannot say of one is the err of that one.
-	ask func(ctx context.Context, among []*scannedSource)
-	// epochs are those in which its sources were planned ahead.
-	epochs epochs
-}
-
-// scannedSource is a source with what it wants and what is different.
-type scannedSource struct {
-	event  Event
-	plan   eventPlan
-	found  found
-	asked  []plan // those of plan, measured
-	err    error  // of its provider; nothing of it is compared
-	stale  bool   // it has shown a newer version
-	others bool   // it has streams of other versions
-}
-
 // reconcilePage reads, compares and, unless it is a dry run, repairs one page of
 // at most a batch, and counts it into r. After an error nothing of the page was
 // written, but for an unknown outcome, and r is what it was.
-func (s keeper) reconcilePage(ctx context.Context, t ReminderType, r *ReconcileReport, after string) (*scannedPage, error) {
+func (s keeper) reconcilePage(ctx context.Context, t ReminderType, r *ReconcileReport, after string) (*page, error) {
 	p, err := s.readPage(ctx, t, r, after)
 	if err != nil {
 		return nil, fmt.Errorf("automation: scan of %s: %w", t.Name, err)
@@ -245,22 +212,14 @@ func (s keeper) reconcilePage(ctx context.Context, t ReminderType, r *ReconcileR
 }
 
 // work plans, compares and repairs the sources of a page, and counts it into r.
-func (p *scannedPage) work(ctx context.Context, r *ReconcileReport) error {
-	var err error
-	ahead := p.s.epochsAhead
-	if p.origin == EventReplan { // the mark is newer than what is remembered
-		ahead = p.s.epochsNow
-	}
-	if p.epochs, err = ahead(ctx, p.scope); err != nil {
-		return err
-	}
-	if err := p.plan(remembering(ctx), p.sources); err != nil {
+func (p *page) work(ctx context.Context, r *ReconcileReport) error {
+	if err := p.planAhead(ctx); err != nil {
 		return err
 	}
 	if planned := p.planned(); p.patient && len(planned) == 0 && len(p.sources) > 1 {
 		return p.sources[0].err
 	}
-	err = p.s.read(ctx, func(from driver.Reader) error { return p.compare(ctx, from, p.planned()) })
+	err := p.s.read(ctx, func(from driver.Reader) error { return p.compare(ctx, from, p.planned()) })
 	if err == nil {
 		err = p.finish(ctx, r.DryRun)
 	}
@@ -272,7 +231,7 @@ func (p *scannedPage) work(ctx context.Context, r *ReconcileReport) error {
 }
 
 // readPage asks for one page and checks it.
-func (s keeper) readPage(ctx context.Context, t ReminderType, r *ReconcileReport, after string) (*scannedPage, error) {
+func (s keeper) readPage(ctx context.Context, t ReminderType, r *ReconcileReport, after string) (*page, error) {
 	request := ScanRequest{
 		Scope: r.Scope, BusinessUnits: slices.Clone(t.Scan.BusinessUnits), ChangedSince: r.ChangedSince,
 		From: r.From, To: r.To, NewFrom: r.NewFrom, After: after, Limit: t.Scan.Batch,
@@ -291,69 +250,30 @@ func (s keeper) readPage(ctx context.Context, t ReminderType, r *ReconcileReport
 	p := s.newPage(t, r)
 	p.next, p.done = page.Next, page.Done
 	for _, x := range page.Sources {
-		p.take(x)
+		p.add(x)
 	}
 	return p, nil
 }
 
 // newPage is a page of a scan without sources.
-func (s keeper) newPage(t ReminderType, r *ReconcileReport) *scannedPage {
-	p := &scannedPage{
+func (s keeper) newPage(t ReminderType, r *ReconcileReport) *page {
+	return &page{
 		s: s.core, t: t, scope: r.Scope, sourceType: t.Scan.SourceType, origin: EventReconcile,
 		units: slices.Clone(t.Scan.BusinessUnits), now: s.now(),
 	}
-	p.ask = p.askTriggers
-	return p
 }
 
-// take adds a source to a page of a scan.
-func (p *scannedPage) take(x ScannedSource) {
+// add adds a source to a page of a scan.
+func (p *page) add(x ScannedSource) {
 	e := Event{Scope: p.scope, Type: EventReconcile, Source: x.Source, Version: x.Version, Stream: p.t.Stream, Data: x.Data}
-	p.sources = append(p.sources, &scannedSource{event: e})
-}
-
-// plan asks what sources want, and loads their settings at once. A source whose
-// provider fails stands for itself; the error is for all of them.
-func (p *scannedPage) plan(ctx context.Context, among []*scannedSource) error {
-	for _, x := range among {
-		x.plan, x.err = eventPlan{}, nil
-	}
-	p.ask(ctx, among)
-	var spoken []string
-	for _, x := range among {
-		if x.err == nil {
-			x.err = p.elsewhere(x)
-		}
-		spoken = append(spoken, x.plan.spoken...)
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	slices.Sort(spoken)
-	off, err := p.s.planner().inactive(ctx, p.scope, slices.Compact(spoken))
-	for _, x := range among {
-		x.plan.off = off
-	}
-	return err
+	p.sources = append(p.sources, &pageSource{event: e})
 }
 
 // errElsewhere is of a source whose business unit is none of the Scan's.
 var errElsewhere = errors.New("automation: the Scan does not have its business unit")
 
-// askTriggers asks the provider about each source, as an event does.
-func (p *scannedPage) askTriggers(ctx context.Context, among []*scannedSource) {
-	for _, x := range among {
-		x.err = work.Guard(func() error {
-			return p.s.planner().planTriggers(ctx, x.event, p.t.Name, &x.plan)
-		})
-		if ctx.Err() != nil {
-			return
-		}
-	}
-}
-
 // elsewhere refuses a source of another business unit.
-func (p *scannedPage) elsewhere(x *scannedSource) error {
+func (p *page) elsewhere(x *pageSource) error {
 	for _, plan := range x.plan.plans {
 		if len(p.units) > 0 && !slices.Contains(p.units, plan.want.BusinessUnit) {
 			return errElsewhere
@@ -362,24 +282,9 @@ func (p *scannedPage) elsewhere(x *scannedSource) error {
 	return nil
 }
 
-// planned are the sources that can be compared.
-func (p *scannedPage) planned() []*scannedSource {
-	return p.pick(func(x *scannedSource) bool { return x.err == nil })
-}
-
-func (p *scannedPage) pick(wanted func(*scannedSource) bool) []*scannedSource {
-	var out []*scannedSource
-	for _, x := range p.sources {
-		if wanted(x) {
-			out = append(out, x)
-		}
-	}
-	return out
-}
-
 // finish repairs what is different, or only looks whether it would.
-func (p *scannedPage) finish(ctx context.Context, dry bool) error {
-	different := p.pick(func(x *scannedSource) bool { return x.err == nil && x.found.writes() })
+func (p *page) finish(ctx context.Context, dry bool) error {
+	different := p.pick(func(x *pageSource) bool { return x.err == nil && x.found.writes() })
 	if len(different) == 0 {
 		return nil
 	}

@@ -78,7 +78,7 @@ func TestI21_APageThatLeavesItsBoundsIsRefused(t *testing.T) {
 	} {
 		w := memoryWorld(t)
 		s := w.withStaff(nil)
-		s.answer = func(p *automation.ScanPage) {
+		s.spoil = func(p *automation.ScanPage) {
 			*p = page
 			p.Done = p.Done || len(s.requests) > 5 // a check that is missing does not keep the test for ever
 		}
@@ -92,7 +92,7 @@ func TestI21_APageThatLeavesItsBoundsIsRefused(t *testing.T) {
 	}
 	w := memoryWorld(t)
 	s := w.withStaff(nil)
-	s.answer = func(p *automation.ScanPage) { p.Done, p.Next = len(s.requests) > 5, "stuck" }
+	s.spoil = func(p *automation.ScanPage) { p.Done, p.Next = len(s.requests) > 5, "stuck" }
 	if r, err := w.s.Maintenance().Reconcile(w.ctx, "", "certificate", nil); err == nil || r.Pages != 1 || !strings.Contains(err.Error(), "does not move on") {
 		t.Errorf("%+v %v", r, err)
 	}

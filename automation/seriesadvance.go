@@ -297,7 +297,7 @@ func (t *taking) preview(ctx context.Context, from driver.Reader, p *plan, store
 
 // previewSeries finds out which rows the series of the sources ask for, in few
 // statements for all of them.
-func (p *scannedPage) previewSeries(ctx context.Context, from driver.Reader, among []*scannedSource) error {
+func (p *page) previewSeries(ctx context.Context, from driver.Reader, among []*pageSource) error {
 	var all []plan
 	for _, x := range among {
 		all = append(all, x.asked...)

@@ -77,30 +77,10 @@ func (r Reminders) Set(ctx context.Context, about About, candidates ...Candidate
 	if err != nil {
 		return EventResult{}, fmt.Errorf("automation: Set: %w", err)
 	}
-	planned, err := s.epochsOfUnits(ctx, e.Scope)
-	if err != nil {
-		return EventResult{}, err
-	}
-	ahead, err := r.plan(within(ctx, s.tx), about, e, candidates)
-	if err != nil {
-		return EventResult{}, err
-	}
-	var result EventResult
-	err = s.inTx(ctx, func(tx storage.Tx) (err error) {
-		var source stamped
-		if result, source, err = beginEvent(ctx, tx, e); err != nil || result.Outcome == EventStale {
-			return err
-		}
-		p := ahead
-		outdated, err := s.outdated(ctx, tx, planned)
-		if err == nil && outdated {
-			p, err = r.plan(within(ctx, tx), about, e, candidates)
-		}
-		if err != nil {
-			return err
-		}
-		return ensurer{s.core, source.row}.applyPlan(ctx, tx, e, p, &result)
-	})
+	p := &page{s: s.core, scope: e.Scope, given: true, sources: []*pageSource{{event: e}}, asks: func(ctx context.Context, x *pageSource) {
+		x.plan, x.err = r.plan(ctx, about, e, candidates)
+	}}
+	result, err := s.ensurer().applyOne(ctx, p)
 	if err != nil {
 		return EventResult{}, err
 	}
@@ -155,14 +135,8 @@ func (r Reminders) plan(ctx context.Context, about About, e Event, candidates []
 		}
 		c.BusinessUnit, c.Person = cmp.Or(c.BusinessUnit, about.BusinessUnit), cmp.Or(c.Person, about.Person)
 	}
-	s := r.s.planner()
-	plans, err := s.plansOf(ctx, r.name, r.scope, e.Source, candidates)
-	if err != nil {
-		return eventPlan{}, err
-	}
-	p := eventPlan{plans: readAt(e, plans), spoken: []string{setting}}
-	p.off, err = s.inactive(ctx, r.scope, p.spoken)
-	return p, err
+	plans, err := r.s.planner().plansOf(ctx, r.name, r.scope, e.Source, candidates)
+	return eventPlan{plans: plans, spoken: []string{setting}}, err
 }
 
 // DaysBefore asks for a reminder so many days before a date, at the SendAt of the type.

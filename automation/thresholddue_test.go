@@ -19,19 +19,12 @@ import (
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
-// source is what a validator finds when a row is due.
-type source struct {
-	candidates []automation.Candidate
-	version    int64
-	seen       []automation.Due
-}
+// source is a validator that notes what it sees.
+type source struct{ seen []automation.Due }
 
 func (s *source) Validate(_ context.Context, d automation.Due) (automation.Validity, error) {
 	s.seen = append(s.seen, d)
-	if s.candidates == nil {
-		return automation.StillValid(), nil
-	}
-	return automation.AsksFor(s.version, s.candidates...), nil
+	return automation.StillValid(), nil
 }
 
 // A row that was made at 23:59 is the same one at 00:01.
@@ -42,8 +35,7 @@ func TestARowOfYesterdayIsStillWantedWhileItsConditionIsMet(t *testing.T) {
 			each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 				// Wellington: noon in UTC is midnight there, or an hour behind it.
 				w := newWorld(t, store, clk, &automation.Options{Zone: func(context.Context, automation.Scope, string) (string, error) { return "Pacific/Auckland", nil }})
-				found := &source{}
-				m := w.withMeter(func(t *automation.ReminderType) { t.Validator = found })
+				m := w.withMeter(nil)
 				m.set(line{value: "10", reading: "11"}.under(policy))
 				clk.Set(time.Date(2026, 6, 30, 11, 59, 0, 0, time.UTC))
 				made := w.handle(booked(1)).Ensured[0].Key
@@ -53,7 +45,7 @@ func TestARowOfYesterdayIsStillWantedWhileItsConditionIsMet(t *testing.T) {
 				clk.Set(time.Date(2026, 6, 30, 12, 1, 0, 0, time.UTC))
 				m.set(line{value: "10", reading: "12"}.under(policy))
 				w.handle(booked(2)) // on the next day, before anybody polled
-				found.candidates = []automation.Candidate{line{value: "10", reading: "13"}.under(policy)}
+				m.set(line{value: "10", reading: "13"}.under(policy))
 				w.poll()
 				if row := w.row(made); row.Status != automation.StatusCompleted {
 					t.Errorf("%+v", row)
@@ -68,7 +60,7 @@ func TestARowOfYesterdayIsStillWantedWhileItsConditionIsMet(t *testing.T) {
 }
 
 // At its moment the reading is another one: what providers, policy and template
-// see is that of the validator.
+// see is what the provider says then.
 func TestADueThresholdKnowsItsReading(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		found := &source{}
@@ -91,9 +83,9 @@ func TestADueThresholdKnowsItsReading(t *testing.T) {
 		if len(found.seen) != 2 {
 			w.t.Error(found.seen)
 		}
-		found.candidates = []automation.Candidate{line{value: "20", reading: "30"}.under(automation.OncePerThreshold)}
 		m.set(line{value: "20", reading: "20"}.under(automation.OncePerThreshold))
 		w.handle(booked(2))
+		m.set(line{value: "20", reading: "30"}.under(automation.OncePerThreshold))
 		w.poll()
 		var data map[string]any
 		if err := json.Unmarshal(w.out.jobs[2].EventData, &data); err != nil {
@@ -109,38 +101,36 @@ func TestADueThresholdKnowsItsReading(t *testing.T) {
 	})
 }
 
-// The validator's reading decides about the row, and about what waits in
+// The reading of the due moment decides about the row, and about what waits in
 // delivery behind it.
 func TestI18_AReadingThatNoLongerMeetsEndsTheDueRow(t *testing.T) {
 	for _, policy := range policies {
 		t.Run(string(policy), func(t *testing.T) {
 			eachWorld(t, func(w *world) {
-				found := &source{version: 2}
-				m := w.withMeter(func(t *automation.ReminderType) { t.Validator = found })
+				m := w.withMeter(nil)
+				m.version = 2
 				m.set(line{value: "10", reading: "11"}.under(policy))
 				made := w.handle(booked(1)).Ensured[0].Key
-				found.candidates = []automation.Candidate{line{value: "10", reading: "9"}.under(policy)}
+				m.set(line{value: "10", reading: "9"}.under(policy))
 				w.poll()
 				row := w.row(made)
 				result, err := row.Dispatched()
 				if row.Status != automation.StatusDeactivated || row.ReasonCode != automation.ThresholdNoLongerMet || row.RetryCount != 0 || err != nil || result.SkippedReason != string(automation.ThresholdNoLongerMet) {
 					w.t.Errorf("%+v %+v %v", row, result, err)
 				}
-				m.set(line{value: "10", reading: "9"}.under(policy))
-				w.handle(booked(2)) // what the validator saw already
+				w.handle(booked(2)) // what the due row saw already
 				m.set(line{value: "10", reading: "12"}.under(policy))
 				again := w.handle(booked(3)).Ensured[0].Key
-				found.candidates = []automation.Candidate{line{value: "10", reading: "12"}.under(policy)}
 				w.poll()
 				if got := w.out.dispatched(); len(got) != 1 || got[0] != again || (again == made) == (policy == automation.FalseToTrue) {
 					w.t.Error(got, again)
 				}
-				found.candidates = []automation.Candidate{line{value: "10", reading: "9"}.under(policy)}
+				m.set(line{value: "10", reading: "9"}.under(policy))
 				verdicts, err := w.s.Revalidator().Revalidate(w.ctx, w.out.jobs)
 				if diff := cmp.Diff([]notify.Verdict{notify.Skip(string(automation.ThresholdNoLongerMet))}, verdicts); diff != "" || err != nil {
 					w.t.Error(err, diff)
 				}
-				found.candidates = []automation.Candidate{line{value: "10", reading: "10"}.under(policy)}
+				m.set(line{value: "10", reading: "10"}.under(policy))
 				verdicts, err = w.s.Revalidator().Revalidate(w.ctx, w.out.jobs)
 				if diff := cmp.Diff([]notify.Verdict{{}}, verdicts); diff != "" || err != nil {
 					w.t.Error(err, diff)
@@ -154,11 +144,11 @@ func TestI18_AReadingThatNoLongerMeetsEndsTheDueRow(t *testing.T) {
 // one is ensured, with its rise counted, unless an event was faster.
 func TestADueRowOfAnotherThresholdIsReplaced(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		found := &source{version: 2}
-		m := w.withMeter(func(t *automation.ReminderType) { t.Validator = found })
+		m := w.withMeter(nil)
+		m.version = 2
 		m.set(line{value: "10", reading: "25"}.under(automation.FalseToTrue))
 		w.handle(booked(1))
-		found.candidates = []automation.Candidate{line{value: "20", reading: "25"}.under(automation.FalseToTrue)}
+		m.set(line{value: "20", reading: "25"}.under(automation.FalseToTrue))
 		w.poll()
 		want := map[string]string{thresholdKey("10:FalseToTrue:source@1"): "Deactivated InputChanged", thresholdKey("20:FalseToTrue:source@1"): "Pending"}
 		if diff := cmp.Diff(want, w.statuses()); diff != "" {
@@ -178,13 +168,14 @@ func TestADueRowOfAnotherThresholdIsReplaced(t *testing.T) {
 	})
 }
 
-// A validator that read an older state than an event moves no count.
-func TestI7_AnOlderValidationCountsNothing(t *testing.T) {
+// An answer about a due row that is from an older state than an event moves no count.
+func TestI7_AnOlderAnswerCountsNothing(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		found := &source{version: 1, candidates: []automation.Candidate{line{value: "20", reading: "25"}.under(automation.FalseToTrue)}}
-		m := w.withMeter(func(t *automation.ReminderType) { t.Validator = found })
+		m := w.withMeter(nil)
 		m.set(line{value: "10", reading: "25"}.under(automation.FalseToTrue), line{value: "20", reading: "19"}.under(automation.FalseToTrue))
 		w.handle(booked(2))
+		m.version = 1
+		m.set(line{value: "20", reading: "25"}.under(automation.FalseToTrue))
 		w.poll()
 		if diff := cmp.Diff(map[string]string{thresholdKey("10:FalseToTrue:source@1"): "Deactivated InputChanged"}, w.statuses()); diff != "" {
 			w.t.Error(diff)
@@ -272,7 +263,6 @@ func TestARerunOfAThresholdIsOneOfItsCondition(t *testing.T) {
 					w.t.Errorf("%+v", again)
 				}
 				m.set(line{value: "10", reading: c.reading}.under(automation.OncePerThreshold))
-				found.candidates = []automation.Candidate{line{value: "10", reading: c.reading}.under(automation.OncePerThreshold)}
 				w.handle(booked(2))
 				w.poll()
 				if got := w.statuses()[again.Key]; got != c.want {

@@ -172,18 +172,21 @@ func (l line) under(policy automation.FiringPolicy) automation.Candidate {
 type meter struct {
 	mu         sync.Mutex
 	candidates []automation.Candidate
+	version    int64                                      // of what is asked without an event
 	at         func(version int64) []automation.Candidate // instead, if it is not nil
 }
 
 func (m *meter) EventTypes() []string { return []string{"class-changed"} }
 
-func (m *meter) Candidates(_ context.Context, e automation.Event) ([]automation.Candidate, error) {
+func (m *meter) Wanted(_ context.Context, of []automation.Request) ([]automation.Answer, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.at != nil {
-		return m.at(e.Version), nil
-	}
-	return slices.Clone(m.candidates), nil
+	return automation.Each(of, func(r automation.Request) (automation.Answer, error) {
+		if m.at != nil {
+			return automation.Answer{Candidates: m.at(r.Event.Version)}, nil
+		}
+		return automation.Answer{Version: m.version, Candidates: slices.Clone(m.candidates)}, nil
+	})
 }
 
 func (m *meter) set(c ...automation.Candidate) {

@@ -38,7 +38,7 @@ type Trace struct {
 	// Setting is the id of the setting, and SettingActive what it said.
 	Setting       string
 	SettingActive bool
-	// Validity is what the Validator answered: StillValid, AsksFor, or the reason
+	// Validity is what the Validator answered: StillValid, or the reason
 	// for which the row is no longer valid. Empty: nobody was asked.
 	Validity string `json:",omitempty"`
 	// Resolved is how many recipients there were, Recipients how many the policy

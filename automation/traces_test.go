@@ -75,7 +75,7 @@ func TestATraceTellsWhatWasSeenAndDecided(t *testing.T) {
 			Artifacts:       map[string]int{"AutomationJob": 1, "NotificationJob": 1, "NotificationScheduler": 1},
 			BeganOn:         nine, EndedAt: "artifacts", Status: automation.StatusCompleted,
 		}
-		for _, step := range []string{"decode", "rollout", "settings", "current", "lateness", "overtaken", "readings", "revalidate", "recipients", "policy", "artifacts"} {
+		for _, step := range []string{"decode", "rollout", "settings", "readings", "current", "lateness", "overtaken", "revalidate", "recipients", "policy", "artifacts"} {
 			on := nine
 			if step == "policy" || step == "artifacts" { // the policy takes a second
 				on = nine.Add(time.Second)

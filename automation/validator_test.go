@@ -17,21 +17,43 @@ func TestI18_EveryAnswerOfAValidatorSaysWhatBecomesOfTheRow(t *testing.T) {
 		says automation.Validity
 		want string
 	}{
-		"still valid":                   {automation.StillValid(), "Completed"},
-		"asks for the same":             {automation.AsksFor(0, offsets(date(2026, 5, 1), 30)...), "Completed"},
-		"no answer at all":              {automation.Validity{}, "Deactivated SourceNoLongerValid"},
-		"no longer valid":               {automation.NoLongerValid(""), "Deactivated SourceNoLongerValid"},
-		"no longer valid for a reason":  {automation.NoLongerValid("CourseCancelled"), "Deactivated CourseCancelled"},
-		"asks for something else":       {automation.AsksFor(0, offsets(date(2026, 6, 1), 30)...), "Deactivated InputChanged"},
-		"asks for nothing any more":     {automation.AsksFor(7), "Deactivated SourceNoLongerValid"},
-		"asks for another day before":   {automation.AsksFor(0, offsets(date(2026, 5, 1), 7)...), "Deactivated InputChanged"},
-		"asks for the same and another": {automation.AsksFor(0, offsets(date(2026, 5, 1), 30, 7)...), "Completed"},
+		"still valid":                  {automation.StillValid(), "Completed"},
+		"no answer at all":             {automation.Validity{}, "Deactivated SourceNoLongerValid"},
+		"no longer valid":              {automation.NoLongerValid(""), "Deactivated SourceNoLongerValid"},
+		"no longer valid for a reason": {automation.NoLongerValid("CourseCancelled"), "Deactivated CourseCancelled"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
 				w.s.Register(certificates(func(t *automation.ReminderType) {
 					t.Validator = automation.ValidatorFunc(func(context.Context, automation.Due) (automation.Validity, error) { return story.says, nil })
 				}))
+				w.ensure(candidate(nil))
+				w.pollAt(day(2026, 4, 1, 9))
+				if got := w.statuses()[certificateKey]; got != story.want {
+					w.t.Errorf("%s, want %s", got, story.want)
+				}
+				if row := w.row(certificateKey); row.RetryCount != 0 {
+					w.t.Errorf("counted as a failure: %+v", row)
+				}
+			})
+		})
+	}
+}
+
+func TestI18_EveryAnswerOfAProviderSaysWhatBecomesOfTheDueRow(t *testing.T) {
+	for name, story := range map[string]struct {
+		wants []automation.Candidate
+		want  string
+	}{
+		"the same":             {offsets(date(2026, 5, 1), 30), "Completed"},
+		"something else":       {offsets(date(2026, 6, 1), 30), "Deactivated InputChanged"},
+		"nothing any more":     {nil, "Deactivated Superseded"},
+		"another day before":   {offsets(date(2026, 5, 1), 7), "Deactivated InputChanged"},
+		"the same and another": {offsets(date(2026, 5, 1), 30, 7), "Completed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachWorld(t, func(w *world) {
+				w.withTriggers(nil).set(story.wants...)
 				w.ensure(candidate(nil))
 				w.pollAt(day(2026, 4, 1, 9))
 				if got := w.statuses()[certificateKey]; got != story.want {
@@ -118,6 +140,34 @@ func TestAMessageThatWaitedIsRevalidated(t *testing.T) {
 		err = errBoom
 		if got := ask(); got != nil {
 			w.t.Error(got)
+		}
+	})
+}
+
+// A message waits, and its reminder moves to a later time: it went out at the former one, and
+// the validator is asked about the message all the same.
+func TestAMessageWhoseReminderMovesIsRevalidated(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		valid := true
+		p := w.withTriggers(func(t *automation.ReminderType) {
+			t.Validator = automation.ValidatorFunc(func(context.Context, automation.Due) (automation.Validity, error) { return validIf(valid), nil })
+		})
+		p.set(offsets(date(2026, 5, 1), 30)...)
+		w.handle(changed(1))
+		w.pollAt(day(2026, 4, 1, 9))
+		p.candidates[0].SendAt = "18:00"
+		for _, want := range []notify.Verdict{{}, notify.Skip(string(automation.SourceNoLongerValid))} {
+			got, err := w.s.Revalidator().Revalidate(w.ctx, w.out.jobs)
+			if diff := cmp.Diff([]notify.Verdict{want}, got); diff != "" || err != nil {
+				w.t.Error(diff, err)
+			}
+			valid = false
+		}
+		p.set() // and is asked for no more
+		valid = true
+		got, err := w.s.Revalidator().Revalidate(w.ctx, w.out.jobs)
+		if diff := cmp.Diff([]notify.Verdict{notify.Skip(string(automation.Superseded))}, got); diff != "" || err != nil {
+			w.t.Error(diff, err)
 		}
 	})
 }

@@ -10,66 +10,9 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// A setting may change between what a provider has read and what is written for it. Where
-// it is marked for a re-plan the epoch tells; see epoch.go. Plans that say with which version
-// of a host's setting they were made are compared with that as well, inside the transaction
-// and behind the row of the source: what was planned with an older one is planned again
-// there. A re-plan of the newer one either finds that, or waits for the row of the source.
-
-// planAhead is what is planned for an event before its transaction.
-func (s planner) planAhead(ctx context.Context, e Event, r route) (eventPlan, error) {
-	epochs, err := s.epochsAhead(ctx, e.Scope)
-	if err != nil {
-		return eventPlan{}, err
-	}
-	p, err := s.planEvent(ctx, e, r)
-	p.epochs = epochs
-	if err == nil && !versioned(p.plans) {
-		p.off, err = s.inactive(ctx, e.Scope, p.spoken)
-	}
-	return p, err
-}
-
-// planWithin completes the plan of an event inside its transaction, or makes it again.
-func (s planner) planWithin(ctx context.Context, e Event, r route, p eventPlan, again bool) (eventPlan, error) {
-	if e.Version > 0 && !again {
-		current, err := s.stillSo(ctx, e.Scope, &p)
-		if err != nil || current {
-			return p, err
-		}
-	}
-	p, err := s.planEvent(ctx, e, r)
-	if err == nil {
-		p.off, err = s.inactive(ctx, e.Scope, p.spoken)
-	}
-	return p, err
-}
-
-// stillSo reports whether a plan that was made ahead holds inside the transaction, and
-// completes it then.
-func (s planner) stillSo(ctx context.Context, scope Scope, p *eventPlan) (bool, error) {
-	tx, _ := TxOf(ctx)
-	if outdated, err := s.outdated(ctx, tx, p.epochs); err != nil || outdated {
-		return false, err
-	}
-	if !versioned(p.plans) {
-		return true, nil
-	}
-	off, newer, err := s.newer(ctx, scope, *p)
-	p.off = off
-	return !newer, err
-}
-
 // versioned reports whether a plan says with which version of its setting it was made.
 func versioned(plans []plan) bool {
 	return slices.ContainsFunc(plans, func(p plan) bool { return p.settingVersion > 0 })
-}
-
-// newer loads the settings that were spoken for: which of them are off, and whether
-// one of the plans was made with an older version.
-func (s planner) newer(ctx context.Context, scope Scope, p eventPlan) (off map[string]bool, newer bool, err error) {
-	loaded, err := s.settings(ctx, scope, p.spoken)
-	return offAmong(loaded), older(loaded, p.plans), err
 }
 
 // older reports whether one of the plans was made with an older version.
@@ -97,28 +40,6 @@ func offAmong(loaded []Setting) map[string]bool {
 		}
 	}
 	return off
-}
-
-// again adds the sources of a page whose plans were made with an older version of a
-// setting to those that are asked once more.
-func (p *scannedPage) again(ctx context.Context, among []*scannedSource) (out []*scannedSource, err error) {
-	var spoken []string
-	for _, x := range among {
-		if x.event.Version != 0 && versioned(x.plan.plans) {
-			spoken = append(spoken, x.plan.spoken...)
-		}
-	}
-	if len(spoken) == 0 {
-		return nil, nil
-	}
-	slices.Sort(spoken)
-	loaded, err := p.s.settings(ctx, p.scope, slices.Compact(spoken))
-	for _, x := range among {
-		if x.event.Version != 0 && older(loaded, x.plan.plans) {
-			out = append(out, x)
-		}
-	}
-	return out, err
 }
 
 // current leaves out the plans of due rows that were made with an older version of a

@@ -221,8 +221,8 @@ type wishProvider struct{ *wishWorld }
 
 func (wishProvider) EventTypes() []string { return []string{"pupil-changed"} }
 
-func (p wishProvider) Candidates(_ context.Context, e automation.Event) ([]automation.Candidate, error) {
-	return p.candidates(p.buses, e.Source.ID), nil
+func (p wishProvider) Wanted(_ context.Context, of []automation.Request) ([]automation.Answer, error) {
+	return wants(of, func(r automation.Request) []automation.Candidate { return p.candidates(p.buses, r.Source.ID) })
 }
 
 func (w *wishWorld) scan(_ context.Context, _ automation.ScanRequest) (automation.ScanPage, error) {

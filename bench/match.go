@@ -40,8 +40,8 @@ const patience = 10 * time.Minute
 // scores are what a side measured in all rounds, by name.
 type scores map[string][]float64
 
-// rounds lets the sides take turns, after a round that does not count. The order
-// is turned round each time, so that nobody is always the second.
+// rounds lets the sides take turns, after a round that does not count. The order is
+// turned round each time, so that no side is always the second.
 func (m match) rounds(ctx context.Context, n int, progress io.Writer) (map[string]scores, error) {
 	all := map[string]scores{}
 	for round := -1; round < n; round++ {

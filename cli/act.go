@@ -14,27 +14,27 @@ import (
 	"github.com/belfry-go/belfry/support"
 )
 
-var releaseCommand = onRows(support.Release, "end a hold", `Ends the hold of each target: what failed is tried again at once, its tries counted from
-zero. Of a Conflict only the hold ends.`)
+var releaseCommand = onRows(support.Release, "end a hold", `Ends the hold of each target. What failed is tried again at once, with a new count of
+tries. For a Conflict only the hold ends.`)
 
-var retryCommand = onRows(support.Retry, "try again what failed", `Tries each target again at once, its tries counted from zero.`)
+var retryCommand = onRows(support.Retry, "try again what failed", `Tries each target again at once, with a new count of tries.`)
 
-var cancelCommand = onRows(support.Cancel, "stop something for good", `Stops each target for good: nothing revives it but release or retry.`)
+var cancelCommand = onRows(support.Cancel, "stop something for good", `Stops each target for good. Only release or retry brings it back.`)
 
-var resolveCommand = onRows(support.Resolve, "settle a doubt", `Says of each target, a message or a link in doubt, whether it counts as sent or is sent
-again: ask its provider first. "holds" lists them as Doubt.`, decides)
+var resolveCommand = onRows(support.Resolve, "decide an unknown outcome", `Decides for each target, a message or a link of unknown outcome, whether it counts as sent
+or is sent again. Ask its provider first. "holds" lists them as Doubt.`, decides)
 
 var doubtsCommand = &command{
-	name: "doubts", does: "list doubts by outage; resolve all of one",
-	says: `Says of all messages in doubt that went out through one account in the hours of its outage
+	name: "doubts", does: "list unknown outcomes by outage; decide all of one",
+	says: `Decides for all messages of unknown outcome that one account sent in the hours of an outage
 whether they count as sent or are sent again. Without -yes it says how many there are, and
-how earlier doubts of the channel ended of which its provider told. Without -channel it
-lists the outages of the tenant. It is safe to repeat.`,
+how earlier unknown outcomes of the channel were decided. Without -channel it lists the
+outages of the tenant. It is safe to repeat.`,
 	flags: func(f *flags, s *flag.FlagSet) {
 		s.StringVar(&f.channel, "channel", "", "the `channel` that was called, as in email:smtp")
-		s.StringVar(&f.from, "from", "", "calls from this `moment` on (2026-05-01T09:00:00Z)")
-		s.StringVar(&f.to, "to", "", "and before this `moment`")
-		s.BoolVar(&f.ownAccount, "own-account", false, "the tenant's own account of the channel, and not the shared one")
+		s.StringVar(&f.from, "from", "", "calls from this `time` on (2026-05-01T09:00:00Z)")
+		s.StringVar(&f.to, "to", "", "and before this `time`")
+		s.BoolVar(&f.ownAccount, "own-account", false, "the tenant's own account of the channel instead of the shared one")
 		decides(f, s)
 		f.anywhere(s)
 		f.acts(s)
@@ -60,10 +60,10 @@ lists the outages of the tenant. It is safe to repeat.`,
 	},
 }
 
-// doubts lists those of a tenant that wait, by outage.
+// doubts lists the unknown outcomes of a tenant that wait for a decision, by outage.
 func (c *call) doubts(ctx context.Context) error {
 	if c.flags.everywhere || c.flags.yes {
-		return usage("-channel is required: they are listed for one tenant, and without -yes")
+		return usage("-channel is required: without it outages are listed, for one tenant and without -yes")
 	}
 	all, more, err := c.desk.Doubts(ctx, c.flags.tenant())
 	switch {
@@ -87,7 +87,7 @@ func (c *call) doubts(ctx context.Context) error {
 		}
 		t.print(c.out)
 		if more {
-			fmt.Fprintln(c.out, "There are more: these are of the thousand that were made first.")
+			fmt.Fprintln(c.out, "There are more: these are among the oldest thousand.")
 		}
 	}
 	if err == nil && len(all) > 0 {
@@ -96,27 +96,26 @@ func (c *call) doubts(ctx context.Context) error {
 	return err
 }
 
-// decides adds the decision about a doubt.
+// decides adds the flag -as, the decision about an unknown outcome.
 func decides(f *flags, s *flag.FlagSet) {
 	s.StringVar(&f.decision, "as", "", "`sent` or again")
 }
 
-// onRows is a command that acts on rows: those that are named, or all of one cause.
+// onRows makes a command that acts on named rows, or on all rows of one cause.
 func onRows(action support.Action, does, says string, more ...func(*flags, *flag.FlagSet)) *command {
 	return &command{
 		name: lower(string(action)), args: "[TARGET…]", does: does,
 		says: says + `
 
-A TARGET is KIND/KEY, as lists print them: quote it for your shell. With -table
-and -cause instead all rows of a cause in the tenant are meant, a thousand at the most.
-Each is done in a transaction of its own, beside its audit; one that is refused does not
-stop the others.`,
+A TARGET is KIND/KEY, as lists print it; quote it for your shell. -table and -cause name all
+rows of a cause in the tenant instead, at most a thousand. Each target is handled in a
+transaction of its own, together with its audit entry. A refused one does not stop the others.`,
 		flags: func(f *flags, s *flag.FlagSet) {
 			for _, add := range more {
 				add(f, s)
 			}
-			s.StringVar(&f.table, "table", "", "all rows of this `table`")
-			s.StringVar(&f.cause, "cause", "", "that wait for this `cause`")
+			s.StringVar(&f.table, "table", "", "all rows in this `table`")
+			s.StringVar(&f.cause, "cause", "", "that wait for this `cause`, as holds lists it")
 			f.inScope(s)
 			f.acts(s)
 			f.asJSON(s)
@@ -136,13 +135,13 @@ stop the others.`,
 
 func lower(action string) string { return camel(action) }
 
-// order is what the flags say of an action.
+// order makes an order of the flags.
 func (c *call) order(action support.Action) (o support.Order, err error) {
 	o = support.Order{Action: action, DryRun: !c.flags.yes}
 	if action == support.Resolve {
 		decisions := map[string]notify.Decision{"sent": notify.DecideSent, "again": notify.DecideSendAgain}
 		if o.Decision = decisions[c.flags.decision]; o.Decision == "" {
-			return o, usage("-as is sent or again")
+			return o, usage("-as must be sent or again")
 		}
 	}
 	if o.Until, err = c.flags.moment(driver.Now(c.s.Store)); err != nil {
@@ -152,10 +151,10 @@ func (c *call) order(action support.Action) (o support.Order, err error) {
 	return o, err
 }
 
-// most bounds what one command acts on.
+// most is the limit of rows that one command acts on.
 const most = 1000
 
-// targets are those that are named, or all of a cause.
+// targets are the named rows, or all rows of a cause.
 func (c *call) targets(ctx context.Context) ([]support.Target, error) {
 	f := &c.flags
 	named, err := f.targets()
@@ -184,12 +183,12 @@ func (c *call) targets(ctx context.Context) ([]support.Target, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, &exit{ExitRefused, "nothing waits for that"}
+		return nil, &exit{ExitRefused, "no rows wait for this cause"}
 	}
 	return out, nil
 }
 
-// act does an order, or says what it would do.
+// act executes an order, or says what it would do.
 func (c *call) act(ctx context.Context, o support.Order) error {
 	var all []support.Acted
 	targets := o.Targets
@@ -221,8 +220,8 @@ func (c *call) act(ctx context.Context, o support.Order) error {
 	return nil
 }
 
-// errNotDone is how a rehearsal ends.
-var errNotDone error = &exit{ExitNotDone, "nothing was done: say -yes, -actor and -reason to do it"}
+// errNotDone ends a dry run.
+var errNotDone error = &exit{ExitNotDone, "dry run: nothing was done. Add -yes, -actor and -reason to do it"}
 
 func (c *call) printActed(o support.Order, all []support.Acted) {
 	word := "done"
@@ -234,7 +233,7 @@ func (c *call) printActed(o support.Order, all []support.Acted) {
 		what, why := word, a.Refused+a.Effect
 		switch {
 		case a.NotFound:
-			what, why = "not found", "this tenant has no such row"
+			what, why = "not found", "the tenant has no such row"
 		case !a.Done:
 			what = "refused"
 		}
@@ -265,12 +264,12 @@ func partName(p support.Part) string {
 	return what
 }
 
-var pauseCommand = onPart(support.Pause, "keep work from being begun", `Keeps due work from being begun, in every process from its next poll on. What is under way
-goes on. Without -until it lasts until resume of exactly the same part.`, func(f *flags, s *flag.FlagSet) {
-	s.StringVar(&f.until, "until", "", "end it at a `moment` (2026-05-01T09:00:00Z) or after a while (90m)")
+var pauseCommand = onPart(support.Pause, "stop new work from beginning", `Stops new work from beginning, in every process from its next poll on. Work that has begun
+goes on. Without -until the pause lasts until resume of exactly the same part.`, func(f *flags, s *flag.FlagSet) {
+	s.StringVar(&f.until, "until", "", "end it at this `time` (2026-05-01T09:00:00Z) or after a duration (90m)")
 })
 
-var resumeCommand = onPart(support.Resume, "end a pause", `Ends the pause of exactly this part. "health" lists those that hold.`)
+var resumeCommand = onPart(support.Resume, "end a pause", `Ends the pause of exactly this part. "health" lists all pauses.`)
 
 // onPart is a command about a part of the work.
 func onPart(action support.Action, does, says string, more ...func(*flags, *flag.FlagSet)) *command {
@@ -296,7 +295,7 @@ type, a channel, or all of a domain; in a tenant, or everywhere.`,
 			}
 			f := &c.flags
 			if f.domain == "" {
-				return usage("-domain is automation or notify")
+				return usage("-domain must be automation or notify")
 			}
 			order.Targets = []support.Target{{Part: support.Part{Domain: f.domain, Type: f.typ, Channel: f.channel, Everywhere: f.everywhere}}}
 			return c.act(ctx, order)

@@ -12,7 +12,7 @@ import (
 	"github.com/belfry-go/belfry/support"
 )
 
-// flags are those of all commands; each takes some of them.
+// flags holds the flags of all commands; each command takes some of them.
 type flags struct {
 	args []string // what is not a flag
 
@@ -37,7 +37,7 @@ type flags struct {
 	file                                string
 }
 
-// list is a flag that may be given again.
+// list is a flag that may be repeated.
 type list []string
 
 func (l *list) String() string { return strings.Join(*l, ", ") }
@@ -52,7 +52,7 @@ func (f *flags) asJSON(s *flag.FlagSet) {
 }
 
 func (f *flags) inScope(s *flag.FlagSet) {
-	s.StringVar(&f.scope, "scope", "", "the `tenant`; empty: that of a host with one")
+	s.StringVar(&f.scope, "scope", "", "the `tenant`; empty in a program with one tenant")
 }
 
 func (f *flags) anywhere(s *flag.FlagSet) {
@@ -61,12 +61,12 @@ func (f *flags) anywhere(s *flag.FlagSet) {
 }
 
 func (f *flags) pages(s *flag.FlagSet) {
-	s.IntVar(&f.limit, "limit", 20, "at most `n` rows, 1000 at the most")
-	s.StringVar(&f.after, "after", "", "go on at the `place` that the last page named")
+	s.IntVar(&f.limit, "limit", 20, "at most `n` rows, 1 to 1000")
+	s.StringVar(&f.after, "after", "", "continue at the `place` that the last page named")
 }
 
 func (f *flags) acts(s *flag.FlagSet) {
-	s.BoolVar(&f.yes, "yes", false, "do it; without, it is only said what would be done")
+	s.BoolVar(&f.yes, "yes", false, "do it; without it, a dry run says what would be done")
 	s.StringVar(&f.actor, "actor", "", "`who` acts, for the audit")
 	s.StringVar(&f.reason, "reason", "", "`why`, for the audit; without personal data")
 }
@@ -87,13 +87,13 @@ func (c *call) parse(args []string) error {
 		c.flags.args, args = append(c.flags.args, rest[0]), rest[1:]
 	}
 	if c.flags.limit < 0 || c.flags.limit > 1000 || set.Lookup("limit") != nil && c.flags.limit == 0 {
-		return usage("-limit %d is not 1 to 1000", c.flags.limit)
+		return usage("-limit is %d, but must be 1 to 1000", c.flags.limit)
 	}
 	if c.flags.everywhere && c.flags.scope != "" {
-		return usage("-scope and -everywhere exclude each other")
+		return usage("-scope and -everywhere cannot be combined")
 	}
 	if c.command.args == "" && len(c.flags.args) > 0 {
-		return usage("it takes no argument, and got %.40q", c.flags.args[0])
+		return usage("it takes no arguments, but got %.40q", c.flags.args[0])
 	}
 	return nil
 }
@@ -109,25 +109,25 @@ func (f *flags) reach() storage.ScopeFilter {
 
 func (f *flags) page() storage.Page { return storage.Page{After: f.after, Limit: f.limit} }
 
-// by is who acts and why, which a rehearsal need not say.
+// by is who acts and why; a dry run may leave both out.
 func (f *flags) by() (support.By, error) {
 	by := support.By{Actor: f.actor, Reason: f.reason}
 	if !f.yes {
 		if by.Actor == "" {
-			by.Actor = "nobody yet"
+			by.Actor = "dry run"
 		}
 		if by.Reason == "" {
-			by.Reason = "a rehearsal"
+			by.Reason = "a dry run"
 		}
 		return by, nil
 	}
 	if by.Actor == "" || by.Reason == "" {
-		return by, usage("-actor and -reason are required with -yes: the audit has them")
+		return by, usage("-actor and -reason are required with -yes: they are written into the audit")
 	}
 	return by, nil
 }
 
-// moment reads -until: a moment or how long from now.
+// moment reads -until: a time, or a duration from now.
 func (f *flags) moment(now time.Time) (time.Time, error) {
 	if f.until == "" {
 		return time.Time{}, nil
@@ -137,7 +137,7 @@ func (f *flags) moment(now time.Time) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, f.until)
 	if err != nil {
-		return t, usage("-until %.40q is neither a moment (2026-05-01T09:00:00Z) nor a length of time (90m)", f.until)
+		return t, usage("-until is %.40q, but must be a time (2026-05-01T09:00:00Z) or a duration (90m)", f.until)
 	}
 	return t, nil
 }
@@ -148,12 +148,12 @@ func (f *flags) hours() (from, to time.Time, err error) {
 		to, err = time.Parse(time.RFC3339, f.to)
 	}
 	if err != nil || !from.Before(to) {
-		return from, to, usage("-from and -to are moments (2026-05-01T09:00:00Z), the first before the second")
+		return from, to, usage("-from and -to must be times (2026-05-01T09:00:00Z), the first before the second")
 	}
 	return from, to, nil
 }
 
-// alone is the one argument, or none.
+// alone returns the only argument, or none.
 func (f *flags) alone(what string) (string, error) {
 	switch len(f.args) {
 	case 0:
@@ -161,7 +161,7 @@ func (f *flags) alone(what string) (string, error) {
 	case 1:
 		return f.args[0], nil
 	}
-	return "", usage("one %s at a time", what)
+	return "", usage("give one %s", what)
 }
 
 // address reads "email:sam@example.com".
@@ -185,7 +185,7 @@ func entity(text string) (automation.Source, error) {
 // separator stands for U+001F of keys, which terminals do not show.
 const separator = "␟"
 
-// target is how a row is named on the command line: "Message/…".
+// target is the name of a row on the command line: "Message/…".
 func target(k support.Kind, key string) string {
 	return string(k) + "/" + strings.ReplaceAll(key, "\x1f", separator)
 }
@@ -195,14 +195,15 @@ func (f *flags) targets() (out []support.Target, err error) {
 	for _, arg := range f.args {
 		kind, key, ok := strings.Cut(arg, "/")
 		if !ok || kind == "" || key == "" {
-			return nil, usage("%.60q is not a target: KIND/KEY, as lists print them", arg)
+			return nil, usage("%.60q is not a target: give KIND/KEY, as lists print it", arg)
 		}
 		out = append(out, support.Target{Kind: support.Kind(kind), Key: unprintable(key)})
 	}
 	return out, nil
 }
 
-// need is the cause that -table and -cause name: a code, or of dead letters a subscriber.
+// need is the cause that -table and -cause name: a reason code or, for dead letters, a
+// subscriber.
 func (f *flags) need() support.Need {
 	n := support.Need{Table: f.table, Reason: f.cause}
 	if f.table == "outbox_delivery" {
@@ -211,7 +212,7 @@ func (f *flags) need() support.Need {
 	return n
 }
 
-// unprintable is a key that was printed.
+// unprintable turns a printed key back into the key.
 func unprintable(key string) string { return strings.ReplaceAll(key, separator, "\x1f") }
 
 // plural is a number with its word.

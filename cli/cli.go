@@ -1,13 +1,13 @@
 // Package cli is Belfry's command line, for a host's own program and, over a database
-// alone, for cmd/belfry: what a person asks and does at three in the morning, and what a
-// script asks every minute.
+// alone, for cmd/belfry: for people who look into a problem, and for scripts that check
+// every minute.
 //
 //	func main() {
 //		os.Exit(cli.Main(&cli.App{Name: "school belfry", Open: open}))
 //	}
 //
-// It stands on package support. Each command that changes something says what it would do
-// until it is told -yes, and is audited with its actor and reason. Docs: docs/support.md.
+// It stands on package support. A command that changes something does a dry run unless
+// -yes is given. Changes are audited with actor and reason. Docs: docs/support.md.
 package cli
 
 import (
@@ -29,18 +29,19 @@ import (
 
 // App is a program with this command line.
 type App struct {
-	// Name is how the program is called, in texts; empty: "belfry".
+	// Name is the program's name in texts; empty: "belfry".
 	Name string
-	// Open makes what a command works on; the command closes it. With migrate the
-	// migrations that are missing are run, without it a database that lacks some is an error.
-	// A program that has all of it open already may give that, whatever migrate is.
+	// Open makes what a command works on; the command closes it. With migrate the migrations
+	// that are missing are run, without it a database that lacks some is an error. A program
+	// that already has its services open may return those, whatever migrate is.
 	Open func(ctx context.Context, migrate bool) (*Services, error)
 	// Flags adds those of the program itself, which stand before the command; nil: none.
 	Flags func(*flag.FlagSet)
 }
 
-// Services are what commands work on. Only Store is required: a command whose part is
-// missing says so, and what the parts were not told (types, channels, keys) they do not know.
+// Services is what commands work on. Only Store is required. A command whose service is
+// missing says so, and commands know only the types, channels and keys that the services
+// were given.
 type Services struct {
 	// Options are the store, the domains and hooks, as of a support desk.
 	support.Options
@@ -49,11 +50,11 @@ type Services struct {
 	Poller *belfry.Poller
 	// Samples are the messages that preview shows.
 	Samples []Sample
-	// Bare says that the domains were made over a database alone: without the host's types
-	// and channels, so that which of them nobody serves is not known, and without its
-	// HashKey, so that nobody is found by an address.
+	// Bare says that the domains were made from a database alone: without the host's types
+	// and channels, so unserved types are not listed, and without its HashKey, so people are
+	// not found by address.
 	Bare bool
-	// Close ends what Open began; nil: nothing.
+	// Close releases what Open opened; nil: there is nothing to release.
 	Close func() error
 }
 
@@ -66,12 +67,12 @@ type Sample struct {
 
 // What [Run] and [Main] return, for scripts.
 const (
-	ExitDone      = 0 // done; of a question: nothing waits for a person
+	ExitDone      = 0 // done; of a query: nothing needs attention
 	ExitFailed    = 1 // an error; it is safe to repeat the command
-	ExitUsage     = 2 // the command line is not one
-	ExitNeedsYou  = 3 // of a question: something waits for a person, or differs
-	ExitNotDone   = 4 // it was said what would be done: there was no -yes
-	ExitRefused   = 5 // it was refused, or is not there, at least of a part
+	ExitUsage     = 2 // the command line is invalid
+	ExitNeedsYou  = 3 // of a query: something needs attention, or differs
+	ExitNotDone   = 4 // a dry run: -yes is missing
+	ExitRefused   = 5 // refused or not found, at least in part
 	ExitElsewhere = 6 // it has to be run in the host's own program
 )
 
@@ -82,11 +83,11 @@ func Main(app *App) int {
 	return Run(ctx, app, os.Args[1:], os.Stdout, os.Stderr)
 }
 
-// Run runs one command: its answer goes to stdout, what is wrong to stderr. It returns the
-// exit code, and panics without an Open.
+// Run runs one command. Its answer goes to stdout, errors to stderr. It returns the exit
+// code, and panics without an Open.
 func Run(ctx context.Context, app *App, args []string, stdout, stderr io.Writer) int {
 	if app == nil || app.Open == nil {
-		panic("cli: Run needs an App with an Open")
+		panic("cli: App.Open is required")
 	}
 	c := &call{app: app, out: stdout, err: stderr}
 	err := c.run(ctx, args)
@@ -104,7 +105,7 @@ func (a *App) name() string {
 	return a.Name
 }
 
-// exit is an error that says with which code a command ends.
+// exit is an error with the exit code of the command.
 type exit struct {
 	code int
 	text string // for stderr; empty: stdout has said all
@@ -133,7 +134,7 @@ func (c *call) exitOf(err error) int {
 	return ExitFailed
 }
 
-// complaint is what stderr is told.
+// complaint is the text for stderr.
 func (c *call) complaint(err error) string {
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
@@ -156,7 +157,7 @@ type call struct {
 	desk     *support.Desk
 }
 
-// command is one of them.
+// command is one command of the program.
 type command struct {
 	name, args string // "person", "WHO"
 	does       string // a line for the list
@@ -195,7 +196,7 @@ func (c *call) run(ctx context.Context, args []string) (err error) {
 		}
 	}
 	if c.command == nil {
-		return usage("there is no command %.40q", rest[0])
+		return usage("unknown command %.40q", rest[0])
 	}
 	if err := c.parse(rest[1:]); err != nil {
 		return err
@@ -210,7 +211,7 @@ func (c *call) run(ctx context.Context, args []string) (err error) {
 	return c.command.run(c, ctx)
 }
 
-// flagSet is one whose help goes where it is asked for.
+// flagSet makes a flag set whose help goes to the given writer.
 func (c *call) flagSet(name string, help func(io.Writer, *flag.FlagSet)) *flag.FlagSet {
 	set := flag.NewFlagSet(name, flag.ContinueOnError)
 	set.SetOutput(io.Discard)
@@ -218,8 +219,8 @@ func (c *call) flagSet(name string, help func(io.Writer, *flag.FlagSet)) *flag.F
 	return set
 }
 
-// parse makes a mistake in flags one of usage. The flag package calls Usage for mistakes,
-// too, which get no page of help.
+// parse turns a mistake in flags into a usage error. The flag package calls Usage for
+// mistakes, too; they get no help page.
 func parse(set *flag.FlagSet, args []string) error {
 	help := set.Usage
 	set.Usage = func() {}
@@ -234,7 +235,7 @@ func parse(set *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// help is the first page.
+// help prints the first help page.
 func (c *call) help(w io.Writer, top *flag.FlagSet) {
 	name := c.app.name()
 	fmt.Fprintf(w, "%s looks after reminders, messages and surveys in a database of Belfry.\n\nUsage:\n\n    %s [flags] command [flags] [arguments]\n\nCommands:\n\n", name, name)
@@ -246,16 +247,16 @@ func (c *call) help(w io.Writer, top *flag.FlagSet) {
 		printFlags(w, top)
 	}
 	fmt.Fprintf(w, `
-"%s COMMAND -h" says more about one. What changes something does nothing without -yes,
+"%s COMMAND -h" says more about one. A command that changes something does a dry run without -yes,
 and says what it would do. Tables are for people; -json is for programs.
 
-Exit codes: 0 done, or nothing waits; 1 failed, safe to repeat; 2 not a command line;
-3 something waits for a person, or differs; 4 nothing done, since -yes is missing;
-5 refused or not found; 6 to be run in the host's own program.
+Exit codes: 0 done, or nothing waits; 1 failed, safe to repeat; 2 invalid command line;
+3 something needs attention, or differs; 4 a dry run, since -yes is missing;
+5 refused or not found; 6 run it in your own program.
 `, name)
 }
 
-// helpOf is the page of a command.
+// helpOf prints the help page of a command.
 func (c *call) helpOf(w io.Writer, set *flag.FlagSet) {
 	k := c.command
 	fmt.Fprintf(w, "Usage: %s\n\n%s\n", strings.TrimSpace(c.app.name()+" "+k.name+" [flags] "+k.args), strings.TrimSpace(k.says))
@@ -273,7 +274,7 @@ func printFlags(w io.Writer, set *flag.FlagSet) (any bool) {
 	return any
 }
 
-// elsewhere says that a part is missing here.
+// elsewhere is the error for a service that this program does not have.
 func (c *call) elsewhere(what string) error {
 	return &exit{ExitElsewhere, fmt.Sprintf("%s: %s. Run it in the program that has them (docs/support.md)", c.command.name, what)}
 }

@@ -324,7 +324,7 @@ func TestAnswersInJSONAreOneDocument(t *testing.T) {
 			{cli.ExitDone, []string{"person", "sam", "-scope", "north"}, []string{`"past": [`, `"person": "sam"`, `"providerId": "p-sam@example.com"`}},
 			{cli.ExitNotDone, []string{"pause", "-domain", "automation", "-scope", "north"}, []string{`"dryRun": true`, `"done": true`}},
 			{cli.ExitNeedsYou, []string{"doubts", "-scope", "north"}, []string{`"doubts": [`, `"channel": "email:school"`, `"rows": 1`}},
-			{cli.ExitNotDone, []string{"doubts", "-everywhere", "-channel", "email:school", "-from", "2026-03-01T00:00:00Z", "-to", "2026-03-02T00:00:00Z", "-as", "sent"}, []string{`"dryRun": true`, `"effect": "counts as sent: 1 in doubt`}},
+			{cli.ExitNotDone, []string{"doubts", "-everywhere", "-channel", "email:school", "-from", "2026-03-01T00:00:00Z", "-to", "2026-03-02T00:00:00Z", "-as", "sent"}, []string{`"dryRun": true`, `"effect": "counts as sent: 1 of unknown outcome`}},
 			{cli.ExitNotDone, []string{"replan", "-scope", "north"}, []string{`"scanned": 1`}},
 			{cli.ExitDone, []string{"replan", "-scope", "north", "-list"}, []string{`[]`}},
 			{cli.ExitDone, []string{"replan", "-scope", "north", "-type", "certificate", "-yes", "-actor", "ann", "-reason", "why"}, []string{`"type": "certificate"`}},
@@ -389,13 +389,13 @@ func TestAWrongCommandLineOpensNothing(t *testing.T) {
 		return nil, errors.New("no")
 	}}
 	for says, args := range map[string][]string{
-		"no command":                          {},
-		`there is no command "frobnicate"`:    {"frobnicate"},
-		"flag provided but not defined: -x":   {"holds", "-x"},
-		`it takes no argument, and got "all"`: {"health", "all"},
-		"-limit -1 is not 1 to 1000":          {"holds", "-limit", "-1"},
-		"-limit 0 is not 1 to 1000":           {"person", "sam", "-limit", "0"},
-		"-scope and -everywhere exclude":      {"health", "-scope", "a", "-everywhere"},
+		"no command":                           {},
+		`unknown command "frobnicate"`:         {"frobnicate"},
+		"flag provided but not defined: -x":    {"holds", "-x"},
+		`it takes no arguments, but got "all"`: {"health", "all"},
+		"-limit is -1, but must be 1 to 1000":  {"holds", "-limit", "-1"},
+		"-limit is 0, but must be 1 to 1000":   {"person", "sam", "-limit", "0"},
+		"-scope and -everywhere cannot":        {"health", "-scope", "a", "-everywhere"},
 	} {
 		var out, wrong bytes.Buffer
 		code := cli.Run(t.Context(), app, args, &out, &wrong)
@@ -410,24 +410,24 @@ func TestWhatMakesNoSenseIsUsage(t *testing.T) {
 	schools(t, func(s *school) {
 		s.fill()
 		for says, args := range map[string][]string{
-			"-as is sent or again":           {"resolve", "Message/x"},
-			"give targets":                   {"release"},
-			"-from and -to are moments":      {"doubts", "-channel", "email:school", "-as", "sent", "-from", "2026-03-01T00:00:00Z"},
-			"-channel is required":           {"doubts", "-everywhere"},
-			"-table and -cause go together":  {"holds", "-table", "outgoing_message"},
-			"is not a target":                {"release", "Message"},
-			"-domain is automation or":       {"pause"},
-			"is neither a moment":            {"pause", "-domain", "notify", "-until", "soon"},
-			"an address is METHOD:ADDRESS":   {"person", "-address", "sam@example.com"},
-			"an entity is TYPE:ID":           {"person", "-entity", "sam"},
-			"one person at a time":           {"person", "sam", "kim"},
-			"needs one of Person":            {"person"},
-			"say what: a key":                {"why"},
-			`-state "lost" is none of`:       {"messages", "-state", "lost"},
-			"neither a moment before now":    {"messages", "-since", "tomorrow"},
-			"-until is not after now":        {"upcoming", "-until", "2020-01-01T00:00:00Z"},
-			"neither a Ref, nor an address":  {"erase"},
-			"the action is not one for this": {"retry", "Job/x"},
+			"-as must be sent or again":     {"resolve", "Message/x"},
+			"give targets":                  {"release"},
+			"-from and -to must be times":   {"doubts", "-channel", "email:school", "-as", "sent", "-from", "2026-03-01T00:00:00Z"},
+			"-channel is required":          {"doubts", "-everywhere"},
+			"-table and -cause go together": {"holds", "-table", "outgoing_message"},
+			"is not a target":               {"release", "Message"},
+			"-domain must be automation or": {"pause"},
+			`-until is "soon", but must be`: {"pause", "-domain", "notify", "-until", "soon"},
+			"an address is METHOD:ADDRESS":  {"person", "-address", "sam@example.com"},
+			"an entity is TYPE:ID":          {"person", "-entity", "sam"},
+			"give one person":               {"person", "sam", "kim"},
+			"needs one of Person":           {"person"},
+			"give a key":                    {"why"},
+			`-state is "lost", but must be`: {"messages", "-state", "lost"},
+			"must be a time in the past":    {"messages", "-since", "tomorrow"},
+			"-until must be in the future":  {"upcoming", "-until", "2020-01-01T00:00:00Z"},
+			"needs a Ref, an address":       {"erase"},
+			"this action is not possible":   {"retry", "Job/x"},
 		} {
 			code, _, wrong := s.run(args...)
 			if code != cli.ExitUsage || !strings.Contains(wrong, says) {
@@ -456,7 +456,7 @@ func TestAProgramWithoutTheHostsPartsSaysSo(t *testing.T) {
 				s.Errorf("%q: %d, %s, %s", args, code, out, wrong)
 			}
 		}
-		if out := s.want(cli.ExitNotDone, "replan", "-scope", "north"); !strings.Contains(out, "only the host's program can say") {
+		if out := s.want(cli.ExitNotDone, "replan", "-scope", "north"); !strings.Contains(out, "only your program can say") {
 			s.Error(out)
 		}
 		s.want(cli.ExitDone, append([]string{"replan", "-scope", "north"}, yes...)...)

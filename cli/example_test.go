@@ -26,8 +26,8 @@ func ExampleRun() {
 	fmt.Println("exit", code)
 	// Output:
 	// TARGET             PAUSE          DETAIL
-	// notify: type news  would be done  no new work begins; what is under way is finished
-	// belfry: nothing was done: say -yes, -actor and -reason to do it
+	// notify: type news  would be done  no new work begins; work that has begun is finished
+	// belfry: dry run: nothing was done. Add -yes, -actor and -reason to do it
 	// exit 4
 	// TARGET             PAUSE
 	// notify: type news  done

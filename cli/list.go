@@ -18,7 +18,7 @@ import (
 func listCommand(name, does string, of support.List) *command {
 	return &command{
 		name: name, does: does,
-		says: strings.ToUpper(does[:1]) + does[1:] + ". Their targets are what actions take.",
+		says: strings.ToUpper(does[:1]) + does[1:] + ". Actions take their targets.",
 		flags: func(f *flags, s *flag.FlagSet) {
 			f.inScope(s)
 			f.pages(s)
@@ -40,10 +40,10 @@ var (
 
 var messagesCommand = &command{
 	name: "messages", does: "messages of the last day, or of another span, the newest first",
-	says: `Lists the messages that were made in a span of time, by state, type and channel. It looks
-at up to 10,000 messages of all tenants for a page, so that one may be short.`,
+	says: `Lists the messages that were made in a period, by state, type and channel. A page looks at
+up to 10,000 messages of all tenants, so it may be short.`,
 	flags: func(f *flags, s *flag.FlagSet) {
-		s.StringVar(&f.since, "since", "24h", "made in this `time` before now, or since a moment")
+		s.StringVar(&f.since, "since", "24h", "made in this `duration` before now (24h), or since a time")
 		s.StringVar(&f.state, "state", "", "in this `state`: "+strings.ToLower(strings.Join(stages(), ", ")))
 		s.StringVar(&f.typ, "type", "", "of this `type`")
 		s.StringVar(&f.channel, "channel", "", "by this `channel`")
@@ -61,7 +61,7 @@ at up to 10,000 messages of all tenants for a page, so that one may be short.`,
 		if c.flags.state != "" {
 			at := slices.IndexFunc(notify.Stages(), func(s notify.Stage) bool { return strings.EqualFold(string(s), c.flags.state) })
 			if at < 0 {
-				return usage("-state %.40q is none of %s", c.flags.state, strings.ToLower(strings.Join(stages(), ", ")))
+				return usage("-state is %.40q, but must be one of %s", c.flags.state, strings.ToLower(strings.Join(stages(), ", ")))
 			}
 			of.Stage = notify.Stages()[at]
 		}
@@ -72,10 +72,10 @@ at up to 10,000 messages of all tenants for a page, so that one may be short.`,
 
 var upcomingCommand = &command{
 	name: "upcoming", does: "reminders and reports that are planned, the next first",
-	says: `Lists what is planned until a moment or for a time from now on, with the later occurrences
-of what recurs: those have no target yet. Each is checked again before it goes out.`,
+	says: `Lists what is planned until a time, or for a duration from now. Later occurrences of what
+recurs are listed, too, and have no target yet. Each is checked again before it goes out.`,
 	flags: func(f *flags, s *flag.FlagSet) {
-		s.StringVar(&f.until, "until", "24h", "before this `moment`, or for so long from now")
+		s.StringVar(&f.until, "until", "24h", "before this `time`, or this long from now")
 		f.inScope(s)
 		f.pages(s)
 		f.asJSON(s)
@@ -87,7 +87,7 @@ of what recurs: those have no target yet. Each is checked again before it goes o
 			return err
 		}
 		if !until.After(now) {
-			return usage("-until is not after now")
+			return usage("-until must be in the future")
 		}
 		rows, next, err := c.desk.Upcoming(ctx, c.flags.tenant(), now, until, true, c.flags.page())
 		return c.listed(rows, next, err)
@@ -95,10 +95,10 @@ of what recurs: those have no target yet. Each is checked again before it goes o
 }
 
 var whyCommand = &command{
-	name: "why", args: "WHAT", does: "why there is something, or not: by a key, an id or an order's number",
-	says: `Finds WHAT, which is a reminder's key, the id of a message or a link, a provider's id, the
-key of a job, a person's id or an address, and tells what happened about it. If it finds
-several it lists them. It shows personal data; so do not paste it anywhere.`,
+	name: "why", args: "WHAT", does: "find a row by a key, an id or an order's number, and say why it is so",
+	says: `Finds WHAT and says what happened about it. WHAT is a reminder's key, the id of a message or
+a link, a provider's id, the key of a job, a person's id, or an address. If several match, it
+lists them. The output has personal data: do not share it.`,
 	flags: func(f *flags, s *flag.FlagSet) {
 		f.inScope(s)
 		f.pages(s)
@@ -107,14 +107,14 @@ several it lists them. It shows personal data; so do not paste it anywhere.`,
 	run: func(c *call, ctx context.Context) error {
 		what, err := c.flags.alone("key or id")
 		if err != nil || what == "" {
-			return cmp.Or(err, usage("say what: a key, an id or an order's number"))
+			return cmp.Or(err, usage("give a key, an id or an order's number"))
 		}
 		hits, _, err := c.desk.Search(ctx, c.flags.tenant(), unprintable(what), false)
 		switch {
 		case err != nil:
 			return err
 		case len(hits) == 0:
-			return fmt.Errorf("nothing here has %.60q as its key, id, number or address: %w", what, storage.ErrNotFound)
+			return fmt.Errorf("found nothing with the key, id, number or address %.60q: %w", what, storage.ErrNotFound)
 		case len(hits) > 1:
 			return c.found(hits)
 		}
@@ -165,7 +165,7 @@ func since(text string, now time.Time) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil || !t.Before(now) {
-		return t, usage("-since %.40q is neither a moment before now (2026-05-01T09:00:00Z) nor a length of time (24h)", text)
+		return t, usage("-since is %.40q, but must be a time in the past (2026-05-01T09:00:00Z) or a duration (24h)", text)
 	}
 	return t, nil
 }

@@ -25,7 +25,7 @@ import (
 
 var migrateCommand = &command{
 	name: "migrate", does: "make the tables, or bring them up to date", migrates: true,
-	says:  "Runs the migrations that are missing, each whole or not at all. Safe to repeat, and to run beside programs that work.",
+	says:  "Runs the missing migrations, each in one transaction. Safe to repeat, and while other programs run.",
 	flags: func(*flags, *flag.FlagSet) {},
 	run: func(c *call, ctx context.Context) error {
 		n, err := c.checked(ctx)
@@ -37,8 +37,8 @@ var migrateCommand = &command{
 }
 
 var checkCommand = &command{
-	name: "check", does: "compare the tables with what this program needs",
-	says:  "Compares every table, column and index with what this program needs, and writes nothing. Exit code 3: something is missing or differs.",
+	name: "check", does: "compare the tables with those that this program needs",
+	says:  "Compares every table, column and index with those that this program needs, and writes nothing. Exit code 3: something is missing or differs.",
 	flags: func(*flags, *flag.FlagSet) {},
 	run: func(c *call, ctx context.Context) error {
 		n, err := c.checked(ctx)
@@ -50,7 +50,7 @@ var checkCommand = &command{
 	},
 }
 
-// checked compares the database with all tables that there are.
+// checked compares the database with all of Belfry's tables.
 func (c *call) checked(ctx context.Context) (tables int, err error) {
 	all := slices.Concat(driver.Schemas(), notify.Schemas(), gate.Schemas(), templates.Schemas(), automation.Schemas(), settings.Schemas(),
 		report.Schemas(), outbox.Schemas(), survey.Schemas(), sweep.Schemas(), unserved.Schemas(), once.Schemas())
@@ -65,10 +65,10 @@ func (c *call) checked(ctx context.Context) (tables int, err error) {
 }
 
 var healthCommand = &command{
-	name: "health", does: "what waits, and what needs a person",
-	says: `Says how much is due and since when, and lists what needs a person by its cause, with
-what to do. Exit code 3: something does. A pause, and work that nobody serves here, are
-listed too: of the latter this program only knows the types that it has.`,
+	name: "health", does: "what waits, and what needs attention",
+	says: `Says how much is due and since when, and lists what needs attention by its cause, with
+what to do. Exit code 3: something needs attention. Pauses and work without a handler are
+listed, too; the latter only for the types that this program has.`,
 	flags: func(f *flags, s *flag.FlagSet) { f.anywhere(s); f.asJSON(s) },
 	run: func(c *call, ctx context.Context) error {
 		health, err := c.health(ctx)
@@ -94,7 +94,7 @@ listed too: of the latter this program only knows the types that it has.`,
 	},
 }
 
-// health leaves out the causes that only a program with the host's types can tell.
+// health leaves out the causes that only a program with the host's types knows.
 func (c *call) health(ctx context.Context) (support.Health, error) {
 	health, err := c.desk.Health(ctx, c.flags.reach())
 	if c.s.Bare {
@@ -103,7 +103,7 @@ func (c *call) health(ctx context.Context) (support.Health, error) {
 	return health, err
 }
 
-// waiting is how a question ends.
+// waiting is the exit of a query when something needs attention.
 func waiting(needs []support.Need) error {
 	if len(needs) == 0 {
 		return nil
@@ -113,10 +113,10 @@ func waiting(needs []support.Need) error {
 
 func (c *call) printNeeds(needs []support.Need) error {
 	if len(needs) == 0 {
-		fmt.Fprintln(c.out, "Nothing needs a person.")
+		fmt.Fprintln(c.out, "Nothing needs attention.")
 		return nil
 	}
-	t := table{head: []string{"NEEDS YOU", "ROWS", "SINCE", "TENANT", "TABLE", "CAUSE", "WHAT"}}
+	t := table{head: []string{"KIND", "ROWS", "SINCE", "TENANT", "TABLE", "CAUSE", "WHAT"}}
 	for _, n := range needs {
 		rows := ""
 		if n.Rows > 0 {
@@ -141,7 +141,7 @@ func number(n int) string {
 	return fmt.Sprint(n)
 }
 
-// atLeast is a number of which there may be more.
+// atLeast prints a number that may be higher.
 func atLeast(n int, capped bool) string {
 	if capped {
 		return fmt.Sprint(n, "+")
@@ -151,9 +151,9 @@ func atLeast(n int, capped bool) string {
 
 var holdsCommand = &command{
 	name: "holds", does: "what waits for a person, by cause; the rows of one",
-	says: `Lists what waits for a person by its cause. With -table and -cause, as that list has
-them, it lists the rows of one cause: their targets are what release, retry, cancel and
-resolve take. Exit code 3: something waits.`,
+	says: `Lists what waits for a person by its cause. With -table and -cause, as that list has them,
+it lists the rows of one cause. Release, retry, cancel and resolve take their targets. Exit
+code 3: something waits.`,
 	flags: func(f *flags, s *flag.FlagSet) {
 		s.StringVar(&f.table, "table", "", "rows of this `table`")
 		s.StringVar(&f.cause, "cause", "", "that wait for this `cause`, as the list has it")
@@ -192,7 +192,7 @@ func (c *call) printNext(after string) {
 	}
 }
 
-// printEntries tells rows, one line each with what to do beneath it.
+// printEntries prints rows, one line each, with what to do beneath.
 func (c *call) printEntries(rows []support.Entry) {
 	t := table{head: []string{"ON", "OUTCOME", "WHAT", "BY", "TO", "TARGET"}}
 	for _, e := range rows {
@@ -206,13 +206,13 @@ func (c *call) printEntries(rows []support.Entry) {
 }
 
 var personCommand = &command{
-	name: "person", args: "[PERSON]", does: "what happened about a person or an entity, and what will",
-	says: `Tells why a person got something or did not: what is to come, and what happened, the
-newest first. PERSON is the host's id. What was erased or forgotten is not told. It shows
-personal data; so do not paste it anywhere.`,
+	name: "person", args: "[PERSON]", does: "what a person or an entity got or not, and what is planned",
+	says: `Says why a person got something or did not: what is planned, and what happened, the newest
+first. PERSON is your id of the person. Erased and deleted rows are not shown. The output has
+personal data: do not share it.`,
 	flags: func(f *flags, s *flag.FlagSet) {
-		s.Var(&f.addresses, "address", "what went to an `address` and named no person, as in email:sam@example.com")
-		s.StringVar(&f.entity, "entity", "", "what reminders are about, `TYPE:ID`, as in employee:17")
+		s.Var(&f.addresses, "address", "messages to this `address` that name no person, as in email:sam@example.com")
+		s.StringVar(&f.entity, "entity", "", "the entity that reminders are about, `TYPE:ID`, as in employee:17")
 		f.inScope(s)
 		f.pages(s)
 		f.asJSON(s)
@@ -226,7 +226,7 @@ personal data; so do not paste it anywhere.`,
 	},
 }
 
-// tell prints what happened about something, and what will.
+// tell prints what happened about something, and what is planned.
 func (c *call) tell(ctx context.Context, about support.About) error {
 	story, err := c.desk.Story(ctx, c.flags.tenant(), about, c.flags.page())
 	if err != nil {
@@ -239,7 +239,7 @@ func (c *call) tell(ctx context.Context, about support.About) error {
 	return nil
 }
 
-// about is what a story is told of.
+// about is the subject of a timeline.
 func (c *call) about() (about support.About, err error) {
 	f := &c.flags
 	if about.Person, err = f.alone("person"); err != nil {
@@ -251,11 +251,11 @@ func (c *call) about() (about support.About, err error) {
 		}
 	}
 	if len(f.addresses) > 1 {
-		return about, usage("one address at a time")
+		return about, usage("give one address")
 	}
 	if len(f.addresses) == 1 {
 		if c.s.Bare {
-			return about, c.elsewhere("addresses are stored as hashes, and this program does not have their key")
+			return about, c.elsewhere("addresses are stored as hashes, and this program does not have the HashKey")
 		}
 		about.Address, err = address(f.addresses[0])
 	}
@@ -274,7 +274,7 @@ func (c *call) printStory(s support.Story) {
 		}
 		fmt.Fprintln(c.out)
 	}
-	fmt.Fprintln(c.out, "Until now, the newest first:")
+	fmt.Fprintln(c.out, "So far, the newest first:")
 	c.printEntries(s.Past)
 	for _, e := range s.Past {
 		if e.ToDo != "" || len(e.Steps) > 0 {

@@ -17,10 +17,10 @@ import (
 )
 
 var exportCommand = &command{
-	name: "export", args: "[PERSON]", does: "all that is known of a person",
-	says: `Writes what is known of a person: a line of JSON for each row, {"table": …, "row": {…}}.
-PERSON is the host's id; those who are known by an address alone have -address. It needs
-the host's keys and hooks.`,
+	name: "export", args: "[PERSON]", does: "export all that is stored about a person",
+	says: `Writes what is stored about a person: a line of JSON for each row, {"table": …, "row": {…}}.
+PERSON is your id of the person. Use -address for people who are known by an address alone.
+It needs your program's keys and hooks.`,
 	flags: named,
 	run: func(c *call, ctx context.Context) error {
 		who, err := c.subject()
@@ -33,12 +33,12 @@ the host's keys and hooks.`,
 
 var eraseCommand = &command{
 	name: "erase", args: "[PERSON]", does: "erase a person",
-	says: `Removes what is known of a person, in all tables and blobs: nothing more is sent to them,
-what waits is cancelled, and rows are deleted, or emptied where their keys must go on to
-answer. This cannot be undone. What a provider is called for at that moment is erased an
-hour later, by a Poller. PERSON is the host's id; give their addresses and inboxes, too.
-With -list they are written into a file, for reapply: keep it outside of the database, and
-encrypted. It needs the host's keys and hooks.`,
+	says: `Removes what is stored about a person, in all tables and blobs. Nothing more is sent to them,
+waiting messages are cancelled, and rows are deleted, or anonymised where their keys are still
+needed. This cannot be undone. A message whose provider is being called is erased an hour
+later, by a Poller. PERSON is your id of the person; give their addresses and inboxes, too.
+With -list they are added to a file, for reapply: keep it outside the database, encrypted. It
+needs your program's keys and hooks.`,
 	flags: func(f *flags, s *flag.FlagSet) {
 		named(f, s)
 		f.acts(s)
@@ -62,7 +62,7 @@ encrypted. It needs the host's keys and hooks.`,
 		}
 		switch {
 		case err != nil && report.ID != "":
-			return fmt.Errorf("%w; the erasure %s is stored, and a Poller goes on with it", err, report.ID)
+			return fmt.Errorf("%w; the erasure %s is stored, and a Poller will finish it", err, report.ID)
 		case err != nil:
 			return err
 		case c.flags.json:
@@ -77,8 +77,8 @@ encrypted. It needs the host's keys and hooks.`,
 	},
 }
 
-// erase erases a person, and puts them on the list if there is one: as soon as it is sure
-// that they will be erased.
+// erase erases a person. If there is a list, it adds them as soon as it is certain that
+// they will be erased.
 func (c *call) erase(ctx context.Context, e belfry.Erasure, by belfry.By) (report belfry.ErasureReport, err error) {
 	listed := io.Discard
 	if c.flags.file != "" {
@@ -92,17 +92,17 @@ func (c *call) erase(ctx context.Context, e belfry.Erasure, by belfry.By) (repor
 	report, err = c.s.Poller.Privacy().Erase(ctx, e.Scope, e.Person, by)
 	if report.ID != "" {
 		if unlisted := json.NewEncoder(listed).Encode(e); unlisted != nil {
-			err = errors.Join(err, fmt.Errorf("they are erased, and not on the list: %w", unlisted))
+			err = errors.Join(err, fmt.Errorf("the person is erased but not on the list; add them by hand: %w", unlisted))
 		}
 	}
 	return report, err
 }
 
 var reapplyCommand = &command{
-	name: "reapply", args: "FILE", does: "erase again whom a list names, after a restore",
-	says: `Erases everybody on a list once more, in a database that was restored from a backup, before
-Pollers run. FILE has a person on each line, as erase -list writes them:
-{"scope": "acme", "person": {"ref": "17"}}. It needs the host's keys and hooks.`,
+	name: "reapply", args: "FILE", does: "erase the people of a list again, after a restore",
+	says: `Erases all people on a list once more, in a database that was restored from a backup, before
+Pollers run. FILE has one person a line, as erase -list writes them:
+{"scope": "acme", "person": {"ref": "17"}}. It needs your program's keys and hooks.`,
 	flags: func(f *flags, s *flag.FlagSet) { f.acts(s) },
 	run: func(c *call, ctx context.Context) error {
 		if c.s.Poller == nil || c.s.Bare {
@@ -134,7 +134,7 @@ Pollers run. FILE has a person on each line, as erase -list writes them:
 	},
 }
 
-// listed counts those on a list. Its errors name no person.
+// listed counts the entries of a list. Its errors name no person.
 func listed(list []byte) (n int, err error) {
 	for lines := json.NewDecoder(bytes.NewReader(list)); ; n++ {
 		var e belfry.Erasure
@@ -151,8 +151,8 @@ func listed(list []byte) (n int, err error) {
 	}
 }
 
-// wholePerson is why it takes the host's program.
-const wholePerson = "the host's keys, hooks and services are not here, without which something of a person would be left"
+// wholePerson says why the command needs the host's program.
+const wholePerson = "this program lacks your keys, hooks and services, without which data of the person would remain"
 
 func named(f *flags, s *flag.FlagSet) {
 	s.Var(&f.addresses, "address", "an `address` of theirs, as in email:sam@example.com; again for each")
@@ -160,7 +160,7 @@ func named(f *flags, s *flag.FlagSet) {
 	f.inScope(s)
 }
 
-// subject is whom the arguments name.
+// subject is the person that the arguments name.
 func (c *call) subject() (who belfry.Person, err error) {
 	if c.s.Poller == nil || c.s.Bare {
 		return who, c.elsewhere(wholePerson)
@@ -190,7 +190,7 @@ func (c *call) printErasure(r belfry.ErasureReport) {
 		}
 	}
 	if len(t.rows) == 0 {
-		fmt.Fprintln(c.out, "Nothing is known of this person.")
+		fmt.Fprintln(c.out, "Nothing is stored about this person.")
 	} else {
 		t.print(c.out)
 	}

@@ -13,10 +13,10 @@ import (
 )
 
 var replanCommand = &command{
-	name: "replan", does: "plan open reminders again, after a change behind them",
-	says: `Marks reminders of a tenant to be planned again, since a setting, zone, calendar or policy
-has changed behind them. The mark is a row: Pollers of the host's program, which know its
-types, work it off page by page, and -list says how far they are.`,
+	name: "replan", does: "plan open reminders again, after a setting has changed",
+	says: `Marks reminders of a tenant to be planned again, after a setting, zone, calendar or policy
+has changed. The mark is a row. The Pollers of your program, which know its types, work it off
+page by page; -list says how far they are.`,
 	flags: func(f *flags, s *flag.FlagSet) {
 		s.StringVar(&f.typ, "type", "", "one reminder `type`; empty: all")
 		s.StringVar(&f.setting, "setting", "", "only sources with reminders of this `setting`")
@@ -28,7 +28,7 @@ types, work it off page by page, and -list says how far they are.`,
 	},
 	run: func(c *call, ctx context.Context) error {
 		if c.s.Automation == nil {
-			return c.elsewhere("there is no scheduler here")
+			return c.elsewhere("this program has no scheduler")
 		}
 		if c.flags.list {
 			return c.replans(ctx)
@@ -51,11 +51,11 @@ func (c *call) replan(ctx context.Context) error {
 		if f.json {
 			return encode(c.out, what)
 		}
-		fmt.Fprintf(c.out, "marked: %s; a Poller of the host's program plans it again\n", printable(what.String()))
+		fmt.Fprintf(c.out, "marked: %s; a Poller of your program plans it again\n", printable(what.String()))
 		return nil
 	}
 	if c.s.Bare {
-		fmt.Fprintf(c.out, "would mark: %s; how many rows that changes only the host's program can say\n", printable(what.String()))
+		fmt.Fprintf(c.out, "would mark: %s; only your program can say how many rows change\n", printable(what.String()))
 		return errNotDone
 	}
 	r, err := c.s.Automation.Maintenance().PreviewReplan(ctx, what)
@@ -99,16 +99,16 @@ func (c *call) replans(ctx context.Context) error {
 }
 
 var previewCommand = &command{
-	name: "preview", args: "[SAMPLE]", does: "what a message says, by one of the host's samples",
-	says: `Renders a sample as it would be sent, and sends and stores nothing. Without SAMPLE it
-lists them. It needs the host's types and samples.`,
+	name: "preview", args: "[SAMPLE]", does: "show a message, made from one of your program's samples",
+	says: `Renders a sample as it would be sent. It sends and stores nothing. Without SAMPLE it lists
+the samples. It needs your program's types and samples.`,
 	flags: func(f *flags, s *flag.FlagSet) {
 		s.StringVar(&f.locale, "locale", "", "in another `language`, as in ar")
 		f.asJSON(s)
 	},
 	run: func(c *call, ctx context.Context) error {
 		if c.s.Notify == nil || len(c.s.Samples) == 0 {
-			return c.elsewhere("there are no types and samples here")
+			return c.elsewhere("this program has no types and samples")
 		}
 		name, err := c.flags.alone("sample")
 		if err != nil {
@@ -124,7 +124,7 @@ lists them. It needs the host's types and samples.`,
 		}
 		switch {
 		case name != "":
-			return &exit{ExitRefused, fmt.Sprintf("there is no sample %.40q", name)}
+			return &exit{ExitRefused, fmt.Sprintf("unknown sample %.40q: preview without a name lists them", name)}
 		case c.flags.json:
 			return encode(c.out, c.s.Samples)
 		}
@@ -167,14 +167,14 @@ func (c *call) printContent(m notify.Content) {
 }
 
 var retainCommand = &command{
-	name: "retain", does: "what retention would forget now, and how far it is",
-	says: `Counts, table by table, what the host's Retention would forget if its week of notice were
-over, and says when the last walk was. It reads all old rows and writes none: Pollers
-forget, once a day. It needs the host's types and Retention.`,
+	name: "retain", does: "what retention would delete now, and how far it is",
+	says: `Counts, table by table, what your Retention would delete if its week of notice were over, and
+says when it last ran. It reads all old rows and writes none: Pollers delete them, once a day.
+It needs your program's types and Retention.`,
 	flags: func(f *flags, s *flag.FlagSet) { f.asJSON(s) },
 	run: func(c *call, ctx context.Context) error {
 		if c.s.Poller == nil {
-			return c.elsewhere("there is no Poller here, which knows for how long rows are kept")
+			return c.elsewhere("this program has no Poller, which knows how long rows are kept")
 		}
 		all, err := c.retention(ctx)
 		if err != nil {
@@ -184,7 +184,7 @@ forget, once a day. It needs the host's types and Retention.`,
 		case c.flags.json:
 			return encode(c.out, all)
 		case len(all) == 0:
-			fmt.Fprintln(c.out, "No retention holds here: nothing is forgotten.")
+			fmt.Fprintln(c.out, "No retention is set: nothing is deleted.")
 		default:
 			c.printRetention(all)
 		}

@@ -41,8 +41,8 @@ func (t *table) print(w io.Writer) {
 	}
 }
 
-// printable shows a text that anybody may have written: no control character and no mark
-// of direction gets to the terminal.
+// printable makes untrusted text safe for a terminal: control characters and direction
+// marks are replaced.
 func printable(text string) string {
 	text = strings.ReplaceAll(text, "\x1f", separator)
 	if strings.IndexFunc(text, hidden) < 0 && utf8.ValidString(text) {
@@ -61,7 +61,7 @@ func printable(text string) string {
 
 func hidden(r rune) bool { return !unicode.IsPrint(r) && r != ' ' }
 
-// moment is a moment for people; empty if it is none.
+// moment prints a time for people; empty for the zero time.
 func moment(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -69,7 +69,7 @@ func moment(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04 UTC")
 }
 
-// encode writes an answer as one document.
+// encode writes an answer as one JSON document.
 func encode(w io.Writer, v any) error {
 	text, err := json.MarshalIndent(wire(reflect.ValueOf(v)), "", "  ")
 	if err != nil {

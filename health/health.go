@@ -1,6 +1,5 @@
-// Package health is what the Health methods of the domains answer with: what is due
-// and waits, what is on hold, in doubt or given up, and what is paused. It has no
-// personal data but the keys of lost series.
+// Package health has the answer of the domains' Health methods: due work, holds, unknown
+// outcomes, dead letters and pauses. Its only personal data are the keys of lost series.
 package health
 
 import (
@@ -9,82 +8,80 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// Summary is how work is doing at a moment. Counts are of the rows that were looked
-// at: those of a bounded number that are due, or on hold, for longest. Where there
-// was more it says so. String tells it to people.
+// Summary is the state of the work at one time. Counts cover a limited number of rows,
+// those that have been due or on hold for longest. Fields named Capped say that there may
+// be more. String prints it for people.
 type Summary struct {
-	// On is the moment, by the store's clock.
+	// On is the time of the summary, by the store's clock.
 	On time.Time
-	// Scope is the tenant that was asked about; Everywhere means all of them.
+	// Scope is the tenant; Everywhere means all tenants.
 	Scope      storage.Scope
 	Everywhere bool
-	// Due are the rows that are due, by table, kind and lane, those that have waited
-	// for longest first. DueCapped says that not all were looked at, so that kinds may
-	// be missing.
+	// Due lists the due rows by table, kind and lane, those that have waited for longest
+	// first. DueCapped says that not all rows were read, so kinds may be missing.
 	Due       []Due
 	DueCapped bool
-	// Holds are the rows on support hold, by table and reason.
+	// Holds counts the rows on support hold, by table and reason.
 	Holds []Count
-	// Doubts are the sends of which nobody knows whether they happened, by table and
-	// channel: those on hold for a person, and those that are due to be looked up.
+	// Doubts counts the sends of unknown outcome, by table and channel: those that wait for
+	// a person, and those that Belfry will look up.
 	Doubts []Count
-	// DeadLetters are what subscribers were not able to take, by subscriber.
+	// DeadLetters counts the events that were given up, by subscriber.
 	DeadLetters []Count
-	// Pauses are those in force, at most a thousand of each domain.
+	// Pauses lists the pauses in force, at most a thousand of each domain.
 	Pauses []Pause
-	// Outages are the channels that take nothing, at most a thousand.
+	// Outages lists the stopped channels, at most a thousand.
 	Outages []Outage
-	// Lost are the series that have no next row, at most a hundred; a healthy system
-	// has none.
+	// Lost lists the series without a next row, at most a hundred; a healthy system has
+	// none.
 	Lost []Lost
-	// Skipped are the types whose reconciliation was not able to plan some sources, at
-	// most a hundred, the oldest first.
+	// Skipped lists the types whose reconciliation could not plan some sources, at most a
+	// hundred, the oldest first.
 	Skipped []Skipped
-	// Stuck are the rows that calls of the host's have had for longer than they may, in
-	// this process. Only Poller.Health knows of them.
+	// Stuck lists the rows whose calls into the host's code exceed their limit, in this
+	// process. Only Poller.Health fills it.
 	Stuck []Stuck
-	// Retention is how the tables are doing that old rows are forgotten in. Only
-	// Poller.Health knows of them.
+	// Retention is the state of retention by table. Only Poller.Health fills it.
 	Retention []Retention
-	// Forgotten are the commits that the database is known to have forgotten although it
-	// had acknowledged them, until somebody releases it. Only Poller.Health knows of them.
+	// Forgotten says which acknowledged commits the database has lost, until a person
+	// releases it. Only Poller.Health fills it.
 	Forgotten Forgotten
-	// LeaseLosses is how many reminders this process has taken over from workers that
-	// died or stalled, since it began.
+	// LeaseLosses is how many reminders this process has taken over from dead or stalled
+	// workers since it started.
 	LeaseLosses int64
 }
 
-// Due are the due rows of one kind in one lane of a table.
+// Due counts the due rows of one kind in one lane of a table.
 type Due struct {
 	Table string // as in the database, without its prefix: "outgoing_message"
-	Kind  string // what serves them: a type, a channel or a subscriber; may be empty
+	Kind  string // a type, a channel or a subscriber; may be empty
 	Lane  int16
-	// Rows wait for a worker. Abandoned ones of them are left over from a worker that
-	// is gone. Capped says that there may be more.
+	// Rows is how many wait for a worker, Abandoned how many of them a dead worker has left.
+	// Capped says that there may be more.
 	Rows, Abandoned int
 	Capped          bool
-	// Held are those that a worker has at this moment.
+	// Held is how many a worker has now.
 	Held int
-	// OldestOn is the due moment of the row that has waited for longest; zero if a
-	// worker has all of them.
+	// OldestOn is the due time of the row that has waited for longest; zero if workers have
+	// all rows.
 	OldestOn time.Time
-	// Served says that this process serves the kind.
+	// Served says that this process has a handler for the kind.
 	Served bool
 }
 
-// Count is how many rows there are of one kind, or for one reason. Capped says that
-// there may be more.
+// Count is the number of rows of one kind or with one reason. Capped says that there may
+// be more.
 type Count struct {
 	Table  string
 	Kind   string // a channel or a subscriber; empty where Reason tells
 	Reason string // a code; empty where Kind tells
 	Rows   int
 	Capped bool
-	// OldestOn is when the first of rows on hold was made; zero of others.
+	// OldestOn is when the first row was made, for rows on hold; otherwise zero.
 	OldestOn time.Time
 }
 
-// Pause is a part of the work that is not begun for now.
+// Pause is a part of the work that is paused.
 type Pause struct {
 	Table      string
 	Scope      storage.Scope // of one tenant; empty if Everywhere
@@ -94,19 +91,17 @@ type Pause struct {
 	Until      time.Time // zero: until it is resumed
 }
 
-// Outage is a channel that takes nothing. What goes through it waits, and it comes back
-// by itself.
+// Outage is a stopped channel. Its messages wait, and Belfry tries it again by itself.
 type Outage struct {
 	Scope       storage.Scope // of the tenant whose channel it is; empty if Everywhere
-	Everywhere  bool          // it is the one that tenants share
+	Everywhere  bool          // it is the channel that tenants share
 	Channel     string        // its key
 	Class, Code string        // of the last refusal, as package notify has them
 	Since       time.Time
 }
 
-// Lost is an active series whose current occurrence has come and has no row that
-// could run: nothing of it happens any more. To ensure its candidate again, by an
-// event or by reconciliation, mends it.
+// Lost is an active series whose current occurrence is due and has no row, so it has
+// stopped. To repair it, ensure its candidate again, by an event or by reconciliation.
 type Lost struct {
 	Scope storage.Scope
 	Key   string // of the missing row
@@ -114,8 +109,8 @@ type Lost struct {
 	Since time.Time // the occurrence
 }
 
-// Skipped are sources that the reconciliation of a type could not plan: the host's
-// provider fails for them, or a candidate is refused. Each run begins with them.
+// Skipped counts the sources that a type's reconciliation could not plan: the host's
+// provider fails for them, or a candidate is refused. The next run begins with them.
 type Skipped struct {
 	Scope   storage.Scope
 	Kind    string // the type of reminder
@@ -123,36 +118,36 @@ type Skipped struct {
 	Since   time.Time
 }
 
-// Stuck are rows of one kind that calls of the host's have had for longer than they may,
-// and have not given back. Others may have taken the rows over meanwhile.
+// Stuck counts the rows of one kind whose calls into the host's code exceed their limit.
+// Other workers may have taken the rows over.
 type Stuck struct {
 	Pass string
 	Kind string // a type of reminder, a channel, a subscriber
 	Rows int
-	// Since is when the call that has lasted for longest got its rows.
+	// Since is when the longest call got its rows.
 	Since time.Time
 }
 
-// Forgotten says when the first and the last commit was made that is known to be gone, and
-// when a process found out. The zero value: nothing is known to be gone.
+// Forgotten says when the first and the last of the lost commits were made, and when a
+// process noticed. The zero value means that no loss is known.
 type Forgotten struct{ From, Until, NoticedOn time.Time }
 
-// Retention is how forgetting is doing in one table.
+// Retention is the state of retention in one table.
 type Retention struct {
 	Table   string
 	KeptFor time.Duration // after their end; of the type with the shortest
-	// AnnouncedOn is when it was first seen that rows would go; none does before From.
-	// Zero: none were old enough yet.
+	// AnnouncedOn is when the first deletion was announced; nothing is deleted before From.
+	// Zero: no row was old enough yet.
 	AnnouncedOn, From time.Time
-	// The last walk over the table, or the one under way if Running: when it began, when
-	// one last ended, and of how many rows it left a stub or nothing.
+	// The last run over the table, or the current one if Running: when it began, when one
+	// last ended, and how many rows it made tombstones of or deleted.
 	BegunOn, FinishedOn time.Time
 	Running             bool
 	Tombstones, Deleted int
 }
 
-// OldestOn is the due moment of the row that has waited for longest; zero if none
-// waits. Rows that a worker has do not wait.
+// OldestOn is the due time of the row that has waited for longest; zero if none waits.
+// Rows that a worker has do not wait.
 func (s Summary) OldestOn() (oldest time.Time) {
 	for _, d := range s.Due {
 		if !d.OldestOn.IsZero() && (oldest.IsZero() || d.OldestOn.Before(oldest)) {
@@ -162,7 +157,7 @@ func (s Summary) OldestOn() (oldest time.Time) {
 	return oldest
 }
 
-// OldestDue is for how long the oldest due row has waited.
+// OldestDue is how long the oldest due row has waited.
 func (s Summary) OldestDue() time.Duration {
 	oldest := s.OldestOn()
 	if oldest.IsZero() {
@@ -171,8 +166,8 @@ func (s Summary) OldestDue() time.Duration {
 	return s.On.Sub(oldest)
 }
 
-// Unserved are the due rows that this process does not serve. Where another process
-// does, that is as it should be.
+// Unserved lists the due rows without a handler in this process. That is normal if
+// another process has one.
 func (s Summary) Unserved() []Due {
 	var out []Due
 	for _, d := range s.Due {

@@ -65,7 +65,7 @@ func (s Summary) due(b *strings.Builder) {
 	}
 }
 
-// people tells what waits for a person.
+// people lists what waits for a person.
 func (s Summary) people(b *strings.Builder) {
 	if len(s.Holds)+len(s.Doubts)+len(s.DeadLetters) == 0 {
 		b.WriteString("\n  nothing waits for a person")

@@ -2,28 +2,25 @@
 // the partition and row keys of notifications, and the hashes that tell one
 // input or recipient from another.
 //
-// # Why keys are computed and never drawn
+// # Why keys are computed, not random
 //
-// An event, its retry and a later reconciliation must all arrive at the same
-// row, in any process, time zone and order of map iteration. So a key is a
-// pure function of what the work is about: which setting, which source, which
-// occasion. It never holds a random id (a report's manual run id aside, which
-// is made before the first insert and used again by every retry), the clock,
-// display text, recipients or a template; see (Automation & Reminders,
-// "SchedulerKey - idempotency key"). That a key is taken then means that the
-// work exists, and saying it twice changes nothing.
+// An event, its retry and a later reconciliation must all arrive at the same row, in any
+// process, time zone and order of map iteration. So a key is a pure function of what the
+// work is about: which setting, which source, which occasion. It never holds a random id
+// (a report's manual run id aside, which is made before the first insert and used again
+// by every retry), the clock, display text, recipients or a template; see (Automation &
+// Reminders, "SchedulerKey - idempotency key"). So an existing key means that the work
+// exists, and a repeated request changes nothing.
 //
 // # Injective, and parsed back
 //
-// Two different occasions must never share a key, or one of them would be
-// swallowed in silence. Components are joined with ':', and as the documents
-// write the formats a component that holds a ':' reads as two. Therefore a
-// component is refused unless it is non-empty, valid UTF-8, at most
-// [MaxPartLen] bytes, and free of control characters and ':'. An instant is
-// the only component with colons: nothing but a length of time comes behind it, and
-// it is parsed strictly. What
-// shows that a format is injective is that [Parse] gives back exactly the
-// value that built the key, and refuses every other text.
+// Two different occasions must never share a key, or one of them would be lost without
+// notice. Components are joined with ':', and as the documents write the formats a
+// component that holds a ':' reads as two. Therefore a component is refused unless it is
+// non-empty, valid UTF-8, at most [MaxPartLen] bytes, and free of control characters and
+// ':'. An instant is the only component with colons. Only a duration follows it, and it
+// is parsed strictly. [Parse] returns exactly the value that built the key and refuses
+// every other text, which proves that the format is injective.
 //
 // # The formats
 //
@@ -36,7 +33,7 @@
 //	report-subscription:{subscription}:scheduled:{periodStartUtc or scheduledOn}               ReportRun
 //	report-subscription:{subscription}:manual:{run}                                            ManualReportRun
 //
-// Belfry's own, for what the documents leave open:
+// Belfry's own, where the documents have none:
 //
 //	reminder:{setting}:{sourceType}:{source}:{triggerKey}:recurring:{occurrence}               Recurring
 //	reminder:{setting}:{sourceType}:{source}:{triggerKey}:instant:{startUtc}:{before}          Instant
@@ -51,10 +48,10 @@
 // [UserMessageRow], [OutgoingMessageRow], and [Join] for an identity of
 // several parts such as the dispatch guard.
 //
-// Hashes are SHA-256. Whatever has several fields is hashed with each field's
-// length before it ([Sum]), so that no two lists of fields give one message;
-// [RecipeHash] alone has the form of its document, and refuses what would bridge
-// its fields. [LinkKey] makes the secret part of a survey's link.
+// Hashes are SHA-256. Values with several fields are hashed with each field's length
+// before it ([Sum]), so that two lists of fields never give one message. [RecipeHash] has
+// the form of its document instead, and refuses values that would make it ambiguous.
+// [LinkKey] makes the secret part of a survey's link.
 //
 // # Conventions
 //
@@ -65,6 +62,6 @@
 // normalisation, so a caller whose identifiers come in several spellings
 // chooses one before building a key.
 //
-// Everything here is a pure function without state, safe for concurrent use.
-// What is refused is reported as a [*PartError].
+// All functions are pure, without state, and safe for concurrent use. Refused values are
+// reported as a [*PartError].
 package keys

@@ -62,7 +62,7 @@ type SurveyInstance struct {
 func (k SurveyInstance) Key() (string, error) {
 	b := newBuilder("survey instance", "survey")
 	if k.Survey < 1 {
-		b.refuse("survey", strconv.FormatInt(k.Survey, 10), "is not a number from 1")
+		b.refuse("survey", strconv.FormatInt(k.Survey, 10), "must be 1 or more")
 	}
 	b.literal(strconv.FormatInt(k.Survey, 10))
 	if k.Trigger != "" {

@@ -112,8 +112,8 @@ func TestFiringRefuses(t *testing.T) {
 		`thresholdValue "NaN": is not a decimal number`:  {Policy: keys.FalseToTrue, Value: "NaN", Scope: "a", Rises: 1},
 		"localDate: is empty":                            {Policy: keys.OncePerDay, Value: "1", Scope: "a"},
 		`localDate "2026-02-30": is not a date`:          {Policy: keys.OncePerDay, Value: "1", Scope: "a", LocalDate: "2026-02-30"},
-		`rises "0": is not a number from 1`:              {Policy: keys.FalseToTrue, Value: "1", Scope: "a"},
-		`rises "-1": is not a number from 1`:             {Policy: keys.FalseToTrue, Value: "1", Scope: "a", Rises: -1},
+		`rises "0": must be 1 or more`:                   {Policy: keys.FalseToTrue, Value: "1", Scope: "a"},
+		`rises "-1": must be 1 or more`:                  {Policy: keys.FalseToTrue, Value: "1", Scope: "a", Rises: -1},
 		"scope: has 199 bytes, more than 189":            {Policy: keys.OncePerDay, Value: "1", Scope: strings.Repeat("a", 199), LocalDate: "2026-03-01"},
 		"scope: holds the control character U+001F at b": {Policy: keys.OncePerThreshold, Value: "1", Scope: "\x1f"},
 	} {

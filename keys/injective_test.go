@@ -24,9 +24,9 @@ func TestI20_TriggerKeyWithAColonIsNoOtherKey(t *testing.T) {
 	}
 }
 
-// grouped builds a value from n components that it takes from words, joining
-// what is too much with ':', so that one list of words gives several values
-// with the same text unless somebody refuses the colons.
+// grouped builds a value from n components that it takes from words, joining what is too
+// much with ':', so that one list of words gives several values with the same text unless
+// the colons are refused.
 func grouped(t *rapid.T, words []string) (keys.Parsed, bool) {
 	kinds := map[int]func(c []string) keys.Parsed{
 		2: func(c []string) keys.Parsed { return keys.ManualReportRun{Subscription: c[0], Run: c[1]} },

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Parsed is what a key says: a [Reminder], [Threshold], [Recurring],
+// Parsed is a parsed key, a value of type [Reminder], [Threshold], [Recurring],
 // [Instant], [ReportRun], [ManualReportRun], [Host], [HostRun], [NotificationEvent] or
-// [SurveyInstance], as a value. A type switch tells which. No other package can implement it.
+// [SurveyInstance]. Use a type switch. Other packages cannot implement it.
 type Parsed interface {
 	// Key builds the key again; for a value from Parse it gives the parsed text.
 	Key() (string, error)
@@ -33,9 +33,9 @@ func Parse(key string) (Parsed, error) {
 	return parsed, nil
 }
 
-// parseFormat takes the components apart. Whether each is acceptable is left
-// to Key, so that the rules exist once; only numbers and instants, whose text
-// is gone once parsed, are checked here to be canonical.
+// parseFormat splits the components. Key checks them, so that the rules exist once. Only
+// numbers and instants, whose text is lost by parsing, are checked here for their
+// canonical form.
 func parseFormat(key string) (Parsed, error) {
 	prefix, _, _ := strings.Cut(key, ":")
 	switch prefix {
@@ -50,7 +50,7 @@ func parseFormat(key string) (Parsed, error) {
 	case "survey":
 		return parseSurveyInstance(key)
 	}
-	return nil, &PartError{Kind: "key", Problem: "begins with none of reminder:, report-subscription:, host:, event:, survey:"}
+	return nil, &PartError{Kind: "key", Problem: "must begin with reminder:, report-subscription:, host:, event: or survey:"}
 }
 
 // components splits s into n; the last one keeps what colons are left.
@@ -160,9 +160,9 @@ func (b *builder) key() (string, error) {
 // maxExcerpt is how many bytes of a refused value an error shows.
 const maxExcerpt = 32
 
-// PartError says which component of which format was refused, and why. Every
-// error of this package is one. It carries no free text of the caller (ids,
-// scopes), which may be personal, so it can be logged.
+// PartError says which component of which format was refused, and why. All errors of this
+// package are of this type. It contains no free text of the caller (ids, scopes), which
+// may be personal, so it can be logged.
 type PartError struct {
 	Kind    string // the format, such as "reminder", "threshold" or "identity"
 	Part    string // its component, such as "triggerKey"; empty: the whole
@@ -186,7 +186,7 @@ func (e *PartError) Error() string {
 	return b.String() + ": " + e.Problem
 }
 
-// excerpt cuts a refused value to what an error may show.
+// excerpt shortens a refused value for an error.
 func excerpt(value string) string {
 	if len(value) <= maxExcerpt {
 		return value
@@ -194,8 +194,8 @@ func excerpt(value string) string {
 	return value[:maxExcerpt-3] + "..."
 }
 
-// separator stands between the parts of a joined identity. It is a control
-// character, so no part of any key can hold it.
+// separator separates the parts of a joined identity. It is a control character, so a
+// part of a key cannot contain it.
 const separator = "\x1f"
 
 // Join makes one text of an identity that has several parts: partition and
@@ -205,9 +205,9 @@ const separator = "\x1f"
 // U+001F between them, so that one unique index on the text is the guard, and
 // all rows of a partition are one range of it.
 //
-// Refused are no parts at all, a part that is empty, is not valid UTF-8 or
-// holds a control character, and more than [MaxIdentityLen] bytes altogether.
-// A ':' is welcome: parts are often keys. The error is a [*PartError].
+// It refuses an empty list, a part that is empty, is not valid UTF-8 or contains a
+// control character, and more than [MaxIdentityLen] bytes in total. A ':' is allowed,
+// since parts are often keys. The error is a [*PartError].
 func Join(parts ...string) (string, error) {
 	if len(parts) == 0 {
 		return "", &PartError{Kind: "identity", Problem: "has no parts"}
@@ -224,8 +224,8 @@ func Join(parts ...string) (string, error) {
 	return joined, nil
 }
 
-// Split gives the parts of what [Join] made, and refuses every other text
-// with a [*PartError].
+// Split returns the parts of a text that [Join] made, and refuses every other text with a
+// [*PartError].
 func Split(identity string) ([]string, error) {
 	parts := strings.Split(identity, separator)
 	if _, err := Join(parts...); err != nil {

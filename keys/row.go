@@ -9,12 +9,11 @@ import (
 	"time"
 )
 
-// AutomationRowKey is the row key of a notification job that automation gave
-// rise to, and so the bridge of idempotency from automation to notification
-// (Communication - System architecture, "Key policy"): the first 20 bytes of
-// SHA-256 of the scheduler key, in 40 lower-case hex digits. It equals the
-// StorageRunKeyHash of (Report Subscription), which groups the artifacts of
-// one run. The key is hashed as it is given, without a check.
+// AutomationRowKey is the row key of a notification job that automation makes. It carries
+// idempotency from automation to notification (Communication - System architecture, "Key
+// policy"): the first 20 bytes of SHA-256 of the scheduler key, in 40 lower-case hex
+// digits. It equals the StorageRunKeyHash of (Report Subscription), which groups the
+// artifacts of one run. The key is hashed as it is given, without a check.
 func AutomationRowKey(schedulerKey string) string {
 	sum := sha256.Sum256([]byte(schedulerKey))
 	return hex.EncodeToString(sum[:20])
@@ -49,10 +48,9 @@ func ticksRow(kind, part string, t time.Time, rest string) (string, error) {
 //
 //	{SourceReverseTicks}_{jobRow}
 //
-// The source time is one that a repeat finds unchanged (the job's creation or
-// its schedule), never the moment of writing, or a repeat would make a second
-// message. jobRow is the job's row key, at most [MaxKeyLen] bytes. The error
-// is a [*PartError].
+// The source time must be the same in a repeat (the job's creation or its schedule),
+// never the time of writing, or a repeat would make a second message. jobRow is the job's
+// row key, at most [MaxKeyLen] bytes. The error is a [*PartError].
 func UserMessageRow(source time.Time, jobRow string) (string, error) {
 	if p := textProblem(jobRow, MaxKeyLen, ""); p != "" {
 		return "", &PartError{Kind: "user message row", Part: "jobRow", Problem: p}
@@ -72,14 +70,13 @@ const (
 //	{recipientHash}_{method}
 //	{recipientHash}_{method}_{attempt}
 //
-// recipientHash is what [RecipientHash] gives. method is the delivery method,
-// such as "email" or "sms": lower-case letters, digits and '-', a letter
-// first. attempt is 0 for the usual message and left out then; a number from 1
-// is a new attempt that somebody intended, never a retry, which uses the row
-// again. The error is a [*PartError].
+// recipientHash is what [RecipientHash] gives. method is the delivery method, such as
+// "email" or "sms": lower-case letters, digits and '-', a letter first. attempt is 0 for
+// the usual message and then left out. A number from 1 is a new attempt that was asked
+// for, never a retry, which uses the same row. The error is a [*PartError].
 func OutgoingMessageRow(recipientHash, method string, attempt int) (string, error) {
 	if len(recipientHash) != hashLength || strings.Trim(recipientHash, decimalDigits+"abcdef") != "" {
-		return "", outgoingError("recipientHash", "", "is not 40 lower-case hex digits")
+		return "", outgoingError("recipientHash", "", "must be 40 lower-case hex digits")
 	}
 	if p := methodProblem(method); p != "" {
 		return "", outgoingError("method", method, p)
@@ -98,7 +95,7 @@ func methodProblem(method string) string {
 		return "is empty"
 	}
 	if !strings.Contains(lowerCase, method[:1]) || strings.Trim(method, lowerCase+decimalDigits+"-") != "" {
-		return "is not lower-case letters, digits and '-' with a letter first"
+		return "must be lower-case letters, digits and '-', a letter first"
 	}
 	return lengthProblem(method, MaxPartLen)
 }
@@ -154,11 +151,10 @@ const (
 	reverseTicksLen     = 19
 )
 
-// ReverseTicks is a text that sorts newer instants first (Communication -
-// System architecture, "Key policy"): the .NET ticks of
-// 9999-12-31T23:59:59.9999999 minus those of t, truncated to microseconds, in
-// 19 digits. The zone of t does not matter. An instant outside the years 1 to
-// 9999 is refused with a [*PartError].
+// ReverseTicks returns a text that sorts newer instants first (Communication - System
+// architecture, "Key policy"): the .NET ticks of 9999-12-31T23:59:59.9999999 minus those
+// of t, truncated to microseconds, in 19 digits. The zone of t does not matter. An
+// instant outside the years 1 to 9999 is refused with a [*PartError].
 func ReverseTicks(t time.Time) (string, error) {
 	if !inCalendar(t) {
 		return "", &PartError{Kind: "reverse ticks", Problem: outsideCalendar}
@@ -168,9 +164,8 @@ func ReverseTicks(t time.Time) (string, error) {
 	return fmt.Sprintf("%0*d", reverseTicksLen, maxTicks-ticks), nil
 }
 
-// FromReverseTicks gives the instant, in UTC, whose [ReverseTicks] is s. It
-// refuses every other text with a [*PartError], ticks that are no whole
-// microsecond among them.
+// FromReverseTicks gives the instant, in UTC, whose [ReverseTicks] is s. It refuses every
+// other text with a [*PartError], including ticks that are not a whole microsecond.
 func FromReverseTicks(s string) (time.Time, error) {
 	reverse, err := strconv.ParseUint(s, 10, 63) // no sign
 	if err != nil || len(s) != reverseTicksLen || reverse > maxTicks || (maxTicks-reverse)%ticksPerMicrosecond != 0 {

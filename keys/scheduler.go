@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// MaxOffsetDays bounds [Reminder.OffsetDays] on both sides: a hundred years,
-// beyond which a number is taken for a mistake.
+// MaxOffsetDays is the limit of [Reminder.OffsetDays] in both directions: a hundred
+// years.
 const MaxOffsetDays = 36525
 
 // Reminder is the identity of one date-based reminder
@@ -15,8 +15,8 @@ const MaxOffsetDays = 36525
 //
 //	reminder:{setting}:{sourceType}:{source}:{triggerKey}:{targetDate}:{offsetDays}
 //
-// A target date or an offset that changes makes another occasion, so both are
-// part of it; the time of sending is not.
+// A changed target date or offset makes another occasion, so both are part of it. The
+// time of sending is not.
 type Reminder struct {
 	Setting    string // the reminder setting, usually its GUID
 	SourceType string // the kind of entity, such as "employee"
@@ -37,8 +37,8 @@ func (k Reminder) Key() (string, error) {
 
 func (Reminder) parsed() {}
 
-// parseReminder reads the four formats that begin with "reminder". The sixth
-// component tells them apart: no date reads "threshold", "recurring" or "instant".
+// parseReminder reads the four formats that begin with "reminder". The sixth component
+// distinguishes them: a date, "threshold", "recurring" or "instant".
 func parseReminder(key string) (Parsed, error) {
 	c, err := components("reminder", key, 7)
 	if err != nil {
@@ -133,7 +133,7 @@ func parseInstantKey(c []string) (Parsed, error) {
 	d, err := time.ParseDuration(before)
 	if err != nil || formatSpan(d) != before {
 		return nil, &PartError{Kind: "instant", Part: "before", Value: excerpt(before),
-			Problem: "is not a length of time as keys write it, such as 1h30m"}
+			Problem: "must be a duration as keys write it, such as 1h30m"}
 	}
 	return Instant{Setting: c[1], SourceType: c[2], Source: c[3], TriggerKey: c[4], Start: on, Before: d}, nil
 }
@@ -143,9 +143,9 @@ func parseInstantKey(c []string) (Parsed, error) {
 //
 //	report-subscription:{subscription}:scheduled:{periodStartUtc or scheduledOn}
 //
-// Which of the two instants it is belongs to the subscription and never
-// changes: the start of the period if the report's cadence has one, so that a
-// moved time of sending makes no second run, else the time of the schedule.
+// The subscription decides which of the two it is, and that never changes: the start of
+// the period if the report's cadence has periods, so that a changed time of sending does
+// not make a second run; otherwise the scheduled time.
 type ReportRun struct {
 	Subscription string    // the report subscription, usually its GUID
 	On           time.Time // set, in whole seconds; any zone, written in UTC
@@ -204,8 +204,7 @@ func (k ManualReportRun) Key() (string, error) {
 
 func (ManualReportRun) parsed() {}
 
-// Host is the identity of due work of a type that the host added, a format of
-// Belfry's own:
+// Host is the identity of due work of a host's own type, a format of Belfry's own:
 //
 //	host:{type}:{sourceType}:{source}:{triggerKey}
 type Host struct {

@@ -17,9 +17,9 @@ const (
 	MaxIdentityLen = 2048 // several keys joined, see Join
 )
 
-// textProblem says why s cannot stand between separators, or "" if it can:
-// it must be non-empty, at most limit bytes, valid UTF-8, and without control
-// characters and the runes in forbidden.
+// textProblem says why s cannot be a part of a key, or "" if it can. It must be
+// non-empty, at most limit bytes, valid UTF-8, and without control characters and the
+// runes in forbidden.
 func textProblem(s string, limit int, forbidden string) string {
 	if s == "" {
 		return "is empty"
@@ -72,7 +72,7 @@ func runeProblem(rest string, r rune, forbidden string) string {
 	return ""
 }
 
-// dateProblem says why s is not a civil date, or "" if it is one.
+// dateProblem says why s is not a civil date, or "" if it is.
 func dateProblem(s string) string {
 	if s == "" {
 		return "is empty"
@@ -91,8 +91,8 @@ const (
 
 func formatInstant(t time.Time) string { return t.UTC().Format(instantLayout) }
 
-// instantProblem says why t cannot stand in a key, or "" if it can. The zero
-// time is refused, since it is a field that nobody set.
+// instantProblem says why t cannot be part of a key, or "" if it can. The zero time is
+// refused, since it is an unset field.
 func instantProblem(t time.Time) string {
 	switch {
 	case t.IsZero():
@@ -111,13 +111,13 @@ func inCalendar(t time.Time) bool {
 	return 1 <= year && year <= 9999
 }
 
-// parseInstant is strict: only what formatInstant writes is accepted, whereas
-// time.Parse takes fractions and one-digit hours too.
+// parseInstant accepts only what formatInstant writes; time.Parse also accepts fractions
+// and one-digit hours.
 func parseInstant(kind, part, s string) (time.Time, error) {
 	t, err := time.Parse(instantLayout, s)
 	if err != nil || formatInstant(t) != s {
 		return time.Time{}, &PartError{Kind: kind, Part: part, Value: excerpt(s),
-			Problem: "is not an instant in UTC with whole seconds (want " + instantLayout + ")"}
+			Problem: "must be an instant in UTC with whole seconds (want " + instantLayout + ")"}
 	}
 	return t, nil
 }
@@ -143,14 +143,13 @@ const (
 
 const decimalDigits = "0123456789"
 
-// Decimal gives the one canonical spelling of a decimal number: no exponent,
-// no plus sign, no zeros that mean nothing, no bare point, and no negative
-// zero. So "0.90", ".9" and "9e-1" are all "0.9", and two texts have one
-// spelling exactly if they are the same number; nothing is rounded.
+// Decimal returns the canonical spelling of a decimal number: without exponent, plus
+// sign, redundant zeros, bare point or negative zero. So "0.90", ".9" and "9e-1" all
+// become "0.9". Two texts have the same spelling exactly if they are the same number.
+// Nothing is rounded.
 //
-// Refused are infinities, NaN, hexadecimal, digit separators, spaces, an
-// exponent beyond 100, and a number that takes more than 64 bytes to write.
-// The error is a [*PartError].
+// It refuses infinities, NaN, hexadecimal, digit separators, spaces, an exponent beyond
+// 100, and a number of more than 64 bytes. The error is a [*PartError].
 func Decimal(s string) (string, error) {
 	canonical, problem := canonicalDecimal(s)
 	if problem != "" {

@@ -10,9 +10,8 @@ import (
 //
 //	reminder:{setting}:{sourceType}:{source}:{triggerKey}:threshold:{metricKey}:{thresholdValue}:{firingPolicy}:{scopeKey}
 //
-// Value and ScopeKey follow from the policy and are best made by
-// [Firing.Parts]; Key refuses a pair that Parts would not have made, so that
-// 0.9 and 0.90 cannot become two reminders.
+// Value and ScopeKey follow from the policy: make them by [Firing.Parts]. Key refuses a
+// pair that Parts would not make, so 0.9 and 0.90 cannot become two reminders.
 type Threshold struct {
 	Setting    string       // the reminder setting, usually its GUID
 	SourceType string       // the kind of aggregate, such as "class"
@@ -21,7 +20,7 @@ type Threshold struct {
 	Metric     string       // what is measured, such as "occupancy"
 	Value      string       // "any" under OncePerSource, else a canonical decimal
 	Policy     FiringPolicy // how often a met condition fires
-	ScopeKey   string       // what the policy makes of the provider's scope
+	ScopeKey   string       // derived from the provider's scope by the policy
 }
 
 // Key builds the key. The error is a [*PartError].
@@ -34,8 +33,8 @@ func (k Threshold) Key() (string, error) {
 	return b.key()
 }
 
-// firing writes thresholdValue, firingPolicy and scopeKey if they are what
-// the policy makes of them.
+// firing writes thresholdValue, firingPolicy and scopeKey, and refuses others than the
+// policy makes.
 func (b *builder) firing(policy FiringPolicy, value, scopeKey string) {
 	wantValue, wantScope, err := firingOf(policy, value, scopeKey).parts()
 	switch {
@@ -82,10 +81,10 @@ const (
 	OncePerSource    FiringPolicy = "OncePerSource"    // the source and metric, whatever threshold is crossed
 	OncePerThreshold FiringPolicy = "OncePerThreshold" // each threshold value in each scope
 	OncePerDay       FiringPolicy = "OncePerDay"       // each local date on which it is met
-	FalseToTrue      FiringPolicy = "FalseToTrue"      // each rise from not met to met
+	FalseToTrue      FiringPolicy = "FalseToTrue"      // each rising edge: from not met to met
 )
 
-// What stands in the key of a policy that looks at neither value nor scope.
+// The components of a policy that uses neither value nor scope.
 const (
 	anyValue    = "any"
 	sourceScope = "source"
@@ -104,7 +103,7 @@ const (
 // all of them.
 type Firing struct {
 	Policy    FiringPolicy
-	Value     string // the threshold as somebody wrote it; see Decimal
+	Value     string // the threshold in any spelling; see Decimal
 	Scope     string // the provider's scope, without ':' and '@'
 	LocalDate string // the day in the business unit's zone, 2006-01-02
 	Rises     int64  // how often the condition has risen from false to true, from 1
@@ -152,15 +151,15 @@ func (f Firing) suffix() (string, *PartError) {
 	case FalseToTrue:
 		n := strconv.FormatInt(f.Rises, 10)
 		if f.Rises < 1 {
-			return "", thresholdError("rises", n, "is not a number from 1")
+			return "", thresholdError("rises", n, "must be 1 or more")
 		}
 		return "@" + n, nil
 	}
 	return "", thresholdError("firingPolicy", string(f.Policy), "is not one of OncePerSource, OncePerThreshold, OncePerDay, FalseToTrue")
 }
 
-// firingOf is the inverse of parts for what parts gives; for anything else
-// the result is refused by parts, or gives other components.
+// firingOf is the inverse of parts. For other input parts refuses the result or returns
+// other components.
 func firingOf(policy FiringPolicy, value, scopeKey string) Firing {
 	f := Firing{Policy: policy, Value: value, Scope: scopeKey}
 	switch policy {
@@ -169,7 +168,7 @@ func firingOf(policy FiringPolicy, value, scopeKey string) Firing {
 	case FalseToTrue:
 		scope, n, _ := strings.Cut(scopeKey, "@")
 		f.Scope = scope
-		f.Rises, _ = strconv.ParseInt(n, 10, 64) // what it is not, is 0 or written otherwise
+		f.Rises, _ = strconv.ParseInt(n, 10, 64) // an invalid number is 0, which parts refuses or writes differently
 	}
 	return f
 }

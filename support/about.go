@@ -16,23 +16,23 @@ import (
 	"github.com/belfry-go/belfry/survey"
 )
 
-// About says what a story is told of: one of its fields.
+// About is the subject of a [Story]: exactly one of its fields.
 type About struct {
-	// Person is somebody by the host's id: the Ref of a recipient, the Person of a
+	// Person is the host's id of a person: the Ref of a recipient, the Person of a
 	// candidate, the CustomerRef of a survey's customer.
 	Person string
-	// Address finds what went to an address and names no recipient.
+	// Address finds messages to an address that name no recipient.
 	Address notify.Destination
 	// Entity is what reminders are about.
 	Entity automation.Source
-	// Key is that of a reminder, the GUID of a campaign, or the PublicID of a survey's link.
+	// Key is the key of a reminder, the GUID of a campaign, or the PublicID of a survey's
+	// link.
 	Key string
 	// MessageID is ours, ProviderID the provider's.
 	MessageID, ProviderID string
 }
 
-// ErrAbout says what is wrong with an [About] or a text to search for, and holds nothing
-// of it.
+// ErrAbout reports an invalid [About] or search text. It contains no part of it.
 var ErrAbout = errors.New("support: invalid lookup")
 
 func (a About) check() error {
@@ -58,18 +58,18 @@ func (a About) check() error {
 	return checkText(a.Person + a.Address.Method + a.Address.Address + a.Entity.Type + a.Entity.ID + a.Key + a.MessageID + a.ProviderID)
 }
 
-// Hit is something that a search has found.
+// Hit is one result of a search.
 type Hit struct {
 	About About
 	Name  string // of a person, by the Directory
 	What  string // for people: what was found, without personal data
 }
 
-// Search finds what somebody has pasted: a host's id of a person, an address or a phone
+// Search finds rows and people by a text: a host's id of a person, an address or a phone
 // number in any spelling, a key, a message's or a provider's id, or, by the Directory, a
-// name. names says whether the Directory is asked. Nothing found is not an error. more says
-// that an address was looked for among the newest messages alone: people whose messages there
-// are older are not found by it.
+// name. names says whether the Directory is asked. An empty result is not an error. more
+// says that only the newest messages were searched for an address, so people with older
+// messages there may be missing.
 func (d *Desk) Search(ctx context.Context, scope Scope, text string, names bool) (hits []Hit, more bool, err error) {
 	f := &finder{core: d.core}
 	if hits, err = f.search(ctx, scope, strings.TrimSpace(text), names); err != nil {
@@ -92,7 +92,7 @@ func (f *finder) search(ctx context.Context, scope Scope, text string, names boo
 		}
 		hits = append(hits, found...)
 	}
-	if len(hits) == 0 { // a campaign is found by itself, and not by its messages
+	if len(hits) == 0 { // a campaign is found as itself, not by its messages
 		if hits, err = f.byOrder(ctx, scope, text); err != nil {
 			return nil, err
 		}
@@ -109,7 +109,7 @@ func (f *finder) search(ctx context.Context, scope Scope, text string, names boo
 	return hits, nil
 }
 
-// unique leaves the first hit of each thing.
+// unique keeps the first hit of each subject.
 func unique(hits []Hit) (out []Hit) {
 	seen := map[About]int{}
 	for _, h := range hits {
@@ -123,10 +123,10 @@ func unique(hits []Hit) (out []Hit) {
 	return out
 }
 
-// maxSearch bounds what is looked for, in bytes.
+// maxSearch is the limit of a search text, in bytes.
 const maxSearch = 1000
 
-// checkText refuses what no row can hold.
+// checkText refuses texts that no row can contain.
 func checkText(text string) error {
 	if len(text) > maxSearch {
 		return fmt.Errorf("%w: the text has %d bytes, more than %d", ErrAbout, len(text), maxSearch)
@@ -137,7 +137,7 @@ func checkText(text string) error {
 	return nil
 }
 
-// finder looks for what somebody has pasted.
+// finder searches for one text.
 type finder struct {
 	*core
 	more bool // older messages were not looked at
@@ -182,7 +182,7 @@ func (f *finder) byID(ctx context.Context, scope Scope, text string) (hits []Hit
 	return hits, nil
 }
 
-// campaign is how far a campaign has come; nil: there is none.
+// campaign is the progress of a campaign; nil if there is none.
 func (c *core) campaign(ctx context.Context, scope Scope, guid string) (*notify.CampaignProgress, error) {
 	p, err := c.o.Notify.Campaigns().Progress(ctx, scope, guid)
 	var value *storage.ValueError
@@ -195,7 +195,7 @@ func (c *core) campaign(ctx context.Context, scope Scope, guid string) (*notify.
 	return &p, nil
 }
 
-// byRef finds a person of whom there is anything.
+// byRef finds a person who has any row.
 func (f *finder) byRef(ctx context.Context, scope Scope, text string) ([]Hit, error) {
 	hit := []Hit{{About: About{Person: text}, What: "a person"}}
 	one := storage.Page{Limit: 1}
@@ -226,7 +226,7 @@ func (f *finder) byRef(ctx context.Context, scope Scope, text string) ([]Hit, er
 	return nil, nil
 }
 
-// methods that an address can be of, by its looks.
+// methods lists the methods that an address may belong to, by its form.
 func methodsOf(text string) []string {
 	switch {
 	case strings.Contains(text, "@"):
@@ -237,8 +237,8 @@ func methodsOf(text string) []string {
 	return nil
 }
 
-// byAddress finds what went to an address and names nobody. One of which nothing can be
-// made is not an address.
+// byAddress finds messages to an address that name no recipient. A text that cannot be
+// normalised is not an address.
 func (f *finder) byAddress(ctx context.Context, scope Scope, text string) (hits []Hit, err error) {
 	if f.o.Notify == nil {
 		return nil, nil
@@ -264,7 +264,7 @@ func (f *finder) byAddress(ctx context.Context, scope Scope, text string) (hits 
 	return hits, nil
 }
 
-// peopleAt are whom the newest messages to an address were for.
+// peopleAt lists the recipients of the newest messages to an address.
 func (f *finder) peopleAt(ctx context.Context, scope Scope, at notify.Destination) (hits []Hit, err error) {
 	normal, err := channel.NormaliseAddress(at.Method, at.Address)
 	if err != nil {
@@ -298,7 +298,7 @@ func (f *finder) byOrder(ctx context.Context, scope Scope, text string) (hits []
 	return hits, err
 }
 
-// spelled has the sign that people write as two zeros.
+// spelled replaces a leading 00 of a phone number by "+".
 func spelled(method, text string) string {
 	if rest, international := strings.CutPrefix(text, "00"); international && method != "email" {
 		return "+" + rest

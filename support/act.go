@@ -14,56 +14,57 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// Action is what a support desk does.
+// Action is an action of a support desk.
 type Action string
 
-// The actions. Each does what the method of that name of its domain does, and is audited
-// there.
+// The actions. Each does the same as the method of that name in its domain, which also
+// audits it.
 const (
 	Release Action = "Release" // ends a hold
 	Retry   Action = "Retry"   // tries again what failed
-	Rerun   Action = "Rerun"   // does once more what is finished
-	RunNow  Action = "RunNow"  // runs a report beside its cadence
+	Rerun   Action = "Rerun"   // repeats finished work
+	RunNow  Action = "RunNow"  // runs a report now, outside of its cadence
 	Cancel  Action = "Cancel"  // stops it for good
-	Resolve Action = "Resolve" // settles a doubt; see Order.Decision
-	Replay  Action = "Replay"  // tells a subscriber again what it was not able to take
-	Pause   Action = "Pause"   // keeps work from being begun
+	Resolve Action = "Resolve" // decides an unknown outcome; see Order.Decision
+	Replay  Action = "Replay"  // redelivers its dead letters to a subscriber
+	Pause   Action = "Pause"   // stops new work from beginning
 	Resume  Action = "Resume"  // ends a pause
 	Replan  Action = "Replan"  // plans open reminders again
 	SendTo  Action = "SendTo"  // sends a message once more, to another address; see Order.To
 	Stop    Action = "Stop"    // stops messages to a person; see Order.Group
 	Allow   Action = "Allow"   // ends a Stop
 	Unblock Action = "Unblock" // lets messages to an address through again
-	Take    Action = "Take"    // gives an unhappy response to who acts
-	Handle  Action = "Handle"  // takes an unhappy response off the list; By.Reason says what was done
-	Erase   Action = "Erase"   // removes what is known of a person; see Order.Confirm
+	Take    Action = "Take"    // assigns an unhappy response to the actor
+	Handle  Action = "Handle"  // closes an unhappy response; By.Reason says what was done
+	Erase   Action = "Erase"   // removes what is stored about a person; see Order.Confirm
 )
 
-// Actions are all of them.
+// Actions lists all actions.
 func Actions() []Action {
 	return []Action{Release, Retry, Rerun, RunNow, Cancel, Resolve, Replay, Pause, Resume, Replan, SendTo, Stop, Allow, Unblock, Take, Handle, Erase}
 }
 
-// Target is what an action is about: a row by Kind and Key, as an [Entry] has them, a
-// person by the host's id, or, without a Kind, a part of the work.
+// Target is the object of an action: a row by Kind and Key, as in an [Entry]; a person by
+// the host's id; or, without a Kind, a part of the work.
 type Target struct {
 	Kind Kind
 	Key  string
 	Part Part
 }
 
-// Part is a part of the work. Pause and Resume take a type or, of package notify, a channel,
-// or all of the domain; Replan a reminder type, a setting, or all of the tenant; Replay a
-// subscriber; Resolve the messages in doubt of one outage: a Channel, OwnAccount or not, and
-// the hours From to Until in which their last calls began, as [Desk.Doubts] has them. It is
-// that of the scope of the call unless Everywhere, which Replan and Replay do not know.
+// Part is a part of the work. Pause and Resume take a type or, of package notify, a
+// channel, or all of the domain; Replan a reminder type, a setting, or all of the tenant;
+// Replay a subscriber; Resolve takes the unknown outcomes of one outage: a Channel,
+// OwnAccount or not, and the hours From to Until in which their last calls began, as
+// [Desk.Doubts] returns them. A Part belongs to the scope of the call, or to all tenants
+// with Everywhere, which Replan and Replay do not support.
 type Part struct {
 	Domain        string // "automation", "notify" or "survey"
 	Type, Channel string
 	Setting       string // of Replan: a reminder setting
 	Subscriber    string // of Replay
 	Everywhere    bool
-	OwnAccount    bool      // of Resolve: the account that the scope has of its own
+	OwnAccount    bool      // of Resolve: the tenant's own account
 	From, Until   time.Time // of Resolve
 }
 
@@ -71,42 +72,42 @@ type Part struct {
 type Order struct {
 	Action  Action
 	Targets []Target // 1 to MaxTargets
-	// Decision is that of Resolve: whether the message in doubt counts as sent, or is sent
-	// again.
+	// Decision is for Resolve: whether the message of unknown outcome counts as sent or is
+	// sent again.
 	Decision notify.Decision
-	// Evidence is what a Resolve rests on, such as the provider's id of the message or a
-	// line of its log. The audit has it behind the reason.
+	// Evidence is the proof behind a Resolve, such as the provider's id of the message or a
+	// line of its log. The audit stores it after the reason.
 	Evidence string
 	Until    time.Time // the end of a Pause; zero: a person resumes it
-	// To is the address that SendTo sends to. Group is what Stop and Allow are about: one of
+	// To is the address that SendTo sends to. Group is for Stop and Allow: one of
 	// [notify.Options].Groups; empty: all messages.
 	To, Group string
-	// Addresses are those of the one person whom Erase is about, and Confirm is their Key
-	// once more, typed by whoever acts; a dry run needs no Confirm.
+	// Addresses are the addresses of the person to Erase. Confirm repeats the person's Key,
+	// typed by the actor; a dry run needs no Confirm.
 	Addresses []notify.Destination
 	Confirm   string
 	By        By
-	// Request is an id that the caller has made up for this order; empty: none. The same id
-	// of the same actor and scope gets the first answer for a week, and does nothing.
-	// Another order under it is ErrRequest.
+	// Request is an id that the caller chooses for this order; empty: none. For a week the
+	// same id by the same actor in the same scope returns the first answer and does nothing.
+	// Another order with the same id is ErrRequest.
 	Request string
-	// DryRun answers the same and changes nothing.
+	// DryRun returns the same answer and changes nothing.
 	DryRun bool
 }
 
-// MaxTargets bounds the targets of one order.
+// MaxTargets is the limit of targets of one order.
 const MaxTargets = 100
 
-// Acted is what became of one target.
+// Acted is the result for one target.
 type Acted struct {
 	Target
-	// Done says that it was done, or would be. Else Refused says why not, or NotFound that
-	// the scope has no such row.
+	// Done says that it was done or, in a dry run, would be. Otherwise Refused says why not,
+	// or NotFound that the scope has no such row.
 	Done     bool
 	NotFound bool
 	Refused  string
-	// Effect says to people what a dry run would have done, and Sends how many messages
-	// it would send for certain.
+	// Effect describes what a dry run would do. Sends is the number of messages that it
+	// would certainly send.
 	Effect string
 	Sends  int
 	// MessageID is the message that a SendTo made.
@@ -116,11 +117,11 @@ type Acted struct {
 // errDry ends the transaction of a dry run.
 var errDry = errors.New("dry run")
 
-// Act does what an order says to each of its targets, each in a transaction of its own
-// with its audit, and answers in their order. One that is refused or not there does not
-// stop the others. A dry run does the same and takes it back. An order that makes no sense is
-// an error before anything is done; after an error of the database the targets that are
-// answered for are done, and it is safe to repeat, best with a Request.
+// Act executes an order on each of its targets, each in a transaction of its own together
+// with its audit entry, and answers in their order. A target that is refused or not found
+// does not stop the others. A dry run does the same and rolls it back. An invalid order
+// is an error before anything is done. After an error of the database the targets in the
+// answer are done; it is safe to repeat the order, best with a Request.
 func (d *Desk) Act(ctx context.Context, scope Scope, o Order) ([]Acted, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("support: Act: %w: %w", ErrOrder, err)
@@ -152,10 +153,10 @@ func (d *Desk) Act(ctx context.Context, scope Scope, o Order) ([]Acted, error) {
 	return out, nil
 }
 
-// doer runs operations, and knows what was answered.
+// doer runs operations and stores their answers.
 type doer struct{ *core }
 
-// act runs one operation, and keeps the answer with it.
+// act runs one operation and stores its answer in the same transaction.
 func (d doer) act(ctx context.Context, as once.Place, o Order, do operation) (a Acted, err error) {
 	var what effect
 	begin := d.o.Store.InTx
@@ -198,8 +199,8 @@ func (d doer) act(ctx context.Context, as once.Place, o Order, do operation) (a 
 	return a, err
 }
 
-// inPages reports whether an operation goes page by page, in transactions of its own, and is safe
-// to repeat.
+// inPages reports whether an operation works page by page, in transactions of its own,
+// and is safe to repeat.
 func (o Order) inPages(t Target) bool {
 	return o.Action == Erase || o.Action == Resolve && t.Kind == ""
 }
@@ -207,30 +208,30 @@ func (o Order) inPages(t Target) bool {
 func (o Order) check() error {
 	switch {
 	case !slices.Contains(Actions(), o.Action):
-		return fmt.Errorf("unknown action %.40q", string(o.Action))
+		return fmt.Errorf("unknown action %.40q: take one of support.Actions", string(o.Action))
 	case len(o.Targets) == 0 || len(o.Targets) > MaxTargets:
-		return fmt.Errorf("%d targets, not 1 to %d", len(o.Targets), MaxTargets)
+		return fmt.Errorf("%d targets: give 1 to %d", len(o.Targets), MaxTargets)
 	case o.Action == Resolve && o.Decision != notify.DecideSent && o.Decision != notify.DecideSendAgain:
-		return fmt.Errorf("unknown decision %.40q", string(o.Decision))
+		return fmt.Errorf("unknown decision %.40q: take Sent or SendAgain", string(o.Decision))
 	case o.To != "" && o.Action != SendTo || o.To == "" && o.Action == SendTo:
-		return errors.New("SendTo needs To, and no other action takes it")
+		return errors.New("SendTo needs the address To; other actions must leave it empty")
 	case o.Action == SendTo && len(o.Targets) > 1:
-		return errors.New("one message is sent to another address at a time")
+		return errors.New("SendTo takes one target")
 	case o.Group != "" && o.Action != Stop && o.Action != Allow:
-		return errors.New("the Group is for Stop and Allow")
+		return errors.New("Group is only for Stop and Allow")
 	case o.Evidence != "" && o.Action != Resolve:
-		return errors.New("the Evidence is for Resolve")
+		return errors.New("Evidence is only for Resolve")
 	case o.Action == Erase && len(o.Targets) > 1:
-		return errors.New("one person is erased at a time")
+		return errors.New("Erase takes one target")
 	case o.Action == Erase && !o.DryRun && o.Confirm != o.Targets[0].Key:
-		return errors.New("the Confirm is not the Key of the person")
+		return errors.New("Confirm must repeat the Key of the person")
 	case len(o.Request) > maxRequest:
-		return fmt.Errorf("the Request has %d bytes, more than %d", len(o.Request), maxRequest)
+		return fmt.Errorf("Request has %d bytes, more than %d", len(o.Request), maxRequest)
 	}
 	return o.by().Check()
 }
 
-// by is who acts and why, with what it rests on.
+// by is who acts and why, with the evidence.
 func (o Order) by() By {
 	if o.Evidence != "" {
 		o.By.Reason += " (evidence: " + o.Evidence + ")"
@@ -238,7 +239,8 @@ func (o Order) by() By {
 	return o.By
 }
 
-// refusal is why a domain refused, without the key and who has paused it.
+// refusal is the domain's reason to refuse, without the key and the name of a person who
+// paused it.
 func refusal(err error, a Action, t Target) string {
 	if a == Pause && t.Kind == "" {
 		return "it is paused already"
@@ -247,7 +249,7 @@ func refusal(err error, a Action, t Target) string {
 	return text[strings.LastIndex(text, ": ")+len(": "):]
 }
 
-// ErrOrder says that an order is invalid; nothing was done.
+// ErrOrder reports an invalid order. Nothing was done.
 var ErrOrder = errors.New("invalid order")
 
-var errTarget = errors.New("the action is not one for this kind of target")
+var errTarget = errors.New("this action is not possible for this kind of target")

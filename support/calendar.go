@@ -11,26 +11,26 @@ import (
 	"github.com/belfry-go/belfry/internal/civil"
 )
 
-// Day is what goes out on one day, as it is planned now. The gates have not been asked yet.
+// Day lists what is planned for one day. Gates have not been checked yet.
 type Day struct {
 	On   time.Time // when it begins
 	Rows []Coming
 }
 
-// Coming is what falls due of one type on a day, or of one channel where messages wait.
+// Coming is the work of one type that is due on a day, or the waiting messages of one
+// channel.
 type Coming struct {
 	Domain, Table, Kind string
 	Rows                int
 	First               time.Time // the first of them
 }
 
-// MaxDays bounds a [Desk.Calendar].
+// MaxDays is the limit of days of a [Desk.Calendar].
 const MaxDays = 31
 
-// Calendar counts what goes out of a scope on each of so many days of a zone from now on,
-// today first; days on which nothing does are in it. Each count stands on the first 10,000
-// rows of a lane of all scopes: more says that there are others, so that later days may have
-// more.
+// Calendar counts what a scope sends on each of the next days in a zone, today first,
+// including empty days. It counts the first 10,000 rows of each lane, of all scopes
+// together. more says that there are others, so later days may have more.
 func (d *Desk) Calendar(ctx context.Context, scope Scope, zone *time.Location, days int) (out []Day, more bool, err error) {
 	if days < 1 || days > MaxDays {
 		return nil, false, fmt.Errorf("support: Calendar: %w: %d days, not 1 to %d", ErrAbout, days, MaxDays)
@@ -81,7 +81,7 @@ func (d *Day) add(domain string, due health.Due) {
 	}
 }
 
-// What is what it is of, for people.
+// What names the work for people.
 func (c Coming) What() string { return rowsOf(c.Table) + ofKind(c.Table, c.Kind) }
 
 // ofKind is which of the rows of a table: links have no kinds.

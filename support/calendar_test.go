@@ -86,7 +86,7 @@ func TestUpcomingNamesPeopleAndSaysWhatIsExpected(t *testing.T) {
 		from := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
 		got, next, err := s.desk.Upcoming(s.Context(), tenant, from, from.AddDate(0, 0, 1), true, storage.Page{})
 		s.must(err)
-		if len(got) != 1 || next != "" || got[0].Person != "sam" || got[0].Name != "Samantha Jones" || got[0].Key != "" || got[0].Outcome != support.Planned || !strings.HasSuffix(got[0].What, "planned once the one before it has gone out") {
+		if len(got) != 1 || next != "" || got[0].Person != "sam" || got[0].Name != "Samantha Jones" || got[0].Key != "" || got[0].Outcome != support.Planned || !strings.HasSuffix(got[0].What, "planned once the previous one has gone out") {
 			s.Errorf("%+v %q", got, next)
 		}
 		if got, _, err := s.desk.Upcoming(s.Context(), "west", from, from.AddDate(0, 0, 1), true, storage.Page{}); err != nil || len(got) > 0 {

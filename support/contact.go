@@ -14,8 +14,8 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// sendTo sends a message once more, to another address. The audit of the new message names
-// both.
+// sendTo sends a message again, to another address. The audit entry of the new message
+// names both.
 func sendTo(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (effect, error) {
 	bound := d.o.Notify.WithTx(tx).Support()
 	sent, err := bound.SendTo(ctx, scope, key, o.To, o.By)
@@ -26,7 +26,7 @@ func sendTo(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order,
 	if err != nil {
 		return effect{}, err
 	}
-	what := sends("sends it once more, to the new address; the first message, and what is known of its address, stay as they are")
+	what := sends("sends it once more, to the new address; the first message and its address stay as they are")
 	what.message = sent.MessageID
 	return what, audit.Write(ctx, tx, &audit.Entry{
 		Record: storage.Record{Scope: scope}, Subject: "outgoing_message", SubjectKey: sent.Key, SubjectVersion: audit.FirstVersion,
@@ -34,21 +34,21 @@ func sendTo(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order,
 	})
 }
 
-// stopping ends messages to a person, whatever they have chosen: those of a group, or all but
-// what is mandatory.
+// stopping stops messages to a person, against their own choices: those of a group, or
+// all except mandatory ones.
 func stopping(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, person string) (effect, error) {
-	what := says("stops all messages but those that are mandatory, such as a new password; the inbox goes on, and it can be undone")
+	what := says("stops all messages except mandatory ones, such as a new password; the inbox goes on; this can be undone")
 	if o.Group != "" {
-		what = says(fmt.Sprintf("stops messages of the group %q; all others go on, and it can be undone", d.group(o.Group)))
+		what = says(fmt.Sprintf("stops messages of the group %q; all others go on; this can be undone", d.group(o.Group)))
 	}
 	return what, d.o.Notify.WithTx(tx).Contacts().Stop(ctx, scope, person, o.Group, o.By)
 }
 
-// allowing is the undoing of stopping.
+// allowing undoes stopping.
 func allowing(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, person string) (effect, error) {
-	what := says("ends the stop; what the person has chosen counts again, and groups that were stopped stay so")
+	what := says("ends the stop; the person's own choices apply again, and stopped groups stay stopped")
 	if o.Group != "" {
-		what = says(fmt.Sprintf("ends the stop of the group %q; what the person has chosen counts again", d.group(o.Group)))
+		what = says(fmt.Sprintf("ends the stop of the group %q; the person's own choices apply again", d.group(o.Group)))
 	}
 	return what, d.o.Notify.WithTx(tx).Contacts().Allow(ctx, scope, person, o.Group, o.By)
 }
@@ -63,26 +63,27 @@ func (d planner) group(name string) string {
 	return name
 }
 
-// unblocking lifts what is in force against an address: "email:sam@example.com".
+// unblocking lifts the suppressions of an address: "email:sam@example.com".
 func unblocking(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (effect, error) {
 	method, address, ok := strings.Cut(key, ":")
 	if !ok {
-		return effect{}, fmt.Errorf("%w: Unblock: that is not METHOD:ADDRESS", automation.ErrActionRefused)
+		return effect{}, fmt.Errorf("%w: Unblock: the key must be METHOD:ADDRESS, as in email:sam@example.com", automation.ErrActionRefused)
 	}
-	return says("lets messages to the address through again; the provider may have a list of its own"),
+	return says("allows messages to the address again; the provider may keep its own list of blocked addresses"),
 		d.o.Notify.WithTx(tx).Contacts().Unsuppress(ctx, scope, notify.Destination{Method: method, Address: address}, o.By)
 }
 
-// Choice is whether a person gets messages of a group.
+// Choice says whether a person gets messages of a group.
 type Choice struct {
 	Group, Title string    // empty: all messages
-	Stopped      bool      // the person gets none
-	Since        time.Time // of what decides it; zero: nothing was said
-	OptIn        bool      // who has made no choice gets none
-	BySupport    bool      // a Stop of just this is in force, which Allow ends
+	Stopped      bool      // the person gets no messages of it
+	Since        time.Time // when that was decided; zero: no choice was made
+	OptIn        bool      // without a choice the person gets none
+	BySupport    bool      // stopped by support for exactly this group; Allow ends it
 }
 
-// choices are what a person gets of everything and of each group, by any method.
+// choices lists the choices of a person for all messages and for each group, by any
+// method.
 func (t teller) choices(known []notify.Preference) []Choice {
 	groups := append([]notify.Group{{}}, t.o.Notify.Contacts().Groups()...)
 	out := make([]Choice, len(groups))
@@ -92,8 +93,8 @@ func (t teller) choices(known []notify.Preference) []Choice {
 	return out
 }
 
-// choice is what a person gets of a group, by what counts most: a stop of support, what the
-// person has said of the group, and of everything.
+// choice is the effective choice for a group. A stop by support comes first, then the
+// person's choice for the group, then the choice for everything.
 func choice(g notify.Group, known []notify.Preference) Choice {
 	out := Choice{Group: g.Name, Title: cmp.Or(g.Title, g.Name), Stopped: g.OptIn, OptIn: g.OptIn}
 	find := func(group string, bySupport bool) *notify.Preference {
@@ -108,7 +109,7 @@ func choice(g notify.Group, known []notify.Preference) Choice {
 	own := find(g.Name, true)
 	out.BySupport = own != nil
 	for _, p := range []*notify.Preference{own, find("", true), find(g.Name, false), find("", false)} {
-		if p != nil && (p.OptedOut || !g.OptIn || p.Group != "") { // who wants everything has not asked for such a group
+		if p != nil && (p.OptedOut || !g.OptIn || p.Group != "") { // a choice for everything does not opt in to such a group
 			out.Stopped, out.Since = p.OptedOut, p.Since
 			break
 		}

@@ -1,6 +1,5 @@
-// Package support answers what a support desk asks: why did she get it, why did she
-// not, and what has to be done. It stands on the three domains and composes what each
-// of them explains.
+// Package support answers the questions of a support desk: why did a person get a
+// message, why not, and what has to be done. It combines what the three domains explain.
 //
 //   - [Desk.Story] tells what happened about a person, an entity or a row, and what will
 //   - [Desk.Verdict] says in a sentence whether a person got something, and why not
@@ -29,7 +28,7 @@ type Scope = storage.Scope
 // By says who takes a support action and why; both are required.
 type By = automation.By
 
-// Options say what a [Desk] tells about. Store is required; a domain that is nil is left
+// Options are the settings of a [Desk]. Store is required. A domain that is nil is left
 // out.
 type Options struct {
 	Store      storage.Store
@@ -37,38 +36,38 @@ type Options struct {
 	Notify     *notify.Notifier
 	Survey     *survey.Service
 	Reports    *report.Service // for its subscriptions
-	// Privacy erases people: that of the Poller over the same services. Nil: the desk
-	// erases nobody.
+	// Privacy erases people: the Poller's Privacy, over the same services. Nil: Erase is
+	// refused.
 	Privacy Privacy
 
 	// Ticket is the address of a response's ticket in the host's own system; nil, and empty: there is
 	// none. It is called from several goroutines.
 	Ticket func(survey.WorkItem) string
 
-	// Directory finds people by what somebody types, such as a name, in at most as many
-	// answers as a person reads; nil: nobody is found by name. The text of its error, and of
-	// that of Entities, is shown nowhere, since it may be personal.
+	// Directory finds people by a typed text, such as a name; return as many as a person can
+	// read. Nil: people are not found by name. The texts of its errors, and of those of
+	// Entities, are never shown, since they may be personal.
 	Directory func(ctx context.Context, scope Scope, text string) ([]Person, error)
-	// Entities names what a person's reminders are about, where candidates do not say
-	// their Person: the certificates of an employee. At most MaxEntities are asked about.
-	// Nil: candidates say it.
+	// Entities lists the entities of a person's reminders, such as the certificates of an
+	// employee, at most MaxEntities. It is needed if candidates do not set their Person.
+	// Nil: all candidates set it.
 	Entities func(ctx context.Context, scope Scope, person string) ([]automation.Source, error)
 }
 
-// MaxEntities bounds the entities of one person that are asked about.
+// MaxEntities is the limit of entities of one person.
 const MaxEntities = 20
 
-// Person is somebody whom the host knows.
+// Person is a person in the host's data.
 type Person struct {
 	Ref  string // the host's id: a recipient's Ref, a Candidate's Person, a CustomerRef
 	Name string // for people
 }
 
-// Desk answers a support desk. Its methods may be called from any number of goroutines.
+// Desk answers a support desk. It is safe for concurrent use.
 type Desk struct{ *core }
 
-// core is what a desk and its parts stand on: a teller of stories, a lister, a planner of
-// operations and the like, each with the methods of its subject.
+// core is shared by the parts of a desk (teller, lister, planner and others), each with
+// the methods of its subject.
 type core struct{ o Options }
 
 // New makes a desk. It panics without a store.

@@ -13,22 +13,22 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// Outage is the messages in doubt of one scope that went out through one account, with less
-// than an hour from call to call. Its Part is what a Resolve takes.
+// Outage is the messages of unknown outcome that one scope sent through one account, with
+// less than an hour between two calls. Pass its Part to a Resolve.
 type Outage struct {
 	Part
 	Rows int
 }
 
-// maxDoubts is how many messages in doubt [Desk.Doubts] looks at, and apart what is between
-// the calls of two outages.
+// maxDoubts is the limit of messages that [Desk.Doubts] reads. apart is the time without
+// a call that separates two outages.
 const (
 	maxDoubts = 1000
 	apart     = time.Hour
 )
 
-// Doubts are those that wait in a scope, by outage, of the thousand that were made first; more says
-// that there are others.
+// Doubts lists the unknown outcomes of a scope that wait for a decision, by outage. It
+// reads the oldest thousand; more says that there are others.
 func (d *Desk) Doubts(ctx context.Context, scope Scope) (out []Outage, more bool, err error) {
 	if d.o.Notify == nil {
 		return nil, false, nil
@@ -44,7 +44,7 @@ func (d *Desk) Doubts(ctx context.Context, scope Scope) (out []Outage, more bool
 	return out, next != "", nil
 }
 
-// withDoubt adds a message to its outage, or begins one with it.
+// withDoubt adds a message to its outage, or starts a new outage.
 func withDoubt(out []Outage, m *notify.OutgoingMessage) []Outage {
 	if m.CallStartedOn.IsZero() {
 		return out
@@ -60,22 +60,23 @@ func withDoubt(out []Outage, m *notify.OutgoingMessage) []Outage {
 	return append(out, Outage{Part{Domain: "notify", Channel: channel, OwnAccount: m.OwnAccount, From: m.CallStartedOn.Truncate(time.Minute), Until: until}, 1})
 }
 
-// ofOutage resolves the doubts of one outage, each page of them in a transaction of its own.
+// ofOutage resolves the unknown outcomes of one outage, page by page, each page in a
+// transaction of its own.
 func (d planner) ofOutage(scope Scope, o Order, p Part) (operation, error) {
 	switch {
 	case p.Channel == "":
 		return nil, errors.New("no Channel")
 	case p.From.IsZero() || !p.From.Before(p.Until):
-		return nil, errors.New("the hours From to Until are missing or invalid")
+		return nil, errors.New("From and Until are required, and From is before Until")
 	case p.OwnAccount && p.Everywhere:
-		return nil, errors.New("OwnAccount and Everywhere exclude each other")
+		return nil, errors.New("OwnAccount and Everywhere cannot be combined")
 	case p.Everywhere:
 		scope = ""
 	}
 	of := notify.Doubts{Channel: p.Channel, OwnAccount: p.OwnAccount, From: p.From, Until: p.Until, Everywhere: p.Everywhere}
 	return func(ctx context.Context, _ storage.Tx) (effect, error) {
 		var all notify.ResolveReport
-		why := "no message of these hours is in doubt"
+		why := "no call in these hours has an unknown outcome"
 		for {
 			page, err := d.o.Notify.Support().ResolveHeld(ctx, scope, of, o.Decision, o.By, &notify.ActionOptions{DryRun: o.DryRun})
 			if err != nil {
@@ -97,10 +98,10 @@ func (d planner) ofOutage(scope Scope, o Order, p Part) (operation, error) {
 	}, nil
 }
 
-// decided is what a decision does to the doubts of an outage. why is that of one which is
+// decided is the effect of a decision on an outage. why is the reason of one that is
 // refused.
 func decided(p Part, decision notify.Decision, r notify.ResolveReport, why string) (out effect) {
-	span := fmt.Sprintf("%d in doubt of %s, called from %s to %s", r.Done, p.Channel, moment(p.From), moment(p.Until))
+	span := fmt.Sprintf("%d of unknown outcome by %s, called from %s to %s", r.Done, p.Channel, moment(p.From), moment(p.Until))
 	out.text = "counts as sent: " + span
 	if decision == notify.DecideSendAgain {
 		out.text, out.sends = "sends again: "+span, r.Done
@@ -109,9 +110,9 @@ func decided(p Part, decision notify.Decision, r notify.ResolveReport, why strin
 		out.text += fmt.Sprintf("; refuses %d, such as one since %s", r.Refused, why)
 	}
 	if told := r.Arrived + r.Absent; told > 0 {
-		out.text += fmt.Sprintf("; of earlier doubts, %d of %d had arrived", r.Arrived, told)
+		out.text += fmt.Sprintf("; of earlier unknown outcomes, %d of %d had arrived", r.Arrived, told)
 	} else {
-		out.text += "; the provider has told of no earlier doubt"
+		out.text += "; the provider has reported on no earlier unknown outcome"
 	}
 	return out
 }

@@ -53,16 +53,16 @@ func TestTheDoubtsOfAnOutageAreResolvedAtOnce(t *testing.T) {
 		}
 		o := support.Order{Action: support.Resolve, Decision: notify.DecideSent, DryRun: true, By: by, Evidence: "its log", Targets: []support.Target{{Part: all[0].Part}}}
 		for range 2 {
-			if a := s.act(tenant, o)[0]; !a.Done || a.Sends != 0 || !strings.HasPrefix(a.Effect, "counts as sent: 3 in doubt of email:school, called from ") || !strings.HasSuffix(a.Effect, "; of earlier doubts, 1 of 1 had arrived") {
+			if a := s.act(tenant, o)[0]; !a.Done || a.Sends != 0 || !strings.HasPrefix(a.Effect, "counts as sent: 3 of unknown outcome by email:school, called from ") || !strings.HasSuffix(a.Effect, "; of earlier unknown outcomes, 1 of 1 had arrived") {
 				s.Errorf("a dry run: %+v", a)
 			}
 		}
 		again := o
 		again.Decision = notify.DecideSendAgain
-		if a := s.act(tenant, again)[0]; !a.Done || a.Sends != 3 || !strings.HasPrefix(a.Effect, "sends again: 3 in doubt of") {
+		if a := s.act(tenant, again)[0]; !a.Done || a.Sends != 3 || !strings.HasPrefix(a.Effect, "sends again: 3 of unknown outcome by") {
 			s.Errorf("to send again: %+v", a)
 		}
-		const none = "no message of these hours is in doubt"
+		const none = "no call in these hours has an unknown outcome"
 		if a := s.act("south", o)[0]; a.Done || a.Refused != none {
 			s.Errorf("in the south: %+v", a)
 		}
@@ -106,7 +106,7 @@ func TestADoubtThatIsTooLateIsNotSentAgainWithTheOthers(t *testing.T) {
 		s.clk.Add(2 * time.Hour)
 		s.drain()
 		o := support.Order{Action: support.Resolve, Decision: notify.DecideSendAgain, DryRun: true, By: by, Targets: []support.Target{{Part: s.outages(tenant)[0].Part}}}
-		const text = "; refuses 1, such as one since it was valid until 2026-03-01T09:00:00Z; the provider has told of no earlier doubt"
+		const text = "; refuses 1, such as one since it was valid until 2026-03-01T09:00:00Z; the provider has reported on no earlier unknown outcome"
 		if a := s.act(tenant, o)[0]; !a.Done || a.Sends != 2 || !strings.HasSuffix(a.Effect, text) {
 			s.Errorf("%+v", a)
 		}

@@ -17,7 +17,7 @@ type Kind string
 // The kinds.
 const (
 	KindReminder Kind = "Reminder" // due work of package automation
-	KindJob      Kind = "Job"      // one occasion to notify people
+	KindJob      Kind = "Job"      // one request to notify people
 	KindSchedule Kind = "Schedule" // when a job or a campaign is looked at
 	KindCampaign Kind = "Campaign" // messages to many
 	KindMessage  Kind = "Message"  // to one recipient by one channel
@@ -26,7 +26,7 @@ const (
 	KindResponse Kind = "Response" // an unhappy response to a survey
 	KindDead     Kind = "DeadLetter"
 	KindReport   Kind = "Report"  // a subscription of a report
-	KindPerson   Kind = "Person"  // whom [Erase], [Stop] and [Allow] are about
+	KindPerson   Kind = "Person"  // the target of [Erase], [Stop] and [Allow]
 	KindAddress  Kind = "Address" // "email:sam@example.com", which [Unblock] is about
 	KindConflict Kind = "Conflict"
 	KindPause    Kind = "Pause"
@@ -36,24 +36,24 @@ const (
 	KindAudit    Kind = "Audit" // what was done, by a person or a program
 )
 
-// Outcome is what became of it, in the words of those who ask.
+// Outcome is the result so far, as a support desk asks for it.
 type Outcome string
 
 // The outcomes.
 const (
-	Planned  Outcome = "Planned"  // its moment is to come
+	Planned  Outcome = "Planned"  // its time is in the future
 	UnderWay Outcome = "UnderWay" // it is being worked on, or waits for its next try
 	Sent     Outcome = "Sent"     // a provider has it; no word yet that it arrived
 	Reached  Outcome = "Reached"  // it arrived, was opened, read or answered
-	Withheld Outcome = "Withheld" // it was not sent, or will not be, by a rule or since a person said so
+	Withheld Outcome = "Withheld" // it was not or will not be sent, because of a rule or a person's decision
 	Failed   Outcome = "Failed"   // it was tried, and failed for good
-	NeedsYou Outcome = "NeedsYou" // it waits for a person: a hold, or a doubt
+	NeedsYou Outcome = "NeedsYou" // it waits for a person: a hold, or an unknown outcome
 )
 
-// Entry is one thing that happened, did not happen, or is to. What, ToDo and the codes
-// hold no personal data; the fields that may are marked so.
+// Entry is one item of a timeline: past, planned or withheld. What, ToDo and the codes
+// contain no personal data. Fields that may are marked "personal".
 type Entry struct {
-	// On is the moment that it is about: when a reminder is due, when a message was made.
+	// On is its time: when a reminder is due, when a message was made.
 	On      time.Time
 	Kind    Kind
 	Outcome Outcome
@@ -66,13 +66,13 @@ type Entry struct {
 	// "automation/report", "notify", "notify/gate", "survey"; "provider": by the provider that
 	// was called; empty: it may be a provider's or the host's.
 	Reason, Package string
-	// What is a sentence about what became of it, ToDo what to do; empty: nothing.
+	// What describes the outcome in a sentence. ToDo says what to do; empty: nothing.
 	What, ToDo string
-	// NextOn is when something happens by itself; zero: nothing does.
+	// NextOn is the time of the next automatic step; zero: there is none.
 	NextOn time.Time
-	// Can are the actions that make sense.
+	// Can lists the possible actions.
 	Can []Action
-	// Part is what those actions are taken on where it is not a row.
+	// Part is the target of those actions if the entry is not a row.
 	Part Part
 	// Version is that of the templates that made a message.
 	Version string
@@ -85,72 +85,73 @@ type Entry struct {
 	Address    string            // personal
 	Name       string            // personal
 	Subject    string            // personal: of a message
-	Text, HTML string            // personal: what a message says, of one that was asked for alone
+	Text, HTML string            // personal: the texts; only for a single message
 	Detail     string            // personal: the last error, or what a person wrote
 	Ticket     string            // personal: where an unhappy response is in the host's own system
-	Said       string            // personal: what the host said of the end of a reminder
-	Letter     *Letter           // personal: what else it had, of a message that was asked for alone
+	Said       string            // personal: the host's own reason for the end of a reminder
+	Letter     *Letter           // personal: its other parts; only for a single message
 	// Parts are the messages and inbox entries that belong to it, of one that [Occasions] made.
 	Parts []Entry
-	// Messages are those that a reminder led to, at most MaxMessages, and More says that
-	// there are others.
+	// Messages are the messages of a reminder, at most MaxMessages. More says that there are
+	// others.
 	Messages []MessageState
 	More     bool
 	// Steps are what happened to it, in the order of time.
 	Steps []Step
-	// Campaign is how far it has come, of a campaign that was asked for alone.
+	// Campaign is its progress; only for a single campaign.
 	Campaign *notify.CampaignProgress
 
 	made     time.Time            // when it was made, of a dead letter
 	schedule *automation.Schedule // of a reminder
 	link     *survey.Instance     // of a link
-	// withdrawn is when a reminder ended before its time had come; zero: it did not.
+	// withdrawn is when a reminder ended before it was due; zero: it was not withdrawn.
 	withdrawn time.Time
 	twin      bool   // another list has it too
 	job       string // whose message it is: the row key, and jobOf the partition key
 	jobOf     string
-	bounced   bool // its provider says that it came back
-	// stage is that of the message, or of the one that a reminder is judged by.
+	bounced   bool // its provider reported a bounce
+	// stage is the stage of the message, or of the message that decides a reminder's
+	// outcome.
 	stage notify.Stage
 }
 
-// Letter is what a message had beside its subject and its texts.
+// Letter holds the parts of a message besides subject and texts.
 type Letter struct {
 	Locale string
 	Mail   channel.Mail
 	Files  []notify.AttachmentRef
 }
 
-// MaxMessages bounds the messages of one reminder that are told.
+// MaxMessages is the limit of messages listed for one reminder.
 const MaxMessages = 20
 
-// MessageState is how far a message of a reminder has come.
+// MessageState is the state of one message of a reminder.
 type MessageState struct {
 	MessageID string
 	Channel   string
 	Outcome   Outcome
 	Status    string
 	Reason    string
-	On        time.Time // when it came so far
+	On        time.Time // since when it is in this state
 	Person    string    // personal: to whom
 	of        string    // the Package of the Reason
 	stage     notify.Stage
 }
 
-// State is how far it has come; see [Entry.State].
+// State is its state; see [Entry.State].
 func (m MessageState) State() State { return State(m.stage) }
 
-// Step is something that happened to a row.
+// Step is one event in the history of a row.
 type Step struct {
 	On     time.Time
 	What   string // without personal data
 	Reason string // a code
-	Actor  string // personal: who did it, where it was a person or a program beside the usual way
+	Actor  string // personal: the person or program that did it; empty for Belfry's own steps
 	Detail string // personal: why, in the words of a person
 	person bool   // a person gave the Detail
 }
 
-// Title is what it is about: its type, and which occasion.
+// Title is its type and occasion.
 func (e Entry) Title() string {
 	if e.Occasion == "" {
 		return e.Type
@@ -158,7 +159,7 @@ func (e Entry) Title() string {
 	return e.Type + ", " + e.Occasion
 }
 
-// settle says what follows from the outcome, its reason and its package.
+// settle fills the fields that follow from the outcome, its reason and its package.
 func (e *Entry) settle() {
 	e.What = e.Title() + ": " + e.verb()
 	e.ToDo = ""
@@ -171,10 +172,10 @@ func (e *Entry) settle() {
 	}
 }
 
-// sentText is what is said of what a provider has.
+// sentText describes a message that its provider has accepted.
 const sentText = "sent; no word yet that it arrived"
 
-// verb is what became of it, in words.
+// verb is the outcome in words.
 func (e *Entry) verb() string {
 	because := ""
 	if e.Reason != "" {
@@ -200,7 +201,7 @@ func (e *Entry) verb() string {
 	return "waits for a person" + because
 }
 
-// moment is a moment for people.
+// moment prints a time for people.
 func moment(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
 
 // occasion is which of its type a reminder is.

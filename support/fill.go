@@ -15,10 +15,10 @@ import (
 	"github.com/belfry-go/belfry/survey"
 )
 
-// maxSteps is how much of the audit of a row is told.
+// maxSteps is the limit of audit entries shown for a row.
 const maxSteps = 50
 
-// row is where the audit knows the row of an entry; the zero value: nowhere.
+// row names the row of an entry in the audit; zero: it has none.
 func (e *Entry) row() audit.Row {
 	switch e.Kind {
 	case KindReminder:
@@ -39,12 +39,12 @@ func (e *Entry) row() audit.Row {
 	return audit.Row{}
 }
 
-// filler adds to rows what happened to them.
+// filler adds the history to rows.
 type filler struct{ *core }
 
-// fill reads what happened to the rows of a page, each sort of it for all of them at once:
-// who did what, what a reminder led to, what a provider said, and the sends of a link.
-// person's messages are told first.
+// fill reads the history of the rows of a page, one query for each sort: audit entries,
+// messages of reminders, provider events, and the sends of links. Messages of person come
+// first.
 func (f filler) fill(ctx context.Context, scope Scope, person string, page []Entry) error {
 	if err := f.audited(ctx, scope, page); err != nil {
 		return err
@@ -81,8 +81,7 @@ func (f filler) fill(ctx context.Context, scope Scope, person string, page []Ent
 	return f.paused(ctx, scope, page)
 }
 
-// paused says of what is under way, and for no other reason waits, that it is paused: a
-// pause changes no row.
+// paused marks entries that wait only because of a pause. A pause changes no row.
 func (f filler) paused(ctx context.Context, scope Scope, page []Entry) error {
 	for _, of := range []struct {
 		kind    Kind
@@ -133,7 +132,7 @@ func (f filler) pausedReminders(ctx context.Context, scope Scope) (out []notify.
 	return out, err
 }
 
-// audited adds who did what, beside the usual way.
+// audited adds the audit entries: actions of people and programs.
 func (f filler) audited(ctx context.Context, scope Scope, page []Entry) error {
 	var rows []audit.Row
 	for i := range page {
@@ -158,8 +157,8 @@ func (f filler) audited(ctx context.Context, scope Scope, page []Entry) error {
 	return err
 }
 
-// messages are what the reminders of a page led to, by their jobs, and one more of each than
-// is told.
+// messages reads the messages of a page's reminders, by their jobs, one more for each
+// than is shown.
 func (f filler) messages(ctx context.Context, scope Scope, page []Entry) (map[string][]notify.OutgoingMessage, error) {
 	var jobs []string
 	for i := range page {
@@ -177,7 +176,7 @@ func (f filler) messages(ctx context.Context, scope Scope, page []Entry) (map[st
 	return f.o.Notify.Support().MessagesOfJobs(ctx, scope, jobs, MaxMessages+1)
 }
 
-// ledTo is the row key of the job that a reminder led to; empty: to none.
+// ledTo is the row key of a reminder's job; empty: it has none.
 func (e *Entry) ledTo() (string, error) {
 	if e.Kind != KindReminder || e.Status != automation.StatusCompleted {
 		return "", nil
@@ -186,7 +185,7 @@ func (e *Entry) ledTo() (string, error) {
 	return led.Notification.RowKey, err
 }
 
-// facts are what providers said of the messages of a page beside their status.
+// facts reads the delivery events of the messages of a page.
 func (f filler) facts(ctx context.Context, scope Scope, page []Entry) (map[string][]notify.DeliveryFact, error) {
 	var ids []string
 	for _, e := range page {
@@ -205,7 +204,7 @@ func (f filler) facts(ctx context.Context, scope Scope, page []Entry) (map[strin
 	return out, err
 }
 
-// deliveries are the sends of the links of a page.
+// deliveries reads the sends of the links of a page.
 func (f filler) deliveries(ctx context.Context, scope Scope, page []Entry) (map[string][]survey.Delivery, error) {
 	var ids []string
 	for _, e := range page {
@@ -219,7 +218,7 @@ func (f filler) deliveries(ctx context.Context, scope Scope, page []Entry) (map[
 	return f.o.Survey.Support().Deliveries(ctx, scope, ids...)
 }
 
-// led says what a reminder led to, and what became of that.
+// led adds a reminder's messages and their outcomes.
 func (f filler) led(ctx context.Context, scope Scope, person string, e *Entry, of map[string][]notify.OutgoingMessage) error {
 	if e.Status != automation.StatusCompleted || f.o.Notify == nil {
 		return nil
@@ -253,7 +252,7 @@ func (f filler) led(ctx context.Context, scope Scope, person string, e *Entry, o
 	return nil
 }
 
-// messagesOf are the messages that a reminder led to.
+// messagesOf lists the messages of a reminder.
 func (c *core) messagesOf(ctx context.Context, scope Scope, s *automation.Schedule, p storage.Page) ([]notify.OutgoingMessage, string, error) {
 	led, err := s.Dispatched()
 	if err != nil || led.Notification.IsZero() || c.o.Notify == nil {
@@ -262,8 +261,8 @@ func (c *core) messagesOf(ctx context.Context, scope Scope, s *automation.Schedu
 	return c.o.Notify.Support().Messages(ctx, scope, led.Notification.RowKey, p)
 }
 
-// judge gives a reminder the outcome of its messages: of the person's own, if there are
-// such, and of several the one that went furthest.
+// judge gives a reminder the outcome of its messages: of the person's own messages, if
+// there are any, and of several the furthest one.
 func (e *Entry) judge(person string) {
 	mine := e.Messages
 	if person != "" {
@@ -280,11 +279,11 @@ func (e *Entry) judge(person string) {
 	e.settle()
 }
 
-// unmade says why a reminder that is completed has led to no message.
+// unmade says why a completed reminder has no message.
 func (f filler) unmade(ctx context.Context, scope Scope, person string, row *automation.Schedule, e *Entry) error {
 	led, err := row.Dispatched()
 	if err != nil {
-		return fmt.Errorf("what %s led to: %w", e.Kind, err)
+		return fmt.Errorf("the messages of %s: %w", e.Kind, err)
 	}
 	if led.Notification.IsZero() {
 		e.Outcome, e.What = Sent, e.Title()+": done" // a host's own handler did it
@@ -304,8 +303,8 @@ func (f filler) unmade(ctx context.Context, scope Scope, person string, row *aut
 		e.What = e.Title() + ": in the inbox"
 	case t.Job != nil && (t.Job.IsOnSupportHold || !t.Job.EndedOn.IsZero()):
 		of := jobEntry(t.Job)
-		if of.Outcome == Sent { // its messages have been forgotten
-			e.Outcome, e.What = Sent, e.Title()+": its messages were made, and deleted since by retention"
+		if of.Outcome == Sent { // its messages have been deleted by retention
+			e.Outcome, e.What = Sent, e.Title()+": its messages were sent; retention has deleted them since"
 			return nil
 		}
 		e.Outcome, e.Reason = of.Outcome, of.Reason
@@ -321,7 +320,8 @@ func (f filler) unmade(ctx context.Context, scope Scope, person string, row *aut
 	return nil
 }
 
-// digested says what became of a reminder in the digest of the person, or in the first.
+// digested is the outcome of a reminder that went into a digest: the person's, or else
+// the first.
 func (e *Entry) digested(person string, all []notify.InDigest) {
 	in := all[max(0, slices.IndexFunc(all, func(d notify.InDigest) bool { return d.RecipientRef == person }))]
 	e.Reason, e.NextOn = in.Reason, time.Time{}
@@ -337,7 +337,7 @@ func (e *Entry) digested(person string, all []notify.InDigest) {
 	e.What = e.Title() + ": " + in.String()
 }
 
-// reported adds what a provider said of a message beside its status.
+// reported adds a provider's events to a message.
 func (e *Entry) reported(facts []notify.DeliveryFact) {
 	for _, f := range facts {
 		what := fmt.Sprintf("%s says: %s", f.Provider, said[f.Kind])
@@ -348,7 +348,7 @@ func (e *Entry) reported(facts []notify.DeliveryFact) {
 	}
 }
 
-// said are the facts of providers in words.
+// said describes provider events in words.
 var said = map[channel.StatusKind]string{
 	channel.KindBounced: "it came back", channel.KindComplained: "its recipient reported it as spam", channel.KindUnsubscribed: "its recipient unsubscribed",
 }

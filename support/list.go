@@ -19,10 +19,10 @@ import (
 	"github.com/belfry-go/belfry/survey"
 )
 
-// List is a list of all that a tenant has of a sort.
+// List names a list of all rows of one sort of a tenant.
 type List string
 
-// The lists. Where nothing else is said they are in the order of keys.
+// The lists. Unless a comment says otherwise they are in the order of keys.
 const (
 	Reminders   List = "reminders"
 	Messages    List = "messages"
@@ -31,18 +31,18 @@ const (
 	Unhappy     List = "unhappy" // responses that are not handled, the newest first
 	Reports     List = "reports" // subscriptions
 	Runs        List = "runs"    // of reports, the last moment first
-	Holds       List = "holds"   // by cause, as those that follow
+	Holds       List = "holds"   // by cause, like those that follow
 	Doubts      List = "doubts"
 	DeadLetters List = "dead-letters"
 	Unserved    List = "unserved"
 	Conflicts   List = "conflicts"
 	Replans     List = "replans" // at most 1,000, on one page
-	Pauses      List = "pauses"  // and channels that are out; on one page
+	Pauses      List = "pauses"  // and stopped channels; on one page
 	Erasures    List = "erasures"
-	Audit       List = "audit" // the last first; a page may be short, and have a next
+	Audit       List = "audit" // the newest first; a page may be short and still have a next one
 )
 
-// Lists are all of them.
+// Lists lists all lists.
 func Lists() []List {
 	return []List{Reminders, Messages, Campaigns, Links, Unhappy, Reports, Runs, Holds, Doubts, DeadLetters, Unserved, Conflicts, Replans, Pauses, Erasures, Audit}
 }
@@ -50,12 +50,12 @@ func Lists() []List {
 // reader reads a page of a list.
 type reader func(context.Context, storage.Page) ([]Entry, string, error)
 
-// List reads a page of a list, without what happened to its rows, and says where the next
-// begins; empty after the last. A list whose domain the desk does not have is empty, one
-// that there is not is ErrAbout.
+// List reads a page of a list, without the history of its rows, and returns where the
+// next page begins; empty after the last. The list of a domain that the desk does not
+// have is empty. An unknown list is ErrAbout.
 func (d *Desk) List(ctx context.Context, scope Scope, of List, p storage.Page) ([]Entry, string, error) {
 	if !slices.Contains(Lists(), of) {
-		return nil, "", fmt.Errorf("support: List: %w: there is no list %.40q", ErrAbout, string(of))
+		return nil, "", fmt.Errorf("support: List: %w: unknown list %.40q: take one of support.Lists", ErrAbout, string(of))
 	}
 	p.Limit = cmp.Or(max(p.Limit, 0), DefaultPage)
 	read := lister{d.core}.list(scope, of)
@@ -72,7 +72,7 @@ func (d *Desk) List(ctx context.Context, scope Scope, of List, p storage.Page) (
 // lister reads lists.
 type lister struct{ *core }
 
-// list is how a list is read; nil: it is empty.
+// list returns the function that reads a list; nil: it is empty.
 func (l lister) list(scope Scope, of List) reader {
 	switch of {
 	case Holds:
@@ -115,7 +115,7 @@ func (l lister) list(scope Scope, of List) reader {
 	return nil
 }
 
-// planned are the lists of package automation.
+// planned reads the lists of package automation.
 func (l lister) planned(scope Scope, of List) reader {
 	switch of {
 	case Reminders:
@@ -133,7 +133,7 @@ func (l lister) planned(scope Scope, of List) reader {
 	}, replanEntry)
 }
 
-// sent are the lists of package notify.
+// sent reads the lists of package notify.
 func (l lister) sent(scope Scope, of List) reader {
 	switch of {
 	case Messages:
@@ -161,7 +161,7 @@ func viewed[R any](c *core, scope Scope, list func(context.Context, driver.Reade
 	}, tell)
 }
 
-// cause is where a list by cause goes on: in the rows of one of them.
+// cause is the place where a list by cause continues: within the rows of one cause.
 type cause struct {
 	Table  string `json:"t"`
 	Reason string `json:"r,omitempty"`
@@ -225,7 +225,7 @@ func (c cause) String() string {
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// pauses are what is paused, and what is out.
+// pauses lists pauses and stopped channels.
 func (l lister) pauses(scope Scope) reader {
 	return func(ctx context.Context, _ storage.Page) (out []Entry, _ string, err error) {
 		if l.o.Automation != nil {

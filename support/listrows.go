@@ -11,7 +11,7 @@ import (
 	"github.com/belfry-go/belfry/notify"
 )
 
-// paused is a pause as a list has it.
+// paused is the entry of a pause.
 func paused(p Part, since, until time.Time, by By) Entry {
 	what := "all of " + p.Domain
 	switch {
@@ -37,7 +37,7 @@ func paused(p Part, since, until time.Time, by By) Entry {
 	return e
 }
 
-// reportEntry is a subscription of a report.
+// reportEntry is the entry of a report subscription.
 func reportEntry(s *report.Subscription) Entry {
 	e := Entry{
 		On: s.CreatedOn, Kind: KindReport, Outcome: Planned, Type: s.Type, Status: s.Status, Package: "automation/report", Key: s.GUID, Subject: s.Name,
@@ -73,16 +73,16 @@ func replanEntry(r *automation.ReplanState) Entry {
 	return e
 }
 
-// conflictEntry is two requests under one name.
+// conflictEntry is the entry of two requests with one name.
 func conflictEntry(c *notify.Conflict) Entry {
 	return Entry{
 		On: c.On, Kind: KindConflict, Outcome: NeedsYou, Type: string(c.Artifact), Status: "Conflict", Package: "notify", Key: c.PartitionKey + " / " + c.RowKey,
-		What: fmt.Sprintf("%s: another request came under the same name, and differs in %s", c.Artifact, c.Field), Detail: fmt.Sprintf("%s is %q, wanted %q", c.Field, c.Stored, c.Wanted),
-		ToDo: "The first request stands. Ask an engineer: the program has to give the other one a name of its own.",
+		What: fmt.Sprintf("%s: a second request has the same name but differs in %s", c.Artifact, c.Field), Detail: fmt.Sprintf("%s is %q, wanted %q", c.Field, c.Stored, c.Wanted),
+		ToDo: "The first request stays. Ask an engineer: the program must give the second one a different name.",
 	}
 }
 
-// erasureEntry is that a person was erased, or is about to be.
+// erasureEntry is the entry of an erasure, done or under way.
 func erasureEntry(r *sweep.Request) Entry {
 	e := Entry{On: r.BegunOn, Kind: KindErasure, Outcome: UnderWay, Type: "erasure", Status: r.Status, Key: r.ID, NextOn: r.NextOn, What: "erasure: under way"}
 	if r.Status == sweep.StatusDone {
@@ -98,7 +98,7 @@ func auditEntry(a *audit.Entry) Entry {
 	return e
 }
 
-// actionText is what was done, in words.
+// actionText describes an action in words.
 func actionText(a *audit.Entry) string {
 	word := map[string]string{
 		"Cancel": "cancelled", "Release": "released", "Retry": "sent again", "Rerun": "done once more", "Hold": "put on hold", "Resolve": "settled", "SendTo": "sent to another address",
@@ -114,7 +114,7 @@ func actionText(a *audit.Entry) string {
 	return rowOf(a.Subject) + " " + word
 }
 
-// rowOf is one row of a table, for people.
+// rowOf names one row of a table for people.
 func rowOf(table string) string {
 	if name := map[string]string{
 		"automation_scheduler": "reminder", "outgoing_message": "message", "notification_job": "job", "notification_scheduler": "job's schedule", "messaging_job": "campaign",

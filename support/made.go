@@ -14,8 +14,8 @@ import (
 	"github.com/belfry-go/belfry/survey"
 )
 
-// Messages lists the messages of a scope that were made in a span of time, the newest first,
-// without what happened to them. A page may be short, or empty, and have a next one: see
+// Messages lists the messages of a scope that were made in a period, the newest first,
+// without their history. A page may be short or empty and still have a next one: see
 // [notify.Support.MessagesMade].
 func (d *Desk) Messages(ctx context.Context, scope Scope, of notify.Made, p storage.Page) ([]Entry, string, error) {
 	if d.o.Notify == nil {
@@ -37,8 +37,8 @@ func (d *Desk) Messages(ctx context.Context, scope Scope, of notify.Made, p stor
 	return out, next, nil
 }
 
-// CountMessages counts the messages of a scope that were made in a span of time; more says
-// that there are others than the 10,000 newest that were looked at.
+// CountMessages counts the messages of a scope that were made in a period. It reads the
+// 10,000 newest; more says that there are others.
 func (d *Desk) CountMessages(ctx context.Context, scope Scope, of notify.Made) (out []notify.StageCount, more bool, err error) {
 	if d.o.Notify == nil {
 		return nil, false, nil
@@ -52,9 +52,9 @@ func (d *Desk) CountMessages(ctx context.Context, scope Scope, of notify.Made) (
 // Now is the time by the store's clock.
 func (d *Desk) Now() time.Time { return d.now() }
 
-// Rows are the entries of targets, in their order, as a form names them before and after an
-// action: those of a kind are read together, but campaigns. One that there is not has its
-// Kind and Key alone.
+// Rows returns the entries of targets, in their order, to show them before and after an
+// action. Rows of one kind are read together, except campaigns. A target that does not
+// exist has only Kind and Key.
 func (d *Desk) Rows(ctx context.Context, scope Scope, targets ...Target) ([]Entry, error) {
 	keys := map[Kind][]string{}
 	for _, t := range targets {
@@ -79,7 +79,7 @@ func (d *Desk) Rows(ctx context.Context, scope Scope, targets ...Target) ([]Entr
 	return out, nil
 }
 
-// named are rows of a kind by their keys.
+// named reads rows of a kind by their keys.
 func (t teller) named(ctx context.Context, scope Scope, kind Kind, keys []string) (map[string]Entry, error) {
 	out := map[string]Entry{}
 	switch {
@@ -133,20 +133,20 @@ func (t teller) named(ctx context.Context, scope Scope, kind Kind, keys []string
 	return out, nil
 }
 
-// Address is one of a person, and whether messages may go there.
+// Address is an address of a person, and whether messages may be sent there.
 type Address struct {
 	Method, Address string // personal
 	// Last is the newest message that went there, and On when it was made.
 	Last State
 	On   time.Time
-	// Blocked is why no more goes there; empty: it may. Since says since when, and By who
-	// said so: a provider, or "Support".
+	// Blocked is the reason code if the address is blocked; empty: it is not. Since says
+	// since when, By who blocked it: a provider, or "Support".
 	Blocked channel.SuppressionReason
 	Since   time.Time
 	By      string
 }
 
-// Why is the reason in words; empty: it is not blocked.
+// Why is the reason in words; empty if it is not blocked.
 func (a Address) Why() string {
 	switch a.Blocked {
 	case "":
@@ -161,7 +161,7 @@ func (a Address) Why() string {
 	return "its owner was erased"
 }
 
-// addresses are those that a person's messages went to, the last used first.
+// addresses lists the addresses of a person's messages, the last used first.
 func (t teller) addresses(ctx context.Context, scope Scope, person string, page []Entry) (out []Address, err error) {
 	var ask []notify.Destination
 	for _, e := range page {
@@ -185,7 +185,7 @@ func (t teller) addresses(ctx context.Context, scope Scope, person string, page 
 	return out, nil
 }
 
-// person is who the Directory says that somebody is.
+// person reads a person's name and addresses from the Directory.
 func (t teller) person(ctx context.Context, scope Scope, ref string) (Person, error) {
 	if t.o.Directory == nil {
 		return Person{Ref: ref}, nil
@@ -202,15 +202,16 @@ func (t teller) person(ctx context.Context, scope Scope, ref string) (Person, er
 	return Person{Ref: ref}, nil
 }
 
-// lastActions is how many actions [Desk.LastActions] gives, and maxReasons how many reasons
-// [Desk.LastReasons], of how many entries of the audit.
+// Limits of [Desk.LastActions] and [Desk.LastReasons], and of the audit entries that they
+// read.
 const (
 	lastActions  = 3
 	maxReasons   = 5
 	actionsAmong = 50
 )
 
-// LastReasons are those that people gave for their last actions, each once: personal.
+// LastReasons lists the reasons that people gave for their last actions, each once. They
+// are personal data.
 func (d *Desk) LastReasons(ctx context.Context, scope Scope) (out []string, err error) {
 	last, err := d.actions(ctx, scope)
 	for _, e := range last {
@@ -221,13 +222,13 @@ func (d *Desk) LastReasons(ctx context.Context, scope Scope) (out []string, err 
 	return out, err
 }
 
-// LastActions are the last actions of people, the newest first.
+// LastActions lists the last actions of people, the newest first.
 func (d *Desk) LastActions(ctx context.Context, scope Scope) ([]Entry, error) {
 	last, err := d.actions(ctx, scope)
 	return last[:min(len(last), lastActions)], err
 }
 
-// actions are those of people among the last entries of the audit.
+// actions lists the actions of people among the last audit entries.
 func (d *Desk) actions(ctx context.Context, scope Scope) ([]Entry, error) {
 	last, _, err := d.List(ctx, scope, Audit, storage.Page{Limit: actionsAmong})
 	return slices.DeleteFunc(last, func(e Entry) bool { return !e.Steps[0].person }), err

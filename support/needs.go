@@ -15,48 +15,49 @@ import (
 	"github.com/belfry-go/belfry/survey"
 )
 
-// NeedKind says what sort of cause something waits for a person for.
+// NeedKind is the sort of a cause that needs attention.
 type NeedKind string
 
-// The kinds of causes, the most urgent first.
+// The kinds of needs, the most urgent first.
 const (
 	NeedDoubt    NeedKind = "Doubt"    // it is unknown whether it was sent
-	NeedConflict NeedKind = "Conflict" // two things stand under one name
-	NeedHold     NeedKind = "Hold"     // it was given up, or a person stopped it
+	NeedConflict NeedKind = "Conflict" // two requests have one name
+	NeedHold     NeedKind = "Hold"     // its retries ended, or a person put it on hold
 	NeedDead     NeedKind = "DeadLetter"
-	NeedLost     NeedKind = "Lost"      // a series goes on no more
+	NeedLost     NeedKind = "Lost"      // a series has no next date
 	NeedSkipped  NeedKind = "Unplanned" // sources that cannot be planned
 	NeedOut      NeedKind = "ChannelOut"
-	NeedUnserved NeedKind = "Unserved" // this process does not do it, and it waits
+	NeedUnserved NeedKind = "Unserved" // it waits, and this process has no handler for it
 	NeedPaused   NeedKind = "Paused"
 )
 
 var urgency = []NeedKind{NeedDoubt, NeedConflict, NeedHold, NeedDead, NeedLost, NeedSkipped, NeedOut, NeedUnserved, NeedPaused}
 
-// Need is one cause for which something waits for a person.
+// Need is one cause that needs attention.
 type Need struct {
 	Kind   NeedKind
 	Domain string // "automation", "notify", "survey"
 	Table  string // whose rows wait
 	// Reason is the code of a hold; Name a channel, a type or a subscriber.
 	Reason, Name string
-	// Rows wait for it; Capped says that there may be more. Zero where it is not a matter of rows.
+	// Rows is how many rows wait; Capped says that there may be more. Zero if the cause has
+	// no rows.
 	Rows   int
 	Capped bool
-	// Since is when it began or, of rows on hold and of the dead letters of one scope, when the
-	// first of them was made; zero: not known.
+	// Since is when it began. For rows on hold and the dead letters of one scope it is when
+	// the first was made. Zero: unknown.
 	Since time.Time
-	// Scope and Everywhere are those of a pause or an outage.
+	// Scope and Everywhere belong to a pause or an outage.
 	Scope      Scope
 	Everywhere bool
-	// What says it to people, ToDo what to do.
+	// What describes it for people, ToDo says what to do.
 	What, ToDo string
-	// Can are the actions that make sense for its rows, or for itself.
+	// Can lists the possible actions on its rows or on itself.
 	Can []Action
 }
 
-// Part is what an action of Can is taken on where the cause is not a matter of rows: the
-// subscriber that has dead letters.
+// Part is the target of the actions if the cause has no rows, such as the subscriber of
+// dead letters.
 func (n Need) Part() Part {
 	if n.Kind != NeedDead {
 		return Part{}
@@ -73,24 +74,24 @@ func (n Need) Otherwise() string {
 	case NeedDoubt:
 		return "They are not sent again. Their recipients may not have them."
 	case NeedConflict:
-		return "The first stands, and the other is never sent."
+		return "The first one stays. The second one is never sent."
 	case NeedHold:
 		return "They stay as they are, and nothing more is sent."
 	case NeedDead:
 		return "The subscriber never gets these events."
 	case NeedLost:
-		return "The series sends nothing more."
+		return "The series sends no more messages."
 	case NeedSkipped:
 		return "Nothing is planned for these sources."
 	case NeedOut:
-		return "Messages wait. Belfry tries the channel again, and they go out once the provider accepts."
+		return "Messages wait. Belfry keeps trying, and sends them once the provider accepts."
 	case NeedUnserved:
-		return "They wait, and are too late after their date."
+		return "They wait. After their date they are too late."
 	}
-	return "What is paused waits, and is too late after its date."
+	return "It waits. After its date it is too late."
 }
 
-// DomainHealth is what one domain says of its work.
+// DomainHealth is the health of one domain.
 type DomainHealth struct {
 	Domain string
 	health.Summary
@@ -115,20 +116,20 @@ func (c *core) domains() (out []domain) {
 	return out
 }
 
-// unservedAfter is how long something waits before it counts as not served: longer than a
-// deployment takes.
+// unservedAfter is how long work waits before it counts as unserved. It is longer than a
+// deployment.
 const unservedAfter = 10 * time.Minute
 
-// Health is what the domains say of their work, and what of it needs a person: by cause, with
-// how many rows wait for it, the most urgent first. Domains say how far that counts. A type
-// or channel that this process does not serve is listed once its work has waited for ten
-// minutes.
+// Health reports the work of all domains and what needs attention: by cause, with its
+// number of rows, the most urgent first. Counts are capped as each domain documents. A
+// type or channel without a handler in this process is listed once its work has waited
+// for ten minutes.
 type Health struct {
 	Domains []DomainHealth
 	Needs   []Need
 }
 
-// Health is that of one scope or of all.
+// health reads the health of one scope or of all.
 func (d *Desk) Health(ctx context.Context, reach storage.ScopeFilter) (Health, error) {
 	domains, err := d.health(ctx, reach)
 	out := Health{domains, needsIn(domains)}
@@ -153,7 +154,7 @@ func (c *core) health(ctx context.Context, reach storage.ScopeFilter) ([]DomainH
 	return out, nil
 }
 
-// needsIn are the causes that the domains tell of.
+// needsIn lists the needs of all domains.
 func needsIn(domains []DomainHealth) (out []Need) {
 	for _, h := range domains {
 		out = append(out, needsOf(h)...)
@@ -163,8 +164,7 @@ func needsIn(domains []DomainHealth) (out []Need) {
 	return out
 }
 
-// dateDead says when the first dead letter of each subscriber was made: they are listed in
-// that order.
+// dateDead adds the time of each subscriber's first dead letter.
 func (l lister) dateDead(ctx context.Context, scope Scope, all []Need) error {
 	for i := range all {
 		list := l.dead(scope, all[i])
@@ -182,7 +182,7 @@ func (l lister) dateDead(ctx context.Context, scope Scope, all []Need) error {
 	return nil
 }
 
-// shared leaves out an outage that two domains tell of.
+// shared removes an outage that two domains report.
 func shared(all []Need) []Need {
 	type channel struct {
 		name       string
@@ -198,7 +198,7 @@ func shared(all []Need) []Need {
 	})
 }
 
-// needsOf are the causes in one domain.
+// needsOf lists the needs of one domain.
 func needsOf(h DomainHealth) (out []Need) {
 	for _, c := range h.Holds {
 		n := Need{Kind: NeedHold, Domain: h.Domain, Table: c.Table, Reason: c.Reason, Rows: c.Rows, Capped: c.Capped, Since: c.OldestOn}
@@ -211,7 +211,7 @@ func needsOf(h DomainHealth) (out []Need) {
 		case c.Reason == automation.Unserved:
 			n.Kind = NeedUnserved
 		case c.Table == "automation_scheduler" && c.Reason == automation.CancelledBySupport:
-			continue // a person stopped it for good, and it waits for no one
+			continue // a person stopped it for good, so it needs no attention
 		}
 		n.What = fmt.Sprintf("%s on hold: %s", rowsOf(c.Table), cmp.Or(words[home(h.Domain, c.Reason)+" "+c.Reason], c.Reason))
 		n.ToDo = Meaning(h.Domain, c.Reason)
@@ -223,20 +223,20 @@ func needsOf(h DomainHealth) (out []Need) {
 	for _, c := range h.DeadLetters {
 		out = append(out, Need{
 			Kind: NeedDead, Domain: h.Domain, Table: c.Table, Name: c.Kind, Rows: c.Rows, Capped: c.Capped,
-			What: fmt.Sprintf("the subscriber %s failed to take some events", c.Kind), ToDo: replayToDo,
+			What: fmt.Sprintf("the subscriber %s did not accept some events", c.Kind), ToDo: replayToDo,
 			Can: []Action{Replay},
 		})
 	}
 	for _, l := range h.Lost {
 		out = append(out, Need{
 			Kind: NeedLost, Domain: h.Domain, Name: l.Kind, Rows: 1, Since: l.Since, Scope: l.Scope,
-			What: fmt.Sprintf("a series of %s has stopped: it has no next date", l.Kind), ToDo: "Ask an engineer to send the event of its source again, or to reconcile its type.",
+			What: fmt.Sprintf("the series %s has stopped: it has no next date", l.Kind), ToDo: "Ask an engineer to send the event of its source again, or to reconcile its type.",
 		})
 	}
 	for _, s := range h.Skipped {
 		out = append(out, Need{
 			Kind: NeedSkipped, Domain: h.Domain, Name: s.Kind, Rows: s.Sources, Since: s.Since, Scope: s.Scope,
-			What: fmt.Sprintf("the program cannot plan %s for some sources", s.Kind), ToDo: "Ask an engineer: the program fails for them, or Belfry refuses what it asks for. Maintenance().Reconciliations says which.",
+			What: fmt.Sprintf("the program cannot plan %s for some sources", s.Kind), ToDo: "Ask an engineer: the program fails for them, or Belfry refuses its request. Maintenance().Reconciliations lists them.",
 		})
 	}
 	for _, o := range h.Outages {
@@ -253,7 +253,7 @@ func needsOf(h DomainHealth) (out []Need) {
 		out = append(out, Need{
 			Kind: NeedUnserved, Domain: h.Domain, Table: u.Table, Name: u.Kind, Rows: u.Rows, Capped: u.Capped, Since: u.OldestOn,
 			What: fmt.Sprintf("%s%s wait, and this program does not send them", rowsOf(u.Table), ofKind(u.Table, u.Kind)),
-			ToDo: "Ask an engineer to start the program that sends them. If it runs, it does not keep up.",
+			ToDo: "Ask an engineer to start the program that sends them. If it is running, it is too slow.",
 		})
 	}
 	for _, p := range h.Pauses {
@@ -273,7 +273,7 @@ func needsOf(h DomainHealth) (out []Need) {
 	return out
 }
 
-// stopped says that a channel is out, and stoppedToDo what to do about it.
+// stopped says that a channel has stopped, stoppedToDo what to do about it.
 func stopped(channel, code string) string {
 	if code == "" {
 		return "channel " + channel + " has stopped"
@@ -286,7 +286,7 @@ const stoppedToDo = "Belfry tries it again by itself. If the provider has revoke
 // replayToDo is what to do about dead letters.
 const replayToDo = "Ask an engineer to repair the subscriber, then replay its dead letters."
 
-// rowsOf names the rows of a table to people.
+// rowsOf names the rows of a table for people.
 func rowsOf(table string) string {
 	if name := map[string]string{
 		"automation_scheduler": "reminders", "outgoing_message": "messages", "notification_job": "jobs", "notification_scheduler": "schedules of jobs",
@@ -299,14 +299,13 @@ func rowsOf(table string) string {
 	return "rows of " + table
 }
 
-// Waiting lists the rows that wait for a cause in a scope: those of Table on hold for
-// Reason, or the dead letters of Name, those that were made first first. Of other causes
-// there are no rows to list, which is an error. It says where the next page begins; empty
-// after the last.
+// Waiting lists the rows of a need in a scope, the oldest first: rows of Table on hold
+// for Reason, or the dead letters of Name. Other needs have no rows, which is an error.
+// It returns where the next page begins; empty after the last.
 func (d *Desk) Waiting(ctx context.Context, scope Scope, n Need, p storage.Page) (out []Entry, next string, err error) {
 	list := lister{d.core}.waiting(scope, n)
 	if list == nil {
-		return nil, "", fmt.Errorf("support: Waiting: %w: no rows of %.40q are listed", ErrAbout, n.Table)
+		return nil, "", fmt.Errorf("support: Waiting: %w: a need of kind %.40q has no rows", ErrAbout, n.Table)
 	}
 	if out, next, err = list(ctx, p); err == nil {
 		err = filler{d.core}.audited(ctx, scope, out)

@@ -9,7 +9,7 @@ import (
 	"github.com/belfry-go/belfry/notify"
 )
 
-// occasions says of messages which reminder led to them: all of a page at once.
+// occasions finds the reminders of messages, for a whole page at once.
 func (f filler) occasions(ctx context.Context, scope Scope, page []Entry) error {
 	if f.o.Automation == nil || f.o.Notify == nil {
 		return nil
@@ -48,7 +48,7 @@ func (f filler) occasions(ctx context.Context, scope Scope, page []Entry) error 
 	return nil
 }
 
-// jobAt is where the job of a message is; zero: it has none.
+// jobAt is the key of a message's job; zero: it has none.
 func (e *Entry) jobAt() notify.Coordinates {
 	if e.Kind != KindMessage || e.jobOf == "" {
 		return notify.Coordinates{}
@@ -56,8 +56,9 @@ func (e *Entry) jobAt() notify.Coordinates {
 	return notify.Coordinates{PartitionKey: e.jobOf, RowKey: e.job}
 }
 
-// Occasions are entries of a person as the person met them: the messages and inbox entries
-// that a reminder or a job led to are Parts of one. Their order is that of the first of each.
+// Occasions groups entries as the person experienced them: the messages and inbox entries
+// of one reminder or job become Parts of one entry. It keeps the order of the first entry
+// of each group.
 func Occasions(all []Entry) (out []Entry) {
 	whole := map[string]int{} // by the row key of the job
 	for _, e := range all {

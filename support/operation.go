@@ -17,36 +17,36 @@ import (
 	"github.com/belfry-go/belfry/survey"
 )
 
-// operation is done to a target in a transaction, and says what it does.
+// operation acts on a target in a transaction and returns its effect.
 type operation func(context.Context, storage.Tx) (effect, error)
 
-// effect is what an operation does: in words, how many messages it sends for certain, and the
-// id of the message that it made.
+// effect describes an operation: in words, the number of messages that it certainly
+// sends, and the id of the message that it made.
 type effect struct {
 	text    string
 	sends   int
 	message string
 }
 
-// sends one message at once.
+// sends is the effect of sending one message at once.
 func sends(text string) effect { return effect{text: text, sends: 1} }
 
 func says(text string) effect { return effect{text: text} }
 
-// planner makes operations of orders.
+// planner turns orders into operations.
 type planner struct{ *core }
 
-// take is what an action is to a row of a kind.
+// take is what an action does to a row of a kind.
 type take func(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (effect, error)
 
-// takes are the actions that rows of each kind know.
+// takes lists the actions for rows of each kind.
 var takes = map[Kind]map[Action]take{
 	KindReminder: {
 		Release: reminding(automation.Support.Release), Retry: reminding(automation.Support.Retry), Cancel: reminding(automation.Support.Cancel),
 		Rerun: rerun,
 	},
 	KindLink: {
-		Release: linking(survey.Support.Release, says("its messages go on as planned; those that are overdue go out at once")),
+		Release: linking(survey.Support.Release, says("its messages continue as planned; overdue ones go out at once")),
 		Retry:   linking(survey.Support.Retry, sends("sends 1 message")),
 		Rerun:   linking(survey.Support.Rerun, sends("sends 1 message")),
 		Cancel:  linking(survey.Support.Cancel, says("sends nothing more")),
@@ -67,17 +67,17 @@ var takes = map[Kind]map[Action]take{
 		Cancel:  cancelling(notify.ArtifactNotificationScheduler, says("makes no messages")),
 	},
 	KindCampaign: {
-		Release: releasing(notify.ArtifactMessagingJob, says("goes on with those of its recipients who have got nothing")),
-		Pause:   campaign(notify.Campaigns.Pause, says("makes no more messages until it is resumed")),
-		Resume:  campaign(notify.Campaigns.Resume, says("goes on with those of its recipients who have got nothing")),
-		Cancel:  campaign(notify.Campaigns.Cancel, says("makes no more messages, and those that wait are not sent")),
+		Release: releasing(notify.ArtifactMessagingJob, says("continues with the recipients who have not got it yet")),
+		Pause:   campaign(notify.Campaigns.Pause, says("makes no more messages until a person resumes it")),
+		Resume:  campaign(notify.Campaigns.Resume, says("continues with the recipients who have not got it yet")),
+		Cancel:  campaign(notify.Campaigns.Cancel, says("makes no more messages, and waiting ones are not sent")),
 	},
 	KindReport: {
 		RunNow: runNow,
-		Pause:  subscription((*report.Service).Pause, says("is not sent until it is resumed")),
-		Resume: subscription((*report.Service).Resume, says("is sent from its next moment on")),
+		Pause:  subscription((*report.Service).Pause, says("is not sent until a person resumes it")),
+		Resume: subscription((*report.Service).Resume, says("is sent again from its next time on")),
 	},
-	KindPerson:  {Stop: stopping, Allow: allowing, Erase: nil}, // Erase is done in transactions of its own
+	KindPerson:  {Stop: stopping, Allow: allowing, Erase: nil}, // Erase uses transactions of its own
 	KindAddress: {Unblock: unblocking},
 }
 
@@ -94,7 +94,7 @@ func (d planner) serves(k Kind) bool {
 	return d.o.Notify != nil
 }
 
-// operation is what an order does to a target.
+// operation returns the operation of an order on a target.
 func (d planner) operation(scope Scope, o Order, t Target) (operation, error) {
 	if t.Kind == "" {
 		return d.ofPart(scope, o, t.Part)
@@ -131,7 +131,7 @@ func reminding(do func(automation.Support, context.Context, Scope, string, By) e
 		case row.Status == automation.StatusPending && row.DueOn.After(d.now()):
 			return says("comes on " + moment(row.DueOn)), nil
 		case row.Status == automation.StatusPending:
-			return says("is sent at once, to the recipients that the program names then"), nil
+			return says("is sent at once, to the recipients that the program names at that time"), nil
 		}
 		return says("goes on as it is: " + row.Status), nil
 	}
@@ -140,9 +140,9 @@ func reminding(do func(automation.Support, context.Context, Scope, string, By) e
 func rerun(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, key string) (effect, error) {
 	got, err := d.o.Automation.WithTx(tx).Support().Rerun(ctx, scope, key, o.By)
 	if err == nil && got.Outcome != storage.Created {
-		return effect{}, fmt.Errorf("%w: Rerun: it was done once more already", automation.ErrActionRefused)
+		return effect{}, fmt.Errorf("%w: Rerun: it has already been done once more", automation.ErrActionRefused)
 	}
-	return says("is sent once more, at once, to the recipients that the program names then"), err
+	return says("is sent once more, at once, to the recipients that the program names at that time"), err
 }
 
 func linking(do func(survey.Support, context.Context, Scope, string, By) error, what effect) take {
@@ -151,7 +151,8 @@ func linking(do func(survey.Support, context.Context, Scope, string, By) error, 
 	}
 }
 
-// settle is Release of a link in doubt, which takes the send for made, or Retry.
+// settle decides a link of unknown outcome: Release counts it as sent, Retry sends it
+// again.
 func settle(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, publicID string) (effect, error) {
 	bound := d.o.Survey.WithTx(tx).Support()
 	i, _, err := bound.Instance(ctx, scope, publicID)
@@ -159,7 +160,7 @@ func settle(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order,
 	case err != nil:
 		return effect{}, err
 	case !i.InDoubt:
-		return effect{}, fmt.Errorf("%w: Resolve of %s: it is not in doubt", survey.ErrActionRefused, publicID)
+		return effect{}, fmt.Errorf("%w: Resolve of %s: its outcome is not unknown", survey.ErrActionRefused, publicID)
 	case o.Decision == notify.DecideSendAgain:
 		return sends("sends 1 message"), bound.Retry(ctx, scope, publicID, o.By)
 	}
@@ -211,7 +212,7 @@ func runNow(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order,
 	return says("builds it, and sends it to its recipients"), err
 }
 
-// ofPart is what an order does to a part of the work.
+// ofPart returns the operation of an order on a part of the work.
 func (d planner) ofPart(scope Scope, o Order, p Part) (operation, error) {
 	o.By = o.by()
 	only := p
@@ -253,9 +254,9 @@ func (d planner) replanning(what automation.Replan, o Order) operation {
 		if err != nil {
 			return effect{}, err
 		}
-		text := fmt.Sprintf("looks at %d sources: plans %d new reminders, changes %d, brings back %d, ends %d", r.Scanned, r.Created, r.Updated, r.Reactivated, r.Deactivated)
+		text := fmt.Sprintf("checks %d sources: adds %d reminders, changes %d, brings back %d, ends %d", r.Scanned, r.Created, r.Updated, r.Reactivated, r.Deactivated)
 		if r.More {
-			text += ", and then at others"
+			text += ", and then checks further sources"
 		}
 		return says(text), bound.Support().Replan(ctx, what, o.By)
 	}
@@ -278,20 +279,20 @@ func (d planner) replaying(scope Scope, o Order, p Part) (operation, error) {
 	return func(ctx context.Context, tx storage.Tx) (effect, error) {
 		n, err := replay(tx)(ctx, scope, p.Subscriber, o.By, nil)
 		if err == nil && n == 0 {
-			return effect{}, fmt.Errorf("%w: Replay: it has no dead letters", automation.ErrActionRefused)
+			return effect{}, fmt.Errorf("%w: Replay: the subscriber has no dead letters", automation.ErrActionRefused)
 		}
 		return says(fmt.Sprintf("calls %s again for %d events", p.Subscriber, n)), err
 	}, nil
 }
 
-// pausing begins or ends a pause.
+// pausing starts or ends a pause.
 func (d planner) pausing(scope Scope, o Order, p Part) (operation, error) {
 	if p.Everywhere {
 		scope = ""
 	}
-	what := says("no new work begins; what is under way is finished")
+	what := says("no new work begins; work that has begun is finished")
 	if o.Action == Resume {
-		what = says("work goes on, and what waited goes out")
+		what = says("work continues, and what waited goes out")
 	}
 	switch {
 	case p.Domain == "automation" && d.o.Automation != nil && p.Channel == "":
@@ -316,14 +317,14 @@ func (d planner) pausing(scope Scope, o Order, p Part) (operation, error) {
 	return nil, errTarget
 }
 
-// Privacy erases people: belfry.Privacy does.
+// Privacy erases people. belfry.Privacy implements it.
 type Privacy interface {
 	Preview(ctx context.Context, scope Scope, who sweep.Person) (sweep.Report, error)
 	Erase(ctx context.Context, scope Scope, who sweep.Person, by By) (sweep.Report, error)
 }
 
-// erasing removes what is known of a person, page by page, in transactions of its own: it
-// is its own remedy when it is repeated.
+// erasing removes what is stored about a person, page by page, in transactions of its
+// own. It is safe to repeat.
 func (d planner) erasing(scope Scope, o Order, ref string) (operation, error) {
 	who := sweep.Person{Ref: ref}
 	for _, a := range o.Addresses {
@@ -341,13 +342,13 @@ func (d planner) erasing(scope Scope, o Order, ref string) (operation, error) {
 			r, err = d.o.Privacy.Erase(ctx, scope, who, o.by())
 		}
 		if hook := (*sweep.HookError)(nil); errors.As(err, &hook) {
-			return effect{}, errors.New(hook.Error()) // what is in it may be personal
+			return effect{}, errors.New(hook.Error()) // its text may be personal
 		}
 		return says(erased(r)), err
 	}, nil
 }
 
-// erased is what an erasure does, in words.
+// erased describes the effect of an erasure.
 func erased(r sweep.Report) string {
 	var parts []string
 	for _, table := range slices.Sorted(maps.Keys(r.Tables)) {
@@ -356,12 +357,12 @@ func erased(r sweep.Report) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, rowsOf(table)))
 		}
 	}
-	text := "finds nothing of the person; what comes for them later is not sent"
+	text := "finds nothing about the person; later messages to them are not sent"
 	if len(parts) > 0 {
-		text = "erases the person from " + strings.Join(parts, ", ") + "; what comes for them later is not sent"
+		text = "erases the person from " + strings.Join(parts, ", ") + "; later messages to them are not sent"
 	}
 	if r.Waiting > 0 {
-		text += fmt.Sprintf("; %d rows are under way, and are erased an hour later", r.Waiting)
+		text += fmt.Sprintf("; %d rows are being worked on and are erased an hour later", r.Waiting)
 	}
 	return text
 }

@@ -61,20 +61,20 @@ func TestADryRunSaysWhatWillHappen(t *testing.T) {
 			sends  int
 			second string
 		}{
-			{one(support.Rerun, sam), "is sent once more, at once, to the recipients that the program names then", 0, "it was done once more already"},
-			{one(support.Release, support.Target{Kind: support.KindReminder, Key: held}), "is sent at once, to the recipients that the program names then", 0, "it is not on hold"},
+			{one(support.Rerun, sam), "is sent once more, at once, to the recipients that the program names at that time", 0, "it has already been done once more"},
+			{one(support.Release, support.Target{Kind: support.KindReminder, Key: held}), "is sent at once, to the recipients that the program names at that time", 0, "it is not on hold"},
 			{one(support.Retry, support.Target{Kind: support.KindMessage, Key: refused}), "sends 1 message, if its gates let it through", 1, "it has its next attempt already"},
 			{support.Order{
 				Action: support.Resolve, Decision: notify.DecideSendAgain, Evidence: "the log of 9:14 has no such id",
 				Targets: []support.Target{{Kind: support.KindMessage, Key: doubt}}, By: by,
 			}, "sends 1 message", 1, "it is RetryReady, not in doubt"},
-			{one(support.Release, support.Target{Kind: support.KindLink, Key: asked}), "its messages go on as planned; those that are overdue go out at once", 0, "it is not on hold"},
-			{one(support.Pause, support.Target{Kind: support.KindReport, Key: "8f14"}), "is not sent until it is resumed", 0, "it is Paused"},
+			{one(support.Release, support.Target{Kind: support.KindLink, Key: asked}), "its messages continue as planned; overdue ones go out at once", 0, "it is not on hold"},
+			{one(support.Pause, support.Target{Kind: support.KindReport, Key: "8f14"}), "is not sent until a person resumes it", 0, "it is Paused"},
 			{one(support.RunNow, support.Target{Kind: support.KindReport, Key: "8f14"}), "builds it, and sends it to its recipients", 0, ""},
-			{one(support.Pause, support.Target{Kind: support.KindCampaign, Key: "spring"}), "makes no more messages until it is resumed", 0, "it is Paused"},
-			{one(support.Resume, support.Target{Kind: support.KindCampaign, Key: "spring"}), "goes on with those of its recipients who have got nothing", 0, "it is Created, not paused"},
-			{one(support.Replay, support.Target{Part: support.Part{Domain: "survey", Subscriber: "bi"}}), "calls bi again for 1 events", 0, "it has no dead letters"},
-			{one(support.Replan, support.Target{Part: support.Part{Domain: "automation", Type: "certificate"}}), "looks at 2 sources: plans 0 new reminders, changes 0, brings back 0, ends 0", 0, ""},
+			{one(support.Pause, support.Target{Kind: support.KindCampaign, Key: "spring"}), "makes no more messages until a person resumes it", 0, "it is Paused"},
+			{one(support.Resume, support.Target{Kind: support.KindCampaign, Key: "spring"}), "continues with the recipients who have not got it yet", 0, "it is Created, not paused"},
+			{one(support.Replay, support.Target{Part: support.Part{Domain: "survey", Subscriber: "bi"}}), "calls bi again for 1 events", 0, "the subscriber has no dead letters"},
+			{one(support.Replan, support.Target{Part: support.Part{Domain: "automation", Type: "certificate"}}), "checks 2 sources: adds 0 reminders, changes 0, brings back 0, ends 0", 0, ""},
 		} {
 			dry := c.order
 			dry.DryRun = true

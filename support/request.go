@@ -13,13 +13,14 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// ErrRequest says that another order was given under an [Order].Request; nothing was done.
-var ErrRequest = errors.New("another order was given under this request id")
+// ErrRequest reports an [Order].Request that was used for another order. Nothing was
+// done.
+var ErrRequest = errors.New("this request id was already used for another order")
 
-// maxRequest bounds an [Order].Request, in bytes.
+// maxRequest is the limit of an [Order].Request, in bytes.
 const maxRequest = 200
 
-// request is what the answers of an order are kept by; the zero value: they are not.
+// request is the key of stored answers; the zero value: answers are not stored.
 func (o Order) request(scope Scope) once.Request {
 	if o.Request == "" || o.DryRun {
 		return once.Request{}
@@ -34,7 +35,7 @@ func (o Order) request(scope Scope) once.Request {
 	return once.Request{Scope: scope, Actor: o.By.Actor, ID: id, Body: hex.EncodeToString(sum[:])}
 }
 
-// answer is what is kept of an [Acted]: nothing personal.
+// answer is the stored part of an [Acted], without personal data.
 type answer struct {
 	Done     bool   `json:"done,omitempty"`
 	NotFound bool   `json:"notFound,omitempty"`
@@ -42,7 +43,7 @@ type answer struct {
 	Message  string `json:"messageId,omitempty"`
 }
 
-// keep writes the answer for a target in the transaction of its operation.
+// keep stores the answer for a target in the transaction of its operation.
 func keep(ctx context.Context, tx storage.Tx, as once.Place, a Acted) error {
 	text, err := json.Marshal(answer{a.Done, a.NotFound, a.Refused, a.MessageID})
 	if err != nil {
@@ -51,7 +52,7 @@ func keep(ctx context.Context, tx storage.Tx, as once.Place, a Acted) error {
 	return as.Keep(ctx, tx, string(text))
 }
 
-// said is what was answered to a request before, by target.
+// said reads the stored answers of a request, by target.
 func (d doer) said(ctx context.Context, as once.Request) (map[int]Acted, error) {
 	out := map[int]Acted{}
 	if as == (once.Request{}) {
@@ -68,14 +69,14 @@ func (d doer) said(ctx context.Context, as once.Request) (map[int]Acted, error) 
 	for i, text := range kept {
 		var a answer
 		if err := json.Unmarshal([]byte(text), &a); err != nil {
-			return nil, fmt.Errorf("an answer that was kept: %w", err)
+			return nil, fmt.Errorf("a stored answer: %w", err)
 		}
 		out[i] = Acted{Done: a.Done, NotFound: a.NotFound, Refused: a.Refused, MessageID: a.Message}
 	}
 	return out, err
 }
 
-// saidAt is what somebody else has answered meanwhile to the same request.
+// saidAt reads the answer that a concurrent call with the same request has stored.
 func (d doer) saidAt(ctx context.Context, as once.Place) (Acted, error) {
 	all, err := d.said(ctx, as.Request)
 	return all[as.Target], err

@@ -13,7 +13,7 @@ import (
 	"github.com/belfry-go/belfry/survey"
 )
 
-// reminder is what a row of due work says by itself.
+// reminder makes the entry of a row of due work from the row alone.
 func (c *core) reminder(s *automation.Schedule) Entry {
 	e := Entry{
 		schedule: s,
@@ -28,13 +28,13 @@ func (c *core) reminder(s *automation.Schedule) Entry {
 	}
 	now := c.now()
 	switch {
-	case s.IsOnSupportHold && s.Status == automation.StatusCancelled: // a person stopped it, and it waits for no one
+	case s.IsOnSupportHold && s.Status == automation.StatusCancelled: // a person stopped it, so it needs no attention
 		e.Outcome, e.Can = Withheld, []Action{Release}
 	case s.IsOnSupportHold:
 		e.Outcome, e.Reason, e.Can = NeedsYou, s.HoldReason, []Action{Release, Retry, Cancel}
 		e.Detail = cmp.Or(s.HoldDetail, s.Diagnostics)
 	case s.Status == automation.StatusCompleted:
-		e.Outcome, e.Reason = UnderWay, "" // what it led to says more
+		e.Outcome, e.Reason = UnderWay, "" // its messages say more
 	case s.Status == automation.StatusPending && s.DueOn.After(now):
 		e.Outcome, e.NextOn, e.Can = Planned, s.DueOn, []Action{Cancel}
 		if s.NextRetryOn.IsZero() {
@@ -62,7 +62,7 @@ func (c *core) reminder(s *automation.Schedule) Entry {
 
 var reportReasons = map[string]bool{"SubscriptionInactive": true, "ReportEmpty": true}
 
-// messageEntry is what a row of an outgoing message says by itself.
+// messageEntry makes the entry of an outgoing message from the row alone.
 func messageEntry(m *notify.OutgoingMessage) Entry {
 	e := Entry{
 		On: m.CreatedOn, Kind: KindMessage, Type: m.NotificationType, Channel: cmp.Or(m.Via, m.Channel), Status: m.Status,
@@ -105,18 +105,18 @@ func messageEntry(m *notify.OutgoingMessage) Entry {
 	return e
 }
 
-// codeOfMessage is whose code the reason of a message is.
+// codeOfMessage is the package of a message's reason code.
 func codeOfMessage(m *notify.OutgoingMessage) string {
 	return codeOf("notify", m.ReasonCode, m.Calls > 0, outcomeOf(m))
 }
 
-// outcomes are what becomes of messages, by their stages.
+// outcomes maps the stages of messages to outcomes.
 var outcomes = map[notify.Stage]Outcome{
 	notify.StageWaiting: UnderWay, notify.StageSending: UnderWay, notify.StageUnknown: UnderWay, notify.StageSent: Sent, notify.StageArrived: Reached,
 	notify.StageFailed: Failed, notify.StageBlocked: Withheld, notify.StageExpired: Withheld, notify.StageSkipped: Withheld,
 }
 
-// outcomeOf is what became of a message.
+// outcomeOf is the outcome of a message.
 func outcomeOf(m *notify.OutgoingMessage) Outcome {
 	if m.IsOnSupportHold {
 		return NeedsYou
@@ -124,7 +124,7 @@ func outcomeOf(m *notify.OutgoingMessage) Outcome {
 	return outcomes[m.Stage()]
 }
 
-// messageSteps are the moments that a message itself has.
+// messageSteps lists the steps that the message row itself records.
 func messageSteps(m *notify.OutgoingMessage) []Step {
 	var out []Step
 	add := func(on time.Time, reason, format string, args ...any) {
@@ -146,15 +146,15 @@ func messageSteps(m *notify.OutgoingMessage) []Step {
 	return out
 }
 
-// resolved says how an unknown outcome was settled.
+// resolved says how an unknown outcome was decided.
 var resolved = map[notify.Resolution]string{
-	notify.ResolvedByLookup: "the provider was asked whether it has it", notify.ResolvedByIdempotency: "the call was repeated, which the provider filters",
-	notify.ResolvedByHold: "its outcome is not known, and a person has to decide", notify.ResolvedByAssumption: "its outcome is not known, and it was counted as sent",
-	notify.ResolvedByResend: "its outcome was not known, and it was sent again", notify.ResolvedBySupport: "a person decided what became of it",
-	notify.ResolvedByCall: "the call's own answer came late", notify.ResolvedByCallback: "the provider's callback settled it",
+	notify.ResolvedByLookup: "the provider was asked whether it has it", notify.ResolvedByIdempotency: "the call was repeated; the provider filters repeats",
+	notify.ResolvedByHold: "its outcome is unknown, and a person has to decide", notify.ResolvedByAssumption: "its outcome is unknown, and it was counted as sent",
+	notify.ResolvedByResend: "its outcome was unknown, and it was sent again", notify.ResolvedBySupport: "a person decided its outcome",
+	notify.ResolvedByCall: "the call's own answer came late", notify.ResolvedByCallback: "the provider's callback decided it",
 }
 
-// stateOf is a message as its reminder tells of it.
+// stateOf summarises a message for its reminder.
 func stateOf(m *notify.OutgoingMessage) MessageState {
 	return MessageState{
 		MessageID: m.MessageID, Channel: cmp.Or(m.Via, m.Channel), Outcome: outcomeOf(m), Status: m.Status, Reason: m.ReasonCode,
@@ -166,7 +166,7 @@ func latest(moments ...time.Time) time.Time {
 	return slices.MaxFunc(moments, time.Time.Compare)
 }
 
-// inboxEntry is what a message in an inbox says.
+// inboxEntry makes the entry of a message in an inbox.
 func inboxEntry(m *notify.UserMessage) Entry {
 	e := Entry{
 		On: m.SourceOn, Kind: KindInbox, Type: m.Type, Channel: "inbox", Status: m.Status, Package: "notify", Outcome: Reached,
@@ -176,7 +176,7 @@ func inboxEntry(m *notify.UserMessage) Entry {
 	for _, s := range []struct {
 		on   time.Time
 		what string
-	}{{m.CreatedOn, "put into the inbox"}, {m.SeenOn, "listed to its reader"}, {m.ReadOn, "read"}, {m.ArchivedOn, "put away"}} {
+	}{{m.CreatedOn, "put into the inbox"}, {m.SeenOn, "shown in the list of its reader"}, {m.ReadOn, "read"}, {m.ArchivedOn, "put away"}} {
 		if !s.on.IsZero() {
 			e.Steps = append(e.Steps, Step{On: s.on, What: s.what})
 		}
@@ -184,7 +184,7 @@ func inboxEntry(m *notify.UserMessage) Entry {
 	return e
 }
 
-// linkEntry is what a survey's link says by itself.
+// linkEntry makes the entry of a survey's link from the row alone.
 func linkEntry(i *survey.Instance) Entry {
 	e := Entry{
 		link: i, On: i.CreatedOn, Kind: KindLink, Type: fmt.Sprintf("survey %d", i.SurveyID), Occasion: i.TriggeredBy, Channel: i.Channel, Status: i.Status,
@@ -207,11 +207,11 @@ func linkEntry(i *survey.Instance) Entry {
 	case i.Status == survey.StatusExpired && i.LastSentOn.IsZero():
 		e.Outcome = Withheld
 	case i.Status == survey.StatusExpired || i.Status == survey.StatusSent:
-		e.Outcome, e.Reason = Sent, "" // that of a reminder after it
+		e.Outcome, e.Reason = Sent, "" // it is the code of a later reminder
 	case !i.NextSendOn.IsZero():
 		e.Outcome = UnderWay
 	default:
-		e.Outcome, e.Can = Failed, []Action{Retry} // its sends have stopped before the first
+		e.Outcome, e.Can = Failed, []Action{Retry} // its sends stopped before the first one
 	}
 	if active && !i.IsOnSupportHold && !i.NextSendOn.IsZero() {
 		e.NextOn, e.Can = latest(i.NextSendOn, i.NextTryOn), []Action{Cancel}
@@ -231,7 +231,7 @@ func linkEntry(i *survey.Instance) Entry {
 	return e
 }
 
-// jobEntry is what waits for a person, or is what a key names.
+// jobEntry makes the entry of a job.
 func jobEntry(j *notify.Job) Entry {
 	e := Entry{
 		On: j.CreatedOn, Kind: KindJob, Type: j.Type, Status: j.Status, Package: "notify", Reason: j.ReasonCode, Detail: j.Diagnostics, Key: j.Key,
@@ -256,7 +256,7 @@ func campaignEntry(j *notify.MessagingJob) Entry {
 	return e
 }
 
-// progressEntry is a campaign that was asked for alone.
+// progressEntry makes the entry of a single campaign, with its progress.
 func progressEntry(p *notify.CampaignProgress) Entry {
 	j := notify.MessagingJob{Type: p.Type, Key: p.GUID, Status: p.Status, CreatedOn: p.StartedOn, SupportHold: p.SupportHold}
 	j.ReasonCode = p.Reason
@@ -265,7 +265,7 @@ func progressEntry(p *notify.CampaignProgress) Entry {
 	return e
 }
 
-// tried is the outcome of what leads to messages.
+// tried is the outcome of a row that makes messages.
 func (e *Entry) tried(h driver.SupportHold, status, done string) {
 	switch {
 	case h.IsOnSupportHold:

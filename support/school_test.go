@@ -49,6 +49,7 @@ type school struct {
 
 	noAddress, gone, old, off, others, moved map[string]bool // people, and settings
 	lost                                     map[string]bool // addresses of which the fax knows that it never had them
+	reminded                                 map[string][]automation.Candidate
 	answers                                  map[string]error
 	fails                                    map[string]error // of whoever is asked for recipients, or for a text; errPanic is a panic
 	sends                                    int
@@ -63,7 +64,7 @@ func schools(t *testing.T, test func(*school)) {
 }
 
 func newSchool(t *testing.T, store storage.Store, clk *clock.Mock) *school {
-	s := &school{T: t, clk: clk, store: store, noAddress: map[string]bool{}, gone: map[string]bool{}, old: map[string]bool{}, off: map[string]bool{}, others: map[string]bool{}, moved: map[string]bool{}, lost: map[string]bool{}, answers: map[string]error{}, fails: map[string]error{}}
+	s := &school{T: t, clk: clk, store: store, noAddress: map[string]bool{}, gone: map[string]bool{}, old: map[string]bool{}, off: map[string]bool{}, others: map[string]bool{}, moved: map[string]bool{}, lost: map[string]bool{}, reminded: map[string][]automation.Candidate{}, answers: map[string]error{}, fails: map[string]error{}}
 	mail := channel.Func("email:school", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		s.sends++
 		return channel.Receipt{ID: "p-" + m.ID}, s.answers[m.To]
@@ -96,9 +97,6 @@ func newSchool(t *testing.T, store storage.Store, clk *clock.Mock) *school {
 			}
 			if s.old[d.Source.ID] {
 				return automation.NoLongerValid(automation.SentByOldJob), nil
-			}
-			if s.moved[d.Source.ID] {
-				return automation.AsksFor(0, later(d.Source.ID)), nil
 			}
 			return automation.StillValid(), nil
 		}),
@@ -184,9 +182,14 @@ func (s *school) Setting(_ context.Context, _ automation.Scope, id string) (auto
 
 func (*school) EventTypes() []string { return []string{"certificate-changed"} }
 
-// Candidates asks for nothing: rows are ensured by hand.
-func (*school) Candidates(context.Context, automation.Event) ([]automation.Candidate, error) {
-	return nil, nil
+// Wanted asks for what was ensured by hand.
+func (s *school) Wanted(_ context.Context, of []automation.Request) ([]automation.Answer, error) {
+	return automation.Each(of, func(r automation.Request) (automation.Answer, error) {
+		if s.moved[r.Source.ID] {
+			return automation.Answer{Candidates: []automation.Candidate{later(r.Source.ID)}}, nil
+		}
+		return automation.Answer{Candidates: s.reminded[r.Source.ID]}, nil
+	})
 }
 
 func (s *school) must(err error) {
@@ -205,6 +208,9 @@ func (s *school) remind(person string, change func(*automation.Candidate)) strin
 	c := wish(person)
 	if change != nil {
 		change(&c)
+	}
+	if c.Type == "certificate" {
+		s.reminded[person] = append(s.reminded[person], c)
 	}
 	got, err := s.reminders.Ensure(s.Context(), c)
 	s.must(err)

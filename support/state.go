@@ -10,7 +10,7 @@ import (
 	"github.com/belfry-go/belfry/survey"
 )
 
-// State is how far an entry has come, in one word. All pages and lists say the same.
+// State is the state of an entry in one word. All pages and lists use it.
 type State string
 
 // The states. Those of messages are the stages of package notify.
@@ -26,22 +26,22 @@ const (
 	StateBlocked = State(notify.StageBlocked)
 	StateExpired = State(notify.StageExpired)
 	StateSkipped = State(notify.StageSkipped)
-	StateDone    = State("Done") // what has no recipient, such as an action
+	StateDone    = State("Done") // of entries without a recipient, such as an action
 )
 
-// States are all of them.
+// States lists all states.
 func States() []State {
 	return []State{StatePlanned, StateWaiting, StateSending, StateSent, StateArrived, StateFailed, StateUnknown, StateOnHold, StateBlocked, StateExpired, StateSkipped, StateDone}
 }
 
-// blocked are the reasons for which an address cannot be written to, late those for which
-// it was too late.
+// blocked lists the reasons for which an address is blocked, late those for which it was
+// too late.
 var (
 	blocked = []string{notify.ReasonBadAddress, notify.ReasonSuppressed}
 	late    = []string{notify.ReasonTooLate, string(automation.TooLate), "ExpiresAfter"}
 )
 
-// State is how far it has come: of a message its stage.
+// State is the state of an entry; for a message it is its stage.
 func (e Entry) State() State {
 	if e.stage != "" {
 		return State(e.stage)
@@ -78,8 +78,7 @@ func (e Entry) State() State {
 	return StateArrived
 }
 
-// Because is a line that says why it is in its state, without personal data; empty: there is
-// nothing to say.
+// Because says in a line why it is in its state, without personal data. It may be empty.
 func (e Entry) Because() string {
 	switch {
 	case e.Kind == KindAudit || e.Kind == KindPause || e.Kind == KindOutage || e.Kind == KindReplan || e.Kind == KindErasure || e.Kind == KindConflict || e.Kind == KindDead || e.Kind == KindResponse:
@@ -93,7 +92,7 @@ func (e Entry) Because() string {
 	}
 	switch e.State() {
 	case StatePlanned:
-		return "It is checked again before it goes out."
+		return "It is checked once more before it goes out."
 	case StateWaiting:
 		return "It has not gone out yet."
 	case StateSending:
@@ -119,8 +118,8 @@ const (
 	ofEither   = ""
 )
 
-// codeOf is whose code the reason of a message or a link is: of the package, or of whatever
-// was called.
+// codeOf is the package of a reason code of a message or link: the domain, or what was
+// called.
 func codeOf(of, code string, called bool, o Outcome) string {
 	switch {
 	case !called || o == Withheld || words[home(of, code)+" "+code] != "":
@@ -131,7 +130,7 @@ func codeOf(of, code string, called bool, o Outcome) string {
 	return ofProvider
 }
 
-// reasonText is what a code means, for people.
+// reasonText explains a code to people.
 func reasonText(of, code string) string {
 	text := words[home(of, code)+" "+code]
 	switch {
@@ -147,12 +146,12 @@ func reasonText(of, code string) string {
 	return "the program's reason was: " + code
 }
 
-// bare is reasonText without the code that stands behind a provider's.
+// bare is reasonText without the provider's code at its end.
 func bare(of, code string) string {
 	return strings.TrimSuffix(reasonText(of, code), " ("+code+")")
 }
 
-// plain is the code of a provider or a channel in words, with the code behind it.
+// plain explains the code of a provider or a channel, followed by the code.
 func plain(code string) string {
 	if text := codesOfProviders[code]; text != "" {
 		return text + " (" + code + ")"
@@ -160,7 +159,7 @@ func plain(code string) string {
 	return "the provider answered with the code " + code
 }
 
-// advice is what to do about a provider's code; empty: nothing that support can do.
+// advice is what to do about a provider's code; empty: support can do nothing.
 func advice(code string) string {
 	switch code {
 	case "550", "551", "553", "5.1.1", "410":
@@ -168,23 +167,23 @@ func advice(code string) string {
 	case "552", "5.2.2":
 		return "Ask the recipient to make room, then send it again."
 	case "401", "402", "403", "530", "535", "credentials":
-		return "Give the process another key, or have the provider's account mended."
+		return "Ask an engineer to renew the provider's key or account."
 	}
 	return ""
 }
 
-// codesOfProviders are those of mail servers (RFC 5321, RFC 3463), of HTTP, and of
-// the channels themselves.
+// codesOfProviders explains the codes of mail servers (RFC 5321, RFC 3463), of HTTP, and
+// of Belfry's channels.
 var codesOfProviders = map[string]string{
-	"421": "the mail server was not available", "450": "the mailbox was busy", "451": "the mail server had a fault of its own", "452": "the mail server was short of space",
-	"530": "the mail server wanted a password", "535": "the mail server did not accept our password", "550": "the mailbox does not exist", "551": "the recipient is not at that server",
-	"552": "the mailbox is full", "553": "the mail server does not know such an address", "554": "the mail server refused the mail",
-	"400": "the provider could not read the request", "401": "the provider did not accept our key", "402": "the provider's account has to be paid", "403": "the provider did not allow it",
-	"404": "the provider does not know what was asked for", "408": "the provider was too slow", "410": "the recipient's device is no longer registered", "413": "the message was too large",
-	"422": "the provider could not use the message", "429": "the provider asked us to slow down",
-	"500": "the provider had a fault of its own", "502": "the provider had a fault of its own", "503": "the provider was not available", "504": "the provider was too slow",
+	"421": "the mail server was not available", "450": "the mailbox was busy", "451": "the mail server had an internal error", "452": "the mail server was out of space",
+	"530": "the mail server asks for a password", "535": "the mail server did not accept our password", "550": "the mailbox does not exist", "551": "the mail server does not know the recipient",
+	"552": "the mailbox is full", "553": "the mail server does not accept such an address", "554": "the mail server refused the mail",
+	"400": "the provider could not read the request", "401": "the provider did not accept our key", "402": "the provider's account needs a payment", "403": "the provider did not allow it",
+	"404": "the provider did not find what was requested", "408": "the provider was too slow", "410": "the recipient's device is no longer registered", "413": "the message was too large",
+	"422": "the provider did not accept the content of the message", "429": "the provider asked us to slow down",
+	"500": "the provider had an internal error", "502": "the provider had an internal error", "503": "the provider was not available", "504": "the provider was too slow",
 	"dial": "the provider could not be reached", "connect": "the provider could not be reached", "timeout": "the provider did not answer in time", "interrupted": "the connection broke",
-	"closed": "the connection broke", "panic": "the channel's program broke down", "error": "the channel failed", "busy": "the provider was busy", "credentials": "the provider did not accept our credentials",
+	"closed": "the connection broke", "panic": "the program crashed while it called the provider", "error": "the channel failed", "busy": "the provider was busy", "credentials": "the provider did not accept our credentials",
 	"encryption": "the mail server offers no encryption", "5.1.1": "the mailbox does not exist", "5.2.2": "the mailbox is full", "5.7.1": "the mail server refused the mail",
 	"Bounced": "it came back",
 }

@@ -17,39 +17,40 @@ import (
 	"github.com/belfry-go/belfry/survey"
 )
 
-// Story is what happened about somebody or something, and what will.
+// Story is the timeline of a person, an entity or a row: what happened and what is
+// planned.
 type Story struct {
 	About About
 	Name  string // personal: of a person, by the Directory
-	// Next is what is to come, the next first: at most MaxNext, on the first page only.
-	// Reminders that will not come, since they have ended, are told too. MoreNext says
-	// that there are others.
+	// Next is what is planned, the next first: at most MaxNext, on the first page only.
+	// Reminders that have ended before their time are included. MoreNext says that there are
+	// others.
 	Next     []Entry
 	MoreNext bool
-	// Past is what happened, the newest first, a page of it; After is where the next
-	// page begins, empty after the last.
+	// Past is one page of what happened, the newest first. After is where the next page
+	// begins; empty after the last.
 	Past  []Entry
 	After string
-	// Consent is what the person wants of messages, Choices what they get of everything and of
-	// each group, and Addresses where their last messages went: on the first page only.
+	// Consent lists the person's preferences, Choices what they get of all messages and of
+	// each group, Addresses where their last messages went. On the first page only.
 	Consent   []notify.Preference
 	Choices   []Choice
 	Addresses []Address
 }
 
-// MaxNext bounds what is told of the time to come.
+// MaxNext is the limit of planned entries in a story.
 const MaxNext = 20
 
-// DefaultPage is how many entries a page of a story has unless it says more or less.
+// DefaultPage is the number of entries on a page of a story without a Limit.
 const DefaultPage = 20
 
-// Story tells what happened about a person, an entity or a row, ended and cancelled rows
-// too, and what will. Each entry says what became of it, why, and what to do. A row that
-// scope does not have is [storage.ErrNotFound]; a person or an entity of whom there is
-// nothing has an empty story.
+// Story reads the timeline of a person, an entity or a row: what happened, ended and
+// cancelled rows included, and what is planned. Each entry says its outcome, why, and
+// what to do. A row that the scope does not have is [storage.ErrNotFound]. A person or an
+// entity without rows has an empty story.
 //
-// Pages go on where the one before ended; what is new or moves meanwhile may be missed or
-// come twice. What happened to the rows of a page is read with it.
+// A page begins where the previous one ended. Rows that are new or move meanwhile may be
+// missed or appear twice. The history of a page's rows is read with it.
 func (d *Desk) Story(ctx context.Context, scope Scope, about About, p storage.Page) (Story, error) {
 	out, err := teller{d.core}.story(ctx, scope, about, p)
 	if err != nil {
@@ -58,7 +59,7 @@ func (d *Desk) Story(ctx context.Context, scope Scope, about About, p storage.Pa
 	return out, nil
 }
 
-// teller tells stories, and gives verdicts.
+// teller reads stories and verdicts.
 type teller struct{ *core }
 
 func (t teller) story(ctx context.Context, scope Scope, about About, p storage.Page) (Story, error) {
@@ -104,7 +105,7 @@ func (t teller) story(ctx context.Context, scope Scope, about About, p storage.P
 	return out, err
 }
 
-// first adds what only the first page has.
+// first adds the fields of the first page.
 func (t teller) first(ctx context.Context, scope Scope, out *Story, subjects []automation.Subject, now time.Time) (err error) {
 	for _, of := range subjects {
 		rows, next, err := t.o.Automation.Support().Schedules(ctx, scope, of, now, true, storage.Page{Limit: MaxNext})
@@ -141,10 +142,10 @@ func (t teller) first(ctx context.Context, scope Scope, out *Story, subjects []a
 	return err
 }
 
-// hooked is the failure of a hook of the host's, whose text may be personal.
+// hooked hides the text of a host hook's error, which may be personal.
 func hooked(hook string, err error) error { return &sweep.HookError{Hook: hook, Err: err} }
 
-// feed is one list of a story, the newest first.
+// feed is one of the lists that make up a story, the newest first.
 type feed struct {
 	name string // in a place
 	read func(ctx context.Context, p storage.Page) ([]Entry, string, error)
@@ -170,8 +171,8 @@ func (f feed) own(ctx context.Context, p storage.Page) (out []Entry, next string
 	return out, next, nil
 }
 
-// feeds are the lists that a story is merged of, and whose reminders they have. Of one
-// moment what follows comes first: a message before the reminder that led to it.
+// feeds lists the lists that a story is merged from. Entries of the same time are ordered
+// with the effect first: a message before its reminder.
 func (t teller) feeds(ctx context.Context, scope Scope, about About, now time.Time) (out []feed, of []automation.Subject, err error) {
 	if about.Person != "" && t.o.Survey != nil {
 		out = append(out, feed{"links", paged(func(ctx context.Context, p storage.Page) ([]survey.Instance, string, error) {
@@ -211,16 +212,16 @@ func (t teller) messageWithoutLink(m *notify.OutgoingMessage) Entry {
 	return e
 }
 
-// jobWithoutMessages tells of a job of which nobody has a message yet. That of a reminder is
-// told with it.
+// jobWithoutMessages makes the entry of a job without messages. The job of a reminder is
+// shown with the reminder.
 func (t teller) jobWithoutMessages(j *notify.Job) Entry {
 	e := jobEntry(j)
 	e.twin = t.o.Automation != nil && j.SourceKey != ""
 	return e
 }
 
-// reminderOf tells of the rows of a subject, and marks those of an entity that are the
-// person's own, whose list has them too.
+// reminderOf makes entries of a subject's reminders. It marks the person's own reminders
+// in the list of an entity, since the person's list has them too.
 func (t teller) reminderOf(s automation.Subject, person string) func(*automation.Schedule) Entry {
 	return func(row *automation.Schedule) Entry {
 		e := t.reminder(row)
@@ -229,7 +230,7 @@ func (t teller) reminderOf(s automation.Subject, person string) func(*automation
 	}
 }
 
-// subjects are whose reminders a story tells of.
+// subjects lists the subjects whose reminders a story contains.
 func (t teller) subjects(ctx context.Context, scope Scope, about About) (out []automation.Subject, err error) {
 	switch {
 	case about.Entity != automation.Source{}:
@@ -256,12 +257,12 @@ func (c *core) entities(ctx context.Context, scope Scope, person string) ([]auto
 		return nil, &sweep.HookError{Hook: "Entities", Err: err}
 	}
 	if len(all) > MaxEntities {
-		return nil, fmt.Errorf("the Entities are %d, more than %d", len(all), MaxEntities)
+		return nil, fmt.Errorf("Options.Entities returned %d entities, more than %d", len(all), MaxEntities)
 	}
 	return all, nil
 }
 
-// recipient is whose messages a story tells of.
+// recipient is the recipient whose messages a story contains.
 type recipient struct{ ref, channel, address string }
 
 func (a About) recipient() recipient {
@@ -283,14 +284,14 @@ func paged[R any](list func(context.Context, storage.Page) ([]R, string, error),
 	}
 }
 
-// place is where the next page of a story begins: how far each list was told, as of one
-// moment. Lists that are at their end are not in it.
+// place is where the next page of a story begins: the position in each list, as of one
+// time. Finished lists are left out.
 type place struct {
 	Now   time.Time         `json:"n"`
 	After map[string]string `json:"a"`
 }
 
-// String is empty where nothing is left.
+// String is empty at the end of all lists.
 func (p place) String() string {
 	if len(p.After) == 0 {
 		return ""
@@ -316,16 +317,15 @@ func parsePlace(text string) (p place, err error) {
 	return p, nil
 }
 
-// merge takes the newest entries off the lists, and says how far it has come in each. Of
-// a list that is taken in part, that part is read again, since lists say only where a page
-// ends.
+// merge takes the newest entries of the lists and returns the position in each. A page of
+// a list that is used in part is read again, since lists only return where a page ends.
 func merge(ctx context.Context, feeds []feed, at place, p storage.Page) (out []Entry, next place, err error) {
 	next = place{Now: at.Now, After: map[string]string{}}
 	pages, after, taken := make([][]Entry, len(feeds)), make([]string, len(feeds)), make([]int, len(feeds))
 	for i, f := range feeds {
 		begin, open := at.After[f.name]
 		if at.After != nil && !open {
-			continue // told to its end
+			continue // read to its end
 		}
 		if pages[i], after[i], err = f.own(ctx, storage.Page{After: begin, Limit: p.Size()}); err != nil {
 			return nil, next, err
@@ -363,7 +363,7 @@ func merge(ctx context.Context, feeds []feed, at place, p storage.Page) (out []E
 	return out, next, nil
 }
 
-// row is the story of one row, and of what it led to.
+// row is the story of one row and its messages.
 func (t teller) row(ctx context.Context, scope Scope, about About) ([]Entry, error) {
 	var out []Entry
 	var err error
@@ -391,8 +391,7 @@ func (t teller) row(ctx context.Context, scope Scope, about About) ([]Entry, err
 	return out, filler(t).fill(ctx, scope, "", out)
 }
 
-// byKey is the reminder of that key with the messages that it led to, the campaign, or the
-// link.
+// byKey finds the reminder with its messages, the campaign, or the link of a key.
 func (t teller) byKey(ctx context.Context, scope Scope, key string) (out []Entry, err error) {
 	if t.o.Automation != nil {
 		e, err := t.o.Automation.Explain(ctx, scope, key)

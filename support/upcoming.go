@@ -9,10 +9,10 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// Upcoming lists the reminders and reports that are planned in a scope from one moment until
-// before another, as [automation.Support.Upcoming] does, and says where the next page begins;
-// empty after the last. What is expected of a series has no Key yet. With names the Directory
-// is asked for each person of the page.
+// Upcoming lists the reminders and reports of a scope that are planned in a period, like
+// [automation.Support.Upcoming], and returns where the next page begins; empty after the
+// last. Later occurrences of a series have no Key yet. With names the Directory is asked
+// for each person of the page.
 func (d *Desk) Upcoming(ctx context.Context, scope Scope, from, until time.Time, names bool, p storage.Page) (out []Entry, next string, err error) {
 	if d.o.Automation == nil {
 		return nil, "", nil
@@ -42,7 +42,7 @@ func (c *core) upcoming(u *automation.Upcoming) Entry {
 	e := c.reminder(&u.Schedule)
 	if u.Expected {
 		e.Key, e.Can = "", nil
-		e.What = e.Title() + ": planned once the one before it has gone out"
+		e.What = e.Title() + ": planned once the previous one has gone out"
 	}
 	return e
 }

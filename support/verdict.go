@@ -13,32 +13,32 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// Verdict says whether a person got something of a type, the last of it, and why not.
+// Verdict says whether a person got the last message of a type, and if not, why.
 type Verdict struct {
 	Person  string // personal
 	Type    string
-	Outcome Outcome // empty: it was not asked for
+	Outcome Outcome // empty: it was never requested
 	Reason  string
-	// On is the moment that it is about; zero where it was not asked for.
+	// On is the time of that; zero if it was never requested.
 	On time.Time
 	// Text is a sentence without personal data, ToDo what to do; empty: nothing.
 	Text, ToDo string
-	Told       string // personal: Text with what the host said of an end in the place of its reason
-	// Entry is the row that it follows from; nil: none.
+	Told       string // personal: Text with the host's own reason in place of the reason code's text
+	// Entry is the row behind it; nil: none.
 	Entry *Entry
 }
 
-// maxVerdict is how many rows of a person a verdict looks at, verdictPage at once.
+// maxVerdict is how many rows of a person a verdict reads, verdictPage how many at once.
 const (
 	maxVerdict  = 500
 	verdictPage = 100
 )
 
 // Verdict says in a sentence what became of the last reminder, message or survey of a
-// type for a person: `did not get "certificate, 7 days before 2026-04-24": no recipient or
-// address was on file on 17 April 2026, 08:00 UTC (NoRecipients)`. It looks at what
-// happened, then at what is to come, then asks why it was not asked for. It looks at
-// the 500 newest rows of the person.
+// type for a person: `did not get "certificate, 7 days before 2026-04-24": no recipient
+// or address was on file on 17 April 2026, 08:00 UTC (NoRecipients)`. It searches what
+// happened, then what is planned, then why it was not requested. It reads the 500 newest
+// rows of the person.
 func (d *Desk) Verdict(ctx context.Context, scope Scope, person, typ string) (Verdict, error) {
 	out, err := teller{d.core}.verdict(ctx, scope, person, typ)
 	if err != nil {
@@ -81,8 +81,8 @@ func (t teller) verdict(ctx context.Context, scope Scope, person, typ string) (V
 	return v, nil
 }
 
-// last is the last thing of that type that happened, with what the same job put into an
-// inbox and the reminder that may have led to it, or else the next that is to come.
+// last finds the last entry of a type that happened, with the inbox entry of the same job
+// and its reminder, or else the next planned one.
 func (t teller) last(ctx context.Context, scope Scope, person, typ string) (out []Entry, err error) {
 	about, at := About{Person: person}, place{Now: t.now()}
 	feeds, subjects, err := t.feeds(ctx, scope, about, at.Now)
@@ -125,7 +125,7 @@ func (t teller) last(ctx context.Context, scope Scope, person, typ string) (out 
 	return out, nil
 }
 
-// judge says it in a sentence.
+// judge writes the sentence.
 func (v *Verdict) judge(e *Entry) {
 	v.Entry, v.Outcome, v.Reason, v.On, v.ToDo = e, e.Outcome, e.Reason, e.On, e.ToDo
 	what := fmt.Sprintf("%q", e.Title())
@@ -140,7 +140,7 @@ func (v *Verdict) judge(e *Entry) {
 		}
 	}
 	if e.Kind == KindReminder && toOthers(e, v.Person) {
-		v.Outcome, v.Reason, v.ToDo = Withheld, "", "The program named its recipients when it was due."
+		v.Outcome, v.Reason, v.ToDo = Withheld, "", "The program chooses the recipients on the due day."
 		v.Text = fmt.Sprintf("did not get %s on %s: it went to others (%d)", what, moment(e.On), len(e.Messages))
 		return
 	}
@@ -197,7 +197,7 @@ func reasonEnd(because string) string {
 	return ": " + because
 }
 
-// toOthers reports whether what a reminder led to went to other recipients alone.
+// toOthers reports whether all messages of a reminder went to other recipients.
 func toOthers(e *Entry, person string) bool {
 	if len(e.Messages) == 0 || e.More {
 		return false
@@ -210,16 +210,16 @@ func toOthers(e *Entry, person string) bool {
 	return true
 }
 
-// inDoubt reports whether it is unknown whether it was sent.
+// inDoubt reports whether its outcome is unknown.
 func inDoubt(e *Entry) bool {
 	return slices.Contains(e.Can, Resolve) || slices.ContainsFunc(e.Messages, func(m MessageState) bool {
 		return m.Outcome == NeedsYou && m.Status == notify.StatusOutcomeUnknown
 	})
 }
 
-// absent says why it was not asked for.
+// absent says why it was never requested.
 func (t teller) absent(ctx context.Context, scope Scope, v *Verdict) error {
-	v.Text = fmt.Sprintf("never got %q: the program has not asked for it", v.Type)
+	v.Text = fmt.Sprintf("never got %q: the program has not requested it", v.Type)
 	if t.o.Automation == nil {
 		return nil
 	}
@@ -237,8 +237,8 @@ func (t teller) absent(ctx context.Context, scope Scope, v *Verdict) error {
 			nearest = a
 		}
 	}
-	if nearest.Cause == automation.CauseNoSuchType { // it is no reminder's, or of another program
-		v.Text, v.ToDo = fmt.Sprintf("never got %q: the program made no message of it for them", v.Type), "If a job failed to make its messages, it is on the first page, and a search finds it by its key."
+	if nearest.Cause == automation.CauseNoSuchType { // it is not a reminder type, or another program has it
+		v.Text, v.ToDo = fmt.Sprintf("never got %q: the program has made no such message for this person", v.Type), "If a job could not make its messages, it is listed under what needs attention; search for its key."
 		return nil
 	}
 	if nearest.Cause != "" {

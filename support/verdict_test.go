@@ -53,7 +53,7 @@ var causes = map[string]cause{
 		before: func(s *school, p string) { s.noAddress[p] = true; s.remind(p, nil) }},
 	"the source has gone": {typ: "certificate", outcome: support.Withheld, reason: "SourceNoLongerValid", says: "what it was about is no longer valid" + onTheDay,
 		before: func(s *school, p string) { s.gone[p] = true; s.remind(p, nil) }},
-	"the setting was off": {typ: "certificate", outcome: support.Withheld, reason: "ReminderSettingInactive", says: "its setting was off",
+	"the setting was off": {typ: "certificate", outcome: support.Withheld, reason: "ReminderSettingInactive", says: "its setting was switched off",
 		before: func(s *school, p string) {
 			s.remind(p, func(c *automation.Candidate) { c.Setting = "off-" + p })
 			s.off["off-"+p] = true
@@ -66,7 +66,7 @@ var causes = map[string]cause{
 		before: func(s *school, p string) {
 			s.must(s.reminders.Support().Hold(s.Context(), tenant, s.remind(p, nil), by))
 		}},
-	"the host ended it": {typ: "certificate", outcome: support.Withheld, reason: "Invalidated", says: "the host's program ended it",
+	"the host ended it": {typ: "certificate", outcome: support.Withheld, reason: "Invalidated", says: "the program ended it",
 		before: func(s *school, p string) {
 			s.remind(p, nil)
 			_, err := s.reminders.Deactivate(s.Context(), tenant, "certificate", employee(p), automation.Invalidated)
@@ -82,11 +82,11 @@ var causes = map[string]cause{
 		}},
 	"it went to others": {typ: "certificate", outcome: support.Withheld, says: "it went to others (1)",
 		before: func(s *school, p string) { s.others[p] = true; s.remind(p, nil) }},
-	"nobody asked": {typ: "certificate", reason: "ProviderGaveNone", says: `never got "certificate": the program has not asked for it: the provider asks for none (ProviderGaveNone)`,
+	"nobody asked": {typ: "certificate", reason: "ProviderGaveNone", says: `never got "certificate": the program has not requested it: the provider asks for none (ProviderGaveNone)`,
 		before: func(*school, string) {}},
 	"nobody serves its job": {typ: "unserved news", outcome: support.UnderWay, says: `has not got "unserved news" yet: it is under way`,
 		before: func(s *school, p string) { s.job("unserved news", p) }},
-	"the address is bad": {typ: "news", outcome: support.Withheld, reason: "BadAddress", says: "the address is not one that can be delivered to",
+	"the address is bad": {typ: "news", outcome: support.Withheld, reason: "BadAddress", says: "messages cannot be delivered to the address",
 		before: func(s *school, p string) { s.write(p, "nowhere") }},
 	"opted out": {typ: "news", outcome: support.Withheld, reason: "OptedOut", says: "the recipient has opted out of it",
 		before: func(s *school, p string) {
@@ -126,7 +126,7 @@ var causes = map[string]cause{
 			m := s.write(p, address(p))
 			s.must(s.out.Support().Cancel(s.Context(), tenant, notify.ArtifactOutgoingMessage, m, by))
 		}},
-	"it was stale": {typ: "news", outcome: support.Withheld, reason: "TooLate", says: "it was stale before it could be sent",
+	"it was stale": {typ: "news", outcome: support.Withheld, reason: "TooLate", says: "it was out of date before it could be sent",
 		before: func(s *school, p string) {
 			s.writing(notify.OutgoingMessage{RecipientRef: p, Address: address(p), PartitionKey: "stale-" + p, ScheduledOn: s.clk.Now().Add(time.Hour), ValidUntil: s.clk.Now().Add(2 * time.Hour)})
 		}},
@@ -156,7 +156,7 @@ var causes = map[string]cause{
 		}},
 	"the school's policy left them out": {typ: "left out", outcome: support.Withheld, reason: "SkippedByPolicy", says: "the program's delivery policy left out every recipient",
 		before: func(s *school, p string) { s.remind(p, func(c *automation.Candidate) { c.Type = "left out" }) }},
-	"they were asked lately": {typ: "survey 8", outcome: support.Withheld, reason: "AskedLately", says: "the customer had been asked something else not long before",
+	"they were asked lately": {typ: "survey 8", outcome: support.Withheld, reason: "AskedLately", says: "the customer had been asked another survey recently",
 		before: func(*school, string) {},
 		after: func(s *school, p string) {
 			for i := range 2 {
@@ -164,13 +164,13 @@ var causes = map[string]cause{
 				s.drainOnce()
 			}
 		}},
-	"the old scheduler sent it": {typ: "certificate", outcome: support.Withheld, reason: "SentByOldJob", says: "the scheduler before this one had sent it",
+	"the old scheduler sent it": {typ: "certificate", outcome: support.Withheld, reason: "SentByOldJob", says: "the previous scheduler had already sent it",
 		before: func(s *school, p string) { s.old[p] = true; s.remind(p, nil) }},
-	"the school's code fails": {typ: "certificate", outcome: support.UnderWay, reason: "HandlerFailed", says: "it is under way, and waits: the host's program failed (HandlerFailed)",
+	"the school's code fails": {typ: "certificate", outcome: support.UnderWay, reason: "HandlerFailed", says: "it is under way, and waits: the program failed (HandlerFailed)",
 		before: func(s *school, p string) { s.fails[p] = errors.New("nobody answers"); s.remind(p, nil) }},
-	"the school's code panics": {typ: "certificate", outcome: support.UnderWay, reason: "HandlerPanicked", says: "it is under way, and waits: the host's program broke down (HandlerPanicked)",
+	"the school's code panics": {typ: "certificate", outcome: support.UnderWay, reason: "HandlerPanicked", says: "it is under way, and waits: the program crashed (HandlerPanicked)",
 		before: func(s *school, p string) { s.fails[p] = errPanic; s.remind(p, nil) }},
-	"the school's code fails for good": {typ: "certificate", outcome: support.NeedsYou, reason: "PermanentFailure", says: "it waits for a person: the host's program refused it for good (PermanentFailure)",
+	"the school's code fails for good": {typ: "certificate", outcome: support.NeedsYou, reason: "PermanentFailure", says: "it waits for a person: the program refused it for good (PermanentFailure)",
 		before: func(s *school, p string) {
 			s.fails[p] = automation.Permanent(errors.New("no such form"))
 			s.remind(p, nil)
@@ -200,7 +200,7 @@ var causes = map[string]cause{
 		before: func(s *school, p string) {
 			s.writing(notify.OutgoingMessage{NotificationType: "offer", RecipientRef: p, Address: address(p), PartitionKey: "offer-" + p})
 		}},
-	"the environment sends to few": {typ: "news", outcome: support.Withheld, reason: "NotAllowed", says: "the recipient may get nothing in this environment",
+	"the environment sends to few": {typ: "news", outcome: support.Withheld, reason: "NotAllowed", says: "messages to the recipient are not allowed in this environment",
 		before: func(s *school, p string) { s.write(p, p+"@elsewhere.example") }},
 	"there was another": {typ: "capped", outcome: support.Withheld, reason: "FrequencyCap", says: "(FrequencyCap)",
 		before: func(*school, string) {},
@@ -214,22 +214,23 @@ var causes = map[string]cause{
 		before: func(s *school, p string) {
 			s.writing(notify.OutgoingMessage{Channel: "sms:school", RecipientRef: p, Address: "+353851234567", PartitionKey: "sms-" + p, ScheduledOn: due})
 		}},
-	"they were erased": {typ: "certificate", reason: "ProviderGaveNone", says: "the program has not asked for it", // nothing says who they were
+	"they were erased": {typ: "certificate", reason: "ProviderGaveNone", says: "the program has not requested it", // nothing says who they were
 		before: func(s *school, p string) {
 			s.remind(p, nil)
+			delete(s.reminded, p)
 			_, err := s.poller.Privacy().Erase(s.Context(), tenant, belfry.Person{Ref: p}, belfry.By(by))
 			s.must(err)
 		}},
 	"nobody was at work when it was due": {typ: "punctual", outcome: support.Withheld, reason: "TooLate", says: "it was later than its type allows",
 		before: func(s *school, p string) { s.remind(p, func(c *automation.Candidate) { c.Type = "punctual" }) }},
-	"a link has no address": {typ: "survey 9", outcome: support.Withheld, reason: "BadAddress", says: "the address is not one that can be delivered to",
+	"a link has no address": {typ: "survey 9", outcome: support.Withheld, reason: "BadAddress", says: "messages cannot be delivered to the address",
 		before: func(s *school, p string) { s.askBy(9, "address", p, "nowhere-"+p, 0) }},
 	"a link was refused without a code": {typ: "survey 7", outcome: support.Failed, reason: "Refused", says: "(Refused)",
 		before: func(s *school, p string) {
 			s.answers[address(p)] = channel.Permanent("", nil)
 			s.ask(p)
 		}},
-	"others are asked": {typ: "survey 10", outcome: support.Withheld, reason: "NotSampled", says: "its event is not in the share that is asked about",
+	"others are asked": {typ: "survey 10", outcome: support.Withheld, reason: "NotSampled", says: "only a sample is asked, and this one was not in it",
 		before: func(s *school, p string) {
 			for n := 0; s.askBy(10, "share", p, address(p), n, `"schedule":`, `"contact": {"sample": 1}, "schedule":`) != survey.StatusSkipped; n++ { // one of a hundred is asked
 			}
@@ -298,7 +299,7 @@ var causes = map[string]cause{
 			_, err := s.inbox(p).MarkUpTo(s.Context(), notify.MarkRead, s.inInbox(p))
 			s.must(err)
 		}},
-	"they put it off": {typ: "patient", outcome: support.UnderWay, reason: "Snoozed", says: "the recipient has put it off in the inbox",
+	"they put it off": {typ: "patient", outcome: support.UnderWay, reason: "Snoozed", says: "the recipient put it off in the inbox",
 		before: func(s *school, p string) {
 			s.telling("patient", p, address(p))
 			s.drainOnce()

@@ -13,7 +13,7 @@ import (
 	"github.com/belfry-go/belfry/internal/httpapi"
 )
 
-// detail is a run with its story. Explanation tells all of it to people.
+// detail is a run with its history. Explanation describes it for people.
 type detail struct {
 	Run         run          `json:"run"`
 	History     []transition `json:"history"`
@@ -21,7 +21,7 @@ type detail struct {
 	Explanation string       `json:"explanation"`
 }
 
-// transition is one thing that happened to a run.
+// transition is one change of a run.
 type transition struct {
 	On     time.Time `json:"on"`
 	Action string    `json:"action"`
@@ -54,11 +54,12 @@ func (a *api) detail(w http.ResponseWriter, r *http.Request, c Caller) {
 	})
 }
 
-// key is that of the run in the address. It answers for itself unless it is true.
+// key reads the key of the run from the address. If it returns false it has written the
+// answer.
 func (a *api) key(w http.ResponseWriter, r *http.Request) (string, bool) {
 	key, ok := keyOf(r.PathValue("guid"), r.PathValue("run"))
 	if !ok {
-		httpapi.Fail(w, http.StatusNotFound, "there is no such subscription or run")
+		httpapi.Fail(w, http.StatusNotFound, "this subscription or run does not exist")
 	}
 	return key, ok
 }
@@ -101,8 +102,8 @@ func (a *api) ownership(w http.ResponseWriter, r *http.Request, c Caller) {
 	httpapi.Reply(w, http.StatusOK, ownershipOf(found))
 }
 
-// delivery is what a run led to, for finding it in the pipeline and in blobs. The
-// row key of the jobs is the StorageRunKeyHash of the run.
+// delivery names the jobs, messages and blobs of a run. The row key of the jobs is the
+// StorageRunKeyHash of the run.
 type delivery struct {
 	Key             string      `json:"schedulerKey"`
 	Path            string      `json:"path,omitempty"`
@@ -152,7 +153,7 @@ func (a *api) delivery(w http.ResponseWriter, r *http.Request, c Caller) {
 		return
 	}
 	if p.After, ok = cursorText(p.After); !ok {
-		httpapi.Fail(w, http.StatusBadRequest, `"after" is not the "next" of a page`)
+		httpapi.Fail(w, http.StatusBadRequest, `"after" must be the "next" of a page`)
 		return
 	}
 	const failed = "the delivery of a run could not be read"
@@ -189,8 +190,7 @@ func deliveryOf(s report.RunState, sent []report.Sent, next string) delivery {
 	return out
 }
 
-// cursor is the key of a message, which holds a control character, as an address
-// can have it.
+// cursor is the key of a message, which contains a control character, written for a URL.
 func cursor(key string) string { return base64.RawURLEncoding.EncodeToString([]byte(key)) }
 
 func cursorText(text string) (key string, ok bool) {

@@ -15,27 +15,26 @@ import (
 	"github.com/belfry-go/belfry/internal/loglimit"
 )
 
-// Caller is somebody whom the host has let in, and what they may do.
+// Caller is an authorised caller and their permissions.
 type Caller struct {
-	// Scope is whose runs they are. Nothing in a request can name another.
+	// Scope is the tenant whose runs the caller sees. A request cannot name another.
 	Scope automation.Scope
-	// Read lets the caller see runs, Run ask for new ones. The zero value allows
-	// neither.
+	// Read lets the caller see runs, Run start new ones. The zero value allows neither.
 	Read, Run bool
-	// Actor is who asks for a run, for the audit: a person or program that can be
-	// found again, in at most 200 bytes. Run needs it.
+	// Actor identifies the person or program in the audit, in at most 200 bytes. Run needs
+	// it.
 	Actor string
 }
 
-// Authorise says who is calling, from the request's credentials. An error refuses
-// the request with 401; its text is not shown. r.PathValue("guid") is the
-// subscription, for hosts whose callers may see some of them only; it is empty where
-// the request is about all of a scope. It is called from several goroutines.
+// Authorise says who is calling, from the request's credentials. An error refuses the
+// request with 401; its text is not shown. r.PathValue("guid") is the subscription, for
+// hosts whose callers may see only some of them; it is empty for requests about a whole
+// scope. It must be safe for concurrent use.
 type Authorise func(r *http.Request) (Caller, error)
 
-// Options are the settings of [ReportRuns]; nil and every zero value are useful.
+// Options are the settings of [ReportRuns]. Nil and all zero values mean the defaults.
 type Options struct {
-	// Logger gets what failed; default slog.Default().
+	// Logger gets errors; default slog.Default().
 	Logger *slog.Logger
 }
 
@@ -50,18 +49,17 @@ type Options struct {
 //	GET  /report-subscriptions/{guid}/automation-runs/{run}/delivery     its coordinates and messages
 //
 // {run} is what follows the subscription in the scheduler key, such as
-// "scheduled:2026-03-02T09:00:00Z" or "manual:{manualRunGuid}". Lists take "limit" (1
-// to 200, default 50) and "after", which is the "next" of the page before. Answers
-// are JSON and not to be stored; a refusal is application/problem+json, also for an
-// address that is none. Mount it as it is, or with http.StripPrefix.
+// "scheduled:2026-03-02T09:00:00Z" or "manual:{manualRunGuid}". Lists take "limit" (1 to
+// 200, default 50) and "after", which is the "next" of the previous page. Answers are
+// JSON and must not be cached. Errors are application/problem+json, also for unknown
+// addresses. Mount it as it is, or with http.StripPrefix.
 //
-// Run now takes application/json of at most 8 KiB. A request that is repeated with
-// its "manualRunGuid", or without one by the same caller with the same header
-// Idempotency-Key, finds the run of the first one; the answer names the id, also
-// where it is a 503.
+// Run now takes application/json of at most 8 KiB. A repeated request with the same
+// "manualRunGuid", or without one from the same caller with the same header
+// Idempotency-Key, returns the run of the first one. The answer has the id, even a 503.
 //
-// Requests of other origins that would change something are refused. It panics
-// without a service or without who.
+// Changing requests from other origins are refused. It panics without a service or
+// without who.
 func ReportRuns(s *report.Service, who Authorise, opts *Options) http.Handler {
 	if s == nil || who == nil {
 		panic("automationhttp: ReportRuns needs a service and an Authorise")
@@ -70,7 +68,7 @@ func ReportRuns(s *report.Service, who Authorise, opts *Options) http.Handler {
 	if opts != nil && opts.Logger != nil {
 		a.logger = loglimit.Limited(opts.Logger)
 	}
-	return httpapi.Guarded(a.router(), "not from another site")
+	return httpapi.Guarded(a.router(), "requests from other sites are refused")
 }
 
 type api struct {
@@ -81,7 +79,7 @@ type api struct {
 
 type handler = httpapi.Handler[Caller]
 
-// known asks who is calling before anything else.
+// known authorises the caller before anything else.
 func (a *api) known(may func(Caller) bool, serve handler) http.HandlerFunc {
 	return httpapi.Known(a.who, may, serve)
 }
@@ -92,7 +90,7 @@ func mayRun(c Caller) bool { return c.Run && c.Actor != "" }
 
 func mayCall(Caller) bool { return true }
 
-// route is one thing that can be asked for.
+// route is one route of the API.
 type route struct {
 	method, path string
 	may          func(Caller) bool
@@ -112,7 +110,7 @@ func (a *api) routes() []route {
 	}
 }
 
-// router serves the routes, and answers for all other addresses and methods.
+// router serves the routes, and refuses other addresses and methods.
 func (a *api) router() http.Handler {
 	mux := http.NewServeMux()
 	methods := map[string][]string{}
@@ -124,7 +122,7 @@ func (a *api) router() http.Handler {
 		mux.HandleFunc(path, a.known(mayCall, otherMethod(methods[path])))
 	}
 	mux.HandleFunc("/", a.known(mayCall, func(w http.ResponseWriter, _ *http.Request, _ Caller) {
-		httpapi.Fail(w, http.StatusNotFound, "there is nothing here")
+		httpapi.Fail(w, http.StatusNotFound, "this address does not exist")
 	}))
 	return mux
 }
@@ -133,7 +131,7 @@ func otherMethod(allowed []string) handler {
 	allow := strings.Join(allowed, ", ")
 	return func(w http.ResponseWriter, _ *http.Request, _ Caller) {
 		w.Header().Set("Allow", allow)
-		httpapi.Refuse(w, httpapi.Problem{Status: http.StatusMethodNotAllowed, Title: "not with this method", Detail: "it takes " + allow})
+		httpapi.Refuse(w, httpapi.Problem{Status: http.StatusMethodNotAllowed, Title: "this address does not take that method", Detail: "it takes " + allow})
 	}
 }
 

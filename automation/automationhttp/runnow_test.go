@@ -88,9 +88,9 @@ func TestARunThatCannotBeAskedFor(t *testing.T) {
 		const body = `{"reason":"now","manualRunGuid":"mine"}`
 		for path, want := range map[string]string{
 			ofWeekly: `{"title":"the subscription is deactivated, or the old scheduler has its runs","status":409,"manualRunGuid":"mine"}`,
-			"/report-subscriptions/none/automation-runs":   `{"title":"there is no such subscription or run","status":404,"manualRunGuid":"mine"}`,
-			"/report-subscriptions/a:b/automation-runs":    `{"title":"there is no such subscription or run","status":404,"manualRunGuid":"mine"}`,
-			"/report-subscriptions/%00%FF/automation-runs": `{"title":"there is no such subscription or run","status":404,"manualRunGuid":"mine"}`,
+			"/report-subscriptions/none/automation-runs":   `{"title":"this subscription or run does not exist","status":404,"manualRunGuid":"mine"}`,
+			"/report-subscriptions/a:b/automation-runs":    `{"title":"this subscription or run does not exist","status":404,"manualRunGuid":"mine"}`,
+			"/report-subscriptions/%00%FF/automation-runs": `{"title":"this subscription or run does not exist","status":404,"manualRunGuid":"mine"}`,
 		} {
 			if a := h.ask("both", "POST", path, body); a.Body != want+"\n" {
 				h.Error(path, a.Body)
@@ -131,9 +131,9 @@ func TestABodyHasToBeOne(t *testing.T) {
 			`{"reason":"x","scope":"other"}`: `400 [{"path":"scope","problem":"is unknown"}]`,
 			`{"Reason":"x"}`:                 `400 [{"path":"Reason","problem":"is unknown; it is spelled reason"},{"path":"reason","problem":"is missing"}]`,
 			`{"reason":7}`:                   `400 [{"path":"reason","problem":"is the number 7, not a text"}]`,
-			`{"reason":""}`:                  `422 "reason is not a text of 1 to 1000 bytes without control characters"`,
-			`{"reason":"a\u0000b"}`:          `422 "reason is not a text of 1 to 1000 bytes without control characters"`,
-			`{"reason":"` + strings.Repeat("x", 1001) + `"}`:  `422 "reason is not a text of 1 to 1000 bytes without control characters"`,
+			`{"reason":""}`:                  `422 "reason must be a text of 1 to 1000 bytes without control characters"`,
+			`{"reason":"a\u0000b"}`:          `422 "reason must be a text of 1 to 1000 bytes without control characters"`,
+			`{"reason":"` + strings.Repeat("x", 1001) + `"}`:  `422 "reason must be a text of 1 to 1000 bytes without control characters"`,
 			`{"reason":"x","manualRunGuid":"a:b"}`:            `422 "manualRunGuid holds ':' at byte 1"`,
 			`{"reason":"x"} {}`:                               `400 [{"path":"","problem":"is not JSON: invalid character '{' after top-level value (line 1, column 16)"}]`,
 			`{"reason":"` + strings.Repeat("x", 8<<10) + `"}`: `413 "the body is too large"`,
@@ -142,11 +142,11 @@ func TestABodyHasToBeOne(t *testing.T) {
 			h.refused(want, body)
 		}
 		const good = `{"reason":"x"}`
-		h.refused(`415 "the body is compressed: send it as it is"`, good, "Content-Encoding", "gzip")
-		h.refused(`422 "Idempotency-Key is not a text of 1 to 200 characters"`, good, "Idempotency-Key", "")
-		h.refused(`422 "Idempotency-Key is not a text of 1 to 200 characters"`, good, "Idempotency-Key", "é")
-		h.refused(`422 "Idempotency-Key is not a text of 1 to 200 characters"`, good, "Idempotency-Key", strings.Repeat("x", 201))
-		h.refused(`422 "Idempotency-Key is not a text of 1 to 200 characters"`, good, "Idempotency-Key", "a", "Idempotency-Key", "a")
+		h.refused(`415 "the body must not be compressed"`, good, "Content-Encoding", "gzip")
+		h.refused(`422 "Idempotency-Key must be a text of 1 to 200 characters"`, good, "Idempotency-Key", "")
+		h.refused(`422 "Idempotency-Key must be a text of 1 to 200 characters"`, good, "Idempotency-Key", "é")
+		h.refused(`422 "Idempotency-Key must be a text of 1 to 200 characters"`, good, "Idempotency-Key", strings.Repeat("x", 201))
+		h.refused(`422 "Idempotency-Key must be a text of 1 to 200 characters"`, good, "Idempotency-Key", "a", "Idempotency-Key", "a")
 		if a := h.ask("both", "POST", ofWeekly, ""); a.Status != http.StatusUnsupportedMediaType {
 			h.Error(a.Status, a.Body)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// run is a run as support sees it. ID is its place below its subscription.
+// run is a run as support sees it. ID identifies it within its subscription.
 type run struct {
 	ID              string    `json:"run"`
 	Key             string    `json:"schedulerKey"`
@@ -48,11 +48,11 @@ func runOf(s report.RunState) run {
 	}
 }
 
-// below is what the keys of a subscription's runs begin with.
+// below is the prefix of the keys of a subscription's runs.
 func below(guid string) string { return "report-subscription:" + guid + ":" }
 
-// keyOf is the key of a run in an address; ok is false if it is none, or one of
-// another subscription, about which nobody has asked the host.
+// keyOf reads the key of a run in an address. ok is false if it is invalid, or belongs to
+// a subscription that the caller was not authorised for.
 func keyOf(guid, id string) (key string, ok bool) {
 	key = below(guid) + id
 	parsed, err := keys.Parse(key)
@@ -111,11 +111,11 @@ func (a *api) page(w http.ResponseWriter, r *http.Request, list func(storage.Pag
 
 // order is the body of run now.
 type order struct {
-	Reason string `json:"reason"` // for whoever reads the audit
+	Reason string `json:"reason"` // for the audit
 	Manual string `json:"manualRunGuid,omitempty"`
 }
 
-// asked is the run that was asked for.
+// asked is the answer to a run-now request.
 type asked struct {
 	Manual          string    `json:"manualRunGuid"`
 	ID              string    `json:"run"`
@@ -140,7 +140,7 @@ func (a *api) runNow(w http.ResponseWriter, r *http.Request, c Caller) {
 	}
 	got, err := a.s.RunNow(r.Context(), c.Scope, guid, want.Manual, report.By{Actor: c.Actor, Reason: want.Reason})
 	if err != nil {
-		a.refuse(w, r, "a run that was asked for could not be made", err, problem{Manual: got.Run})
+		a.refuse(w, r, "a requested run could not be made", err, problem{Manual: got.Run})
 		return
 	}
 	out := asked{
@@ -156,14 +156,13 @@ func (a *api) runNow(w http.ResponseWriter, r *http.Request, c Caller) {
 	httpapi.Reply(w, status, out)
 }
 
-// complete gives the order the id of its run, if the caller has named one, and says
-// what is wrong with it.
+// complete sets the order's run id, if the caller has named one, and checks the order.
 func (o *order) complete(header []string, actor string) error {
 	switch {
 	case o.Reason == "" || len(o.Reason) > 1000 || strings.ContainsFunc(o.Reason, unicode.IsControl):
-		return errors.New("reason is not a text of 1 to 1000 bytes without control characters")
+		return errors.New("reason must be a text of 1 to 1000 bytes without control characters")
 	case len(header) > 1 || len(header) == 1 && !isToken(header[0]):
-		return errors.New("Idempotency-Key is not a text of 1 to 200 characters")
+		return errors.New("Idempotency-Key must be a text of 1 to 200 characters")
 	case o.Manual == "" && len(header) == 1:
 		o.Manual = idempotent(actor, header[0])
 	}

@@ -183,10 +183,10 @@ func TestAPageThatIsNone(t *testing.T) {
 		h.subscribe("tenant", "weekly")
 		h.pollOn(1)
 		for query, title := range map[string]string{
-			"limit=0": `"limit" is not a number from 1 to 200`, "limit=201": `"limit" is not a number from 1 to 200`, "limit=": `"limit" is not a number from 1 to 200`,
-			"limit=x": `"limit" is not a number from 1 to 200`, "limit=1&limit=2": "the query says limit twice", "scope=other": `the query has more than "after" and "limit"`,
-			"a;b": "the query cannot be read", "after=x": `"after" is not the "next" of a page`, "after=-9.1": `"after" is not the "next" of a page`,
-			"after=%00": `"after" is not the "next" of a page`, "after=%FF": `"after" is not the "next" of a page`,
+			"limit=0": `"limit" must be a number from 1 to 200`, "limit=201": `"limit" must be a number from 1 to 200`, "limit=": `"limit" must be a number from 1 to 200`,
+			"limit=x": `"limit" must be a number from 1 to 200`, "limit=1&limit=2": "the query says limit twice", "scope=other": `the query may only have "after" and "limit"`,
+			"a;b": "the query cannot be read", "after=x": `"after" must be the "next" of a page`, "after=-9.1": `"after" must be the "next" of a page`,
+			"after=%00": `"after" must be the "next" of a page`, "after=%FF": `"after" must be the "next" of a page`,
 		} {
 			for _, path := range []string{all, all + "/failed", ofWeekly, ofWeekly + "/scheduled:2026-03-01T09:00:00Z/delivery"} {
 				if query == "after=x" && strings.HasSuffix(path, "delivery") {

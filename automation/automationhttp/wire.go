@@ -16,11 +16,11 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// maxBody bounds what a caller may send.
+// maxBody is the limit of a request body in bytes.
 const maxBody = 8 << 10
 
-// readBody reads one JSON object into what v points to. It answers for itself
-// unless it is true.
+// readBody reads one JSON object into what v points to. If it returns false it has
+// written the answer.
 func readBody(w http.ResponseWriter, r *http.Request, v any) bool {
 	text, refused := bodyText(w, r)
 	if refused != nil {
@@ -31,7 +31,7 @@ func readBody(w http.ResponseWriter, r *http.Request, v any) bool {
 	if len(faults) == 0 {
 		return true
 	}
-	p := problem{Problem: httpapi.Problem{Status: http.StatusBadRequest, Title: "the body is not the JSON that is expected here"}}
+	p := problem{Problem: httpapi.Problem{Status: http.StatusBadRequest, Title: "the body is not the JSON that this route takes"}}
 	for _, f := range faults {
 		p.Errors = append(p.Errors, fault{f.Path, f.Problem})
 	}
@@ -43,7 +43,7 @@ func readBody(w http.ResponseWriter, r *http.Request, v any) bool {
 // Content-Encoding that is there and empty is rejected too.
 func bodyText(w http.ResponseWriter, r *http.Request) ([]byte, *httpapi.Problem) {
 	if httpapi.Media(r) != "application/json" {
-		return nil, &httpapi.Problem{Status: http.StatusUnsupportedMediaType, Title: "the body is not application/json"}
+		return nil, &httpapi.Problem{Status: http.StatusUnsupportedMediaType, Title: "the body must be application/json"}
 	}
 	if slices.Contains(r.Header.Values("Content-Encoding"), "") {
 		w.Header().Set("Accept-Encoding", "identity")
@@ -57,8 +57,8 @@ const (
 	maxLimit     = 200
 )
 
-// page reads which part of a list is wanted. It answers for itself unless it is
-// true.
+// page reads the page parameters of a list. If it returns false it has written the
+// answer.
 func page(w http.ResponseWriter, r *http.Request) (storage.Page, bool) {
 	p := storage.Page{Limit: defaultLimit}
 	wrong := func(text string) (storage.Page, bool) {
@@ -72,7 +72,7 @@ func page(w http.ResponseWriter, r *http.Request) (storage.Page, bool) {
 	for name, values := range query {
 		switch {
 		case name != "after" && name != "limit":
-			return wrong(`the query has more than "after" and "limit"`)
+			return wrong(`the query may only have "after" and "limit"`)
 		case len(values) > 1:
 			return wrong("the query says " + name + " twice")
 		}
@@ -81,13 +81,13 @@ func page(w http.ResponseWriter, r *http.Request) (storage.Page, bool) {
 	if query.Has("limit") {
 		p.Limit, err = strconv.Atoi(query.Get("limit"))
 		if err != nil || p.Limit < 1 || p.Limit > maxLimit {
-			return wrong(`"limit" is not a number from 1 to ` + strconv.Itoa(maxLimit))
+			return wrong(`"limit" must be a number from 1 to ` + strconv.Itoa(maxLimit))
 		}
 	}
 	return p, true
 }
 
-// isToken says whether a header can stand for a request.
+// isToken reports whether a header is a valid idempotency key.
 func isToken(text string) bool {
 	for _, c := range []byte(text) {
 		if c < ' ' || c > '~' {
@@ -97,9 +97,8 @@ func isToken(text string) bool {
 	return len(text) >= 1 && len(text) <= 200
 }
 
-// idempotent is the id of the run that an actor asks for with an Idempotency-Key: a
-// UUID of version 8, since it has to be the same for the same request, and another
-// for another actor's.
+// idempotent is the run id for an actor's Idempotency-Key: a UUID of version 8, the same
+// for the same request, and different for another actor.
 func idempotent(actor, key string) string {
 	u := sha256.Sum256([]byte("Idempotency-Key\x00" + actor + "\x00" + key))
 	u[6] = u[6]&0x0f | 0x80 // version 8
@@ -107,21 +106,20 @@ func idempotent(actor, key string) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:16])
 }
 
-// problem is a refusal with what only some of them have.
+// problem is an error answer with optional fields.
 type problem struct {
 	httpapi.Problem
 	Errors []fault `json:"errors,omitempty"` // of a body
 	Manual string  `json:"manualRunGuid,omitempty"`
 }
 
-// fault is one thing that is wrong with a body; Path is empty where it is all of it.
+// fault is one error in a body. Path is empty if it concerns the whole body.
 type fault struct {
 	Path    string `json:"path"`
 	Problem string `json:"problem"`
 }
 
-// refuse answers a call that returned an error. Only what is our own failure is
-// logged.
+// refuse answers a call that returned an error. Only internal errors are logged.
 func (a *api) refuse(w http.ResponseWriter, r *http.Request, what string, err error, p problem) {
 	var part *keys.PartError // there can be no such one
 	var value *storage.ValueError
@@ -129,11 +127,11 @@ func (a *api) refuse(w http.ResponseWriter, r *http.Request, what string, err er
 	case errors.As(err, &value) && value.Column == "scope": // the host names no tenant
 		p.Status, p.Title = http.StatusForbidden, "not allowed"
 	case errors.Is(err, storage.ErrNotFound), errors.As(err, &part):
-		p.Status, p.Title = http.StatusNotFound, "there is no such subscription or run"
+		p.Status, p.Title = http.StatusNotFound, "this subscription or run does not exist"
 	case errors.Is(err, report.ErrActionRefused):
 		p.Status, p.Title = http.StatusConflict, "the subscription is deactivated, or the old scheduler has its runs"
 	case errors.Is(err, storage.ErrPage):
-		p.Status, p.Title = http.StatusBadRequest, `"after" is not the "next" of a page`
+		p.Status, p.Title = http.StatusBadRequest, `"after" must be the "next" of a page`
 	default:
 		httpapi.LogFailure(r, a.logger, what, err)
 		p.Status, p.Title = http.StatusServiceUnavailable, "try again"

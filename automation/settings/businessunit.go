@@ -12,25 +12,26 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// BusinessUnit is a part of a tenant with a zone and a calendar of its own.
+// BusinessUnit is a part of a tenant with its own zone and calendar.
 type BusinessUnit struct {
 	Scope automation.Scope
-	// ID is the host's. It may not be empty or hold a colon or a control character.
+	// ID is the host's id of the unit. It must not be empty or contain a colon or a control
+	// character.
 	ID string
 	// Name is for people.
 	Name string
 	// Zone is an IANA name such as "Europe/Dublin"; it is required.
 	Zone string
-	// Calendar says on which days it works.
+	// Calendar has its business days.
 	Calendar Calendar
 
-	// Version is what the unit was read with; zero for a new one.
+	// Version is the version that was read; zero for a new unit.
 	Version int64
 	// SavedOn is when it was last written. Save ignores it.
 	SavedOn time.Time
 }
 
-// Validate says all that is wrong with u, with an [*InvalidError].
+// Validate lists all problems of u in an [*InvalidError].
 func (u BusinessUnit) Validate() error { return u.faults().err("business unit", u.ID) }
 
 func (u BusinessUnit) faults() faults {
@@ -44,19 +45,19 @@ func (u BusinessUnit) faults() faults {
 	return f
 }
 
-// Calendar says on which days a business unit works, and what becomes of a
-// reminder that falls on another day. The zero value works every day.
+// Calendar has the business days of a unit, and says where a reminder on another day
+// moves. In the zero value every day is a business day.
 type Calendar struct {
-	// Weekend are the days of the week on which nobody works; Sunday is 0.
+	// Weekend are the days of the week that are not business days; Sunday is 0.
 	Weekend []time.Weekday `json:"weekend,omitempty"`
-	// Holidays are single dates on which nobody works.
+	// Holidays are single dates that are not business days.
 	Holidays []automation.Date `json:"holidays,omitempty"`
-	// Shift moves reminders off such days; empty leaves them.
+	// Shift moves reminders that fall on such days; empty: they stay.
 	Shift Shift `json:"shift,omitempty"`
 }
 
-// Shift says where a reminder goes that falls on a day without work. The key of
-// its row stays, so a calendar that changes moves rows in place.
+// Shift says where a reminder moves that falls on a day that is not a business day. The
+// key of its row stays, so a changed calendar moves rows in place.
 type Shift string
 
 // The shifts.
@@ -66,17 +67,17 @@ const (
 	ShiftPrevious Shift = "previous" // to the previous one
 )
 
-// maxHolidays is twenty years of a generous calendar.
+// maxHolidays is enough for twenty years.
 const maxHolidays = 1000
 
-// IsBusinessDay reports whether somebody works on d, which must be valid.
+// IsBusinessDay reports whether d is a business day. d must be valid.
 func (c Calendar) IsBusinessDay(d automation.Date) bool {
 	return !slices.Contains(c.Weekend, d.Weekday()) && !slices.Contains(c.Holidays, d)
 }
 
-// Move returns the day to which the calendar moves a reminder that falls on d. A
-// calendar without any business day, or one that leads out of the years 1 to
-// 9999, gives the zero Date.
+// Move returns the day to which the calendar moves a reminder that falls on d. It returns
+// the zero Date if the calendar has no business day, or if the result is outside the
+// years 1 to 9999.
 func (c Calendar) Move(d automation.Date) automation.Date {
 	step := 0
 	switch c.Shift {
@@ -85,7 +86,7 @@ func (c Calendar) Move(d automation.Date) automation.Date {
 	case ShiftPrevious:
 		step = -1
 	}
-	// One day a week is for work, and each holiday takes a week at most.
+	// At least one day a week is a business day, and each holiday removes at most one week.
 	for range 7 * (1 + len(c.Holidays)) {
 		if step == 0 || d.IsZero() || c.IsBusinessDay(d) {
 			return d
@@ -98,7 +99,7 @@ func (c Calendar) Move(d automation.Date) automation.Date {
 func (f *faults) calendar(c Calendar) {
 	for i, day := range c.Weekend {
 		if day < time.Sunday || day > time.Saturday {
-			f.Add(fmt.Sprintf("Calendar.Weekend[%d]", i), "%d is not from 0 (Sunday) to 6 (Saturday)", int(day))
+			f.Add(fmt.Sprintf("Calendar.Weekend[%d]", i), "is %d, but must be from 0 (Sunday) to 6 (Saturday)", int(day))
 		}
 	}
 	distinct(f, "Calendar.Weekend", c.Weekend, 6)
@@ -111,7 +112,7 @@ func (f *faults) calendar(c Calendar) {
 	switch c.Shift {
 	case ShiftNone, ShiftNext, ShiftPrevious:
 	default:
-		f.Add("Calendar.Shift", "%.40q is not one of next, previous, or empty", string(c.Shift))
+		f.Add("Calendar.Shift", "is %.40q, but must be next, previous or empty", string(c.Shift))
 	}
 }
 
@@ -139,15 +140,15 @@ func (r *unitRow) unit() BusinessUnit {
 	}
 }
 
-// says reports whether two rows hold the same unit.
+// says reports whether two rows have the same content.
 func (r *unitRow) says(other *unitRow) bool {
 	return r.Name == other.Name && r.Zone == other.Zone && sameDocument(r.Calendar, other.Calendar)
 }
 
-// SaveBusinessUnit inserts a unit (Version zero) or writes one that was read,
-// and returns it as it is stored. Errors are those of [Settings.SaveReminder].
-// Another zone or calendar is marked for a re-plan (automation.MarkReplan) of the
-// unit's rows, in the same transaction. A new unit has none yet.
+// SaveBusinessUnit inserts a unit (Version zero) or updates one that was read, and
+// returns the stored unit. Errors are those of [Settings.SaveReminder]. A changed zone or
+// calendar marks the unit's rows for a re-plan (automation.MarkReplan) in the same
+// transaction.
 func (s *Settings) SaveBusinessUnit(ctx context.Context, want BusinessUnit) (BusinessUnit, error) {
 	if err := want.Validate(); err != nil {
 		return BusinessUnit{}, err
@@ -200,14 +201,14 @@ func (s *Settings) BusinessUnits(ctx context.Context, scope automation.Scope, p 
 	return list(ctx, s, units, scope, "", p, (*unitRow).unit)
 }
 
-// unit checks that a business unit that a setting names exists.
+// unit checks that the business unit of a setting exists.
 func (f *faults) unit(ctx context.Context, from driver.Reader, scope automation.Scope, id string) error {
 	if id == "" || f.Has("BusinessUnit") {
 		return nil
 	}
 	row, err := find(ctx, from, units, scope, id)
 	if err == nil && row == nil {
-		f.Add("BusinessUnit", "there is no business unit %.60q in this scope", id)
+		f.Add("BusinessUnit", "business unit %.60q does not exist in this scope; save it first", id)
 	}
 	return err
 }

@@ -11,15 +11,14 @@ import (
 
 var rewriting = notifications.Rewriting()
 
-// SweepRules are for a Poller, by the scheduler or the notifier that s is given to.
-// Subscribers who are a person that is erased are taken out of settings, if they are
-// written as the Ref, as an inbox ("employee:7"), as an entity ("{type}:{id}") or as an
-// address.
+// SweepRules are for a Poller, by the scheduler or the notifier that s is given to. An
+// erased person is removed from the subscribers of settings, if written there as the Ref,
+// as an inbox ("employee:7"), as an entity ("{type}:{id}") or as an address.
 func (s *Settings) SweepRules() []sweep.Rules {
 	return []sweep.Rules{{Domain: "automation/settings", People: erasures()}}
 }
 
-// Wiring tells a Poller what the settings work on.
+// Wiring names the store of the settings, for a Poller.
 func (s *Settings) Wiring() wiring.Service {
 	return wiring.Service{Name: "settings.Settings", Self: s, Store: s.store}
 }
@@ -46,7 +45,7 @@ func erasures() []sweep.Rule {
 	}.Rule()}
 }
 
-// isPerson tells a subscriber who is the person.
+// isPerson reports whether a subscriber is the person.
 func isPerson(p sweep.Subject) func(subscriber string) bool {
 	is := notify.IsPerson(p.Person)
 	return func(subscriber string) bool {

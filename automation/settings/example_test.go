@@ -40,9 +40,11 @@ func Example() {
 	reminders.Register(automation.ReminderType{
 		Name:     "invoice",
 		Template: notify.Template{Subject: "Invoice {{.Source.ID}} is due on {{.TargetDate}}"},
-		Triggers: set.Triggers("invoice", func(_ context.Context, e automation.Event) ([]settings.Target, error) {
-			i := invoices[e.Source.ID]
-			return []settings.Target{{Date: i.due, BusinessUnit: i.unit}}, nil
+		Triggers: set.Triggers("invoice", func(_ context.Context, of []automation.Request) ([]settings.Targets, error) {
+			return automation.Each(of, func(r automation.Request) (settings.Targets, error) {
+				i := invoices[r.Source.ID]
+				return settings.Targets{Targets: []settings.Target{{Date: i.due, BusinessUnit: i.unit}}}, nil
+			})
 		}, "invoice-changed"),
 		Recipients: automation.RecipientFunc(func(_ context.Context, d automation.Due) ([]notify.Recipient, error) {
 			return []notify.Recipient{{Ref: d.Source.ID, Channel: "email:print", Address: invoices[d.Source.ID].mail}}, nil
@@ -113,7 +115,7 @@ func ExampleSettings_SaveReminder() {
 	})
 	fmt.Println(err)
 	// Output:
-	// settings: reminder setting "due-soon": Offsets[2]: is the same as Offsets[0]; SendAt: time of day "9 am" is not written as HH:MM or HH:MM:SS; BusinessUnit: there is no business unit "dublin" in this scope
+	// settings: reminder setting "due-soon": Offsets[2]: is the same as Offsets[0]; SendAt: time of day "9 am" must be written as HH:MM or HH:MM:SS; BusinessUnit: business unit "dublin" does not exist in this scope; save it first
 }
 
 // What a setting asks for about one date, for a host with a TriggerProvider of

@@ -8,11 +8,11 @@ import (
 	"github.com/belfry-go/belfry/internal/storable"
 )
 
-// Fault is one thing that is wrong with a setting: a Problem, and the Path of the
-// field that it is in, such as "SendAt" or "Thresholds[1].Value".
+// Fault is one problem of a setting, with the Path of its field, such as "SendAt" or
+// "Thresholds[1].Value".
 type Fault = storable.Fault
 
-// InvalidError lists every fault of a setting that was not saved.
+// InvalidError lists all faults of a setting. The setting was not saved.
 type InvalidError struct {
 	Kind   string // "reminder setting", "notification setting", "business unit"
 	ID     string
@@ -23,17 +23,17 @@ func (e *InvalidError) Error() string {
 	return fmt.Sprintf("settings: %s %.60q: %s", e.Kind, e.ID, storable.Faults(e.Faults))
 }
 
-// Bounds of what one setting may hold.
+// Limits of one setting.
 const (
 	maxName = 200  // bytes
 	maxList = 100  // entries
 	maxText = 1000 // bytes of a cadence
 )
 
-// faults collects what is wrong.
+// faults collects the faults of a setting.
 type faults struct{ storable.Faults }
 
-// err is nil if nothing is wrong.
+// err is nil if there are no faults.
 func (f faults) err(kind, id string) error {
 	if len(f.Faults) == 0 {
 		return nil
@@ -53,7 +53,7 @@ func (f *faults) text(path, text string, limit int) {
 	}
 }
 
-// distinct checks how long a list is, and that no two entries are the same.
+// distinct checks the length of a list and that its entries differ.
 func distinct[T comparable](f *faults, path string, entries []T, limit int) {
 	if len(entries) > limit {
 		f.Add(path, "has %d entries, more than %d", len(entries), limit)

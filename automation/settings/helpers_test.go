@@ -37,11 +37,12 @@ type world struct {
 	reminders *automation.Scheduler
 	poller    *belfry.Poller
 
-	targets []settings.Target // of employee 7
-	mu      sync.Mutex        // guards sent and due, which passes write
-	sent    []string          // channel and subject
-	due     []automation.Due  // what recipients were asked about
-	version int64             // of the last event; zero: the source has no versions
+	targets []settings.Target // of employee 7, and of all if
+	all     bool
+	mu      sync.Mutex       // guards sent and due, which passes write
+	sent    []string         // channel and subject
+	due     []automation.Due // what recipients were asked about
+	version int64            // of the last event; zero: the source has no versions
 }
 
 // eachWorld runs a story on every adapter. The clock begins on Sunday, 1 March
@@ -91,11 +92,13 @@ func (w *world) channel(key string) channel.Channel {
 	})
 }
 
-func (w *world) load(_ context.Context, e automation.Event) ([]settings.Target, error) {
-	if e.Source.ID != "7" {
-		return nil, nil
-	}
-	return w.targets, nil
+func (w *world) load(_ context.Context, of []automation.Request) ([]settings.Targets, error) {
+	return automation.Each(of, func(r automation.Request) (settings.Targets, error) {
+		if r.Source.ID != "7" && !w.all {
+			return settings.Targets{}, nil
+		}
+		return settings.Targets{Targets: w.targets}, nil
+	})
 }
 
 // firstOfMay is a Friday.

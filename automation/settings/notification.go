@@ -12,32 +12,31 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// NotificationSetting says whether a business unit wants a type of notification
-// and who hears of it (Communication - Codebase flow, "What Notification
-// Settings control"). The one without a BusinessUnit seeds the type for all
-// units: a unit's own takes its place there.
+// NotificationSetting says whether a business unit wants a type of notification, and who
+// gets it (Communication - Codebase flow, "What Notification Settings control"). A
+// setting without a BusinessUnit seeds the type for all units; a unit's own setting
+// replaces it there.
 type NotificationSetting struct {
 	Scope automation.Scope
-	// Type is the notification type, and BusinessUnit the unit or empty: together
-	// they are the identity.
+	// Type is the notification type, BusinessUnit the unit or empty. Together they identify
+	// the setting.
 	Type, BusinessUnit string
 	Enabled            bool
-	// Subscribers are references to recipients in the host's own words, such as
-	// "employee:7" or "role:manager".
+	// Subscribers refer to recipients in the host's own form, such as "employee:7" or
+	// "role:manager".
 	Subscribers []string
-	// Channels are keys such as "email:smtp"; none leaves the choice to the
-	// recipients. Template is a name that means something to the host.
+	// Channels are keys such as "email:smtp"; empty leaves the choice to the recipients.
+	// Template is a name that the host interprets.
 	Channels []string
 	Template string
 
-	// Version is what the setting was read with; zero for a new one.
+	// Version is the version that was read; zero for a new setting.
 	Version int64
 	// SavedOn is when it was last written. Save ignores it.
 	SavedOn time.Time
 }
 
-// Validate says all that is wrong with n as far as n alone tells, with an
-// [*InvalidError].
+// Validate lists all problems of n in an [*InvalidError]. It does not read the store.
 func (n NotificationSetting) Validate() error { return n.faults().err("notification setting", n.Type) }
 
 func (n NotificationSetting) faults() faults {
@@ -51,11 +50,11 @@ func (n NotificationSetting) faults() faults {
 	return f
 }
 
-// maxSubscribers is for people; a larger circle is a role of the host's.
+// maxSubscribers is enough for single people; use a role for larger groups.
 const maxSubscribers = 200
 
-// notificationKey is the identity, which sorts a type's settings side by side,
-// the one for all units first. Parts that were checked are never refused.
+// notificationKey is the identity. It sorts the settings of a type together, the one for
+// all units first. Checked parts are never refused.
 func notificationKey(notificationType, businessUnit string) string {
 	if businessUnit == "" {
 		return notificationType
@@ -74,7 +73,7 @@ type notificationRow struct {
 	SavedOn      time.Time            `db:"saved_on"`
 }
 
-// notificationDocument is what no query asks for.
+// notificationDocument holds the fields that no query uses.
 type notificationDocument struct {
 	Subscribers []string `json:"subscribers,omitempty"`
 	Channels    []string `json:"channels,omitempty"`
@@ -100,13 +99,13 @@ func (r *notificationRow) setting() NotificationSetting {
 	}
 }
 
-// says reports whether two rows hold the same setting.
+// says reports whether two rows have the same content.
 func (r *notificationRow) says(other *notificationRow) bool {
 	return r.Enabled == other.Enabled && sameDocument(r.Document, other.Document)
 }
 
-// SaveNotification inserts a setting (Version zero) or writes one that was read,
-// and returns it as it is stored. Errors are those of [Settings.SaveReminder].
+// SaveNotification inserts a setting (Version zero) or updates one that was read, and
+// returns the stored setting. Errors are those of [Settings.SaveReminder].
 func (s *Settings) SaveNotification(ctx context.Context, want NotificationSetting) (NotificationSetting, error) {
 	f := want.faults()
 	if f.Has("Scope", "Type", "BusinessUnit") {
@@ -141,9 +140,9 @@ func (s *Settings) saveNotification(ctx context.Context, tx storage.Tx, want Not
 	return row.setting(), nil
 }
 
-// Notification returns the setting of a type for a business unit, its own or else
-// that of all units. storage.ErrNotFound says that the type is not seeded, which
-// a pipeline takes for "nobody" and no failure.
+// Notification returns the setting of a type for a business unit, its own or else that of
+// all units. storage.ErrNotFound says that the type is not seeded; a pipeline then has no
+// recipients, which is not a failure.
 func (s *Settings) Notification(ctx context.Context, scope automation.Scope, notificationType, businessUnit string) (NotificationSetting, error) {
 	found, err := s.NotificationsFor(ctx, scope, businessUnit, notificationType)
 	if n, ok := found[notificationType]; ok {
@@ -155,8 +154,8 @@ func (s *Settings) Notification(ctx context.Context, scope automation.Scope, not
 	return NotificationSetting{}, wrap("notification setting", notificationType, err)
 }
 
-// NotificationsFor is Notification for many types, by type and in one statement.
-// Types that are not seeded are left out.
+// NotificationsFor is Notification for many types in one statement; the result is by
+// type. Types that are not seeded are left out.
 func (s *Settings) NotificationsFor(ctx context.Context, scope automation.Scope, businessUnit string, types ...string) (map[string]NotificationSetting, error) {
 	var keys []string
 	for _, t := range types {
@@ -184,9 +183,8 @@ func (s *Settings) Notifications(ctx context.Context, scope automation.Scope, no
 	return list(ctx, s, notifications, scope, notificationType, p, (*notificationRow).setting)
 }
 
-// KeepChannels is an automation.DeliveryPolicyFunc: it leaves to recipients the
-// channels that the setting of the due row lists. A setting that lists none
-// leaves all; inboxes stay.
+// KeepChannels is an automation.DeliveryPolicyFunc. It keeps the recipients' channels
+// that the setting of the due row lists, or all if the setting lists none. Inboxes stay.
 func KeepChannels(_ context.Context, d automation.Due, to []notify.Recipient) ([]notify.Recipient, error) {
 	setting, ok := Of(d)
 	if !ok || len(setting.Channels) == 0 {

@@ -14,13 +14,12 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// ReminderSetting says when and how to remind of one kind of thing. Several
-// settings of one type are independent of each other: each makes rows of its
-// own.
+// ReminderSetting says when and how to remind of a type of event. Several settings of one
+// type are independent: each makes its own rows.
 type ReminderSetting struct {
 	Scope automation.Scope
-	// ID is the host's, usually a GUID. It is part of the keys of all rows, and
-	// may not be empty or hold a colon or a control character.
+	// ID is the host's id, usually a GUID. It is part of the keys of all rows, and must not
+	// be empty or contain a colon or a control character.
 	ID string
 	// Type is the Name of the automation.ReminderType; it never changes.
 	Type string
@@ -29,33 +28,33 @@ type ReminderSetting struct {
 	// Active is false for a setting that is off: its rows end as Deactivated,
 	// ReminderSettingInactive.
 	Active bool
-	// BusinessUnit narrows it to sources of that unit; empty means all.
+	// BusinessUnit limits it to sources of that unit; empty: all.
 	BusinessUnit string
 
-	// Offsets are days before the date, negative ones after it.
+	// Offsets are days before the date; negative: after it.
 	Offsets []int
 	// SendAt is the local time of day, "09:00" or "09:00:30"; empty leaves it to
 	// the type.
 	SendAt string
-	// Thresholds are conditions on what the host measures of a source.
+	// Thresholds are conditions on the host's measurements of a source.
 	Thresholds []Threshold
 	// Cadence makes a series for each source; with an RRULE it happens at SendAt.
 	Cadence Cadence
 
-	// Template and Channels are read when a row is due: Template is a name that
-	// means something to the host, Channels are keys such as "email:smtp"; none
-	// leaves the choice to the recipients. See [KeepChannels].
+	// Template and Channels are read when a row is due. Template is a name that the host
+	// interprets. Channels are keys such as "email:smtp"; empty leaves the choice to the
+	// recipients. See [KeepChannels].
 	Template string
 	Channels []string
 
-	// Version is what the setting was read with; zero for a new one.
+	// Version is the version that was read; zero for a new setting.
 	Version int64
 	// SavedOn is when it was last written. Save ignores it.
 	SavedOn time.Time
 }
 
-// Of returns the setting that a due row was loaded with, for recipient providers
-// and delivery policies, and false if it is of another source or none.
+// Of returns the setting of a due row, for recipient providers and delivery policies. It
+// returns false if the setting comes from another SettingsSource, or there is none.
 func Of(d automation.Due) (ReminderSetting, bool) {
 	r, ok := d.Setting.Data.(ReminderSetting)
 	return r, ok
@@ -64,8 +63,7 @@ func Of(d automation.Due) (ReminderSetting, bool) {
 // maxOffset is ten years of days.
 const maxOffset = 3660
 
-// Validate says all that is wrong with r as far as r alone tells, with an
-// [*InvalidError].
+// Validate lists all problems of r in an [*InvalidError]. It does not read the store.
 func (r ReminderSetting) Validate() error { return r.faults().err("reminder setting", r.ID) }
 
 func (r ReminderSetting) faults() faults {
@@ -77,7 +75,7 @@ func (r ReminderSetting) faults() faults {
 	f.Optional("BusinessUnit", r.BusinessUnit)
 	for i, days := range r.Offsets {
 		if days > maxOffset || days < -maxOffset {
-			f.Add(fmt.Sprintf("Offsets[%d]", i), "%d days is more than ten years", days)
+			f.Add(fmt.Sprintf("Offsets[%d]", i), "is %d days, more than ten years", days)
 		}
 	}
 	distinct(&f, "Offsets", r.Offsets, maxList)
@@ -92,21 +90,20 @@ func (r ReminderSetting) faults() faults {
 	return f
 }
 
-// Threshold is a condition on a metric of a source (Automation & Reminders, "Two
-// trigger types").
+// Threshold is a condition on a metric of a source (Automation & Reminders, "Two trigger
+// types").
 type Threshold struct {
 	// Metric names what is measured, such as "occupancy".
 	Metric string
 	// Comparison says on which side of Value the condition is met.
 	Comparison automation.Comparison
-	// Value is a decimal, as people write it.
+	// Value is a decimal number in any spelling.
 	Value string
-	// Policy says how often a condition that is met fires.
+	// Policy says how often a met condition fires.
 	Policy keys.FiringPolicy
 }
 
-// thresholds checks conditions. Two that would have the same key in every scope
-// are the same.
+// thresholds checks conditions. Two with the same key in every scope count as duplicates.
 func (f *faults) thresholds(all []Threshold) {
 	canonical := make([]Threshold, len(all))
 	for i, t := range all {
@@ -115,25 +112,25 @@ func (f *faults) thresholds(all []Threshold) {
 		switch t.Comparison {
 		case automation.AtLeast, automation.MoreThan, automation.AtMost, automation.LessThan:
 		default:
-			f.Add(at+"Comparison", "%.40q is not one of AtLeast, MoreThan, AtMost, LessThan", string(t.Comparison))
+			f.Add(at+"Comparison", "is %.40q, but must be one of AtLeast, MoreThan, AtMost, LessThan", string(t.Comparison))
 		}
 		value, err := keys.Decimal(t.Value)
 		if err != nil {
-			f.Add(at+"Value", "%.40q is not a decimal number", t.Value)
+			f.Add(at+"Value", "is %.40q, but must be a decimal number", t.Value)
 			value = t.Value
 		}
 		switch t.Policy {
 		case keys.OncePerSource, keys.OncePerThreshold, keys.OncePerDay, keys.FalseToTrue:
 		default:
-			f.Add(at+"Policy", "%.40q is not one of OncePerSource, OncePerThreshold, OncePerDay, FalseToTrue", string(t.Policy))
+			f.Add(at+"Policy", "is %.40q, but must be one of OncePerSource, OncePerThreshold, OncePerDay, FalseToTrue", string(t.Policy))
 		}
 		canonical[i] = Threshold{Metric: t.Metric, Value: value, Policy: t.Policy}
 	}
 	distinct(f, "Thresholds", canonical, maxList)
 }
 
-// Cadence is the rule of recurring reminders: a cron expression or an RRULE, on
-// the clocks of the business unit. The zero value is none.
+// Cadence is the rule of recurring reminders: a cron expression or an RRULE, in the zone
+// of the business unit. The zero value means no recurrence.
 type Cadence struct {
 	// Cron has five fields: minute, hour, day of month, month, day of week.
 	Cron string `json:"cron,omitempty"`
@@ -150,7 +147,7 @@ func (c Cadence) isZero() bool {
 	return c.Cron == "" && c.RRule == "" && c.Start.IsZero() && c.End.IsZero() && len(c.Except) == 0
 }
 
-// cadence also tries the rule out, unless something simpler is wrong with it.
+// cadence checks a rule. If its fields are valid it also evaluates the rule once.
 func (f *faults) cadence(c Cadence, sendAt string) {
 	if c.isZero() {
 		return
@@ -179,7 +176,7 @@ type reminderRow struct {
 	SavedOn      time.Time        `db:"saved_on"`
 }
 
-// reminderDocument is what no query asks for.
+// reminderDocument holds the fields that no query uses.
 type reminderDocument struct {
 	Offsets    []int       `json:"offsets,omitempty"`
 	SendAt     string      `json:"sendAt,omitempty"`
@@ -189,7 +186,7 @@ type reminderDocument struct {
 	Channels   []string    `json:"channels,omitempty"`
 }
 
-// maxRow bounds a row of any table here.
+// maxRow is the limit of a row, in all tables of this package.
 const maxRow = 64 << 10
 
 var reminders = driver.Define[reminderRow]("reminder_setting").Grows(driver.Bounded).
@@ -213,18 +210,17 @@ func (r *reminderRow) setting() ReminderSetting {
 	}
 }
 
-// SaveReminder inserts a setting (Version zero) or writes one that was read, and
-// returns it as it is stored. An [*InvalidError] lists all that is wrong with it,
-// a type that changed and a business unit that does not exist included; one that
-// somebody else wrote meanwhile is storage.ErrStale. Nothing was written then,
-// and a bound transaction stays usable. A setting that is stored already as it is
-// wanted is not written, so a call may be repeated. What rows depend on is marked for
-// a re-plan (automation.MarkReplan) in the same transaction.
+// SaveReminder inserts a setting (Version zero) or updates one that was read, and returns
+// the stored setting. An [*InvalidError] lists all its problems, including a changed type
+// and a business unit that does not exist. A setting that was changed meanwhile is
+// storage.ErrStale. After an error nothing was written, and a bound transaction stays
+// usable. An unchanged setting is not written, so a call may be repeated. Changes that
+// affect rows are marked for a re-plan (automation.MarkReplan) in the same transaction.
 func (s *Settings) SaveReminder(ctx context.Context, want ReminderSetting) (ReminderSetting, error) {
 	var saved ReminderSetting
 	f := want.faults()
 	if len(s.opts.Types) > 0 && !slices.Contains(s.opts.Types, want.Type) {
-		f.Add("Type", "there is no reminder type %.40q", want.Type)
+		f.Add("Type", "reminder type %.40q is not registered", want.Type)
 	}
 	if f.Has("Scope", "ID") {
 		return ReminderSetting{}, f.err("reminder setting", want.ID)
@@ -245,7 +241,7 @@ func (s *Settings) saveReminder(ctx context.Context, tx storage.Tx, want Reminde
 		return ReminderSetting{}, err
 	}
 	if stored != nil && stored.Kind != want.Type {
-		f.Add("Type", "is %.40q and cannot change: rows of it are under way", stored.Kind)
+		f.Add("Type", "is %.40q and cannot change, since rows of that type exist; make a new setting", stored.Kind)
 	}
 	if err := f.unit(ctx, tx, want.Scope, want.BusinessUnit); err != nil {
 		return ReminderSetting{}, err
@@ -260,8 +256,7 @@ func (s *Settings) saveReminder(ctx context.Context, tx storage.Tx, want Reminde
 	return row.setting(), s.markReminder(ctx, tx, stored, row)
 }
 
-// markReminder marks a saved setting for a re-plan, unless rows depend on nothing that
-// differs.
+// markReminder marks a saved setting for a re-plan if a changed field affects its rows.
 func (s *Settings) markReminder(ctx context.Context, tx storage.Tx, before, r *reminderRow) error {
 	if before != nil && r.plansAs(before) {
 		return nil
@@ -273,14 +268,14 @@ func (s *Settings) markReminder(ctx context.Context, tx storage.Tx, before, r *r
 	return s.mark(ctx, tx, what)
 }
 
-// plansAs reports whether two rows ask for the same reminders.
+// plansAs reports whether two rows make the same reminders.
 func (r *reminderRow) plansAs(other *reminderRow) bool {
 	a, b := r.Document, other.Document
 	a.Template, a.Channels, b.Template, b.Channels = "", nil, "", nil
 	return r.Active == other.Active && r.BusinessUnit == other.BusinessUnit && sameDocument(a, b)
 }
 
-// says reports whether two rows hold the same setting.
+// says reports whether two rows have the same content.
 func (r *reminderRow) says(other *reminderRow) bool {
 	return r.Kind == other.Kind && r.Name == other.Name && r.Active == other.Active &&
 		r.BusinessUnit == other.BusinessUnit && sameDocument(r.Document, other.Document)
@@ -308,8 +303,8 @@ func (s *Settings) Reminders(ctx context.Context, scope automation.Scope, remind
 	return list(ctx, s, reminders, scope, reminderType, p, (*reminderRow).setting)
 }
 
-// DeactivateReminder switches a setting off, whoever wrote it last. One that is
-// off already is left as it is; one that does not exist is storage.ErrNotFound.
+// DeactivateReminder switches a setting off, whatever its version. A setting that is off
+// stays as it is. An unknown id is storage.ErrNotFound.
 func (s *Settings) DeactivateReminder(ctx context.Context, scope automation.Scope, id string) error {
 	err := s.inTx(ctx, func(tx storage.Tx) error {
 		var before, after *reminderRow

@@ -112,9 +112,9 @@ func TestAReplanKeepsWhomAWishIsAbout(t *testing.T) {
 	})
 }
 
-// A row that stands for more than the setting knows moves, and gets no others beside
-// it.
-func TestARowWithAnIdentityIsReplannedByItself(t *testing.T) {
+// A row that stands for more than the setting knows is planned again like any other: the
+// source says what it stands for.
+func TestARowWithAnIdentityIsReplannedAsItsSourceSays(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.targets = []settings.Target{{Date: firstOfMay, Identity: map[string]string{"number": "4711"}}}
 		setting := w.save(expiry(nil))
@@ -122,15 +122,16 @@ func TestARowWithAnIdentityIsReplannedByItself(t *testing.T) {
 		setting.Offsets, setting.SendAt = []int{early, 14}, "10:00"
 		w.save(setting)
 		w.drain()
-		want := map[string]string{key("2026-05-01", early): "Pending", key("2026-05-01", late): "Deactivated Superseded"}
-		if diff := cmp.Diff(want, w.statuses(key("2026-05-01", early), key("2026-05-01", late))); diff != "" {
+		all := []string{key("2026-05-01", early), key("2026-05-01", late), key("2026-05-01", 14)}
+		want := map[string]string{all[0]: "Pending", all[1]: "Deactivated Superseded", all[2]: "Pending"}
+		if diff := cmp.Diff(want, w.statuses(all...)); diff != "" {
 			w.Error(diff)
 		}
-		if row := w.row(key("2026-05-01", early)); !row.ScheduledOn.Equal(at(4, 1, 10)) || row.IsOnSupportHold {
+		if row := w.row(all[0]); !row.ScheduledOn.Equal(at(4, 1, 10)) || row.IsOnSupportHold {
 			w.Errorf("%+v", row)
 		}
-		if e, err := w.reminders.Explain(w.ctx, "", key("2026-05-01", 14)); err != nil || e.Schedule != nil {
-			w.Errorf("%+v %v", e.Schedule, err)
+		if got := w.changeReachesSources(); got.Ensured[1].Outcome != storage.Unchanged {
+			w.Errorf("an event asks for another identity: %+v", got.Ensured)
 		}
 	})
 }
@@ -171,10 +172,11 @@ func TestADueRowIsComparedWithItsSettingOfNow(t *testing.T) {
 				if sent := w.pollAt(at(4, 24, 9)); len(sent) != 0 {
 					w.Errorf("%q went out", sent)
 				}
-				w.mustBe(completed, map[string]string{key("2026-05-01", late): "Deactivated Superseded"})
+				want := map[string]string{key("2026-05-01", late): "Deactivated Superseded"}
 				if name == "offset" {
-					w.mustBe(completed, map[string]string{key("2026-05-01", 5): "Pending"})
+					want = map[string]string{key("2026-05-01", late): "Deactivated InputChanged", key("2026-05-01", 5): "Pending"}
 				}
+				w.mustBe(completed, want)
 			})
 		})
 	}
@@ -213,17 +215,13 @@ type afterwards struct {
 	do func()
 }
 
-func (p *afterwards) Candidates(ctx context.Context, e automation.Event) ([]automation.Candidate, error) {
-	c, err := p.TriggerProvider.Candidates(ctx, e)
+func (p *afterwards) Wanted(ctx context.Context, of []automation.Request) ([]automation.Answer, error) {
+	a, err := p.TriggerProvider.Wanted(ctx, of)
 	if do := p.do; do != nil {
 		p.do = nil
 		do()
 	}
-	return c, err
-}
-
-func (p *afterwards) Settings(ctx context.Context, e automation.Event) ([]string, error) {
-	return p.TriggerProvider.(automation.SettingLister).Settings(ctx, e)
+	return a, err
 }
 
 // The setting changes between what the provider has read and what the event writes.
@@ -303,7 +301,7 @@ func TestAChangeSaysHowManyRowsWillChange(t *testing.T) {
 // It stops after a thousand sources, and says so.
 func TestAChangeStopsCounting(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.targets = []settings.Target{{Date: firstOfMay}}
+		w.targets, w.all = []settings.Target{{Date: firstOfMay}}, true
 		setting := w.save(expiry(nil))
 		var all []automation.Candidate
 		for i := range 1300 {

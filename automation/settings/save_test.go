@@ -75,22 +75,22 @@ func TestEveryFaultIsListedAndNothingIsWritten(t *testing.T) {
 		_, err := w.settings.SaveReminder(w.ctx, bad)
 		want := &settings.InvalidError{Kind: "reminder setting", ID: "expiry", Faults: []settings.Fault{
 			{Path: "Name", Problem: "has 201 bytes, more than 200"},
-			{Path: "Offsets[3]", Problem: "9999 days is more than ten years"},
+			{Path: "Offsets[3]", Problem: "is 9999 days, more than ten years"},
 			{Path: "Offsets[2]", Problem: "is the same as Offsets[0]"},
-			{Path: "SendAt", Problem: `time of day "9:00" is not written as HH:MM or HH:MM:SS`},
+			{Path: "SendAt", Problem: `time of day "9:00" must be written as HH:MM or HH:MM:SS`},
 			{Path: "Thresholds[0].Metric", Problem: "holds ':' at byte 1"},
-			{Path: "Thresholds[0].Comparison", Problem: `"=>" is not one of AtLeast, MoreThan, AtMost, LessThan`},
-			{Path: "Thresholds[0].Value", Problem: `"much" is not a decimal number`},
-			{Path: "Thresholds[0].Policy", Problem: `"Twice" is not one of OncePerSource, OncePerThreshold, OncePerDay, FalseToTrue`},
+			{Path: "Thresholds[0].Comparison", Problem: `is "=>", but must be one of AtLeast, MoreThan, AtMost, LessThan`},
+			{Path: "Thresholds[0].Value", Problem: `is "much", but must be a decimal number`},
+			{Path: "Thresholds[0].Policy", Problem: `is "Twice", but must be one of OncePerSource, OncePerThreshold, OncePerDay, FalseToTrue`},
 			{Path: "Thresholds[2]", Problem: "is the same as Thresholds[1]"},
 			{Path: "Cadence.RRule", Problem: "holds a NUL"},
-			{Path: "Cadence.Start", Problem: "is not set, and an RRULE counts from it"},
+			{Path: "Cadence.Start", Problem: "is required with RRule, which counts from it"},
 			{Path: "Cadence.End", Problem: "2026-02-30 does not exist"},
 			{Path: "Template", Problem: "is not valid UTF-8"},
 			{Path: "Channels[0]", Problem: "is empty"},
 			{Path: "Channels[2]", Problem: "is the same as Channels[1]"},
-			{Path: "Type", Problem: `there is no reminder type "invoice"`},
-			{Path: "BusinessUnit", Problem: `there is no business unit "nowhere" in this scope`},
+			{Path: "Type", Problem: `reminder type "invoice" is not registered`},
+			{Path: "BusinessUnit", Problem: `business unit "nowhere" does not exist in this scope; save it first`},
 		}}
 		var got *settings.InvalidError
 		if !errors.As(err, &got) {

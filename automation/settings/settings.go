@@ -14,14 +14,13 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// Settings reads and writes settings in a store. Its methods may be called from
-// any number of goroutines. It is an automation.SettingsSource in the batch
-// form.
+// Settings reads and writes settings in a store. It is safe for concurrent use. It
+// implements automation.SettingsSource in the batch form.
 type Settings struct {
 	store  storage.Store
 	tx     storage.Tx // set in a bound copy
 	opts   Options
-	marked *[]automation.Replan // what a Change has marked; nil outside of one
+	marked *[]automation.Replan // the marks of a Change; nil outside of one
 	by     *automation.By       // set in a copy of As
 }
 
@@ -30,14 +29,14 @@ var (
 	_ automation.BatchSettingsSource = (*Settings)(nil)
 )
 
-// Options are for [New]; every zero value is useful.
+// Options are for [New]. All zero values mean the defaults.
 type Options struct {
-	// Types are the reminder types that settings may be for: SaveReminder refuses
-	// others, since nobody would ever look at such a setting. None: any.
+	// Types are the allowed reminder types. SaveReminder refuses others, since no program
+	// would use such a setting. Empty: all types.
 	Types []string
 }
 
-// New returns the settings in store. opts may be nil. It panics if store is.
+// New returns the settings in store. opts may be nil. It panics if store is nil.
 func New(store storage.Store, opts *Options) *Settings {
 	if store == nil {
 		panic("settings: New needs a store")
@@ -49,9 +48,9 @@ func New(store storage.Store, opts *Options) *Settings {
 	return s
 }
 
-// WithTx returns a copy of s that reads and writes inside tx, a transaction of
-// the same store: what it saves commits or vanishes with it. It panics on a
-// transaction of another store.
+// WithTx returns a copy of s that reads and writes inside tx, a transaction of the same
+// store. Its changes commit or roll back with tx. It panics on a transaction of another
+// store.
 func (s *Settings) WithTx(tx storage.Tx) *Settings {
 	if tx == nil || !driver.Same(tx.Store(), s.store) {
 		panic("settings: WithTx needs a transaction of the settings' own store")
@@ -61,17 +60,17 @@ func (s *Settings) WithTx(tx storage.Tx) *Settings {
 	return &bound
 }
 
-// As returns a copy of s whose saves are in the audit: who saves, and why. What is stored
-// already as it is wanted is not written, and not in the audit. A by that the audit cannot
-// hold is an error of the save.
+// As returns a copy of s whose saves are audited, with who saves and why. Unchanged
+// settings are not written and not audited. A by that the audit cannot store is an error
+// of the save.
 func (s *Settings) As(by automation.By) *Settings {
 	theirs := *s
 	theirs.by = &by
 	return &theirs
 }
 
-// inTx runs f in the bound transaction, in the one inside which a scheduler of
-// this store asks, or in one of its own. f may run again.
+// inTx runs f in the bound transaction, in the transaction of a scheduler's call, or in a
+// new one. f may run again.
 func (s *Settings) inTx(ctx context.Context, f func(storage.Tx) error) error {
 	if tx := s.within(ctx); tx != nil {
 		return f(tx)
@@ -79,8 +78,8 @@ func (s *Settings) inTx(ctx context.Context, f func(storage.Tx) error) error {
 	return s.store.InTx(ctx, f)
 }
 
-// read runs f in the same transactions, else over the committed rows of one moment,
-// for which it waits for no writer. f may run again.
+// read runs f in the same transactions, or else in a view of the committed rows, which
+// does not wait for writers. f may run again.
 func (s *Settings) read(ctx context.Context, f func(driver.Reader) error) error {
 	if tx := s.within(ctx); tx != nil {
 		return f(tx)
@@ -88,11 +87,11 @@ func (s *Settings) read(ctx context.Context, f func(driver.Reader) error) error 
 	return s.store.View(ctx, f)
 }
 
-// Change saves and previews in one call: f saves with a copy of s that is bound to a
-// transaction, the one that s is bound to or one of its own, and the answer says how
-// many rows that will change, as of automation.Maintenance.PreviewReplan. The re-plan itself begins
-// when the transaction has committed. After an error of f or of a look-up nothing was
-// saved, where the transaction was Change's own; f may run again.
+// Change saves and previews in one call. f saves with a copy of s that is bound to a
+// transaction: that of s, or a new one. The answer says how many rows will change, like
+// automation.Maintenance.PreviewReplan. The re-plan begins after the commit. After an
+// error of f or of a look-up nothing was saved if the transaction was Change's own. f may
+// run again.
 func (s *Settings) Change(ctx context.Context, reminders *automation.Scheduler, f func(bound *Settings) error) (automation.ReconcileReport, error) {
 	var report automation.ReconcileReport
 	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
@@ -107,7 +106,7 @@ func (s *Settings) Change(ctx context.Context, reminders *automation.Scheduler, 
 	return report, err
 }
 
-// mark marks what a saved row touches for a re-plan.
+// mark marks the rows that a save affects for a re-plan.
 func (s *Settings) mark(ctx context.Context, tx storage.Tx, what automation.Replan) error {
 	if s.marked != nil {
 		*s.marked = append(*s.marked, what)
@@ -115,8 +114,8 @@ func (s *Settings) mark(ctx context.Context, tx storage.Tx, what automation.Repl
 	return automation.MarkReplan(ctx, tx, what)
 }
 
-// within is the transaction that s is bound to, or the one inside which a scheduler
-// of this store asks; nil: neither.
+// within is the transaction that s is bound to, or that of a scheduler's call; nil:
+// neither.
 func (s *Settings) within(ctx context.Context) storage.Tx {
 	if s.tx != nil {
 		return s.tx
@@ -133,8 +132,8 @@ func Schemas() []*driver.Schema {
 	return []*driver.Schema{&reminders.Schema, &notifications.Schema, &units.Schema}
 }
 
-// Setting returns the reminder setting with that id as a scheduler sees it: Data
-// is the [ReminderSetting]. One that does not exist is not Active.
+// Setting returns the reminder setting with that id for a scheduler: Data is the
+// [ReminderSetting]. An unknown id is not Active.
 func (s *Settings) Setting(ctx context.Context, scope automation.Scope, id string) (automation.Setting, error) {
 	all, err := s.Settings(ctx, scope, []string{id})
 	if err != nil {
@@ -143,7 +142,7 @@ func (s *Settings) Setting(ctx context.Context, scope automation.Scope, id strin
 	return all[0], nil
 }
 
-// Settings is Setting for many ids, in their order and in one statement.
+// Settings is Setting for many ids, in their order, in one statement.
 func (s *Settings) Settings(ctx context.Context, scope automation.Scope, ids []string) ([]automation.Setting, error) {
 	out := make([]automation.Setting, len(ids))
 	err := s.read(ctx, func(from driver.Reader) error {
@@ -162,8 +161,8 @@ func (s *Settings) Settings(ctx context.Context, scope automation.Scope, ids []s
 	return out, nil
 }
 
-// Zone gives the zone of a business unit, for automation.Options. Where there is
-// no such unit it is empty, which leaves it to the type.
+// Zone returns the zone of a business unit, for automation.Options. For an unknown unit
+// it is empty, so the type's zone counts.
 func (s *Settings) Zone(ctx context.Context, scope automation.Scope, businessUnit string) (string, error) {
 	if businessUnit == "" {
 		return "", nil
@@ -173,7 +172,7 @@ func (s *Settings) Zone(ctx context.Context, scope automation.Scope, businessUni
 }
 
 // BusinessDay moves a day by the calendar of a business unit, for
-// automation.ReminderType. Where there is no such unit the day stays.
+// automation.ReminderType. For an unknown unit the day stays.
 func (s *Settings) BusinessDay(ctx context.Context, scope automation.Scope, businessUnit string, d automation.Date) (automation.Date, error) {
 	if businessUnit == "" {
 		return d, nil
@@ -189,8 +188,7 @@ func (s *Settings) BusinessDay(ctx context.Context, scope automation.Scope, busi
 	return moved, nil
 }
 
-// list returns a page of rows as what they say, and where the next page begins:
-// empty after the last.
+// list returns a page of settings, and where the next page begins: empty after the last.
 func list[R, T any](ctx context.Context, s *Settings, t *driver.Table[R], scope storage.Scope, rowType string, p storage.Page, of func(*R) T) (out []T, next string, err error) {
 	err = s.read(ctx, func(from driver.Reader) error {
 		rows, after, err := listRows(ctx, from, t, scope, rowType, p)
@@ -203,11 +201,10 @@ func list[R, T any](ctx context.Context, s *Settings, t *driver.Table[R], scope 
 	return out, next, err
 }
 
-// listRows returns a page of rows, and where the next one begins: empty after the
-// last.
+// listRows returns a page of rows, and where the next page begins: empty after the last.
 func listRows[R any](ctx context.Context, from driver.Reader, t *driver.Table[R], scope storage.Scope, rowType string, p storage.Page) ([]*R, string, error) {
 	if !storable.Text(rowType) {
-		return nil, "", errors.New("settings: list: a type that no row has")
+		return nil, "", errors.New("settings: list: the type is not valid text: it must be UTF-8 without NUL")
 	}
 	var where []driver.Cond
 	if rowType != "" {
@@ -216,8 +213,7 @@ func listRows[R any](ctx context.Context, from driver.Reader, t *driver.Table[R]
 	return t.Page(ctx, from, scope, p, driver.Query{Where: where})
 }
 
-// find returns the row with that key, or nil. A key that no row can have is not
-// asked for.
+// find returns the row with that key, or nil. An impossible key is not looked up.
 func find[R any](ctx context.Context, from driver.Reader, t *driver.Table[R], scope storage.Scope, key string) (*R, error) {
 	if !storable.Text(key) {
 		return nil, t.CheckScope(scope)
@@ -229,7 +225,7 @@ func find[R any](ctx context.Context, from driver.Reader, t *driver.Table[R], sc
 	return row, err
 }
 
-// findAll returns the rows that there are, by key, in one statement.
+// findAll returns the existing rows by key, in one statement.
 func findAll[R any](ctx context.Context, from driver.Reader, t *driver.Table[R], scope storage.Scope, keys []string) (map[string]*R, error) {
 	keys = slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == "" || !storable.Text(k) })
 	if len(keys) == 0 {
@@ -243,15 +239,15 @@ func findAll[R any](ctx context.Context, from driver.Reader, t *driver.Table[R],
 	return out, err
 }
 
-// sayer is a row that knows whether another one says the same.
+// sayer is a row that can be compared with another one.
 type sayer[R any] interface {
 	*R
 	says(other *R) bool
 }
 
-// put returns the row that is stored then: stored, if it says what is wanted, and
-// else want, which is inserted where nothing is stored, and otherwise written over
-// stored, if that is what the caller read.
+// put makes want the stored row and returns it. It writes nothing if stored has the same
+// content, inserts want if stored is nil, and otherwise updates stored, if that is the
+// version that the caller read.
 func put[R any, P sayer[R]](ctx context.Context, s *Settings, tx storage.Tx, t *driver.Table[R], stored, want *R, version int64) (*R, error) {
 	if stored != nil && P(stored).says(want) {
 		return stored, nil
@@ -262,7 +258,7 @@ func put[R any, P sayer[R]](ctx context.Context, s *Settings, tx storage.Tx, t *
 	return want, s.audited(ctx, tx, t.Name, t.Record(want))
 }
 
-// audited writes who saved a row, if that was said.
+// audited writes the audit entry of a save, if there is an actor.
 func (s *Settings) audited(ctx context.Context, tx storage.Tx, table string, row *storage.Record) error {
 	if s.by == nil {
 		return nil
@@ -296,7 +292,7 @@ func write[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], stored
 	return t.Save(ctx, tx, want)
 }
 
-// wrap says what an error is about.
+// wrap adds the setting to an error.
 func wrap(kind, id string, err error) error {
 	var invalid *InvalidError
 	if err == nil || errors.As(err, &invalid) {
@@ -305,8 +301,8 @@ func wrap(kind, id string, err error) error {
 	return fmt.Errorf("settings: %s %.60q: %w", kind, id, err)
 }
 
-// rewrite changes a stored row, again if somebody else writes it meanwhile.
-// change reports whether there is something to write.
+// rewrite changes a stored row and retries on a concurrent write. change reports whether
+// there is something to write.
 func rewrite[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], scope storage.Scope, key string, change func(*R) bool) error {
 	return driver.RetryStale("the setting", func() error {
 		row, err := find(ctx, tx, t, scope, key)
@@ -330,7 +326,7 @@ func sameDocument[D any](a, b D) bool {
 func mustJSON(d any) []byte {
 	text, err := json.Marshal(d)
 	if err != nil {
-		panic(err) // documents consist of texts, numbers and dates that were checked
+		panic(err) // documents consist of checked texts, numbers and dates
 	}
 	return text
 }

@@ -8,21 +8,26 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/wiring"
-	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// TargetsFunc loads the dates that the source of an event has now. It may be
-// called from several goroutines and again for the same event, and changes
-// nothing; automation.TriggerProvider says how it reads inside a transaction.
-type TargetsFunc func(ctx context.Context, e automation.Event) ([]Target, error)
+// TargetsFunc loads what sources have now, one answer for each in their order, as an
+// automation.TriggerProvider does; automation.Each loads one source at a time.
+type TargetsFunc func(ctx context.Context, of []automation.Request) ([]Targets, error)
 
-// Triggers returns the automation.TriggerProvider of a reminder type: on the
-// events it asks targets for dates, and makes the candidates of all settings of
-// the type. It speaks for all of them, so that rows of a setting that is off, or
-// whose offsets have changed, go. It panics without a type, targets or events.
+// Targets are all dates and readings of a source; none of one that is gone.
+type Targets struct {
+	// Version is that of automation.Answer.
+	Version int64
+	Targets []Target
+}
+
+// Triggers returns the automation.TriggerProvider of a reminder type: it asks targets for
+// dates and readings, and makes the candidates of all settings of the type. It speaks for
+// all of them, so that rows of a setting that is off, or whose offsets have changed, go.
+// The events are those of which it is told. It panics without a type, targets or events.
 func (s *Settings) Triggers(reminderType string, targets TargetsFunc, eventTypes ...string) automation.TriggerProvider {
 	if reminderType == "" || targets == nil || len(eventTypes) == 0 {
 		panic("settings: Triggers needs a reminder type, targets and event types")
@@ -37,35 +42,43 @@ type triggers struct {
 	eventTypes []string
 }
 
-var _ automation.SettingLister = (*triggers)(nil)
-
 // EventTypes lists the events that it was made for.
 func (t *triggers) EventTypes() []string { return t.eventTypes }
 
-// Candidates are those of every setting for every date.
-func (t *triggers) Candidates(ctx context.Context, e automation.Event) ([]automation.Candidate, error) {
-	targets, err := t.targets(ctx, e)
-	if err != nil || len(targets) == 0 {
+// Wanted gives the candidates of every setting of the type for every target.
+func (t *triggers) Wanted(ctx context.Context, of []automation.Request) ([]automation.Answer, error) {
+	targets, err := t.targets(ctx, of)
+	if err == nil && len(targets) != len(of) {
+		err = fmt.Errorf("settings: targets of %s: %d answers to %d requests", t.reminder, len(targets), len(of))
+	}
+	if err != nil {
 		return nil, err
 	}
-	all, err := t.settings.ofType(ctx, e.Scope, t.reminder)
-	var out []automation.Candidate
-	for _, r := range all {
-		for _, target := range targets {
-			out = append(out, r.Candidates(target)...)
+	settings := map[automation.Scope][]ReminderSetting{}
+	out := make([]automation.Answer, len(of))
+	for i, r := range of {
+		all, known := settings[r.Scope]
+		if !known {
+			if all, err = t.settings.ofType(ctx, r.Scope, t.reminder); err != nil {
+				return nil, err
+			}
+			settings[r.Scope] = all
 		}
+		out[i] = targets[i].answer(all)
 	}
-	return out, err
+	return out, nil
 }
 
-// Settings lists every setting of the type, whether it is on or off.
-func (t *triggers) Settings(ctx context.Context, e automation.Event) ([]string, error) {
-	all, err := t.settings.ofType(ctx, e.Scope, t.reminder)
-	ids := make([]string, len(all))
-	for i, r := range all {
-		ids[i] = r.ID
+// answer is what settings ask for about the targets of a source.
+func (of Targets) answer(all []ReminderSetting) automation.Answer {
+	a := automation.Answer{Version: of.Version}
+	for _, r := range all {
+		a.Settings = append(a.Settings, r.ID)
+		for _, target := range of.Targets {
+			a.Candidates = append(a.Candidates, r.Candidates(target)...)
+		}
 	}
-	return ids, err
+	return a
 }
 
 // ofType loads all settings of a type.
@@ -127,32 +140,6 @@ func (r ReminderSetting) Candidates(t Target) []automation.Candidate {
 	out := r.onDates(base, t.Date)
 	out = append(out, r.onThresholds(base, t.Readings)...)
 	return append(out, r.onCadence(base)...)
-}
-
-var _ automation.SettingAsker = ReminderSetting{}
-
-// Asks is for re-plans, and for rows that are due: what the setting asks for now
-// about the target date, or the series, of a row, and whether the row is among it.
-func (r ReminderSetting) Asks(d automation.Due) (c []automation.Candidate, wanted bool) {
-	if !r.Active || r.BusinessUnit != "" && r.BusinessUnit != d.BusinessUnit {
-		return nil, false
-	}
-	base := automation.Candidate{Scope: r.Scope, Type: r.Type, Setting: r.ID, SettingVersion: r.Version, TriggerKey: d.TriggerKey, BusinessUnit: d.BusinessUnit}
-	switch {
-	case d.TriggerType == automation.DateBased:
-		return r.onDates(base, d.TargetDate), slices.Contains(r.Offsets, d.DaysBefore)
-	case d.TriggerType == automation.Recurring:
-		return r.onCadence(base), !r.Cadence.isZero()
-	case d.Threshold == nil:
-		return nil, true
-	}
-	return nil, slices.ContainsFunc(r.Thresholds, func(t Threshold) bool { return t.asksFor(*d.Threshold) })
-}
-
-// asksFor reports whether the threshold makes firings of another one's key.
-func (t Threshold) asksFor(is automation.Threshold) bool {
-	value, err := keys.Decimal(t.Value)
-	return err == nil && t.Metric == is.Metric && t.Policy == is.Policy && (t.Policy == keys.OncePerSource || value == is.Value)
 }
 
 func (r ReminderSetting) onDates(c automation.Candidate, on automation.Date) (out []automation.Candidate) {

@@ -33,12 +33,15 @@ type school struct {
 	mails    []string
 }
 
-func (s *school) targetsOf(_ context.Context, e automation.Event) ([]settings.Target, error) {
-	t := *s.teachers[e.Source.ID]
-	if then, ok := e.Data.(teacher); ok { // told with what was true when it happened
-		t = then
-	}
-	return []settings.Target{{Date: automation.Date{Year: 2026, Month: 3, Day: t.expires}, BusinessUnit: t.unit}}, nil
+func (s *school) targetsOf(_ context.Context, of []automation.Request) ([]settings.Targets, error) {
+	return automation.Each(of, func(r automation.Request) (settings.Targets, error) {
+		t := *s.teachers[r.Source.ID]
+		if then, ok := r.Event.Data.(teacher); ok { // told with what was true when it happened
+			t = then
+		}
+		date := automation.Date{Year: 2026, Month: 3, Day: t.expires}
+		return settings.Targets{Version: t.version, Targets: []settings.Target{{Date: date, BusinessUnit: t.unit}}}, nil
+	})
 }
 
 func (s *school) read(context.Context, automation.ScanRequest) (automation.ScanPage, error) {

@@ -74,10 +74,9 @@ func fresh(start time.Time, from, n int) []*row {
 	return rows
 }
 
-// Bare is the database alone: each row that Belfry has filled is updated twice,
-// as a claim and a settle do, a thousand at a time over two connections, with no
-// row read and nobody to coordinate with. It bounds what any queue on this table
-// can do.
+// Bare is the database alone: each row that Belfry has filled is updated twice, as a
+// claim and a settle do, a thousand at a time over two connections, with no row read and
+// no coordination. It bounds what any queue on this table can do.
 var Bare = map[string]contender.Work{"fill": insert, "drain": bare}
 
 const (

@@ -53,7 +53,7 @@ func (d *database) store(ctx context.Context, migrate bool) (storage.Store, func
 	}
 	switch {
 	case d.dsn == "":
-		return nil, nil, errors.New("no database: give -dsn before the command, or set BELFRY_DSN")
+		return nil, nil, errors.New("no database is named: give -dsn before the command, or set BELFRY_DSN")
 	case strings.HasPrefix(d.dsn, "postgres://"), strings.HasPrefix(d.dsn, "postgresql://"), strings.Contains(d.dsn, "host="):
 		s, err := postgres.Open(ctx, d.dsn, &postgres.Options{Migrate: how, Schema: d.schema, TablePrefix: d.prefix})
 		if err != nil {
@@ -62,7 +62,7 @@ func (d *database) store(ctx context.Context, migrate bool) (storage.Store, func
 		return s, s.Close, nil
 	}
 	if _, err := os.Stat(d.dsn); err != nil && !migrate && !strings.HasPrefix(d.dsn, "file:") {
-		return nil, nil, errors.New("there is no such file; the command migrate makes one")
+		return nil, nil, errors.New("the file does not exist; the command migrate creates it")
 	}
 	s, err := sqlite.Open(ctx, d.dsn, &sqlite.Options{Migrate: how, TablePrefix: d.prefix})
 	if err != nil {

@@ -142,7 +142,7 @@ func TestADatabaseWithoutTablesIsMadeByMigrateAlone(t *testing.T) {
 	nowhere := filepath.Join(t.TempDir(), "no", "such.db")
 	for _, name := range []string{"health", "check"} {
 		var said strings.Builder
-		if code := belfry(t, &said, nowhere, name); code != 1 || !strings.Contains(said.String(), "there is no such file") {
+		if code := belfry(t, &said, nowhere, name); code != 1 || !strings.Contains(said.String(), "the file does not exist") {
 			t.Error(code, said.String())
 		}
 	}

@@ -30,14 +30,25 @@ type bookings struct{ db *sql.DB }
 
 func (bookings) EventTypes() []string { return []string{saved, cancelled} }
 
-// Candidates is asked within the transaction of the change; Data has the booking
-// as that transaction left it. A cancelled one asks for nothing, which ends its
-// reminder.
-func (bookings) Candidates(_ context.Context, e automation.Event) ([]automation.Candidate, error) {
-	if e.Type == cancelled {
-		return nil, nil
-	}
-	return []automation.Candidate{{At: e.Data.(booking).StartsOn, Before: remindBefore}}, nil
+// Wanted is asked within the transaction of a change, where Data has the booking as that
+// transaction left it, and without an event when a reminder is due. A cancelled booking
+// asks for nothing, which ends its reminder.
+func (b bookings) Wanted(ctx context.Context, of []automation.Request) ([]automation.Answer, error) {
+	return automation.Each(of, func(r automation.Request) (automation.Answer, error) {
+		if r.Event.Type == cancelled {
+			return automation.Answer{}, nil
+		}
+		found, told := r.Event.Data.(booking)
+		if !told {
+			var err error
+			if found, err = load(ctx, b.db, r.Source.ID); errors.Is(err, sql.ErrNoRows) {
+				return automation.Answer{}, nil
+			} else if err != nil {
+				return automation.Answer{}, err
+			}
+		}
+		return automation.Answer{Version: found.Version, Candidates: []automation.Candidate{{At: found.StartsOn, Before: remindBefore}}}, nil
+	})
 }
 
 // Validate is asked when the reminder is due, and again before a mail that had

@@ -46,8 +46,8 @@ func main() {
 	}
 }
 
-// demonstration lets everybody in, and says so on every page. A real program asks who is
-// calling: see [supporthttp.Options].
+// demonstration gives everyone full access, and says so on every page. A real program
+// asks who is calling: see [supporthttp.Options].
 func (s *school) demonstration(blind bool) supporthttp.Options {
 	return supporthttp.Options{
 		Note: "demo: full access for everyone", Pages: s.pages(),

@@ -1,12 +1,10 @@
-// Package audit is the insert-only record of what was done to rows, by people
-// and beside the happy path by programs: who, what, when and why. An entry is
-// written in the transaction of the change that it tells of, so that neither
-// exists without the other.
+// Package audit is the insert-only record of changes to rows, by people and, outside of
+// normal processing, by programs: who, what, when and why. An entry is written in the
+// transaction of its change, so that neither exists without the other.
 //
-// Entries hold nothing personal: a row is called by a pseudonym, since keys hold what a
-// host puts into them, and so is whoever acted. What the pseudonyms stand for, and the
-// words of people, is in a table beside, from which it can be erased. So a database
-// may forbid that entries are changed or deleted.
+// Entries contain no personal data: rows, whose keys may be personal, and actors are
+// named by pseudonyms. A second table has the real keys, names and reasons, and they can
+// be erased there. So a database may forbid to change or delete entries.
 package audit
 
 import (
@@ -21,21 +19,21 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// Entry is one change that somebody made to one row. It is never due, claimed or
-// written again. What it says of people is not stored in it, but in [People].
+// Entry is one change of one row. It is never due, claimed or written again. Its personal
+// fields are not stored in it, but in [People].
 type Entry struct {
 	storage.Record
-	// Subject is the table, SubjectKey and SubjectID the key and the ID of the row that
-	// was changed, for which a pseudonym stands in the entry's Key.
+	// Subject is the table, SubjectKey and SubjectID the key and the ID of the changed row.
+	// The entry's Key has a pseudonym for them.
 	Subject    string `db:"subject,fixed,plain"`
 	SubjectKey string
 	SubjectID  int64
 	// SubjectVersion is the version that the change gave to the row.
 	SubjectVersion int64 `db:"subject_version,fixed"`
-	// Action is what was done: "Hold", "Deactivated".
+	// Action names the change: "Hold", "Deactivated".
 	Action string `db:"action,fixed,plain"`
-	// Actor did it, and Reason says why: a person in words, or, if ByProgram says so, a
-	// program in a code that tells of nobody. Empty where they were erased.
+	// Actor made it, Reason says why: a person's words or, with ByProgram, a program's code
+	// without personal data. Empty if they were erased.
 	Actor, Reason string
 	ByProgram     bool
 	// Program and Code are a program's Actor and Reason as they are stored, Person is the
@@ -52,8 +50,7 @@ type Entry struct {
 // FirstVersion is the version of a row that was just made.
 const FirstVersion = 1
 
-// Table is where entries are kept. Nothing but Write inserts into it, and nothing but
-// retention deletes from it.
+// Table has the entries. Only Write inserts into it, and only retention deletes from it.
 var Table = driver.Define[Entry]("audit_entry").Grows(driver.WithWork).
 	Kept("Retention.Audit", "what was done; who did it, to which row and in what words is in `audit_person`").Limit(8 << 10)
 
@@ -61,10 +58,10 @@ var Table = driver.Define[Entry]("audit_entry").Grows(driver.WithWork).
 func Schemas() []*driver.Schema { return []*driver.Schema{&Table.Schema, &People.Schema} }
 
 // Write inserts entries. Each has its Scope, Subject, SubjectKey, SubjectID and
-// SubjectVersion, which make its key: one version of a row has one entry, and
-// the entries of a row are in a range of the key index in the order of its
-// versions. Only who made a row may be told more than once, and the first stands:
-// whoever is about to overwrite it in the row does so.
+// SubjectVersion, which make its key: one version of a row has one entry, and the entries
+// of a row are in a range of the key index in the order of its versions. Only the maker
+// of a row may be written more than once, by code that is about to overwrite it in the
+// row; the first one counts.
 func Write(ctx context.Context, tx storage.Tx, entries ...*Entry) error {
 	if len(entries) == 0 {
 		return nil
@@ -86,7 +83,7 @@ func Write(ctx context.Context, tx storage.Tx, entries ...*Entry) error {
 
 // Options change how a support action works.
 type Options struct {
-	// DryRun answers the same and writes nothing.
+	// DryRun returns the same answer and writes nothing.
 	DryRun bool
 }
 
@@ -94,14 +91,14 @@ type Options struct {
 func IsDry(o *Options) bool { return o != nil && o.DryRun }
 
 // History returns the last entries of the rows that had a key, at most limit, the oldest
-// of them first. What was erased is not among them.
+// first. Erased entries are left out.
 func History(ctx context.Context, from driver.Reader, scope storage.Scope, subject, subjectKey string, limit int) ([]*Entry, error) {
 	of := Row{subject, subjectKey}
 	all, err := Histories(ctx, from, scope, []Row{of}, limit)
 	return all[of], err
 }
 
-// Row is what the audit tells of: the table and the key of a row.
+// Row names a row: its table and key.
 type Row struct{ Subject, Key string }
 
 // Histories is [History] of each of some rows, in as many statements as of one.
@@ -146,9 +143,8 @@ func Histories(ctx context.Context, from driver.Reader, scope storage.Scope, of 
 // does little costs no more than one that does much.
 const window = 5000
 
-// Newest lists what was done in a scope, the last first, and says
-// where the next page begins; empty after the last. There may be a next page where this one
-// is short, or empty.
+// Newest lists the entries of a scope, the newest first, and returns where the next page
+// begins; empty after the last. A short or empty page may have a next one.
 func Newest(ctx context.Context, from driver.Reader, scope storage.Scope, p storage.Page) (out []Entry, next string, err error) {
 	top, err := driver.ParsePosition(p.After)
 	if err != nil || top != nil && top.Value != nil {
@@ -187,10 +183,10 @@ func Newest(ctx context.Context, from driver.Reader, scope storage.Scope, p stor
 // valid UTF-8.
 type By struct {
 	Actor  string // a person or program that can be found again
-	Reason string // for whoever asks later
+	Reason string // for later readers
 }
 
-// Check refuses a By from which nobody would learn anything.
+// Check refuses a By without an actor or a reason.
 func (b By) Check() error {
 	return errors.Join(check("actor", b.Actor, 200), check("reason", b.Reason, 1000))
 }
@@ -207,8 +203,8 @@ func check(field, text string, most int) error {
 	return nil
 }
 
-// Rewrite writes rows with columns that are fixed otherwise, each with an entry of the
-// action beside it. It is the one way to do that.
+// Rewrite updates fixed columns of rows, each with an audit entry. It is the only way to
+// update them.
 func Rewrite[R any](ctx context.Context, tx storage.Tx, w *driver.Rewriting[R], action string, by By, rows ...*R) error {
 	if err := by.Check(); err != nil {
 		return err
@@ -227,12 +223,12 @@ func Rewrite[R any](ctx context.Context, tx storage.Tx, w *driver.Rewriting[R], 
 	return Write(ctx, tx, entries...)
 }
 
-// ErrActionRefused says that an action makes no sense for a row as it is now.
+// ErrActionRefused says that an action is not possible in a row's present state.
 var ErrActionRefused = errors.New("support action refused")
 
-// Change lets somebody change one row, and writes the audit beside it. change
-// returns why it refuses, or nothing. The error wraps [ErrActionRefused], or
-// storage.ErrNotFound where scope has no such key.
+// Change changes one row for a person and writes the audit entry. change returns why it
+// refuses, or "". The error wraps [ErrActionRefused], or storage.ErrNotFound where scope
+// has no such key.
 func Change[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], scope storage.Scope, key, action string, by By,
 	change func(row *R, now time.Time) (refused string)) error {
 	if err := by.Check(); err != nil {
@@ -252,7 +248,7 @@ func changeOnce[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], s
 	rec := t.Record(row)
 	now, from := driver.Now(tx.Store()), rec.Status
 	if stub, ok := any(row).(interface{ IsTombstone() bool }); ok && stub.IsTombstone() {
-		return fmt.Errorf("%w: %s of %s: it was forgotten", ErrActionRefused, action, key)
+		return fmt.Errorf("%w: %s of %s: its data was deleted by retention", ErrActionRefused, action, key)
 	}
 	if refused := change(row, now); refused != "" {
 		return fmt.Errorf("%w: %s of %s: %s", ErrActionRefused, action, key, refused)

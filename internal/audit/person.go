@@ -15,13 +15,13 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// Personal is what tells of people in the audit, so that it can go while the entries
-// stay: which row a pseudonym stands for, or which person acted, and in what words. It
-// is never due, claimed or written again. Its Kind says which it is.
+// Personal is the personal data of the audit, which can be erased while the entries stay:
+// the row behind a pseudonym, a person who acted, or their words. Its Kind says which. It
+// is never due, claimed or written again.
 type Personal struct {
 	storage.Record
-	// Pseudonym is what entries call a row or an actor: random, and told nowhere else. The
-	// words of an entry have its key.
+	// Pseudonym names a row or an actor in entries. It is random and used nowhere else. The
+	// words of an entry have the entry's key.
 	Pseudonym string `db:"pseudonym,fixed,null,indexed,plain"`
 	// Text is the name of an actor, or the words of one. A row is named by its key.
 	Text string    `db:"text,fixed,null,content"`
@@ -35,9 +35,9 @@ const (
 	kindActor = "actor"
 )
 
-// People is where they are kept. Nothing but Write inserts into it.
+// People has the personal rows. Only Write inserts into it.
 var People = driver.Define[Personal]("audit_person").Grows(driver.WithWork).
-	Kept("Retention.Audit", "which row, whose deed and in what words; without it an entry tells of nobody").
+	Kept("Retention.Audit", "the row, actor and words of entries; without them an entry has no personal data").
 	Erased("deleted, and the entries stay").Limit(8 << 10).Deciding("pseudonym")
 
 // rowsKey is what the keys of all that is told of the rows of one key are under: those of
@@ -187,11 +187,10 @@ func name(ctx context.Context, from driver.Reader, scope storage.Scope, entries 
 // less than 1,000.
 const erasePage = 400
 
-// Forget erases what ties entries to the rows of subject (a table) under keys, and the
-// words of whoever acted on them; the entries stay, and tell of nobody. It deletes at
-// most 400 rows, and is to be called again, in another transaction, until it answers that
-// there were none. What is written meanwhile begins a new history, which a later call
-// finds.
+// Forget erases the link from entries to the rows of subject (a table) under keys, and
+// the words of actors; the entries stay, without personal data. It deletes at most 400
+// rows. Call it again, in another transaction, until it reports that there were none.
+// Entries written meanwhile begin a new history, which a later call finds.
 func Forget(ctx context.Context, tx storage.Tx, scope storage.Scope, subject string, subjectKeys ...string) (some bool, err error) {
 	places := make([]driver.ScopedKey, len(subjectKeys))
 	for i, key := range subjectKeys {
@@ -230,8 +229,8 @@ func ForgetAll(ctx context.Context, tx storage.Tx, scope storage.Scope, subject 
 	return nil
 }
 
-// ForgetActor erases who somebody was that acted: entries call them by a pseudonym that
-// nobody knows any more.
+// ForgetActor erases the name of an actor. Entries keep a pseudonym that cannot be
+// resolved any more.
 func ForgetActor(ctx context.Context, tx storage.Tx, scope storage.Scope, actor string) error {
 	rows, err := People.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.Eq("key", actorKey(actor))}, Limit: 1})
 	if err != nil {
@@ -240,8 +239,8 @@ func ForgetActor(ctx context.Context, tx storage.Tx, scope storage.Scope, actor 
 	return People.Delete(ctx, tx, rows...)
 }
 
-// Orphans tells which of rows, which are as old as an entry that was forgotten, are
-// needed by none that stays.
+// Orphans returns which of rows, all as old as a deleted entry, are not needed by a
+// remaining entry.
 func Orphans(ctx context.Context, from driver.Reader, rows []*Personal) ([]bool, error) {
 	out, places, named := make([]bool, len(rows)), []driver.ScopedKey{}, []int{}
 	for i, p := range rows {

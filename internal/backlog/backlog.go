@@ -1,5 +1,5 @@
-// Package backlog counts the rows of a domain for its Health: by index, in order, and
-// not further than a bound, so that it costs the same however many rows there are.
+// Package backlog counts the rows of a domain for its Health: in the order of an index
+// and up to a limit, so that its cost does not depend on the number of rows.
 package backlog
 
 import (
@@ -58,7 +58,7 @@ type dueKey struct {
 	lane        int16
 }
 
-// Look reads something into the summary.
+// Look adds something to the summary.
 type Look func(ctx context.Context, c *Stats) error
 
 // Take runs looks over one moment of the database and sums up. read may run its

@@ -1,6 +1,6 @@
-// Package backoff says when to try again. The usual schedule, which automation
-// and notify share, is that of (Automation & Reminders, "Processing"): 5 minutes,
-// 15 minutes, 1 hour, hold.
+// Package backoff computes retry times. The usual schedule, which automation and notify
+// share, is that of (Automation & Reminders, "Processing"): 5 minutes, 15 minutes, 1
+// hour, hold.
 package backoff
 
 import (
@@ -16,17 +16,16 @@ import (
 // failure than there are steps is too many.
 type Steps []time.Duration
 
-// Usual are those that automation, schedules and jobs share.
+// Usual are the steps of automation, schedules and jobs.
 var Usual = Steps{5 * time.Minute, 15 * time.Minute, time.Hour}
 
-// After is that of the usual steps.
+// After is Steps.After of the usual steps.
 func After(key string, failures int) (time.Duration, bool) { return Usual.After(key, failures) }
 
-// After returns how long to wait after so many failures in a row, and false if
-// that many are too many and a person has to look. Up to a tenth is added,
-// derived from key, so that rows that failed together do not all come back
-// together, and a repeat computes the same moment; it is never less than the
-// step. No failure at all needs no wait.
+// After returns how long to wait after so many failures in a row, and false if there are
+// too many and a person has to decide. Up to a tenth is added, derived from key, so that
+// rows that failed together are not all retried together, and a repeat computes the same
+// time. It is never less than the step. Without failures the wait is zero.
 func (steps Steps) After(key string, failures int) (time.Duration, bool) {
 	switch {
 	case failures <= 0:

@@ -1,7 +1,7 @@
-// Package calls is how notify and survey hand claimed rows to their channels: a slot
-// for the call, a committed note that it starts, the call within its time, and the
-// row landed as soon as it has ended. What is sent, and what becomes of the row, is the
-// domain's to say.
+// Package calls makes the channel calls of notify and survey for claimed rows: it takes a
+// slot, commits that the call starts, makes the call within its timeout, and stores the
+// row as soon as the call has ended. The domain decides what is sent and the row's next
+// state.
 package calls
 
 import (
@@ -40,7 +40,7 @@ type Sender[R, T any] struct {
 	// Bar says, in the transaction of that note, which calls do not begin after all; their
 	// rows are released. Nil: all do.
 	Bar work.StartCheck[R]
-	// Release gives a row back whose turn never came, since the process stops.
+	// Release gives a row back that was not handled, since the process stops.
 	Release func(row *R, now time.Time)
 	// Gather makes the calls of items: those that go by one call have the same bounds. Nil:
 	// each has a call of its own.
@@ -98,8 +98,8 @@ func (s Sender[R, T]) gather(items []T) [][]T {
 func (s Sender[R, T]) bounds(call []T) []Bound { return s.Bounds(call[0]) }
 
 // give lands the rows of a call that has ended. The slot is free when the last result is
-// stored, so that a process that is killed leaves no more calls in doubt than a channel
-// makes at once; where somebody waits for it, that is at once.
+// stored, so that a killed process leaves no more unknown outcomes than a channel makes
+// calls at once. If another item waits for the slot the result is stored at once.
 func (s Sender[R, T]) give(call []T) {
 	bounds := s.bounds(call)
 	var open atomic.Int64
@@ -168,9 +168,9 @@ func (s Sender[R, T]) each(items []T, settle func(T)) {
 	}
 }
 
-// start commits, in one write fenced by the versions, that the calls are about to
-// begin. After a crash only these rows are in doubt. It returns the calls, of those that
-// are still ours, and the others, which somebody has written since their claim.
+// start commits, in one write fenced by the versions, that the calls are about to begin.
+// After a crash only these rows are in doubt. It returns the calls whose rows are still
+// ours, and the other rows, which were written since their claim.
 func (s Sender[R, T]) start(ctx context.Context, calls [][]T) (started [][]T, lost []T, err error) {
 	now := driver.Now(s.Store)
 	var rows []*R
@@ -197,8 +197,8 @@ func (s Sender[R, T]) start(ctx context.Context, calls [][]T) (started [][]T, lo
 	return started, lost, err
 }
 
-// Together is a context for one call about items with these contexts, which ends when all of theirs
-// have: nobody waits for it any more.
+// Together is a context for one call about items with these contexts, which ends when all
+// of theirs have ended.
 func Together(all []context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(all[0]))
 	var open atomic.Int64
@@ -229,8 +229,8 @@ func Do(ctx context.Context, timeout time.Duration, log *slog.Logger, text strin
 	return err
 }
 
-// LogPanic tells where a host's code panicked, if err is that. The value of the panic
-// is left out, since it may be personal.
+// LogPanic logs where a host's code panicked, if err is a panic. The panic's value is
+// left out, since it may be personal.
 func LogPanic(log *slog.Logger, text string, err error, where slog.Attr) {
 	var p *work.PanicError
 	if errors.As(err, &p) {
@@ -253,7 +253,7 @@ func Answers[Q, A any](questions []Q, ask func([]Q) ([]A, error), known func(A) 
 	}
 	for i, a := range answers {
 		if !known(a) {
-			return nil, answersError(fmt.Sprintf("answer %d means nothing", i+1))
+			return nil, answersError(fmt.Sprintf("answer %d is not a valid answer", i+1))
 		}
 	}
 	return answers, nil
@@ -263,7 +263,7 @@ func Answers[Q, A any](questions []Q, ask func([]Q) ([]A, error), known func(A) 
 func Gate[Q, A any](ctx context.Context, log *slog.Logger, gate any, attempts []Q, ask func(context.Context, []Q) ([]A, error), known func(A) bool) ([]A, error) {
 	answers, err := AskGate(ctx, log, gate, attempts, ask, known)
 	if err != nil && ctx.Err() == nil {
-		log.ErrorContext(ctx, "belfry: a gate failed, and lets nothing through", slog.String("gate", Name(gate)), slog.Int("messages", len(attempts)), slog.String("cause", cause(err)))
+		log.ErrorContext(ctx, "belfry: a gate failed, so its messages wait", slog.String("gate", Name(gate)), slog.Int("messages", len(attempts)), slog.String("cause", cause(err)))
 	}
 	return answers, err
 }

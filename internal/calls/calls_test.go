@@ -120,11 +120,11 @@ func TestAnswersAreOneForEachQuestion(t *testing.T) {
 	t.Parallel()
 	known := func(a string) bool { return a == "yes" }
 	for want, answer := range map[string]func([]int) ([]string, error){
-		"":                         func([]int) ([]string, error) { return []string{"yes", "yes"}, nil },
-		"1 answers to 2 questions": func([]int) ([]string, error) { return []string{"yes"}, nil },
-		"answer 2 means nothing":   func([]int) ([]string, error) { return []string{"yes", "perhaps"}, nil },
-		"panic: string":            func([]int) ([]string, error) { panic("personal") },
-		"a failure of the host":    func([]int) ([]string, error) { return nil, errors.New("a failure of the host") },
+		"":                               func([]int) ([]string, error) { return []string{"yes", "yes"}, nil },
+		"1 answers to 2 questions":       func([]int) ([]string, error) { return []string{"yes"}, nil },
+		"answer 2 is not a valid answer": func([]int) ([]string, error) { return []string{"yes", "perhaps"}, nil },
+		"panic: string":                  func([]int) ([]string, error) { panic("personal") },
+		"a failure of the host":          func([]int) ([]string, error) { return nil, errors.New("a failure of the host") },
 	} {
 		answers, err := Answers([]int{1, 2}, answer, known)
 		if want == "" && (err != nil || len(answers) != 2) || want != "" && (err == nil || err.Error() != want) {

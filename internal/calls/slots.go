@@ -46,7 +46,7 @@ func OfChannel(channel, instead any, most int) Bound {
 type Slots struct {
 	mu      sync.Mutex
 	used    map[any]int
-	waiting map[any]map[chan struct{}]bool // whoever found no slot of a kind
+	waiting map[any]map[chan struct{}]bool // items that found no slot of a kind
 }
 
 // Take takes a slot of each of the bounds if all have one.
@@ -90,15 +90,15 @@ func (s *Slots) Give(bounds []Bound) {
 	}
 }
 
-// awaited says whether somebody waits for a slot of one of the bounds.
+// awaited reports whether an item waits for a slot of one of the bounds.
 func (s *Slots) awaited(bounds []Bound) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.ContainsFunc(bounds, func(b Bound) bool { return len(s.waiting[b.Key]) > 0 })
 }
 
-// takeSome takes slots for as many items as have one, and waits until one has. It
-// holds none while it waits, so that nobody waits for ever. None taken: ctx has ended.
+// takeSome takes slots for as many items as have one, and waits until one has. It holds
+// none while it waits, which prevents deadlocks. None taken: ctx has ended.
 func takeSome[T any](ctx context.Context, s *Slots, items []T, bounds func(T) []Bound) (taken, left []T) {
 	freed := make(chan struct{}, 1)
 	for {

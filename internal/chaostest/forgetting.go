@@ -42,7 +42,7 @@ func newForgetting(t *testing.T, d Driver) *forgetting {
 	return f
 }
 
-// write asks for letters to somebody, each with a file.
+// write requests letters to a person, each with a file.
 func (f *forgetting) write(who, kind string, n int, on time.Time) {
 	f.t.Helper()
 	f.on(func(ctx context.Context, h *Host) error {
@@ -110,7 +110,7 @@ func (f *forgetting) killed(left string) {
 	}
 }
 
-// collected removes blobs that nobody has, a day later.
+// collected removes orphaned blobs, a day later.
 func (f *forgetting) collected() {
 	f.t.Helper()
 	f.offset += 25 * time.Hour
@@ -125,8 +125,9 @@ func (f *forgetting) collected() {
 	})
 }
 
-// Erasures has processes erase somebody with many letters, which are killed in the middle:
-// in the end nothing is left of the person in any table or blob, and all of another's.
+// Erasures has processes erase a person with many letters, which are killed in the
+// middle: in the end nothing is left of the person in any table or blob, and all of
+// another's.
 func Erasures(t *testing.T, d Driver) {
 	f := newForgetting(t, d)
 	later := clock.New().Now().AddDate(1, 0, 0)

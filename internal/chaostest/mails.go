@@ -59,7 +59,7 @@ func (b *mailbox) resend(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// posted is a mail as Postmark is handed it. One without an id is made for nobody.
+// posted is a mail as Postmark is handed it. One without an id has no recipient.
 type posted struct {
 	Metadata struct {
 		ID string `json:"belfry_message"`
@@ -97,8 +97,8 @@ func answerOf(m posted) map[string]any {
 	return map[string]any{"ErrorCode": 0, "Message": "OK", "MessageID": "pm-" + m.Metadata.ID}
 }
 
-// take makes a mail, unless whoever called is gone before: of half of the messages that
-// is looked at when the request is read, of the others when it is answered.
+// take makes a mail, unless the caller has gone before: of half of the messages that is
+// looked at when the request is read, of the others when it is answered.
 func (b *mailbox) take(r *http.Request, id string, accept func()) bool {
 	b.arrived <- struct{}{}
 	if isTold(id) && !b.waited(r) {
@@ -193,7 +193,7 @@ func Mails(t *testing.T, d Driver) {
 // of the first call.
 const between = 30 * time.Minute
 
-// passes has time go by, for everybody.
+// passes advances the time, for all processes.
 func (m *mailing) passes() {
 	m.offset += between
 	m.box.ahead.Store(int64(m.offset))

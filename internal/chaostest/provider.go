@@ -32,7 +32,7 @@ type provider struct {
 	mu       sync.Mutex
 	calls    []call
 	accepted map[string]bool
-	cut      map[string]bool // by ID: whoever called was killed before the answer
+	cut      map[string]bool // by ID: the caller was killed before the answer
 	muted    chan struct{}   // while it is there, answers wait until it is closed
 	arrived  chan struct{}   // receives once for each call, if there is room
 }

@@ -42,7 +42,7 @@ func DateOf(t time.Time, loc *time.Location) Date {
 // 2026-02-30; the error names the text and which of the two was wrong.
 func ParseDate(s string) (Date, error) {
 	if !hasForm(s, "0000-00-00") {
-		return Date{}, fmt.Errorf("date %.40q is not written as YYYY-MM-DD", s)
+		return Date{}, fmt.Errorf("date %.40q must be written as YYYY-MM-DD", s)
 	}
 	d := Date{Year: number(s[:4]), Month: time.Month(number(s[5:7])), Day: number(s[8:])}
 	if !d.Valid() {
@@ -155,7 +155,7 @@ type TimeOfDay struct {
 // two was wrong.
 func ParseTimeOfDay(s string) (TimeOfDay, error) {
 	if !hasForm(s, "00:00") && !hasForm(s, "00:00:00") {
-		return TimeOfDay{}, fmt.Errorf("time of day %.40q is not written as HH:MM or HH:MM:SS", s)
+		return TimeOfDay{}, fmt.Errorf("time of day %.40q must be written as HH:MM or HH:MM:SS", s)
 	}
 	tod := TimeOfDay{Hour: number(s[:2]), Minute: number(s[3:5])}
 	if len(s) > len("00:00") {

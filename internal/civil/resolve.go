@@ -51,12 +51,12 @@ func (p Policy) Validate() error {
 	switch p.Gap {
 	case "", ShiftForward, ShiftBack, Skip:
 	default:
-		return fmt.Errorf("gap policy %q is not one of forward, back, skip", p.Gap)
+		return fmt.Errorf("gap policy %q must be forward, back or skip", p.Gap)
 	}
 	switch p.Overlap {
 	case "", First, Second:
 	default:
-		return fmt.Errorf("overlap policy %q is not one of first, second", p.Overlap)
+		return fmt.Errorf("overlap policy %q must be first or second", p.Overlap)
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ const (
 
 // ErrSkipped is what Resolve's error wraps when the local time does not exist
 // and the policy is Skip.
-var ErrSkipped = errors.New("clocks jump over this local time, and the policy is to skip it")
+var ErrSkipped = errors.New("this local time does not exist (the clocks change), and the policy is to skip it")
 
 // zones holds every *time.Location that LoadZone has returned, by name. Only
 // names that exist get in, so it cannot grow without bound.

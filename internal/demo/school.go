@@ -65,17 +65,19 @@ func open(ctx context.Context, s settings, now time.Time) *school {
 	return sch
 }
 
-// EventTypes and Candidates make the school a TriggerProvider: when, never whom.
+// EventTypes and Wanted make the school a TriggerProvider: when, never whom.
 func (s *school) EventTypes() []string { return []string{"certificate.saved"} }
 
-func (s *school) Candidates(_ context.Context, e automation.Event) (all []automation.Candidate, _ error) {
-	c := s.get(e.Source.ID)
-	for _, days := range []int{30, 7, 1} {
-		all = append(all, automation.Candidate{
-			BusinessUnit: c.Campus, Person: c.Person, TargetDate: c.Expires, DaysBefore: days, SendAt: "09:00", Zone: c.Zone,
-		})
-	}
-	return all, nil
+func (s *school) Wanted(_ context.Context, of []automation.Request) ([]automation.Answer, error) {
+	return automation.Each(of, func(r automation.Request) (a automation.Answer, err error) {
+		c := s.get(r.Source.ID)
+		for _, days := range []int{30, 7, 1} {
+			a.Candidates = append(a.Candidates, automation.Candidate{
+				BusinessUnit: c.Campus, Person: c.Person, TargetDate: c.Expires, DaysBefore: days, SendAt: "09:00", Zone: c.Zone,
+			})
+		}
+		return a, nil
+	})
 }
 
 // recipients is asked when a reminder is due, so a changed address counts.

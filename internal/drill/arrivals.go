@@ -17,7 +17,7 @@ type arrivals struct {
 	mu      sync.Mutex
 	on      map[string]time.Time // the first time
 	more    int                  // repeats
-	changed chan struct{}        // closed at the next arrival; nil: nobody waits
+	changed chan struct{}        // closed at the next arrival; nil: no goroutine waits
 }
 
 func (a *arrivals) add(name string) {

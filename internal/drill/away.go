@@ -230,7 +230,7 @@ func until(ctx context.Context, what string, holds func() (bool, error)) error {
 	return errors.Join(fmt.Errorf("not within %v: %s", patience, what), last)
 }
 
-// doubts counts the messages of which nobody knows whether they were sent.
+// doubts counts the messages of unknown outcome.
 func doubts(ctx context.Context, s store) (int, error) {
 	return count(ctx, s, "SELECT count(*) FROM outgoing_message WHERE status = '"+notify.StatusOutcomeUnknown+"'")
 }

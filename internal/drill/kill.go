@@ -122,7 +122,7 @@ func killed(ctx context.Context, s store, dsn string, calls int) (left int, err 
 	return left, err
 }
 
-// openCalls counts the calls of dead processes of which nobody knows the end.
+// openCalls counts the calls of dead processes whose outcome is unknown.
 func openCalls(ctx context.Context, s store, channel string) (int, error) {
 	return count(ctx, s, "SELECT count(*) FROM outgoing_message WHERE kind = '"+channel+"' AND (status = '"+
 		notify.StatusOutcomeUnknown+"' OR status = '"+notify.StatusSending+"' AND call_started_on IS NOT NULL)")

@@ -16,9 +16,9 @@ import (
 // handledBound is how long a row may wait that another process made due.
 const handledBound = 5 * time.Second
 
-// lookBack is a day on which somebody's long transaction keeps hundreds of thousands
-// of dead index entries, in another order than their rows lie on the disk. A row that
-// another process makes due before them, and any row after a restart, is behind them.
+// lookBack is a day on which a long transaction keeps hundreds of thousands of dead index
+// entries, in another order than their rows lie on the disk. A row that another process
+// makes due before them, and any row after a restart, is behind them.
 func lookBack(ctx context.Context, g *ground) (figures []figure, err error) {
 	err = g.with(ctx, nil, func(theirs store, dsn string) error {
 		d := &deadEntries{g: g, dsn: dsn, ensures: plain(theirs, nil)}

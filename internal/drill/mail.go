@@ -163,7 +163,7 @@ type tally struct {
 	mu          sync.Mutex
 	n, most     int
 	first, last time.Time
-	reached     chan struct{} // closed at most; nil: nobody waits
+	reached     chan struct{} // closed at most; nil: no goroutine waits
 }
 
 func (t *tally) add(n int) {

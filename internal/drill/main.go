@@ -1,7 +1,7 @@
-// Command drill plays bad days on real databases, a SQLite file and a private
-// PostgreSQL, and holds what everybody else notices against its bounds: a channel
-// that hangs, a tenant that floods, a database that is away. `make drill` runs it;
-// it is beside `make check`, since it takes up to 25 minutes.
+// Command drill plays bad days on real databases, a SQLite file and a private PostgreSQL,
+// and compares the effect on all others with its bounds: a channel that hangs, a tenant
+// that floods, a database that is away. `make drill` runs it; it is beside `make check`,
+// since it takes up to 25 minutes.
 package main
 
 import (

@@ -168,7 +168,7 @@ func (r *refusal) drain(ctx context.Context) (share float64, err error) {
 }
 
 // perSecond is the most refused calls within a second, after the first moment, at which
-// nobody could know.
+// they could not know.
 func (r *refusal) perSecond() (most int) {
 	for i, from := range r.calls {
 		n := 0

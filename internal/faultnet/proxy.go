@@ -176,7 +176,7 @@ func (g *gate) wait(ctx context.Context) bool {
 	}
 }
 
-// closed is what open will close, and tells that somebody waits for it; nil: the gate is open.
+// closed is what open will close; waiters select on it. Nil: the gate is open.
 func (g *gate) closed() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()

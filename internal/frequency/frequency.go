@@ -1,5 +1,5 @@
-// Package frequency is the table of what recipients have got of late, which the cap of
-// package gate counts in, and an erasure deletes from.
+// Package frequency is the table of recipients' recent messages. The frequency cap of
+// package gate counts in it, and an erasure deletes from it.
 package frequency
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// Row is what a recipient has got of late. Its Key is the recipient. It is never due.
+// Row lists a recipient's recent messages. Its Key is the recipient. It is never due.
 type Row struct {
 	storage.Record
 	Messages []Counted `db:"messages,json,content"`

@@ -1,7 +1,6 @@
-// Package httpapi is what the HTTP handlers of the domains share: answers in JSON,
-// refusals as in RFC 9457, bodies of a bounded size, and the question who is
-// calling. It knows no domain. What a route takes and whom it lets in is said where
-// the route is.
+// Package httpapi is shared by the HTTP handlers of the domains: answers in JSON, errors
+// as in RFC 9457, bodies of limited size, and authorisation. It knows no domain. Each
+// route defines what it takes and who may call it.
 package httpapi
 
 import (

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// What is wrong with a body before anybody has read what it says.
+// Why a body is refused before it is parsed.
 var (
-	Compressed  = &Problem{Status: http.StatusUnsupportedMediaType, Title: "the body is compressed: send it as it is"}
+	Compressed  = &Problem{Status: http.StatusUnsupportedMediaType, Title: "the body must not be compressed"}
 	TooLarge    = &Problem{Status: http.StatusRequestEntityTooLarge, Title: "the body is too large"}
-	Interrupted = &Problem{Status: http.StatusBadRequest, Title: "the body did not come through"}
+	Interrupted = &Problem{Status: http.StatusBadRequest, Title: "the body could not be read to its end"}
 )
 
 // Media is the media type of a request, in lower case and without parameters; empty

@@ -2,11 +2,11 @@ package httpapi
 
 import "net/http"
 
-// Handler serves a caller whom the host has let in.
+// Handler serves an authorised caller.
 type Handler[C any] func(w http.ResponseWriter, r *http.Request, caller C)
 
-// Known asks who is calling before anything else, and serves those who may. An error
-// of who is 401 and not shown; who may not is 403.
+// Known authorises the caller before anything else. An error of who is 401 and is not
+// shown; a caller without the permission gets 403.
 func Known[C any](who func(*http.Request) (C, error), may func(C) bool, serve Handler[C]) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		caller, err := who(r)

@@ -1,6 +1,6 @@
-// Package loglimit keeps an outage from filling the log: of what passes, heartbeats and
-// settlers say again and again, a logger gets a line a second. The next line tells what
-// was left out. The limit is a handler around the host's.
+// Package loglimit keeps an outage from filling the log. A logger gets at most one line a
+// second of repeated warnings; the next line says how many were left out. The limit is a
+// slog handler around the host's.
 package loglimit
 
 import (
@@ -23,10 +23,10 @@ const Every = time.Second
 // maxNames bounds the kinds of lines that are told apart among those left out.
 const maxNames = 20
 
-// Limited is l, of whose warnings and errors a line a second is logged. The first of their
-// attributes is a name from code, such as the pass, by which lines that are left out are
-// told apart. All that is limited of one logger has one limit. A logger that is limited is
-// returned as it is. Nil: slog.Default().
+// Limited returns l with at most one warning or error a second. The first attribute of a
+// line must be a name from code, such as the pass; left-out lines are counted by it.
+// Repeated calls for one logger share one limit. A limited logger is returned as it is.
+// Nil: slog.Default().
 func Limited(l *slog.Logger) *slog.Logger {
 	if l == nil {
 		l = slog.Default()
@@ -48,11 +48,11 @@ const (
 	always
 )
 
-// Panics has lines take turns of their own: the only stack of an hour is not left out for
-// what an outage says.
+// Panics gives lines a limit of their own, so that a stack trace is not left out because
+// of an outage.
 func Panics(ctx context.Context) context.Context { return context.WithValue(ctx, turnKey{}, ofPanics) }
 
-// Always has lines be logged whatever was logged before: what is said once is not lost.
+// Always exempts lines from the limit, for messages that are logged only once.
 func Always(ctx context.Context) context.Context { return context.WithValue(ctx, turnKey{}, always) }
 
 // limited is a handler that leaves lines out.

@@ -1,6 +1,6 @@
-// Package once remembers what was answered to a request that its caller has named, so that
-// the same request gets the same answer and does nothing. An answer is written in the
-// transaction of what it tells of: neither exists without the other.
+// Package once is the idempotency store: it keeps the answers to requests with a caller's
+// id, so that a repeated request gets the same answer and does nothing. An answer is
+// written in the transaction of its action, so that neither exists without the other.
 package once
 
 import (
@@ -28,7 +28,7 @@ type Row struct {
 
 // Table is where answers are kept.
 var Table = driver.Define[Row]("support_answer").Grows(driver.WithWork).
-	Kept("a week", "a request that comes again gets the first answer, and does nothing").Limit(8 << 10)
+	Kept("a week", "a repeated request gets the first answer, and does nothing").Limit(8 << 10)
 
 // KeptFor is for how long, at least.
 const KeptFor = 7 * 24 * time.Hour
@@ -44,8 +44,8 @@ type Request struct {
 
 // The errors of a request.
 var (
-	ErrOther    = errors.New("once: another request has this id")
-	ErrAnswered = errors.New("once: it was answered meanwhile")
+	ErrOther    = errors.New("once: this id was used for another request")
+	ErrAnswered = errors.New("once: a concurrent request with this id was answered")
 )
 
 // Place is one of the targets of a request.

@@ -1,7 +1,7 @@
-// Package outage keeps which channels take nothing: one row for each, which all
-// processes and domains go by that send through it. While a channel is out one probe at
-// a time finds out whether it still is. Who sends, and what becomes of the message, is
-// the domain's to say.
+// Package outage is the circuit breaker of channels: one row for each channel, shared by
+// all processes and domains that send through it. While the breaker is open one probe at
+// a time checks whether the channel works again. The domain decides what is sent and what
+// happens to the message.
 package outage
 
 import (
@@ -26,9 +26,9 @@ const (
 	StatusOver = "Over"
 )
 
-// Row says that a channel takes nothing, or took nothing once. It stays when the outage is over, so that
-// its versions, which the audit names, go on. It is never due; ProbeOn is the lease
-// of who probes, and the pause between two probes.
+// Row is the breaker of a channel that has had an outage. It stays when the outage is
+// over, so that its versions, which the audit names, continue. It is never due. ProbeOn
+// is the lease of the probing process, and the pause between two probes.
 type Row struct {
 	storage.Record
 	Everywhere bool      `db:"everywhere,fixed"`
@@ -196,7 +196,7 @@ func (w *Watch) Heard(ctx context.Context, at Line, began time.Time, a Answer, p
 	case a.Policy && !probe: // of that domain alone, perhaps
 	case a == Answer{}, !a.Policy && (a.Class == classPermanent || a.Named):
 		w.answered(ctx, at, began)
-	case probe: // nobody knows
+	case probe: // the outcome is unknown
 		w.change(ctx, at, func(r *Row, now time.Time) (bool, string) {
 			r.Class, r.Code = a.Class, storable.Code(a.Code)
 			r.probeLater(now, 0)
@@ -336,7 +336,7 @@ func (w *Watch) begin(ctx context.Context, at Line, began time.Time, a Answer) (
 	return begun
 }
 
-// Probe takes the probe of a channel that is out, if it is time for one and nobody else
+// Probe takes the probe of a stopped channel, if it is time for one and no other process
 // has it.
 func (w *Watch) Probe(ctx context.Context, at Line) (taken bool) {
 	w.change(ctx, at, func(r *Row, now time.Time) (bool, string) {
@@ -381,15 +381,15 @@ func (w *Watch) change(ctx context.Context, at Line, f func(r *Row, now time.Tim
 		})
 	})
 	if err != nil {
-		w.log.WarnContext(loglimit.Always(ctx), "belfry: the outage of a channel could not be noted", slog.String("channel", at.Channel), slog.Any("error", err))
+		w.log.WarnContext(loglimit.Always(ctx), "belfry: the outage of a channel could not be stored", slog.String("channel", at.Channel), slog.Any("error", err))
 		return
 	}
 	w.keep(at, row)
 	switch where := []slog.Attr{slog.String("channel", at.Channel), slog.String("scope", string(at.Scope)), slog.String("code", row.Code)}; action {
 	case "Outage":
-		w.log.LogAttrs(loglimit.Always(ctx), slog.LevelError, "belfry: a channel is out, and is only probed", where...)
+		w.log.LogAttrs(loglimit.Always(ctx), slog.LevelError, "belfry: a channel has stopped; Belfry only probes it until it works again", where...)
 	case "Recover":
-		w.log.LogAttrs(ctx, slog.LevelInfo, "belfry: a channel is back", where...)
+		w.log.LogAttrs(ctx, slog.LevelInfo, "belfry: a channel works again", where...)
 	}
 }
 

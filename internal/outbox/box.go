@@ -26,7 +26,7 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// Subscriber is somebody outside who hears of events.
+// Subscriber receives events.
 type Subscriber struct {
 	// Key names the subscriber for ever: events wait for it under this name.
 	Key    string
@@ -131,9 +131,8 @@ func copied[R any](rows []*R) []*R {
 	return out
 }
 
-// Pass delivers what is due to the subscribers of this process. Each has a pass
-// of its own, so that one that is slow, with however many events behind it, takes
-// no other's turn.
+// Pass delivers what is due to the subscribers of this process. Each has a pass of its
+// own, so that a slow one with a long backlog does not delay the others.
 func (b *Box) Pass() work.Pass { return work.Prepared(fan{b}, b.prepare) }
 
 type fan struct{ box *Box }
@@ -234,7 +233,7 @@ func (b *Box) of(subscriber string) work.Pass {
 		Handle: b.deliver,
 		Fail:   func(now time.Time, d *deliveryRow, err error) { d.failed(now, err.Error(), "", false) },
 		Abandon: func(now time.Time, d *deliveryRow) {
-			d.failed(now, "the process that called the subscriber is gone", "", false)
+			d.failed(now, "the process that called the subscriber has died", "", false)
 		},
 		Release: func(now time.Time, d *deliveryRow) { d.released(now) },
 	})
@@ -244,7 +243,7 @@ func (b *Box) of(subscriber string) work.Pass {
 func (b *Box) deliver(ctx context.Context, items []work.Item[deliveryRow]) ([]nothing, error) {
 	s, ok := b.subscriber(items[0].Row.Kind)
 	if !ok {
-		return nil, fmt.Errorf("outbox: no subscriber %q here", items[0].Row.Kind)
+		return nil, fmt.Errorf("outbox: this process has no subscriber %q", items[0].Row.Kind)
 	}
 	found, err := b.load(ctx, items)
 	if err != nil {
@@ -263,7 +262,7 @@ func (b *Box) call(it work.Item[deliveryRow], s Subscriber, found map[driver.Sco
 	e := found[driver.ScopedKey{Scope: d.Scope, Key: d.EventKey}]
 	now := func() time.Time { return driver.Now(b.store) }
 	if e == nil {
-		d.failed(now(), "the event is gone", "", true)
+		d.failed(now(), "the event was deleted", "", true)
 		return
 	}
 	noted := &atomic.Value{}

@@ -200,9 +200,9 @@ func storable(s string) string {
 // maxSubscriptions bounds what one emission looks at.
 const maxSubscriptions = 10_000
 
-// Emit stores events, in the transaction in which they happened, with a delivery
-// for everybody who has subscribed to their topic so far. An event whose id is
-// known is passed over, deliveries included.
+// Emit stores events, in the transaction in which they happened, with a delivery for each
+// present subscriber of their topic. An event with a known id is skipped together with
+// its deliveries.
 func Emit(ctx context.Context, tx storage.Tx, want ...Event) error {
 	rows, isNew, err := insert(ctx, tx, want)
 	if err != nil {
@@ -277,7 +277,7 @@ func Listeners(ctx context.Context, from driver.Reader, topic string) ([]string,
 	return found[topic], err
 }
 
-// Wanted reports which of the topics somebody has subscribed to.
+// Wanted reports which of the topics have subscribers.
 func Wanted(ctx context.Context, from driver.Reader, topics ...string) (map[string]bool, error) {
 	rows := make([]*eventRow, len(topics))
 	for i, t := range topics {

@@ -14,7 +14,7 @@ import (
 // maxReplay bounds one call of ReplayDead and of Deliveries.
 const maxReplay = 1000
 
-// DeadLetter is an event that a subscriber was not able to take.
+// DeadLetter is an event whose delivery to a subscriber was given up.
 type DeadLetter struct {
 	Event     string // which one: its id
 	Attempts  int
@@ -79,7 +79,7 @@ func ReplayDead(ctx context.Context, tx storage.Tx, scope storage.Scope, subscri
 	for _, d := range dead {
 		d.replayed(now)
 	}
-	// A dead letter is written by nobody but who replays it.
+	// Only a replay writes a dead letter.
 	if err := deliveries.Save(ctx, tx, dead...); err != nil {
 		return 0, fmt.Errorf("outbox: replay: %w", err)
 	}

@@ -1,6 +1,6 @@
-// Package pause keeps what people have paused: one row for each part of a domain's
-// work that ever was, which a claim leaves out while the pause is in force. What
-// the parts are is the domain's to say.
+// Package pause stores pauses: one row for each part of a domain's work that was ever
+// paused. Claims leave the part out while the pause is in force. The domain defines the
+// parts.
 package pause
 
 import (
@@ -30,7 +30,7 @@ type Row struct {
 	PausedBy    string    `db:"paused_by,person"`
 	Reason      string    `db:"reason,content"`
 	PausedOn    time.Time `db:"paused_on"`
-	PausedUntil time.Time `db:"paused_until"` // zero: until somebody resumes it
+	PausedUntil time.Time `db:"paused_until"` // zero: until a person resumes it
 }
 
 // Part is the row of a part of the work that kind names: all of it, or a type. It is
@@ -74,9 +74,9 @@ func (p *Row) resume(now time.Time) string {
 	return ""
 }
 
-// Begin pauses a part, which part names by its Scope, Key and fixed columns, until
-// a moment to come; zero is until somebody resumes it. One that is paused gets the new
-// end, or is refused if that is the one it has. It is audited.
+// Begin pauses a part, which part names by its Scope, Key and fixed columns, until a
+// moment to come; zero is until a person resumes it. One that is paused gets the new end,
+// or is refused if that is the one it has. It is audited.
 func Begin(ctx context.Context, tx storage.Tx, t *driver.Table[Row], part Row, until time.Time, by audit.By) error {
 	if until = driver.Time(until); !until.IsZero() && !until.After(driver.Now(tx.Store())) {
 		return fmt.Errorf("until %s has passed", until.Format(time.RFC3339))

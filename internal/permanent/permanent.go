@@ -1,10 +1,10 @@
-// Package permanent marks errors that no retry will mend. Every domain gives hosts
-// its own Permanent; whoever decides about a retry asks Is, whichever made it.
+// Package permanent marks errors that a retry cannot fix. Every domain offers hosts its
+// own Permanent; code that decides about a retry calls Is.
 package permanent
 
 import "errors"
 
-// Mark returns err as one that no retry will mend, and nil for nil.
+// Mark returns err marked as permanent, and nil for nil.
 func Mark(err error) error {
 	if err == nil {
 		return nil

@@ -1,7 +1,7 @@
-// Package pgtest gives tests a real PostgreSQL that nobody has to start: a
-// private cluster, a fresh database per test, clusters of their own for tests that
-// stop and kill them, and a real PgBouncer in front. A test process starts its own
-// cluster, unless the run has one for all packages (see the command in run).
+// Package pgtest gives tests a real PostgreSQL without any setup: a private cluster, a
+// fresh database per test, clusters of their own for tests that stop and kill them, and a
+// real PgBouncer in front. A test process starts its own cluster, unless the run has one
+// for all packages (see the command in run).
 //
 // A package that calls DSN has one TestMain:
 //

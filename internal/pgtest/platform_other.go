@@ -13,8 +13,8 @@ import (
 // running, and root cannot run one.
 func tie(*exec.Cmd, *account, syscall.Signal) {}
 
-// lock never succeeds here, so that nobody takes a directory in use for an
-// abandoned one.
+// lock never succeeds here, so that no process takes a directory in use for an abandoned
+// one.
 func lock(*os.File) error { return errors.ErrUnsupported }
 
 // signalGroup sends a signal to the command alone: here it is in our own group, which

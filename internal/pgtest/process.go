@@ -80,9 +80,9 @@ type service struct {
 	from int64 // where this run's output begins
 }
 
-// startService starts cmd and returns when its output says up. That is its own
-// word: a connection could reach somebody else's server on the same port. An
-// error has what the program wrote in it.
+// startService starts cmd and returns when its output says up. That is its own word: a
+// connection could reach another server on the same port. An error has what the program
+// wrote in it.
 func startService(ctx context.Context, cmd *exec.Cmd, as *account, death syscall.Signal, logName, up string) (*service, error) {
 	log, err := os.OpenFile(logName, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
 	if err != nil {
@@ -157,8 +157,8 @@ const (
 	lastPort  = 32000
 )
 
-// onFreePort calls start with a free port, and again with another one where
-// somebody else was faster.
+// onFreePort calls start with a free port, and again with another one where another
+// process was faster.
 func onFreePort(start func(port int) error) error {
 	var err error
 	for range 5 {
@@ -284,7 +284,7 @@ func tempParent(as *account) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("pgtest: PostgreSQL does not run as root, and another user cannot enter %s; "+
-		"set TMPDIR to a directory that everybody may enter", os.TempDir())
+		"set TMPDIR to a directory that all users may enter", os.TempDir())
 }
 
 // openToAll tells whether every user may enter dir, an absolute path.
@@ -324,5 +324,5 @@ func serverAccount() (*account, error) {
 		return &account{uid: uint32(uid), gid: uint32(gid)}, nil
 	}
 	return nil, errors.New("pgtest: PostgreSQL does not run as root, " +
-		"and there is neither a user postgres nor nobody to run it as")
+		"and neither the user postgres nor the user nobody exists to run it as")
 }

@@ -17,9 +17,9 @@ type requirement struct {
 
 var required = requirement{getenv: os.Getenv, out: os.Stderr}
 
-// missing ends a test that lacks a program: it skips where a developer may not
-// have it, and fails where nobody would notice the skip. A process says once
-// what is missing; the other tests that lack it are skipped.
+// missing ends a test that lacks a program: it skips where a developer may not have it,
+// and fails where a skip would go unnoticed. A process says once what is missing; the
+// other tests that lack it are skipped.
 func (r *requirement) missing(t testing.TB, why error) {
 	t.Helper()
 	if _, known := r.said.LoadOrStore(why.Error(), true); known {

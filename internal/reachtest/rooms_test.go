@@ -84,8 +84,8 @@ type none struct{}
 
 func (none) EventTypes() []string { return []string{"changed"} }
 
-func (none) Candidates(context.Context, automation.Event) ([]automation.Candidate, error) {
-	return nil, nil
+func (none) Wanted(_ context.Context, of []automation.Request) ([]automation.Answer, error) {
+	return make([]automation.Answer, len(of)), nil
 }
 
 func (w *world) fill() {

@@ -11,8 +11,8 @@ import (
 	"github.com/adhocore/gronx"
 )
 
-// tags are the short names that every cron knows. The library has more, and
-// lets anybody in the process add to them.
+// tags are the short names that every cron knows. The library has more, and any code in
+// the process can add to them.
 var tags = map[string]string{
 	"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *",
 	"@weekly": "0 0 * * 0", "@daily": "0 0 * * *", "@hourly": "0 * * * *",
@@ -30,7 +30,7 @@ func parseCron(s Spec) (*Cadence, error) {
 	if len(fields) > 0 && strings.HasPrefix(fields[0], "@") {
 		expr, known := tags[strings.ToLower(strings.TrimSpace(text))]
 		if !known {
-			return nil, fmt.Errorf("cron %q: not one of @yearly, @annually, @monthly, @weekly, @daily, @hourly", text)
+			return nil, fmt.Errorf("cron %q: must be one of @yearly, @annually, @monthly, @weekly, @daily, @hourly, or five fields", text)
 		}
 		fields = strings.Fields(expr)
 	}
@@ -89,7 +89,7 @@ func (f cronField) check(text string) error {
 			return fmt.Errorf("%q is not a number, range or step", p)
 		}
 		if m[1] != "" && len(parts) > 1 {
-			return errors.New("a star in a list")
+			return errors.New("a list must not contain a star")
 		}
 		if err := f.checkPart(m[2], m[3], m[4]); err != nil {
 			return err
@@ -116,7 +116,7 @@ func (f cronField) checkPart(from, to, step string) error {
 		}
 	}
 	if n, err := strconv.Atoi(step); step != "" && (err != nil || n < 1 || n > f.max) {
-		return fmt.Errorf("the step %s is not from 1 to %d", step, f.max)
+		return fmt.Errorf("the step %s must be 1 to %d", step, f.max)
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func (f cronField) number(text string) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < f.min || n > f.max {
-		return 0, fmt.Errorf("%s is not from %d to %d", text, f.min, f.max)
+		return 0, fmt.Errorf("%s must be %d to %d", text, f.min, f.max)
 	}
 	return n, nil
 }

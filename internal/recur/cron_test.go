@@ -49,16 +49,16 @@ func TestCronsThatAreRefused(t *testing.T) {
 		"0 9 * *":           `cron "0 9 * *": 4 fields, ` + fields,
 		"0 0 9 * * *":       `cron "0 0 9 * * *": 6 fields, ` + fields,
 		"0 9 * * * 2027":    `cron "0 9 * * * 2027": 6 fields, ` + fields,
-		"@every 5m":         `cron "@every 5m": not one of @yearly, @annually, @monthly, @weekly, @daily, @hourly`,
-		"@5minutes":         `cron "@5minutes": not one of @yearly, @annually, @monthly, @weekly, @daily, @hourly`,
-		"0,99 9 * * *":      `cron "0,99 9 * * *": minute: 99 is not from 0 to 59`, // the library takes it when 0 is due
-		"*,5 9 * * *":       `cron "*,5 9 * * *": minute: a star in a list`,
-		"MON 9 * * *":       `cron "MON 9 * * *": minute: MON is not from 0 to 59`,
-		"0 24 * * *":        `cron "0 24 * * *": hour: 24 is not from 0 to 23`,
-		"0 9 0 * *":         `cron "0 9 0 * *": day of month: 0 is not from 1 to 31`,
-		"0 9 32W * *":       `cron "0 9 32W * *": day of month: 32W is not from 1 to 31`,
+		"@every 5m":         `cron "@every 5m": must be one of @yearly, @annually, @monthly, @weekly, @daily, @hourly, or five fields`,
+		"@5minutes":         `cron "@5minutes": must be one of @yearly, @annually, @monthly, @weekly, @daily, @hourly, or five fields`,
+		"0,99 9 * * *":      `cron "0,99 9 * * *": minute: 99 must be 0 to 59`, // the library takes it when 0 is due
+		"*,5 9 * * *":       `cron "*,5 9 * * *": minute: a list must not contain a star`,
+		"MON 9 * * *":       `cron "MON 9 * * *": minute: MON must be 0 to 59`,
+		"0 24 * * *":        `cron "0 24 * * *": hour: 24 must be 0 to 23`,
+		"0 9 0 * *":         `cron "0 9 0 * *": day of month: 0 must be 1 to 31`,
+		"0 9 32W * *":       `cron "0 9 32W * *": day of month: 32W must be 1 to 31`,
 		"0 9 ? * 1":         `cron "0 9 ? * 1": day of month: "?" is not a number, range or step`,
-		"*/0 9 * * *":       `cron "*/0 9 * * *": minute: the step 0 is not from 1 to 59`,
+		"*/0 9 * * *":       `cron "*/0 9 * * *": minute: the step 0 must be 1 to 59`,
 		"30-10 9 * * *":     `cron "30-10 9 * * *": minute: the range 30-10 runs backwards`,
 		"0 9 * * MON#6":     `cron "0 9 * * MON#6": day of week: "MON#6" is not a number, range or step`,
 		"0 9 30 2 *":        `cron 0 9 30 2 * never comes true`,
@@ -77,8 +77,8 @@ func TestCronsThatAreRefused(t *testing.T) {
 func TestSpecsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	for want, s := range map[string]Spec{
-		"both Cron and RRule are set; one of them is the cadence":        {Cron: "@daily", RRule: "FREQ=DAILY", Start: day(2026, 3, 1)},
-		"no Start is set, and an RRule counts from it":                   {RRule: "FREQ=DAILY"},
+		"Cron and RRule are both set; set one of them":                   {Cron: "@daily", RRule: "FREQ=DAILY", Start: day(2026, 3, 1)},
+		"Start is required with RRule, which counts from it":             {RRule: "FREQ=DAILY"},
 		"first day: date 2026-02-30 does not exist":                      {Cron: "@daily", Start: day(2026, 2, 30)},
 		"last day: date 2026-02-30 does not exist":                       {Cron: "@daily", End: day(2026, 2, 30)},
 		"the last day 2026-02-01 is before the first day 2026-03-01":     {Cron: "@daily", Start: day(2026, 3, 1), End: day(2026, 2, 1)},

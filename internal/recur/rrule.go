@@ -126,7 +126,7 @@ func checkParts(text string) error {
 		return fmt.Errorf("longer than %d bytes", maxText)
 	}
 	if strings.ContainsAny(text, "\r\n") || strings.Contains(text, "DTSTART") || strings.Contains(text, "TZID") {
-		return errors.New("one rule is wanted, without DTSTART and TZID: Start and the zone are given beside it")
+		return errors.New("give one rule without DTSTART and TZID; Start and the zone are separate fields")
 	}
 	seen := map[string]bool{}
 	for _, p := range strings.Split(text, ";") {
@@ -146,7 +146,7 @@ func checkParts(text string) error {
 		seen[name] = true
 	}
 	if seen["COUNT"] && seen["UNTIL"] {
-		return errors.New("COUNT and UNTIL exclude each other")
+		return errors.New("COUNT and UNTIL cannot be combined")
 	}
 	return nil
 }
@@ -178,17 +178,17 @@ func tidy(o *rrule.ROption) {
 func checkNumbers(o *rrule.ROption) error {
 	switch {
 	case o.Freq == rrule.SECONDLY:
-		return errors.New("FREQ=SECONDLY: every minute is the most")
+		return errors.New("FREQ=SECONDLY: the shortest interval is a minute")
 	case len(o.Bysecond) > 1:
-		return errors.New("several BYSECOND: every minute is the most")
+		return errors.New("several BYSECOND: the shortest interval is a minute")
 	case o.Interval < 0 || o.Interval > maxInterval:
-		return fmt.Errorf("INTERVAL is not from 1 to %d", maxInterval)
+		return fmt.Errorf("INTERVAL must be 1 to %d", maxInterval)
 	case o.Count < 0 || o.Count > maxCount:
-		return fmt.Errorf("COUNT is not from 1 to %d", maxCount)
+		return fmt.Errorf("COUNT must be 1 to %d", maxCount)
 	case slices.Contains(o.Bymonthday, 0), slices.Contains(o.Byyearday, 0), slices.Contains(o.Bysetpos, 0), slices.Contains(o.Byweekno, 0):
-		return errors.New("a zero among days, weeks or positions")
+		return errors.New("days, weeks and positions must not be zero")
 	case o.Freq < rrule.DAILY && len(o.Byhour)*len(o.Byminute) > maxTimes:
-		return fmt.Errorf("BYHOUR and BYMINUTE name more than %d times of day, which is for FREQ=DAILY and shorter ones", maxTimes)
+		return fmt.Errorf("BYHOUR and BYMINUTE name more than %d times of day; that needs FREQ=DAILY or shorter", maxTimes)
 	case !o.Until.IsZero() && o.Until.Before(floating(civil.DateOf(o.Dtstart, time.UTC), civil.TimeOfDay{})):
 		return errors.New("UNTIL is before Start")
 	}
@@ -203,9 +203,9 @@ func checkWeekdays(o *rrule.ROption) error {
 		switch {
 		case n == 0:
 		case o.Freq > rrule.MONTHLY || len(o.Byweekno) > 0:
-			return fmt.Errorf("BYDAY=%s: a number is for months and years", d)
+			return fmt.Errorf("BYDAY=%s: a number needs FREQ=MONTHLY or YEARLY", d)
 		case n > 5 && (o.Freq == rrule.MONTHLY || len(o.Bymonth) > 0):
-			return fmt.Errorf("BYDAY=%s: no month has so many", d)
+			return fmt.Errorf("BYDAY=%s: months do not have so many", d)
 		}
 	}
 	return nil
@@ -216,13 +216,13 @@ func checkWeekdays(o *rrule.ROption) error {
 func checkPeriods(o *rrule.ROption) error {
 	switch {
 	case len(o.Byweekno) > 0 && o.Freq != rrule.YEARLY:
-		return errors.New("BYWEEKNO is for FREQ=YEARLY")
+		return errors.New("BYWEEKNO needs FREQ=YEARLY")
 	case len(o.Byyearday) > 0 && (o.Freq == rrule.MONTHLY || o.Freq == rrule.WEEKLY || o.Freq == rrule.DAILY):
-		return fmt.Errorf("BYYEARDAY is not for FREQ=%v", o.Freq)
+		return fmt.Errorf("BYYEARDAY cannot be combined with FREQ=%v", o.Freq)
 	case len(o.Bymonthday) > 0 && o.Freq == rrule.WEEKLY:
-		return errors.New("BYMONTHDAY is not for FREQ=WEEKLY")
+		return errors.New("BYMONTHDAY cannot be combined with FREQ=WEEKLY")
 	case len(o.Bysetpos) > 0 && o.Freq >= rrule.HOURLY:
-		return fmt.Errorf("BYSETPOS is not for FREQ=%v", o.Freq)
+		return fmt.Errorf("BYSETPOS cannot be combined with FREQ=%v", o.Freq)
 	}
 	return nil
 }
@@ -270,12 +270,12 @@ func checkReach(o *rrule.ROption) error {
 	}
 	switch {
 	case minutesOfDay%minutes(o) != 0:
-		return fmt.Errorf("INTERVAL=%d does not divide a day, so no other part but COUNT and UNTIL goes with it", o.Interval)
+		return fmt.Errorf("INTERVAL=%d does not divide a day, so it can only be combined with COUNT and UNTIL", o.Interval)
 	case len(readings(o)) == 0:
-		return fmt.Errorf("the interval never comes to BYHOUR and BYMINUTE from %s on", o.Dtstart.Format("15:04"))
+		return fmt.Errorf("from %s on the interval never matches BYHOUR and BYMINUTE", o.Dtstart.Format("15:04"))
 	}
 	if _, some := walk(daysOf(*o))(); !some {
-		return errors.New("no year has such a day")
+		return errors.New("this day does not exist in any year")
 	}
 	return nil
 }

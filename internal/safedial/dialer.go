@@ -1,11 +1,10 @@
-// Package safedial makes connections on behalf of somebody who is not trusted:
-// who names a host may mean this machine, its network, or the cloud's metadata
-// service. So the address of every connection is checked when it is made, after
-// the name was resolved, and only addresses of the public Internet pass. A name
-// that is resolved anew, to another address, gains nothing.
+// Package safedial makes connections to hosts that an untrusted party has named, who may
+// mean this machine, its network, or the cloud's metadata service. It checks the address
+// of every connection after the name was resolved, and allows only addresses of the
+// public Internet. A name that resolves differently later does not help an attacker.
 //
-// A dialer guards connections, not requests: whoever uses it follows no
-// redirects, uses no proxy, and bounds what it reads.
+// A dialer guards connections, not requests: its users must not follow redirects or use a
+// proxy, and must limit what they read.
 package safedial
 
 import (
@@ -26,7 +25,7 @@ import (
 
 // ErrForbidden is in the chain of every error of a connection that was refused
 // for its address or its port. Nothing was sent there.
-var ErrForbidden = errors.New("safedial: not an address of the public Internet")
+var ErrForbidden = errors.New("safedial: the address is not on the public Internet")
 
 // Dialer makes connections to public addresses only. The zero value is ready to
 // use, by any number of goroutines.

@@ -15,8 +15,8 @@ import (
 	"github.com/belfry-go/belfry/keys"
 )
 
-// ErrUnusable never holds the address, which is personal.
-var ErrUnusable = errors.New("the address is not one that its method can deliver to")
+// ErrUnusable never contains the address, which is personal.
+var ErrUnusable = errors.New("the delivery method cannot deliver to this address")
 
 // Of gives an address its one spelling, so that one person does not get
 // a message twice: E.164 for phones, an ASCII domain for mail.
@@ -34,8 +34,8 @@ func Of(method, address string) (string, error) {
 	return address, nil
 }
 
-// unseen are characters that nobody sees: marks of order and direction, joiners, blanks of
-// no width, soft hyphens, selectors. They come along when an address is copied.
+// unseen are invisible characters: marks of order and direction, joiners, blanks of no
+// width, soft hyphens, selectors. They come along when an address is copied.
 func unseen(r rune) bool {
 	return unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r) || r == 0x034f
 }
@@ -47,7 +47,8 @@ func visible(r rune) rune {
 	return r
 }
 
-// seen is a mail address without what nobody sees. In a domain joiners may count.
+// seen is a mail address without invisible characters. In a domain joiners may be
+// significant.
 func seen(address string) string {
 	at := strings.LastIndexByte(address, '@')
 	domain := strings.Map(func(r rune) rune {

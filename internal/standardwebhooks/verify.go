@@ -88,10 +88,10 @@ var (
 // for each of its secrets, and replaces few at a time.
 const maxSignatures = 16
 
-// Verify proves that a request with these headers and this raw body comes from
-// somebody who has one of the keys, and is fresh. A repeat within that time is
-// known by its id only. It reads the body once for each key at most, and not at all
-// where the headers alone refuse; 16 signatures are looked at, the rest is ignored.
+// Verify proves that a request with these headers and this raw body comes from a holder
+// of one of the keys, and is fresh. A repeat within that time is known by its id only. It
+// reads the body once for each key at most, and not at all where the headers alone
+// refuse; 16 signatures are looked at, the rest is ignored.
 func (k Keys) Verify(h http.Header, body []byte, now time.Time) error {
 	id, timestamp := h.Get(HeaderID), h.Get(HeaderTimestamp)
 	if id == "" {

@@ -28,8 +28,7 @@ func (m *Machine) Legal(from, to string) bool {
 	return from == to || slices.ContainsFunc(m.Edges, func(e Edge) bool { return e.From == from && e.To == to })
 }
 
-// Must panics unless the transition is legal: only a programmer can ask for
-// another one.
+// Must panics unless the transition is legal.
 func (m *Machine) Must(from, to string) {
 	if !m.Legal(from, to) {
 		panic(fmt.Sprintf("states: %s: no transition from %q to %q", m.Name, from, to))

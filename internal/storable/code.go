@@ -1,6 +1,5 @@
-// Package storable judges what comes from outside before it is stored: it makes texts such
-// as every database takes, and collects all that is wrong with what somebody wants to save,
-// each fault with the field that it is in.
+// Package storable checks outside data before it is stored. It makes texts that every
+// database accepts, and collects all faults of a value, each with its field.
 package storable
 
 import (

@@ -11,7 +11,7 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// Fault is one thing that is wrong.
+// Fault is one problem.
 type Fault struct {
 	// Path is the field, such as "SendAt" or "Recipients[1].Inbox".
 	Path    string
@@ -20,7 +20,7 @@ type Fault struct {
 
 func (f Fault) String() string { return f.Path + ": " + f.Problem }
 
-// Faults are all that is wrong, in the order in which it was found.
+// Faults lists all problems, in the order in which they were found.
 type Faults []Fault
 
 func (f Faults) String() string {
@@ -36,7 +36,7 @@ func (f *Faults) Add(path, format string, args ...any) {
 	*f = append(*f, Fault{path, fmt.Sprintf(format, args...)})
 }
 
-// Has reports whether something is wrong with one of those fields.
+// Has reports whether one of those fields has a fault.
 func (f Faults) Has(paths ...string) bool {
 	return slices.ContainsFunc(f, func(one Fault) bool { return slices.Contains(paths, one.Path) })
 }
@@ -76,9 +76,9 @@ func (f *Faults) Cadence(c recur.Spec) {
 	case c.Cron != "" && c.RRule != "":
 		f.Add("Cadence", "has both Cron and RRule")
 	case c.Cron == "" && c.RRule == "":
-		f.Add("Cadence", "has neither Cron nor RRule")
+		f.Add("Cadence", "needs Cron or RRule")
 	case c.RRule != "" && c.Start.IsZero():
-		f.Add("Cadence.Start", "is not set, and an RRULE counts from it")
+		f.Add("Cadence.Start", "is required with RRule, which counts from it")
 	}
 	if !c.Start.IsZero() && !c.Start.Valid() {
 		f.Add("Cadence.Start", "%s does not exist", c.Start)

@@ -44,9 +44,9 @@ func TestACadenceIsOneOfTwoBetweenDaysThatExist(t *testing.T) {
 		{recur.Spec{Cron: "never"}, ""}, // only recur.Parse knows
 		{recur.Spec{RRule: "FREQ=DAILY", Start: first, End: last}, ""},
 		{recur.Spec{Cron: "@daily", Start: first, End: first}, ""},
-		{recur.Spec{}, "Cadence: has neither Cron nor RRule"},
+		{recur.Spec{}, "Cadence: needs Cron or RRule"},
 		{recur.Spec{Cron: "@daily", RRule: "FREQ=DAILY"}, "Cadence: has both Cron and RRule"},
-		{recur.Spec{RRule: "FREQ=DAILY"}, "Cadence.Start: is not set, and an RRULE counts from it"},
+		{recur.Spec{RRule: "FREQ=DAILY"}, "Cadence.Start: is required with RRule, which counts from it"},
 		{recur.Spec{Cron: "@daily", Start: never, End: never}, "Cadence.Start: 2026-02-30 does not exist; Cadence.End: 2026-02-30 does not exist"},
 		{recur.Spec{Cron: "@daily", Start: last, End: first}, "Cadence.End: 2026-03-02 is before Start"},
 	} {

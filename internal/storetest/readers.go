@@ -41,7 +41,7 @@ func BesideAWriter(t *testing.T, store storage.Store, reads map[string]func(cont
 // Answered calls all of them at once, and tells which ones wait.
 func Answered(t *testing.T, reads map[string]func(context.Context) error) {
 	t.Helper()
-	const patience = 5 * time.Minute // a call that waits for nobody has an answer on the slowest machine
+	const patience = 5 * time.Minute // enough for a call without waiting on the slowest machine
 	var calls sync.WaitGroup
 	for name, read := range reads {
 		calls.Go(func() {

@@ -31,9 +31,9 @@ var Start = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 
 type opener = func(testing.TB, clock.Clock) storage.Store
 
-// Awake is a mock clock for those who run while the test moves it: they look again soon, in
-// real time. A Timer of a mock clock hangs where two run it at once: whoever moves the clock,
-// and whoever makes another.
+// Awake is a mock clock for those who run while the test moves it: they look again soon,
+// in real time. A Timer of a mock clock hangs where two run it at once: the one that
+// moves the clock, and the one that makes another.
 func Awake(clk *clock.Mock) clock.Clock { return awake{clk} }
 
 type awake struct{ *clock.Mock }

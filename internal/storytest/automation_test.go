@@ -19,25 +19,30 @@ type certificates map[string]automation.Date
 
 func (certificates) EventTypes() []string { return []string{"certificate-changed"} }
 
-func (c certificates) Candidates(_ context.Context, e automation.Event) (all []automation.Candidate, err error) {
-	for _, days := range []int{30, 7} {
-		all = append(all, automation.Candidate{TargetDate: c[e.Source.ID], DaysBefore: days})
-	}
-	return all, nil
+func (c certificates) Wanted(_ context.Context, of []automation.Request) ([]automation.Answer, error) {
+	return automation.Each(of, func(r automation.Request) (a automation.Answer, err error) {
+		for _, days := range []int{30, 7} {
+			a.Candidates = append(a.Candidates, automation.Candidate{TargetDate: c[r.Source.ID], DaysBefore: days})
+		}
+		return a, nil
+	})
 }
 
 // office is a process that reminds.
 func (w *world) office(store storage.Store, known certificates) (*automation.Scheduler, *notify.Notifier) {
 	out := notify.New(store, &notify.Options{Logger: quiet}, telling{&w.provider})
 	s := automation.New(store, out, nil)
-	s.Register(automation.ReminderType{
+	t := automation.ReminderType{
 		Name: "certificate", SendAt: "09:00", Zone: "UTC",
 		Template: notify.Template{Subject: "{{.TargetDate}}"},
-		Triggers: known,
 		Recipients: automation.RecipientFunc(func(_ context.Context, d automation.Due) ([]notify.Recipient, error) {
 			return []notify.Recipient{{Ref: d.Source.ID, Channel: channelKey, Address: d.Source.ID + "@example.com"}}, nil
 		}),
-	})
+	}
+	if known != nil { // else reminders are asked for by hand
+		t.Triggers = known
+	}
+	s.Register(t)
 	return s, out
 }
 

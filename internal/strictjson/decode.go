@@ -1,7 +1,6 @@
-// Package strictjson reads JSON that people have written, and says all that is
-// wrong with it at once, each fault with its path: members that are unknown, are
-// missing or are there twice, values of the wrong type, and null. Names of members
-// are exact, and nothing may follow the value.
+// Package strictjson reads JSON that people have written and lists all its faults at
+// once, each with its path: unknown, missing and repeated members, values of the wrong
+// type, and null. Names of members are exact, and nothing may follow the value.
 //
 // What a member is called and whether it must be there comes from the json tags of
 // the struct that is read into: without omitempty or omitzero it must.
@@ -206,7 +205,7 @@ func hint(fields []Field, name string) string {
 	return ""
 }
 
-// Fault is one thing that is wrong, and where.
+// Fault is one problem, and where it is.
 type Fault struct {
 	// Path is such as "triggers[0].id"; empty: the text as a whole.
 	Path, Problem string

@@ -74,7 +74,7 @@ func (e *Eraser) subject(ctx context.Context, scope storage.Scope, p Person) (Su
 }
 
 // Begin asks for an erasure. From here on nothing that comes again for the person is
-// sent, and the erasure is done to its end by whoever runs a [Sweep].
+// sent, and any process with a [Sweep] finishes the erasure.
 func (e *Eraser) Begin(ctx context.Context, scope storage.Scope, p Person, by audit.By) (id string, err error) {
 	if err := by.Check(); err != nil {
 		return "", err
@@ -172,7 +172,7 @@ func (e *Eraser) report(r *request) Report {
 // allDomains are all that there are.
 var allDomains = []string{"notify", "automation", "automation/settings", "automation/report", "survey"}
 
-// kept is what stays by rule, and what nobody here goes through.
+// kept is what stays by rule, and what no service of this process covers.
 func (e *Eraser) kept() (out []Kept) {
 	for _, rule := range e.rules {
 		for _, c := range rule.schema.Columns {

@@ -31,18 +31,18 @@ type progress struct {
 	Rule  int      `json:"rule"`  // of those of all parts
 	Way   int      `json:"way"`
 	After int64    `json:"after"`
-	// Waiting are the ids of rows, by table, that somebody was at in this sweep, and Left
-	// those of the last one.
+	// Waiting are the ids of rows, by table, that workers had in this sweep, and Left those
+	// of the last one.
 	Waiting map[string][]int64 `json:"waiting,omitempty"`
 	Left    map[string][]int64 `json:"left,omitempty"`
 	Tables  map[string]Count   `json:"tables"`
 }
 
 var requests = driver.Define[request]("erasure").Grows(driver.WithEntities).
-	Kept(driver.Always, "that somebody was erased, and when, but not who").
+	Kept(driver.Always, "that a person was erased and when, but not who").
 	Erased("emptied at its own end")
 
-// Any reports whether anybody was ever to be erased.
+// Any reports whether there was ever an erasure.
 func Any(ctx context.Context, from driver.Reader) (bool, error) {
 	some, err := requests.Everywhere().Find(ctx, from, driver.Query{Columns: []string{"status"}, Limit: 1, Unordered: true})
 	return len(some) > 0, err
@@ -150,7 +150,7 @@ func (p *progress) leave(table string, ids []int64) {
 	p.Waiting[table] = slices.Compact(all)
 }
 
-// waiting is how many rows somebody was at.
+// waiting is how many rows workers had.
 func (p progress) waiting() (n int) {
 	for _, ids := range p.Waiting {
 		n += len(ids)

@@ -13,12 +13,12 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// ours are the columns of every row that say nothing of anybody.
+// ours are the columns of every row that contain no personal data.
 var ours = []string{"id", "version", "lane", "lease_expires_on", "claim_token", "abandoned"}
 
-// Export writes all that an erasure would find, a row of JSON on a line each:
-// {"table": …, "row": {column: value}}. Keys and tokens are left out, and so are empty
-// columns and what a row tells of others.
+// Export writes all rows that an erasure would find, each as a line of JSON: {"table": …,
+// "row": {column: value}}. Keys, tokens, empty columns and data about other people are
+// left out.
 func (e *Eraser) Export(ctx context.Context, w io.Writer, scope storage.Scope, p Person) error {
 	s, err := e.subject(ctx, scope, p)
 	if err != nil {

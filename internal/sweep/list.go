@@ -8,7 +8,7 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// Request is that somebody is to be erased, or was, as a list has it: it says not who.
+// Request is an erasure in a list, open or done. It does not say who.
 type Request struct {
 	ID, Status               string
 	BegunOn, NextOn, EndedOn time.Time

@@ -91,7 +91,7 @@ func (s planned) with(v Verdict) (ids []int64) {
 // applied is what a transaction did of a step.
 type applied struct {
 	done Count
-	lost []int64 // ids of rows that somebody wrote since
+	lost []int64 // ids of rows that were written since
 	// first says that something else had to be done first: the step is to be taken again.
 	first bool
 }
@@ -181,8 +181,8 @@ func (p *pager[R]) archived(ctx context.Context, rows []*found[R], step *planned
 	step.unarchived, step.refused = len(stay), err
 }
 
-// write writes copies, for the transaction may run again. Rows that somebody wrote since
-// are lost to this look, and stay as they are.
+// write writes copies, for the transaction may run again. Rows that were written since
+// are left as they are.
 func (p *pager[R]) write(ctx context.Context, tx storage.Tx, rows []*found[R]) (out applied, err error) {
 	if out.first, err = p.forgetDeeds(ctx, tx, rows); err != nil || out.first {
 		return out, err
@@ -213,7 +213,7 @@ func (p *pager[R]) write(ctx context.Context, tx storage.Tx, rows []*found[R]) (
 	return out, driver.Release(ctx, tx, release...)
 }
 
-// tolerant writes copies of rows, and tells which somebody else had written.
+// tolerant writes copies of rows, and returns which were written by others.
 func (p *pager[R]) tolerant(ctx context.Context, tx storage.Tx, v Verdict, rows []*found[R]) (missed map[int]bool, err error) {
 	if len(rows) == 0 {
 		return nil, nil

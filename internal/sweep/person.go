@@ -10,18 +10,18 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// Person is somebody to be erased, or to be shown what is known of them. At least one
-// field is set; what a host knows by none of them is not found.
+// Person identifies a person to erase or export. At least one field is required. Data
+// that has none of these ids is not found.
 type Person struct {
 	// Ref is the host's id, as recipients and reminders have it.
 	Ref string `json:"ref,omitempty"`
-	// Addresses are those that belong to this person alone, former ones too. Rows that
-	// name another Ref are another's, whatever their address.
+	// Addresses belong to this person alone; include former ones. Rows with another Ref
+	// belong to another person, whatever their address.
 	Addresses []Address `json:"addresses,omitempty"`
 	// Inboxes are "user:{id}" and "employee:{guid}".
 	Inboxes []string `json:"inboxes,omitempty"`
-	// Entities are the host's objects that are about this person alone, beside those
-	// that its hook names.
+	// Entities are the host's objects that concern this person alone, in addition to those
+	// of the hook.
 	Entities []Entity `json:"entities,omitempty"`
 }
 
@@ -31,7 +31,7 @@ type Address struct {
 	Address string `json:"address"`
 }
 
-// Entity is an object of the host's: what jobs and reminders are about.
+// Entity is an object in the host's data that jobs and reminders are about.
 type Entity struct {
 	Type string `json:"type"`
 	ID   string `json:"id"`
@@ -40,10 +40,10 @@ type Entity struct {
 // mostNamed bounds each list of a [Person].
 const mostNamed = 100
 
-// Check refuses somebody who is nobody. Its error holds nothing of the person.
+// Check refuses an empty or invalid Person. Its error contains nothing of the person.
 func (p Person) Check() error {
 	if p.Ref == "" && len(p.Addresses)+len(p.Inboxes) == 0 {
-		return errors.New("the person has neither a Ref, nor an address, nor an inbox")
+		return errors.New("the person needs a Ref, an address or an inbox")
 	}
 	if max(len(p.Addresses), len(p.Inboxes), len(p.Entities)) > mostNamed {
 		return fmt.Errorf("the person has more than %d addresses, inboxes or entities", mostNamed)
@@ -63,7 +63,7 @@ func (p Person) Check() error {
 	}
 	for _, text := range texts {
 		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-			return errors.New("a text of the person is not valid UTF-8, or holds a NUL")
+			return errors.New("a text of the person is not valid UTF-8, or contains a NUL")
 		}
 	}
 	return nil
@@ -76,11 +76,11 @@ type Subject struct {
 	again map[string][]int64 // ids of rows, by table, that the last sweep had to leave
 }
 
-// Count is what became of rows.
+// Count says what happened to rows.
 type Count struct {
 	Deleted int `json:"deleted,omitempty"`
 	Emptied int `json:"emptied,omitempty"` // the key stays, so that nothing is made again
-	Cut     int `json:"cut,omitempty"`     // others' part stays
+	Cut     int `json:"cut,omitempty"`     // only the person's part was removed
 }
 
 // Any reports whether there is anything.
@@ -103,9 +103,9 @@ func (c *Count) count(v Verdict) {
 	}
 }
 
-// Report says what an erasure has done so far, or would do.
+// Report says what an erasure has done or would do.
 type Report struct {
-	// ID is what the audit names it by; empty of a dry run.
+	// ID names it in the audit; empty for a dry run.
 	ID    string        `json:"id,omitempty"`
 	Scope storage.Scope `json:"scope,omitempty"`
 	// Status is Open while rows are looked for, Landing until they were looked for again,
@@ -113,11 +113,11 @@ type Report struct {
 	Status string `json:"status,omitempty"`
 	// Tables are those that were gone through, with what became of their rows.
 	Tables map[string]Count `json:"tables"`
-	// Waiting rows are in the hands of a worker: a provider is being called. They are
-	// erased the next time, at NextOn.
+	// Waiting rows are claimed by a worker that may be calling a provider. They are erased
+	// the next time, at NextOn.
 	Waiting int       `json:"waiting"`
 	NextOn  time.Time `json:"nextOn,omitzero"`
-	// Kept is what stays by rule, or since nothing here knows about it.
+	// Kept lists what is kept by rule, or because no service of this process covers it.
 	Kept []Kept `json:"kept,omitempty"`
 }
 

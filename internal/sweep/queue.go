@@ -36,7 +36,7 @@ type queue[P any] struct {
 	prepare func(context.Context) error
 	// mine reports whether this process can go on with a walk.
 	mine func(*P) bool
-	// step takes a page of a walk; an ErrStale if somebody else has gone on with it.
+	// step takes a page of a walk; an ErrStale if another process has continued it.
 	step   func(context.Context, *P) error
 	logger *slog.Logger
 	lookOn atomic.Pointer[time.Time] // it asks for nothing before; nil: it has not asked yet
@@ -77,7 +77,7 @@ func (q *queue[P]) Poll(ctx context.Context) (report work.Report, err error) {
 	return report, errors.Join(errs...)
 }
 
-// overtaken reports whether somebody else has gone on with a walk.
+// overtaken reports whether another process has continued a walk.
 func overtaken(err error) bool { return errors.Is(err, storage.ErrStale) }
 
 // due are the walks to go on with, the longest waiting first.

@@ -103,7 +103,7 @@ type Retention[R any] struct {
 	// After is how long rows stay at least, where the option says keep (zero: nothing);
 	// zero: for ever. Nil: the option alone says so.
 	After func(keep time.Duration) time.Duration
-	// Silent has rows go without the announcement of a week: nobody misses them.
+	// Silent deletes rows without the week's announcement: they are only technical.
 	Silent bool
 	// Old describes the rows that may have ended by a moment.
 	Old func(before time.Time) []driver.Cond

@@ -18,8 +18,9 @@ const (
 )
 
 // sharedRules say how what all domains share goes with its age: the audit, as old as the
-// host says and whatever it tells of, and then what tells of people and no entry needs; the
-// answers to requests that nobody repeats any more; and blobs that no row owns.
+// host says and whatever it tells of, and then what tells of people and no entry needs;
+// the answers to requests that are old enough not to be repeated; and blobs that no row
+// owns.
 func sharedRules() []Rule {
 	old := func(before time.Time) []driver.Cond { return []driver.Cond{driver.AtMost("done_on", before)} }
 	return []Rule{

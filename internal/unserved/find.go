@@ -85,7 +85,7 @@ func (t Table[R]) resume(ctx context.Context, store storage.Store, l looking, se
 }
 
 // each changes all rows that q describes, a page in a transaction, until it finds no more
-// or somebody else has taken all of a page.
+// or other processes have taken all of a page.
 func (t Table[R]) each(ctx context.Context, store storage.Store, q driver.Query, change func(*R)) error {
 	for {
 		found, saved := 0, 0
@@ -107,8 +107,8 @@ func (t Table[R]) each(ctx context.Context, store storage.Store, q driver.Query,
 	}
 }
 
-// save saves what it can and says how many: a stale row was taken by somebody, all the
-// better.
+// save saves what it can and says how many: a stale row was taken by another process, all
+// the better.
 func (t Table[R]) save(ctx context.Context, tx storage.Tx, rows []*R) (int, error) {
 	err := t.Rows.Save(ctx, tx, rows...)
 	if stale := (*storage.StaleError)(nil); errors.As(err, &stale) {

@@ -44,14 +44,14 @@ type runner struct {
 	sweptOn  time.Time
 }
 
-// every is often enough for a kind to be told from one that nobody has.
+// every is often enough to distinguish a served kind from an unserved one.
 func (r *runner) every() time.Duration { return r.After / 4 }
 
 // Liveness is none: nothing waits for a sweep.
 func (r *runner) Liveness() []work.Liveness { return nil }
 
-// Poll sweeps if it is time, and nobody else does. It claims nothing, and a sweep that
-// fails stops no poll: the next one sweeps.
+// Poll sweeps if it is time and no other process does. It claims nothing, and a sweep
+// that fails stops no poll: the next one sweeps.
 func (r *runner) Poll(ctx context.Context, _ int) (work.Report, error) {
 	if !r.sweeping.TryLock() {
 		return work.Report{}, nil
@@ -82,7 +82,7 @@ func (r *runner) Run(ctx context.Context) error {
 func (r *runner) sweep(ctx context.Context) bool {
 	err := r.Sweep(ctx)
 	if err != nil && ctx.Err() == nil {
-		r.Logger.WarnContext(ctx, "belfry: rows that nobody serves could not be looked for", "pass", r.Title, "error", err)
+		r.Logger.WarnContext(ctx, "belfry: unserved rows could not be searched", "pass", r.Title, "error", err)
 	}
 	return err == nil
 }

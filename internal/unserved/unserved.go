@@ -1,9 +1,8 @@
-// Package unserved finds due rows of kinds that nobody serves. A process claims only rows
-// whose type or channel it has, so that one that no process has would wait for ever and
-// say nothing. What each process has, and what it has missed, is remembered in a row for
-// each kind, which all processes and domains write: the age of a due row alone would
-// take every backlog for one that nobody serves. What becomes of the rows is the domain's
-// to say.
+// Package unserved finds due rows of kinds that no process serves. A process claims only
+// rows whose type or channel it has, so that one that no process has would wait for ever
+// and say nothing. What each process has, and what it has missed, is remembered in a row
+// for each kind, which all processes and domains write: the age of a due row alone would
+// take every backlog for unserved rows. What becomes of the rows is the domain's to say.
 package unserved
 
 import (
@@ -24,7 +23,7 @@ type kindRow struct {
 	// ServedOn is when a process that serves the kind last looked for due rows.
 	ServedOn time.Time `db:"served_on"`
 	// MissedSince is since when processes that do not serve it have seen rows wait, and
-	// MissedOn the last time. After a gap it begins anew: nobody looked, so nobody could
+	// MissedOn the last time. After a gap it begins anew: no process looked, so none could
 	// take them.
 	MissedSince time.Time `db:"missed_since"`
 	MissedOn    time.Time `db:"missed_on"`
@@ -71,7 +70,8 @@ func ServedOn(ctx context.Context, from driver.Reader, table, kind string) (time
 // Table is what a domain says of one of its tables.
 type Table[R any] struct {
 	Rows *driver.Table[R]
-	// Serves lists the kinds that this process serves. Rows without a kind are everybody's.
+	// Serves lists the kinds that this process serves. Rows without a kind belong to all
+	// processes.
 	Serves func() []string
 	// Waiting are the statuses of rows that wait for a process, and of those that one has
 	// left behind.
@@ -97,7 +97,7 @@ type looking struct {
 
 // Watched is a [Table] of any row.
 type Watched interface {
-	// sweep says what this process serves, and frees rows of what nobody does.
+	// sweep says what this process serves, and frees rows of unserved kinds.
 	sweep(ctx context.Context, store storage.Store, l looking) error
 }
 
@@ -160,7 +160,7 @@ func (t Table[R]) serving(ctx context.Context, tx storage.Tx, l looking, served 
 }
 
 // missing notes that rows wait for kinds that this process has not, and returns those
-// that nobody has had for so long that they are to wait no more.
+// that were unserved for so long that they stop waiting.
 func (t Table[R]) missing(ctx context.Context, tx storage.Tx, l looking, waiting []string) (gone []string, err error) {
 	if len(waiting) == 0 {
 		return nil, nil

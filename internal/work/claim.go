@@ -47,13 +47,13 @@ func (r *runner[R, A]) take(ctx context.Context, c driver.Claim) (rows []*R, err
 	case errors.Is(err, storage.ErrOutcomeUnknown):
 		return r.won(ctx, rows)
 	case err != nil:
-		return nil, err // whoever claims them next has them
+		return nil, err // the next claim gets them
 	}
 	return rows, nil
 }
 
-// won tells which of the rows a claim with an unknown outcome got. If nobody can
-// say, the leases run out.
+// won tells which of the rows a claim with an unknown outcome got. If it cannot say, the
+// leases run out.
 func (r *runner[R, A]) won(ctx context.Context, rows []*R) (won []*R, err error) {
 	var stored map[int64]*R
 	err = r.store.InTx(ctx, func(tx storage.Tx) error {

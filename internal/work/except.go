@@ -35,7 +35,7 @@ func (e Except) from(c driver.Claim) driver.Claim {
 	return c
 }
 
-// asking is what a pass leaves alone, as of the last time that somebody asked.
+// asking is what a pass leaves alone, as of the last time that it was asked.
 type asking struct {
 	mu     sync.Mutex
 	except Except

@@ -181,8 +181,8 @@ func (f *flights) renewed(fl *flight, lost bool, expires time.Time) (ended bool)
 	return false
 }
 
-// expire ends the flights that nobody could renew in time: their leases may be
-// in other hands by now.
+// expire ends the flights that could not be renewed in time: their leases may be in other
+// hands by now.
 func (f *flights) expire(now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

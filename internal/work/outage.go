@@ -9,8 +9,8 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// keepResults is how long a result waits for a database that is away: without it
-// nobody knows what became of a call.
+// keepResults is how long a result waits for a database that is away: without it the
+// outcome of a call is unknown.
 const keepResults = 15 * time.Minute
 
 // outage remembers when the store last answered, and when it last took a write. After

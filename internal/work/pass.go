@@ -115,10 +115,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Start commits held rows before their outside calls begin (a message's
-// call-started write): one batched write, fenced by the version, that renews the
-// lease until then. It tells which rows are ours to go on with; a row that
-// somebody else wrote meanwhile is not, and none is after an error.
+// Start commits held rows before their outside calls begin (a message's call-started
+// write): one batched write, fenced by the version, that renews the lease until then. It
+// tells which rows are ours to go on with; a row that was written meanwhile is not, and
+// none is after an error.
 func Start[R any](ctx context.Context, store storage.Store, t *driver.Table[R], until time.Time, rows []*R) ([]bool, error) {
 	return StartIf(ctx, store, t, until, rows, nil)
 }

@@ -18,17 +18,18 @@ type session[R, A any] struct {
 	base   context.Context // of the handlers
 	stop   <-chan struct{} // closed: groups that have not begun are released
 	out    chan outcome[R, A]
-	closed chan struct{} // nobody reads out any more
+	closed chan struct{} // closed when out is no longer read
 	single bool          // a poll's
-	soon   chan struct{} // somebody waits for what has landed
+	soon   chan struct{} // signals that a reader waits for landed rows
 
 	mu    sync.Mutex
 	slots map[slotKey]chan struct{} // of the groups that are handled now
 	mixed map[class]int             // groups in which a tenant has rows beside others
 }
 
-// slotKey is what slots are counted by: one kind in one lane, and one tenant of it apart, if
-// it has many rows or its calls hang. Whoever hangs takes slots from nobody else.
+// slotKey is what slots are counted by: one kind in one lane, and one tenant of it apart,
+// if it has many rows or its calls hang. A tenant whose calls hang does not take slots
+// from others.
 type slotKey struct {
 	class
 	apart bool
@@ -162,8 +163,8 @@ func (s *session[R, A]) early(row settled[R, A]) {
 	s.report(outcome[R, A]{rows: []settled[R, A]{row}, more: true})
 }
 
-// report passes an outcome on. One that comes after everybody has left (its
-// handler ignored the end of its context) is settled here and now.
+// report passes an outcome on. One that comes after all readers have left (its handler
+// ignored the end of its context) is settled here and now.
 func (s *session[R, A]) report(o outcome[R, A]) {
 	s.r.flights.handled(s.r.recs(o.rows))
 	select {

@@ -330,7 +330,7 @@ func (r *runner[R, A]) newSettler(s *session[R, A]) *settler[R, A] {
 	return &settler[R, A]{r: r, s: s, landed: make(chan Report)}
 }
 
-// run goes on until everything that was launched has landed, or nobody waits any more.
+// run goes on until everything that was launched has landed, or the waiting has ended.
 func (w *settler[R, A]) run(ctx context.Context, launched <-chan int, quiet chan<- struct{}) {
 	defer close(quiet)
 	w.timer = w.r.mono.Timer(coalesce)

@@ -23,8 +23,8 @@ type Spec[R, A any] struct {
 	// the lease alone says that a row is held).
 	Claimable []string
 	Busy      string
-	// Types lists the registered names served by this process. Nil means all; a
-	// row without a type is served by everybody. It is asked before each claim.
+	// Types lists the registered names served by this process. Nil means all; a row without
+	// a type is served by every process. It is asked before each claim.
 	Types func() []string
 	// Except says what is not to be claimed at present. It is asked once in a poll
 	// that claims, in the transaction of the claim, or by reading before it looks for due
@@ -62,21 +62,20 @@ type Spec[R, A any] struct {
 	// the same rows after a roll-back, so it has no effects outside tx. Two calls
 	// may run at once, for different rows. Nil: none.
 	Dispatch func(ctx context.Context, tx storage.Tx, done []Done[R, A]) error
-	// Settled hears of every row that a settling transaction has written, whatever
-	// became of it (handled, failed, abandoned, released, applied late), inside it and before
-	// Dispatch, and under the same rules. Nil: nobody asks.
+	// Settled hears of every row that a settling transaction has written, whatever became of
+	// it (handled, failed, abandoned, released, applied late), inside it and before
+	// Dispatch, and under the same rules. Nil: it is not called.
 	Settled func(ctx context.Context, tx storage.Tx, rows []*R) error
 	// Fail records a failed try: back-off, then hold.
 	Fail func(now time.Time, r *R, err error)
-	// Abandon settles a row whose lease ran out in somebody else's hands.
+	// Abandon settles a row whose lease expired at another worker.
 	Abandon func(now time.Time, r *R)
 	// Release gives a row back unhandled, without counting a try.
 	Release func(now time.Time, r *R)
-	// ApplyLate brings the facts of a row that was handled here (mine) into the row
-	// that somebody else wrote meanwhile (stored), and says whether there was
-	// anything to bring; it never moves a status backwards. held says that the
-	// claim is still ours; otherwise another worker has the row or had it. Nil:
-	// nothing is brought, what mine decided is dropped.
+	// ApplyLate brings the facts of a row that was handled here (mine) into the row that was
+	// written meanwhile (stored), and says whether there was anything to bring; it never
+	// moves a status backwards. held says that the claim is still ours; otherwise another
+	// worker has the row or had it. Nil: nothing is brought, what mine decided is dropped.
 	ApplyLate func(stored, mine *R, held bool) bool
 }
 
@@ -125,7 +124,7 @@ type Report struct {
 	Claimed   int // rows claimed, abandoned ones included
 	Abandoned int // of those: taken over from an expired lease, settled unhandled
 	Settled   int // rows whose handled state was committed
-	Stale     int // rows that somebody else wrote meanwhile; what was decided is dropped or applied late
+	Stale     int // rows that were written meanwhile; their result is dropped or applied late
 	Failed    int // rows whose handler failed or panicked as a group, or whose result could not be stored
 	Released  int // rows given back unhandled at shutdown
 }

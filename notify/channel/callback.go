@@ -16,7 +16,7 @@ type StatusEvent struct {
 	// between two deliveries of one event.
 	Provider, EventID string
 	// Account is the tenant whose own account the provider reports about; empty: an account
-	// that tenants share. Whoever mounts the webhook says so, and no webhook does.
+	// that tenants share. The code that mounts the webhook sets it, not the webhook.
 	Account string
 	Kind    StatusKind
 	// On is the provider's time of the event; zero means that it does not say.
@@ -62,7 +62,7 @@ const (
 	KindAccepted     StatusKind = "Accepted"     // the provider has it
 	KindFailed       StatusKind = "Failed"       // the provider gave up, or dropped it
 	KindDelivered    StatusKind = "Delivered"    // it is in the recipient's mailbox or on the phone
-	KindOpened       StatusKind = "Opened"       // somebody, or a mail scanner, opened it
+	KindOpened       StatusKind = "Opened"       // a person or a mail scanner opened it
 	KindBounced      StatusKind = "Bounced"      // it came back; see Lasting
 	KindComplained   StatusKind = "Complained"   // the recipient called it spam
 	KindUnsubscribed StatusKind = "Unsubscribed" // the recipient wants no more of them

@@ -30,8 +30,8 @@ type Capable interface {
 	Capabilities() Capabilities
 }
 
-// CapabilitiesOf is what c declares. Lookup, Idempotent and Batch are those of its methods.
-// Whoever decorates a channel hides what it does not pass on.
+// CapabilitiesOf is what c declares. Lookup, Idempotent and Batch are those of its
+// methods. A decorator of a channel hides the capabilities that it does not pass on.
 func CapabilitiesOf(c Channel) Capabilities {
 	var out Capabilities
 	if d, ok := c.(Capable); ok {

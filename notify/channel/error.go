@@ -27,7 +27,7 @@ const (
 // Fault is what was wrong when a provider did not accept a message.
 type Fault string
 
-// The faults of send errors. The zero value says that nobody knows.
+// The faults of send errors. The zero value means unknown.
 const (
 	// FaultAddress: the recipient cannot be reached there; others can.
 	FaultAddress Fault = "Address"
@@ -36,8 +36,8 @@ const (
 	// FaultAccount: nothing can be sent through this account now, whatever it is: its
 	// credentials are refused, it is closed, over its rate, or not allowed to send.
 	FaultAccount Fault = "Account"
-	// FaultProvider: the provider takes nothing now, whatever it is and whoever asks: there
-	// is no connection, or it says that it is not available.
+	// FaultProvider: the provider accepts no message now, from any caller: there is no
+	// connection, or it says that it is not available.
 	FaultProvider Fault = "Provider"
 	// FaultPolicy: the provider refuses by a policy and does not say against what. It is
 	// taken for the account's where several domains of recipients in a row are refused so.
@@ -102,9 +102,8 @@ func (e *Error) Suppressing(r SuppressionReason) *Error {
 // Permanent reports whether no retry will mend the error.
 func (e *Error) Permanent() bool { return e.Class == ClassPermanent }
 
-// Permanent says that the provider refused the message and would refuse it
-// again: a bad address, a blocked sender. It blames nobody; see [Error.Blame].
-// cause may be nil.
+// Permanent says that the provider refused the message and would refuse it again: a bad
+// address, a blocked sender. It blames no party; see [Error.Blame]. cause may be nil.
 func Permanent(code string, cause error) *Error {
 	return &Error{Class: ClassPermanent, Code: code, Err: cause}
 }

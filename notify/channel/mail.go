@@ -73,10 +73,10 @@ func (m Mail) checkAddresses() error {
 	for i, text := range slices.Concat(m.CC, m.BCC) {
 		a, err := ParseMailbox(text)
 		if err != nil {
-			return fmt.Errorf("copy %d (CC, then BCC) goes to no mail address", i+1)
+			return fmt.Errorf("copy %d (CC, then BCC) is not a mail address", i+1)
 		}
 		if to := spelling.Folded("email", a.Address); seen[to] {
-			return fmt.Errorf("copy %d (CC, then BCC) is the second one to its address", i+1)
+			return fmt.Errorf("copy %d (CC, then BCC) repeats an address", i+1)
 		} else {
 			seen[to] = true
 		}
@@ -92,7 +92,7 @@ func (m Mail) checkThread() error {
 	size := 0
 	for _, id := range all {
 		if len(id) > 250 || !messageID.MatchString(id) || encodedWord.MatchString(id) {
-			return errors.New("InReplyTo or References holds what is not a Message-ID without its angle brackets")
+			return errors.New("InReplyTo or References has an entry that is not a Message-ID without its angle brackets")
 		}
 		size += len(id) + len("<> ")
 	}
@@ -144,9 +144,9 @@ func isReserved(name string) bool {
 func checkHeader(name, value string) error {
 	switch {
 	case !headerName.MatchString(name):
-		return errors.New("a name among Headers is not a name of a header")
+		return errors.New("a key of Headers is not a name of a header")
 	case isReserved(name):
-		return fmt.Errorf("%s is not for a message to set", name)
+		return fmt.Errorf("%s is set by the channel, not by a message", name)
 	case value == "" || len(value) > MaxSubject || !printable(value) || encodedWord.MatchString(value):
 		return fmt.Errorf("the value of %s is not 1 to %d printable ASCII characters", name, MaxSubject)
 	}

@@ -40,7 +40,7 @@ type Message struct {
 	Mail Mail
 	// CollapseKey names what the message is the latest word on: a device that still shows an
 	// older one of the same key shows this one instead. ValidUntil is from when on it is of
-	// no use; zero: nobody says. Channels to devices pass both on, others ignore them.
+	// no use; zero: not set. Channels to devices pass both on, others ignore them.
 	CollapseKey string
 	ValidUntil  time.Time
 	// UnsubscribeURL takes one-click unsubscribes (RFC 8058); empty: there is none.

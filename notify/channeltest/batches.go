@@ -10,17 +10,17 @@ import (
 	"github.com/belfry-go/belfry/notify/channel"
 )
 
-// Batch is what is different where several messages go by one request. Its handlers are
-// like those of a [Harness], whose other answers hold for a whole request.
+// Batch is the part of a harness for requests with several messages. Its handlers are
+// like those of a [Harness], whose other answers apply to a whole request.
 type Batch struct {
 	// Open makes a channel as Harness.Open does, which takes at least three messages by
 	// one call.
 	Open func(t *testing.T, at Provider) channel.Channel
-	// Read says what texts their recipients would read, in the order of the request; none:
-	// it is not a request of several.
+	// Read returns the texts that the recipients would read, in the order of the request;
+	// none: it is not a request with several messages.
 	Read func(r *http.Request, body []byte) []string
-	// Answer accepts so many messages, but for one that is refused for its address,
-	// counted from zero; -1: none is.
+	// Answer accepts that many messages, except one that is refused for its address, counted
+	// from zero; -1: none is refused.
 	Answer func(messages, refused int) http.HandlerFunc
 }
 

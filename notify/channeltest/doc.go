@@ -1,7 +1,7 @@
-// Package channeltest checks that a channel keeps the contract of [channel.Channel],
-// a host's own too: above all, that its errors say rightly whether the provider can
-// have the message. [Run] has a subtest for each thing that can happen to a call,
-// and makes it happen on a real server.
+// Package channeltest checks that a channel keeps the contract of [channel.Channel], also
+// a host's own channel. Most important is that its errors say correctly whether the
+// provider may have the message. [Run] has a subtest for each thing that can happen to a
+// call, and makes it happen on a real server.
 //
 // A channel's own test is a [Harness] and a call:
 //
@@ -17,12 +17,12 @@
 //	}
 //
 // A channel that is a [channel.BatchSend] has a [Batch] in its harness, and subtests for
-// what can happen to several messages at once.
+// several messages at once.
 //
-// The suite speaks HTTP. What it asks of a call, the tests of channel/smtp ask of a mail
-// server: refusals, waits, silence, cuts before and after the final dot, answers that are
-// none, certificates, large mails and any letters.
+// The suite speaks HTTP. The tests of channel/smtp check the same with a mail server:
+// refusals, waits, silence, broken connections before and after the final dot, invalid
+// answers, certificates, large mails and all alphabets.
 //
-// What a provider does not know is declared in Harness.Without, with the reason; what
-// is neither declared nor there is a failure. Run it under the race detector too.
+// Declare features that a provider lacks in Harness.Without, with the reason. A missing
+// feature that is not declared fails. Run it under the race detector, too.
 package channeltest

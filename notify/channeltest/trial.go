@@ -19,7 +19,8 @@ import (
 
 const (
 	canary = "zinnober-canary"
-	// patience is for what must happen, in real time. A time-out of the channel is longer.
+	// patience is the real-time limit for something that must happen. A channel's own
+	// timeout is longer.
 	patience = 25 * time.Second
 )
 
@@ -98,7 +99,7 @@ func (tr *trial) send(ctx context.Context, m channel.Message) *channel.Error {
 	}
 }
 
-// innocent fails an error that holds a credential or something personal.
+// innocent fails an error that contains a credential or personal data.
 func (tr *trial) innocent(err error, m channel.Message) {
 	tr.t.Helper()
 	if err == nil {
@@ -112,7 +113,7 @@ func (tr *trial) innocent(err error, m channel.Message) {
 	}
 }
 
-// is fails unless e has the class; nil was accepted.
+// is fails unless e has the class; nil means accepted.
 func (tr *trial) is(e *channel.Error, want channel.Class) {
 	tr.t.Helper()
 	got := accepted

@@ -15,21 +15,21 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// Cap bounds how many messages a recipient gets, by whichever producer
-// and method: at most Limit in any period of Per. A message that is one too many
-// waits until it is none. A reminder is not one too many for what it reminds of.
-// Mandatory types pass and are not counted.
+// Cap limits how many messages a recipient gets, over all producers and methods: at most
+// Limit in any period of Per. A message over the limit waits until it is within it. A
+// reminder of a message is not counted against that message. Mandatory types pass and are
+// not counted.
 type Cap struct {
 	Limit int           // at least 1, at most 1000
 	Per   time.Duration // at least a minute
-	// Types are the notification types that it bounds together, whatever else the
-	// recipient gets; empty: all.
+	// Types are the notification types that share this limit; other types are not counted.
+	// Empty: all.
 	Types []string
-	// Skip ends a message that is one too many, instead of letting it wait.
+	// Skip ends a message over the limit instead of letting it wait.
 	Skip bool
 }
 
-// What is counted is kept where an erasure finds it, too.
+// Counts are stored by recipient, so that an erasure finds them.
 type (
 	frequencyRow = frequency.Row
 	counted      = frequency.Counted
@@ -40,8 +40,8 @@ var frequencies = frequency.Table
 // bounds reports whether messages of a type count.
 func (c Cap) bounds(kind string) bool { return len(c.Types) == 0 || slices.Contains(c.Types, kind) }
 
-// count lets a message through and notes it, or says from when on it may go. It
-// counts once, at the latest time that it was let through.
+// count lets a message through and records it, or returns when it may go. A message
+// counts once, at the last time that it was let through.
 func count(r *frequencyRow, caps []Cap, m counted) (next time.Time, over *Cap) {
 	others := slices.DeleteFunc(slices.Clone(r.Messages), func(c counted) bool { return c.About() == m.About() })
 	for i := range caps {
@@ -59,8 +59,8 @@ func count(r *frequencyRow, caps []Cap, m counted) (next time.Time, over *Cap) {
 	return next, over
 }
 
-// free is when a cap has room for one more; now or before is at once. messages
-// are in the order of their times.
+// free is when a cap allows one more message; a time not after now means at once.
+// messages are ordered by time.
 func (c Cap) free(messages []counted, now time.Time) time.Time {
 	if len(c.Types) > 0 {
 		messages = slices.DeleteFunc(slices.Clone(messages), func(m counted) bool { return !c.bounds(m.Type) })
@@ -77,7 +77,7 @@ func (c Cap) free(messages []counted, now time.Time) time.Time {
 	return messages[len(messages)-c.Limit].On.Add(c.Per)
 }
 
-// forget drops what no cap looks at any more.
+// forget drops messages that no cap counts any more.
 func forget(r *frequencyRow, caps []Cap, now time.Time) {
 	longest := time.Duration(0)
 	for _, c := range caps {
@@ -86,20 +86,20 @@ func forget(r *frequencyRow, caps []Cap, now time.Time) {
 	r.Messages = slices.DeleteFunc(r.Messages, func(c counted) bool { return !c.On.Add(longest).After(now) })
 }
 
-// capGate keeps the caps.
+// capGate enforces the caps.
 type capGate struct {
 	store storage.Store
 	caps  []Cap
 }
 
-// newCapGate panics on a cap that bounds nothing.
+// newCapGate panics on an invalid cap.
 func newCapGate(store storage.Store, caps []Cap) *capGate {
 	for _, c := range caps {
 		if c.Limit < 1 || c.Limit > 1000 || c.Per < time.Minute {
-			panic(fmt.Sprintf("gate: New: a cap of %d messages per %v: it takes 1 to 1000, and a minute or more", c.Limit, c.Per))
+			panic(fmt.Sprintf("gate: New: a cap of %d messages per %v: Limit must be 1 to 1000, Per at least a minute", c.Limit, c.Per))
 		}
 		if slices.Contains(c.Types, "") {
-			panic("gate: New: a cap of a type without a name")
+			panic("gate: New: Cap.Types has an empty name")
 		}
 	}
 	return &capGate{store, caps}
@@ -123,7 +123,7 @@ func (g *capGate) Ask(ctx context.Context, a []notify.Attempt) (out []notify.Ver
 	return out, err
 }
 
-// count answers, with one statement for what is known, and says which rows have changed.
+// count decides, with one statement to read the rows, and returns the changed rows.
 func (g *capGate) count(ctx context.Context, from driver.Reader, a []notify.Attempt) (out []notify.Verdict, changed map[*frequencyRow]bool, err error) {
 	rows, err := g.rows(ctx, from, a)
 	if err != nil {
@@ -151,7 +151,7 @@ func (g *capGate) count(ctx context.Context, from driver.Reader, a []notify.Atte
 	return out, changed, nil
 }
 
-// rows loads the recipients' rows; those that have none get a new one.
+// rows loads the recipients' rows, or makes new ones.
 func (g *capGate) rows(ctx context.Context, from driver.Reader, a []notify.Attempt) (map[driver.ScopedKey]*frequencyRow, error) {
 	var places []driver.ScopedKey
 	for i := range a {
@@ -171,17 +171,17 @@ func (g *capGate) rows(ctx context.Context, from driver.Reader, a []notify.Attem
 	return rows, nil
 }
 
-// placeOf is where a recipient's row is.
+// placeOf is the key of a recipient's row.
 func placeOf(a *notify.Attempt) driver.ScopedKey {
 	return driver.ScopedKey{Scope: a.Scope, Key: a.Recipient()}
 }
 
-// errOvertaken says that somebody else has counted in between.
-var errOvertaken = errors.New("gate: a count was overtaken")
+// errOvertaken reports a concurrent write to the same count.
+var errOvertaken = errors.New("gate: another process changed the count")
 
-// counting runs answer, which reads, and write in one transaction until nobody else
-// counts in between. Each time one of those who count together gets on, so that a few
-// times are enough. A dry run only reads.
+// counting runs answer, which reads, and write in one transaction, and retries on
+// concurrent writes. Each time at least one writer succeeds, so a few retries are enough.
+// A dry run only reads.
 func counting(ctx context.Context, store storage.Store, dry bool, answer func(driver.Reader) error, write func(storage.Tx) error) error {
 	if dry {
 		return store.View(ctx, answer)
@@ -197,12 +197,11 @@ func counting(ctx context.Context, store storage.Store, dry bool, answer func(dr
 			return err
 		}
 	}
-	return fmt.Errorf("%w too often: %w", errOvertaken, storage.ErrBusy)
+	return fmt.Errorf("%w after several tries: %w", errOvertaken, storage.ErrBusy)
 }
 
-// upsert writes rows that were loaded, and those that were not there then. It
-// returns errOvertaken, which undoes the transaction, if somebody else was first
-// with one of them.
+// upsert updates loaded rows and inserts new ones. After a concurrent write it returns
+// errOvertaken, which rolls the transaction back.
 func upsert[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], rows []*R) error {
 	var old, add []*R
 	for _, r := range rows {
@@ -216,7 +215,7 @@ func upsert[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], rows 
 		x, y := t.Record(a), t.Record(b)
 		return cmp.Or(cmp.Compare(x.Scope, y.Scope), cmp.Compare(x.Key, y.Key))
 	}
-	slices.SortFunc(add, byPlace) // the same order everywhere, or two wait for each other
+	slices.SortFunc(add, byPlace) // the same order everywhere prevents deadlocks
 	slices.SortFunc(old, byPlace)
 	inserted, err := t.Insert(ctx, tx, add...)
 	if err != nil {

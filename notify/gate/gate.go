@@ -1,7 +1,6 @@
-// Package gate has the gates that are policies: how many messages a recipient gets,
-// at what hours, how fast channels are used, and who may get anything at all. They
-// stand beside those that package notify asks in any case, about every message: also those of
-// reminders and surveys.
+// Package gate has the gates for policies: frequency caps, quiet hours, rates of
+// channels, and a guard for test environments. They run together with the gates that
+// package notify always has, for every message: also those of reminders and surveys.
 package gate
 
 import (
@@ -12,32 +11,28 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// Options choose what the built-in gates do; nil and every zero value leave
-// out what needs a choice.
+// Options configure the built-in gates. Nil and zero values leave out the gates that need
+// a setting.
 type Options struct {
-	// HashKey is that of [notify.Options]: the list of suppressed addresses knows them under
-	// it. With another one the gate lets nothing through, and [notify.New] panics. Without one,
-	// and as long as nothing has been hashed, the list is empty and everybody gets through.
+	// HashKey is the HashKey of [notify.Options]; suppressed addresses are stored under it.
+	// With a different key the gate lets nothing through, and [notify.New] panics. Without a
+	// key, and as long as nothing has been hashed, the list is empty and all addresses pass.
 	HashKey []byte
-	// Guard is for environments in which no customer may get anything; nil:
-	// everybody may.
+	// Guard is for environments that must not write to customers; nil: no restriction.
 	Guard *Guard
-	// Caps bound how many messages a recipient gets, over all producers and
-	// methods. All of them hold.
+	// Caps limit how many messages a recipient gets, over all producers and methods. All of
+	// them apply.
 	Caps []Cap
 	// Window keeps quiet hours; nil: there are none.
 	Window *Window
-	// Rates bound how fast channels are used, one for each channel.
+	// Rates limit how fast channels are used, one for each channel.
 	Rates []Rate
 }
 
-// New makes all built-in gates, in the order in which they are asked: whether the
-// database is a copy, who may get anything here, and then the others of
-// [notify.OwnGates] (what is paused, which addresses are suppressed, what recipients
-// have opted out of), the frequency caps, the send window, the rates. Their state is
-// in the store, which all processes share, so give all of them the same options. A
-// host appends its own, or puts them between. It panics on options that no program
-// can mean.
+// New makes all built-in gates in their order: quarantine, guard, the others of
+// [notify.OwnGates] (pauses, suppressions, opt-outs), frequency caps, send window, rates.
+// Their state is in the store, which all processes share, so all processes need the same
+// options. A host may append or insert its own gates. It panics on invalid options.
 func New(store storage.Store, opts *Options) []notify.Gate {
 	if store == nil {
 		panic("gate: New needs a store")
@@ -65,17 +60,17 @@ func New(store storage.Store, opts *Options) []notify.Gate {
 // Reasons of these gates: why a message waits, or ended unsent. They are stored and
 // shown.
 const (
-	// ReasonNotAllowed: the recipient may get nothing in this environment. No action
-	// needed.
+	// ReasonNotAllowed: the Guard of this environment does not allow the recipient. No
+	// action needed.
 	ReasonNotAllowed = "NotAllowed"
-	// ReasonFrequencyCap: the recipient has got as many messages as a cap allows.
-	// The message waits, or has ended, as the cap says.
+	// ReasonFrequencyCap: the recipient has got as many messages as a cap allows. The
+	// message waits, or has ended if the cap says so.
 	ReasonFrequencyCap = "FrequencyCap"
-	// ReasonQuietHours: it is quiet hours where the recipient lives. The message
+	// ReasonQuietHours: it is during quiet hours where the recipient lives. The message
 	// waits for the next send window.
 	ReasonQuietHours = "QuietHours"
-	// ReasonRateLimit: the channel's rate is used up. The message waits its turn; if
-	// many wait long, raise the rate or send less.
+	// ReasonRateLimit: the channel has reached its rate. The message waits; if many wait
+	// long, raise the rate or send less.
 	ReasonRateLimit = "RateLimit"
 )
 

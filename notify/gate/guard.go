@@ -9,10 +9,9 @@ import (
 	"github.com/belfry-go/belfry/notify/channel"
 )
 
-// Guard is for environments in which no customer may get anything:
-// staging, a rehearsal. Only who is allowed gets messages; those of others go to
-// the redirection of their method, or are skipped with [ReasonNotAllowed]. The zero
-// value allows nobody.
+// Guard is for environments that must not write to customers, such as staging. Only
+// allowed addresses get messages. Other messages go to the redirect address of their
+// method, or are skipped with [ReasonNotAllowed]. The zero value allows no address.
 type Guard struct {
 	// Allow lists addresses, and mail domains with an @ before them:
 	// "ann@example.com", "+4915112345678", "@example.com". Case is ignored.
@@ -21,13 +20,13 @@ type Guard struct {
 	Redirect map[string]string
 }
 
-// guardGate is a [Guard] at work.
+// guardGate enforces a [Guard].
 type guardGate struct {
 	allow    []string
 	redirect map[string]string
 }
 
-// newGuardGate panics on an address that is none.
+// newGuardGate panics on an invalid address.
 func newGuardGate(g Guard) *guardGate {
 	out := &guardGate{redirect: map[string]string{}}
 	for _, entry := range g.Allow {
@@ -46,7 +45,7 @@ func newGuardGate(g Guard) *guardGate {
 	return out
 }
 
-// spelling is an entry as addresses are spelt: a domain outside ASCII is in Punycode.
+// spelling normalises an entry like an address: a domain outside ASCII is in Punycode.
 func spelling(entry string) string {
 	person, isDomain := entry, strings.HasPrefix(entry, "@")
 	if isDomain {
@@ -54,7 +53,7 @@ func spelling(entry string) string {
 	}
 	clean, err := channel.NormaliseAddress("email", person)
 	switch {
-	case err != nil: // of another method
+	case err != nil: // an address of another method
 		return entry
 	case isDomain:
 		return clean[1:]

@@ -15,23 +15,22 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// Rate bounds how fast a channel is used by all processes together: Limit
-// calls per Per in the long run, and Burst at once. Messages that are too many
-// wait for about as long as it takes.
+// Rate limits how fast all processes together use a channel: Limit calls per Per in the
+// long run, and Burst at once. Messages over the limit wait for about as long as needed.
 type Rate struct {
 	Channel string        // the key: "sms:twilio"; required
 	Limit   int           // 1 to 10,000
 	Per     time.Duration // a millisecond to a day
-	// Burst is how many calls may be made at once after a rest, 1 to 10,000;
-	// default what a second allows, at least 1. A tenth of it, rounded down, is left
-	// to urgent messages.
+	// Burst is how many calls may be made at once after a pause, 1 to 10,000; default: the
+	// calls of a second, at least 1. A tenth of it, rounded down, is reserved for urgent
+	// messages.
 	Burst int
-	// PerScope gives each scope a limit of its own; otherwise all share one, and each that
-	// has messages waiting gets a like part of it.
+	// PerScope gives each scope its own limit. Otherwise all scopes share one, and scopes
+	// with waiting messages get equal parts.
 	PerScope bool
 }
 
-// check returns the limit as it is used, and panics on one that is none.
+// check returns the limit with its defaults, and panics on an invalid one.
 func (l Rate) check() Rate {
 	if l.Channel == "" || l.Limit < 1 || l.Limit > 10_000 || l.Per < time.Millisecond || l.Per > 24*time.Hour || l.Burst < 0 || l.Burst > 10_000 {
 		panic(fmt.Sprintf("gate: New: a rate of %d calls per %v, burst %d, of channel %q: see Rate", l.Limit, l.Per, l.Burst, l.Channel))
@@ -42,29 +41,29 @@ func (l Rate) check() Rate {
 	return l
 }
 
-// cost is how long it takes until n more calls are allowed. One takes whole
-// microseconds, which is what is stored, rounded up.
+// cost is how long it takes until n more calls are allowed. A call costs whole
+// microseconds, the stored unit, rounded up.
 func (l Rate) cost(n int) time.Duration {
 	micros := (l.Per + time.Duration(l.Limit)*time.Microsecond - 1) / (time.Duration(l.Limit) * time.Microsecond)
 	return time.Duration(n) * micros * time.Microsecond
 }
 
-// rateBucket is what has been taken of a limit, and how long the messages of its scope
-// wait. Its Key is the channel; a limit that scopes share is taken from the bucket of the
-// empty scope. It is never due.
+// rateBucket stores how much of a limit is used, and how long the messages of its scope
+// wait. Its Key is the channel. Scopes that share a limit use the bucket of the empty
+// scope. It is never due.
 type rateBucket struct {
 	storage.Record
-	// TakenUntil is when the bucket is full again. Burst calls before it the bucket
-	// is empty.
+	// TakenUntil is when the bucket is full again. It is empty as long as Burst calls before
+	// that.
 	TakenUntil time.Time `db:"taken_until"`
-	// PromisedUntil is when the last message of the scope that was told to wait comes back.
+	// PromisedUntil is when the last waiting message of the scope is retried.
 	PromisedUntil time.Time `db:"promised_until"`
 }
 
 var rateBuckets = driver.Define[rateBucket]("rate_bucket").Grows(driver.Bounded).
 	Kept(driver.Always, "one a channel and tenant")
 
-// take lets one call through, or says that there are too many.
+// take lets one call through, or reports that the limit is reached.
 func (b *rateBucket) take(l Rate, now time.Time, urgent bool) bool {
 	taken := later(b.TakenUntil, now).Add(l.cost(1))
 	room := l.Burst
@@ -78,13 +77,13 @@ func (b *rateBucket) take(l Rate, now time.Time, urgent bool) bool {
 	return true
 }
 
-// maxPromise is how far ahead waiting messages are lined up. What is beyond it comes
-// back before, and lines up anew.
+// maxPromise is how far ahead waiting messages are scheduled. Messages beyond it are
+// retried at that time and scheduled again.
 const maxPromise = time.Hour
 
-// promise is when a message that is too many for the bucket from comes back: behind those
-// of its scope b that have been told so before, with room between them for those of the
-// other scopes that wait.
+// promise is when a message over the limit of bucket from is retried: after the waiting
+// messages of its scope b, with room between them for the messages of other waiting
+// scopes.
 func (b *rateBucket) promise(l Rate, from *rateBucket, waiting int, now time.Time, id string) time.Time {
 	next := later(b.PromisedUntil, later(from.TakenUntil.Add(-l.cost(l.Burst)), now)).Add(l.cost(max(waiting, 1)))
 	if next.Sub(now) > maxPromise {
@@ -94,8 +93,8 @@ func (b *rateBucket) promise(l Rate, from *rateBucket, waiting int, now time.Tim
 	return next
 }
 
-// rateReservation says that an attempt has been let through, so that it is not
-// counted again. Insert only, and deleted after an hour.
+// rateReservation records that an attempt was let through, so that it is not counted
+// again. It is only inserted, and deleted after an hour.
 type rateReservation struct {
 	storage.Record           // Key: channel, message id and number of the attempt
 	ReservedOn     time.Time `db:"reserved_on,fixed"`
@@ -104,20 +103,20 @@ type rateReservation struct {
 var rateReservations = driver.Define[rateReservation]("rate_reservation").Grows(driver.WithWork).
 	Kept("an hour", "a try that was let through is not counted again")
 
-// rateGate keeps the rate limits. In one process one group counts at a time, so
-// that a bucket is contended by processes only.
+// rateGate enforces the rates. In a process one group counts at a time, so only processes
+// contend for a bucket.
 type rateGate struct {
 	store  storage.Store
 	limits map[string]Rate // by channel
 	turn   chan struct{}
 
-	// Whose turn it is has what follows.
+	// The fields below are guarded by turn.
 	waiting map[string]scopesWaiting // by channel that scopes share
 	made    int                      // reservations since the last sweep
 	sweptOn time.Time                // when that was; zero: not yet
 }
 
-// newRateGate panics on a limit that is none, and on two of one channel.
+// newRateGate panics on an invalid limit, and on two limits of one channel.
 func newRateGate(store storage.Store, limits []Rate) *rateGate {
 	g := &rateGate{store: store, limits: map[string]Rate{}, turn: make(chan struct{}, 1), waiting: map[string]scopesWaiting{}}
 	for _, l := range limits {
@@ -159,7 +158,7 @@ func (g *rateGate) Ask(ctx context.Context, a []notify.Attempt) (out []notify.Ve
 	return out, err
 }
 
-// count answers, with two statements for what is known.
+// count decides, with two statements to read the rows.
 func (g *rateGate) count(ctx context.Context, from driver.Reader, a []notify.Attempt, limited []int, out []notify.Verdict) (*rateRound, error) {
 	round := &rateRound{limits: g.limits, waiting: g.waiting}
 	if err := round.load(ctx, from, a, limited); err != nil {
@@ -176,16 +175,16 @@ func (g *rateGate) count(ctx context.Context, from driver.Reader, a []notify.Att
 	return round, nil
 }
 
-// scopesWaiting is how many scopes had messages waiting for a channel at a time.
+// scopesWaiting is how many scopes had messages waiting for a channel, and when.
 type scopesWaiting struct {
 	n  int
 	on time.Time
 }
 
-// maxScopes is how many scopes that wait are counted at most.
+// maxScopes is the limit of counted waiting scopes.
 const maxScopes = 1000
 
-// countWaiting counts the scopes that wait for a channel they share, once a second.
+// countWaiting counts the scopes that wait for a shared channel, once a second.
 func (g *rateGate) countWaiting(ctx context.Context, from driver.Reader, a *notify.Attempt) error {
 	since := a.Now.Sub(g.waiting[a.Channel].on)
 	if g.limits[a.Channel].PerScope || since >= 0 && since < time.Second {
@@ -198,7 +197,7 @@ func (g *rateGate) countWaiting(ctx context.Context, from driver.Reader, a *noti
 	return err
 }
 
-// rateRound is what one transaction of counting reads and makes.
+// rateRound is the state of one counting transaction.
 type rateRound struct {
 	limits   map[string]Rate
 	attempts []driver.ScopedKey // of the reservations, in the order of the attempts
@@ -230,7 +229,7 @@ func (r *rateRound) load(ctx context.Context, from driver.Reader, a []notify.Att
 	return nil
 }
 
-// bucketOf is where the bucket of an attempt is.
+// bucketOf is the key of an attempt's bucket.
 func (r *rateRound) bucketOf(a *notify.Attempt) driver.ScopedKey {
 	if r.limits[a.Channel].PerScope {
 		return ofScope(a)
@@ -238,7 +237,8 @@ func (r *rateRound) bucketOf(a *notify.Attempt) driver.ScopedKey {
 	return driver.ScopedKey{Scope: "", Key: a.Channel}
 }
 
-// ofScope is where it is kept how long the messages of an attempt's scope wait.
+// ofScope is the key of the row that stores how long the messages of an attempt's scope
+// wait.
 func ofScope(a *notify.Attempt) driver.ScopedKey {
 	return driver.ScopedKey{Scope: a.Scope, Key: a.Channel}
 }
@@ -259,7 +259,7 @@ func (r *rateRound) answer(a *notify.Attempt, at driver.ScopedKey) notify.Verdic
 	return notify.Proceed()
 }
 
-// write stores what was taken, in at most three statements.
+// write stores the changed buckets and reservations, in at most three statements.
 func (r *rateRound) write(ctx context.Context, tx storage.Tx) error {
 	if err := upsert(ctx, tx, rateBuckets, slices.Collect(maps.Keys(r.touched))); err != nil {
 		return err
@@ -268,15 +268,15 @@ func (r *rateRound) write(ctx context.Context, tx storage.Tx) error {
 	return err
 }
 
-// A reservation is kept for longer than any lease lasts. Old ones are deleted, some
-// hundreds at a time, as new ones are made, and an hour after the last time.
+// A reservation is kept for longer than any lease. Old ones are deleted, some hundreds at
+// a time, whenever new ones are made and an hour has passed since the last deletion.
 const (
 	reservationAge = time.Hour
 	sweepAfter     = 250
 )
 
-// sweep deletes old reservations of all scopes, if it is time. What it leaves the next
-// one finds, so its errors are ignored.
+// sweep deletes old reservations of all scopes if it is time. The next call finds the
+// rest, so errors are ignored.
 func (g *rateGate) sweep(ctx context.Context, made int) {
 	g.made += made
 	now := driver.Now(g.store)
@@ -293,8 +293,8 @@ func (g *rateGate) sweep(ctx context.Context, made int) {
 	}
 }
 
-// sweepOnce looks at the first rows of the table, which were made first or nearly so:
-// no index on a time is needed for it. It says whether there may be more.
+// sweepOnce reads the first rows of the table, which are the oldest or nearly so; this
+// needs no index on a time. It reports whether there may be more.
 func sweepOnce(ctx context.Context, tx storage.Tx, before time.Time) (more bool, err error) {
 	first, err := rateReservations.Everywhere().Find(ctx, tx, driver.Query{Columns: []string{"version", "reserved_on"}, Limit: 2 * sweepAfter})
 	if err != nil {
@@ -308,7 +308,7 @@ func sweepOnce(ctx context.Context, tx storage.Tx, before time.Time) (more bool,
 	return len(old) == 2*sweepAfter, err
 }
 
-// spread is a part of limit, from zero to less than it, that follows from text.
+// spread is a duration from zero to less than limit, derived from text.
 func spread(text string, limit time.Duration) time.Duration {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, text) // a hash never fails

@@ -11,24 +11,23 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// Window keeps quiet hours: messages go out from From until To by the clock of
-// their recipient, and others wait for the next From. Urgent types are exempt.
+// Window keeps quiet hours: messages go out from From until To in the recipient's zone;
+// others wait for the next From. Urgent types are exempt.
 type Window struct {
-	// From and To are local times, "08:00" and "21:00", both required. With To
-	// before From the window goes on past midnight. The times that a change of the
-	// clocks leaves out or repeats are taken as a person would: 02:30 that does not
-	// exist is the moment of the change, and of two the first.
+	// From and To are local times, "08:00" and "21:00", both required. If To is before From
+	// the window goes past midnight. A local time that does not exist means the time of the
+	// clock change; one that exists twice means the first.
 	From, To string
-	// Zone is that of recipients whose zone is not known; default "UTC".
+	// Zone is for recipients without a known zone; default "UTC".
 	Zone string
-	// Methods are those that it concerns; none: all.
+	// Methods are the delivery methods that it applies to; empty: all.
 	Methods []string
-	// Spread is over how long after From those that waited go out, each at a moment
-	// that follows from its id, so that not all come at once; default 10 min.
+	// Spread distributes the waiting messages over this time after From, each at a time
+	// derived from its id, so that they do not all go out at once; default 10 min.
 	Spread time.Duration
 }
 
-// windowGate is a [Window] at work.
+// windowGate enforces a [Window].
 type windowGate struct {
 	from, to civil.TimeOfDay
 	zone     *time.Location
@@ -36,7 +35,7 @@ type windowGate struct {
 	spread   time.Duration
 }
 
-// newWindowGate panics on times and zones that are none.
+// newWindowGate panics on invalid times and zones.
 func newWindowGate(w Window) *windowGate {
 	g := &windowGate{methods: w.Methods, spread: w.Spread}
 	if w.Zone == "" {
@@ -53,7 +52,7 @@ func newWindowGate(w Window) *windowGate {
 		}
 	}
 	if g.from == g.to {
-		panic("gate: New: Window: From is To, which leaves no time or all of it")
+		panic("gate: New: Window: From is To; they must differ")
 	}
 	return g
 }
@@ -83,7 +82,7 @@ func (g *windowGate) Ask(_ context.Context, a []notify.Attempt) ([]notify.Verdic
 	return out, nil
 }
 
-// zoneOf is the recipient's zone. One that is not known here is none.
+// zoneOf is the recipient's zone, or Zone if that is empty or unknown.
 func (g *windowGate) zoneOf(a *notify.Attempt) *time.Location {
 	if a.Zone == "" {
 		return g.zone
@@ -95,8 +94,8 @@ func (g *windowGate) zoneOf(a *notify.Attempt) *time.Location {
 	return loc
 }
 
-// next is the window that now is in, or else the next one. It looks from the day
-// before on, whose window may still be open.
+// next is the window that contains now, or else the next one. It begins with the day
+// before, whose window may still be open.
 func (g *windowGate) next(now time.Time, loc *time.Location) (opens, closes time.Time, err error) {
 	today := civil.DateOf(now, loc)
 	for days := -1; days <= 3; days++ {
@@ -110,7 +109,7 @@ func (g *windowGate) next(now time.Time, loc *time.Location) (opens, closes time
 	return opens, closes, fmt.Errorf("gate: no send window within days in zone %v", loc)
 }
 
-// on is the window that opens on d.
+// on is the window that opens on day d.
 func (g *windowGate) on(d civil.Date, loc *time.Location) (opens, closes time.Time, err error) {
 	if opens, _, err = civil.Resolve(d, g.from, loc, civil.Policy{}); err != nil {
 		return opens, closes, err

@@ -12,14 +12,13 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// Campaigns shows campaigns to those whom the host allows to see them:
+// Campaigns shows campaigns to callers that the host allows:
 //
 //	GET /{guid}            {"status": "Ready", "recipients": 100000, "done": 4000, ...}
 //	GET /{guid}/audience   one recipient in each line, as JSON
 //
-// A campaign that the caller may not see is not found. Mount it with
-// http.StripPrefix; nothing can be changed through it. It panics without a
-// notifier or without who.
+// A campaign that the caller may not see is not found. It is read-only. Mount it with
+// http.StripPrefix. It panics without a notifier or without who.
 func Campaigns(n *notify.Notifier, who Authorise) http.Handler {
 	if n == nil || who == nil {
 		panic("notifyhttp: Campaigns needs a notifier and an Authorise")
@@ -36,7 +35,7 @@ type campaigns struct {
 	who Authorise
 }
 
-// open answers for itself unless it returns the content.
+// open returns the content, or writes the answer and returns nothing.
 func (s campaigns) open(w http.ResponseWriter, r *http.Request) *notify.CampaignContent {
 	caller, err := s.who(r)
 	if err != nil || caller.Allow == nil {
@@ -51,7 +50,7 @@ func (s campaigns) open(w http.ResponseWriter, r *http.Request) *notify.Campaign
 	})
 	switch {
 	case refused != nil || errors.Is(err, storage.ErrNotFound):
-		fail(w, http.StatusNotFound, "there is no such campaign")
+		fail(w, http.StatusNotFound, "this campaign does not exist")
 	case err != nil:
 		unavailable(w, err)
 	default:
@@ -60,7 +59,7 @@ func (s campaigns) open(w http.ResponseWriter, r *http.Request) *notify.Campaign
 	return nil
 }
 
-// progress is a campaign as a client sees it.
+// progress is the JSON of a campaign.
 type progress struct {
 	Status     string         `json:"status"`
 	Reason     string         `json:"reason,omitempty"`
@@ -95,8 +94,8 @@ func (s campaigns) progress(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// audience streams. An error in the middle breaks the connection off, so that no
-// client takes a part for the whole.
+// audience streams the recipients. An error in the middle closes the connection, so that
+// a client does not take a part for the whole.
 func (s campaigns) audience(w http.ResponseWriter, r *http.Request) {
 	c := s.open(w, r)
 	if c == nil {

@@ -53,7 +53,7 @@ func TestACampaignIsShownToThoseWhomTheHostAllows(t *testing.T) {
 		a.want(200, `{"status":"Created","recipients":2,"done":0,"generated":0,"skipped":0,"repeated":0,"cancelled":0,"messages":{}}`)(a.do("GET", "/spring", "north", ""))
 		a.want(200, `{"ref":"sam","channel":"email:x","address":"sam@example.com"}`+"\n"+`{"ref":"kim","inbox":"user:kim"}`)(a.do("GET", "/spring/audience", "north", ""))
 		for _, path := range []string{"/spring", "/spring/audience", "/summer"} {
-			a.want(404, `{"error":"there is no such campaign"}`)(a.do("GET", path, "south", ""))
+			a.want(404, `{"error":"this campaign does not exist"}`)(a.do("GET", path, "south", ""))
 			a.want(401, `{"error":"not signed in"}`)(a.do("GET", path, "", ""))
 		}
 		if status, text := a.do("POST", "/spring", "north", "{}"); status != 405 {

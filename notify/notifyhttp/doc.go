@@ -1,6 +1,5 @@
-// Package notifyhttp serves parts of package notify over HTTP, for a host that
-// mounts its handlers behind its own router. No handler works without knowing who
-// is calling: by the host's word, or, for providers' callbacks, by their
-// signature. What a caller may see and do follows from that, never from the
-// address.
+// Package notifyhttp serves parts of package notify over HTTP, for a host that mounts its
+// handlers behind its own router. Every handler knows who is calling: from the host, or
+// for providers' callbacks from their signature. The caller, never the address, decides
+// what may be seen and done.
 package notifyhttp

@@ -17,31 +17,29 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// Caller is somebody whom the host has let in, and what they may see. The zero value
-// sees nothing.
+// Caller is an authorised caller and what they may see. The zero value sees nothing.
 type Caller struct {
-	// Scope is whose inboxes and campaigns they are. Nothing in a request can name
-	// another.
+	// Scope is the tenant of the inboxes and campaigns. A request cannot name another.
 	Scope notify.Scope
-	// Inbox is the one that [Inbox] shows: "user:{id}" or "employee:{guid}".
+	// Inbox is the inbox that [Inbox] shows: "user:{id}" or "employee:{guid}".
 	Inbox string
-	// Allow is asked by [Campaigns] about each campaign before anything of it is
-	// shown, its progress included. Nil allows none.
+	// Allow is called by [Campaigns] for each campaign before any data of it is shown. Nil
+	// allows none.
 	Allow notify.AllowCampaign
 }
 
-// isZero reports whether nothing says who it is.
+// isZero reports whether the caller is unknown.
 func (c Caller) isZero() bool { return c.Scope == "" && c.Inbox == "" && c.Allow == nil }
 
-// Authorise says who is calling, from the host's session. An error refuses the
-// request with 401; its text is not shown. It is called from several goroutines.
+// Authorise says who is calling, from the host's session. An error refuses the request
+// with 401; its text is not shown. It must be safe for concurrent use.
 type Authorise func(r *http.Request) (Caller, error)
 
-// maxBody bounds what a client may send.
+// maxBody is the limit of a request body in bytes.
 const maxBody = 64 << 10
 
-// Inbox serves the in-app messages of whoever calls (Communication - Codebase
-// flow, "UserMessage (in-app)"):
+// Inbox serves the in-app messages of the caller (Communication - Codebase flow,
+// "UserMessage (in-app)"):
 //
 //	GET  /           ?after=&limit=&archived=1   {"messages": [...], "next": "..."}
 //	                 or snoozed=1
@@ -58,14 +56,13 @@ const maxBody = 64 << 10
 //	<script type="module" src="/inbox/inbox.js"></script>
 //	<belfry-inbox src="/inbox/"></belfry-inbox>
 //
-// The element shows subjects and texts as text, never HTML, and needs no more than
-// script-src 'self' and connect-src 'self'. Its texts are English, but for those that
-// it holds: <script type="application/json">{"read": "Gelesen"}</script>. It tells the
-// page of each new count by an event "belfry-inbox", with the count as its detail.
+// The element shows subjects and texts as plain text, never HTML, and only needs
+// script-src 'self' and connect-src 'self'. Its texts are English; replace them by a
+// child element: <script type="application/json">{"read": "Gelesen"}</script>. It
+// dispatches an event "belfry-inbox" for each new count, with the count as its detail.
 //
-// Mount it with http.StripPrefix. A GET changes nothing. Requests of other
-// origins that would change something are refused. It panics without a notifier
-// or without who.
+// Mount it with http.StripPrefix. A GET changes nothing. Changing requests from other
+// origins are refused. It panics without a notifier or without who.
 func Inbox(n *notify.Notifier, who Authorise) http.Handler {
 	if n == nil || who == nil {
 		panic("notifyhttp: Inbox needs a notifier and an Authorise")
@@ -85,7 +82,7 @@ type inbox struct {
 	who Authorise
 }
 
-// owned asks who is calling before anything else.
+// owned authorises the caller before anything else.
 func (s inbox) owned(serve func(http.ResponseWriter, *http.Request, Caller)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		caller, err := s.who(r)
@@ -137,7 +134,7 @@ func (s inbox) count(w http.ResponseWriter, r *http.Request, c Caller) {
 	httpapi.Reply(w, http.StatusOK, counts)
 }
 
-// marks are those that there are; the first three can be made up to a message.
+// marks lists all marks; the first three also work with "upTo".
 var marks = []notify.InboxMark{notify.MarkSeen, notify.MarkRead, notify.MarkArchived, notify.MarkUnread, notify.MarkUnarchived}
 
 // order is the body of a POST to /mark.
@@ -157,7 +154,7 @@ func (s inbox) mark(w http.ResponseWriter, r *http.Request, c Caller) {
 	var err error
 	switch {
 	case !slices.Contains(marks, want.As) || want.UpTo != "" && !slices.Contains(marks[:3], want.As):
-		fail(w, http.StatusUnprocessableEntity, `"as" is Seen, Read or Archived, or with "ids" Unread or Unarchived`)
+		fail(w, http.StatusUnprocessableEntity, `"as" must be Seen, Read or Archived, or with "ids" also Unread or Unarchived`)
 		return
 	case (want.UpTo == "") == (len(want.IDs) == 0):
 		fail(w, http.StatusUnprocessableEntity, `give "ids" or "upTo"`)
@@ -190,7 +187,7 @@ func (s inbox) snooze(w http.ResponseWriter, r *http.Request, c Caller) {
 	changed, err := s.n.Inbox(c.Scope, c.Inbox).Snooze(r.Context(), want.Until, want.IDs...)
 	switch {
 	case errors.Is(err, notify.ErrSnooze):
-		fail(w, http.StatusUnprocessableEntity, `"until" is more than a year from now`)
+		fail(w, http.StatusUnprocessableEntity, `"until" must be within a year from now`)
 	case err != nil:
 		unavailable(w, err)
 	default:
@@ -201,7 +198,7 @@ func (s inbox) snooze(w http.ResponseWriter, r *http.Request, c Caller) {
 //go:embed inbox.js
 var inboxScript []byte
 
-// script serves the element, which holds nothing of anybody.
+// script serves the element, which contains no personal data.
 func script(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -215,8 +212,8 @@ type listing struct {
 	Next     string    `json:"next,omitempty"`
 }
 
-// message is an in-app message as a client sees it. HTML was made by the host's
-// own templates; a client that shows it decides about scripts and pictures.
+// message is the JSON of an in-app message. HTML comes from the host's own templates; a
+// client that shows it must deal with scripts and pictures.
 type message struct {
 	ID      string    `json:"id"`
 	Type    string    `json:"type"`
@@ -226,7 +223,7 @@ type message struct {
 	Locale  string    `json:"locale,omitempty"`
 	Status  string    `json:"status"`
 	On      time.Time `json:"on"`
-	// SnoozedUntil is there if it was put off.
+	// SnoozedUntil is set if it was snoozed.
 	SnoozedUntil time.Time `json:"snoozedUntil,omitzero"`
 }
 
@@ -238,38 +235,38 @@ func messageOf(m notify.UserMessage) message {
 	}
 }
 
-// decode reads one JSON object without unknown members. Another media type is
-// refused, since a form of another site could send it.
+// decode reads one JSON object without unknown members. Other media types are refused,
+// since a form of another site could send them.
 func decode(r *http.Request, into any) error {
 	if httpapi.Media(r) != "application/json" {
-		return errors.New("the body is not application/json")
+		return errors.New("the body must be application/json")
 	}
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		return errors.New("the body is not the JSON that is expected here")
+		return errors.New("the body is not the JSON that this route takes")
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("the body goes on after its JSON")
+		return errors.New("the body must end after its JSON")
 	}
 	return nil
 }
 
-// fail refuses in one member, since a browser's script shows it as it is.
+// fail writes an error with one member, which a browser's script shows as it is.
 func fail(w http.ResponseWriter, status int, text string) {
 	httpapi.Reply(w, status, map[string]string{"error": text})
 }
 
-// unavailable answers a call that failed. Only a key or a place in a list that cannot be
-// one is the caller's own fault.
+// unavailable answers a failed call. Only an invalid key or page token is the caller's
+// error.
 func unavailable(w http.ResponseWriter, err error) {
 	var part *keys.PartError
 	switch {
 	case errors.As(err, &part):
-		fail(w, http.StatusUnprocessableEntity, "there can be no such message")
+		fail(w, http.StatusUnprocessableEntity, "the message id is invalid")
 		return
 	case errors.Is(err, storage.ErrPage):
-		fail(w, http.StatusUnprocessableEntity, `"after" is not the "next" of a page`)
+		fail(w, http.StatusUnprocessableEntity, `"after" must be the "next" of a page`)
 		return
 	}
 	fail(w, http.StatusServiceUnavailable, "try again")

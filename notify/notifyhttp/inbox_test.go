@@ -123,7 +123,7 @@ func TestAnInboxIsReadPageByPageAndMarked(t *testing.T) {
 func TestAPlaceThatNoPageReturnedIsTheCallersFault(t *testing.T) {
 	apps(t, func(a app) {
 		for _, of := range []string{"", "&archived=1", "&snoozed=1"} {
-			a.want(422, `{"error":"\"after\" is not the \"next\" of a page"}`)(a.do("GET", "/?after=%00"+of, "sam", ""))
+			a.want(422, `{"error":"\"after\" must be the \"next\" of a page"}`)(a.do("GET", "/?after=%00"+of, "sam", ""))
 		}
 	})
 }

@@ -16,25 +16,25 @@ import (
 	"github.com/belfry-go/belfry/notify"
 )
 
-// PreferencesOptions are the settings of [Preferences]; nil and every zero value are
-// useful.
+// PreferencesOptions are the settings of [Preferences]. Nil and all zero values mean the
+// defaults.
 type PreferencesOptions struct {
-	// Methods are the delivery methods to choose among, such as "email" and "sms", in the
-	// order of the page. Nil: that of the message with the link. A recipient without a Ref
-	// is known by one address, and chooses for its method alone.
+	// Methods are the delivery methods on the page, such as "email" and "sms", in their
+	// order. Nil: the method of the message with the link. A recipient without a Ref is
+	// known by one address and chooses only for its method.
 	Methods []string
-	// GroupTitle is the title of one of notify.Options.Groups in a language of the page,
-	// such as "de"; empty, or without it, is the group's own.
+	// GroupTitle returns the title of one of notify.Options.Groups in a language of the
+	// page, such as "de". If it is nil or returns "", the group's own title is used.
 	GroupTitle func(group, language string) string
 }
 
 // Preferences is [Unsubscribe] with a choice for each of notify.Options.Groups and each
-// method: mount it in its place. Whoever holds a link of notify.Options.Unsubscribe
-// sees what its recipient wants. A GET changes nothing. A POST stores the choice, and
-// that of a mail program (RFC 8058) leaves the message's group. Without groups the
-// choice is for all messages of a method. The page is in English, Arabic, German,
-// French, Spanish or Vietnamese, as the browser asks for or the reader chooses, and
-// needs no JavaScript. It panics without a notifier.
+// method; mount it instead. The holder of a link of notify.Options.Unsubscribe sees its
+// recipient's choices. A GET changes nothing. A POST stores the choices; the POST of a
+// mail program (RFC 8058) unsubscribes from the message's group. Without groups the
+// choice is for all messages of a method. The page is in English, Arabic, German, French,
+// Spanish or Vietnamese, as the browser asks for or the reader chooses, and needs no
+// JavaScript. It panics without a notifier.
 func Preferences(n *notify.Notifier, opts *PreferencesOptions) http.Handler {
 	if n == nil {
 		panic("notifyhttp: Preferences needs a notifier")
@@ -73,7 +73,7 @@ var (
 	preferenceLanguages = readPreferenceTexts()
 	preferenceStyle     = template.CSS(preferenceFile("page.css"))
 	preferencePolicy    = policyOf(string(preferenceStyle))
-	// languageOrder is that of the page's links.
+	// languageOrder is the order of the page's language links.
 	languageOrder = []string{"en", "ar", "de", "es", "fr", "vi"}
 )
 
@@ -99,7 +99,7 @@ func policyOf(style string) string {
 		"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }
 
-// method is what a delivery method is called.
+// method is the name of a delivery method.
 func (t preferenceTexts) method(name string) string {
 	return cmp.Or(map[string]string{"email": t.Email, "sms": t.SMS, "whatsapp": t.WhatsApp, "voice": t.Voice}[name], name)
 }
@@ -111,7 +111,7 @@ const (
 	preferencesBusy = "busy"
 )
 
-// preferencePage is what the template shows.
+// preferencePage is the data of the template.
 type preferencePage struct {
 	State, Lang string
 	Texts       preferenceTexts
@@ -125,7 +125,7 @@ type preferenceGroup struct {
 	Choices []preferenceChoice
 }
 
-// preferenceChoice is one box; its Value names group and method.
+// preferenceChoice is one checkbox; its Value names group and method.
 type preferenceChoice struct {
 	Value, Label string
 	Wanted       bool
@@ -142,7 +142,7 @@ func (p preferencePage) Heading() string {
 	return p.Texts.Title
 }
 
-// Languages are those of the links below the page.
+// Languages lists the languages of the links below the page.
 func (preferencePage) Languages() (out []struct{ Tag, Name string }) {
 	for _, tag := range languageOrder {
 		out = append(out, struct{ Tag, Name string }{tag, preferenceLanguages[tag].Lang})
@@ -169,7 +169,7 @@ func (s preferences) ask(w http.ResponseWriter, r *http.Request) { s.show(w, r, 
 func (s preferences) act(w http.ResponseWriter, r *http.Request) {
 	oneClick, err := readForm(w, r)
 	if err != nil {
-		http.Error(w, "the form cannot be read", http.StatusBadRequest)
+		http.Error(w, "the form cannot be read: open the page again", http.StatusBadRequest)
 		return
 	}
 	switch what := r.PostForm.Get("what"); {
@@ -182,14 +182,14 @@ func (s preferences) act(w http.ResponseWriter, r *http.Request) {
 		}
 		err = s.choose(r, r.PostForm["shown"], wanted)
 	default:
-		http.Error(w, "what is to change?", http.StatusBadRequest)
+		http.Error(w, "the form names no choice: open the page again", http.StatusBadRequest)
 		return
 	}
 	s.show(w, r, true, err)
 }
 
-// choose stores the choice among what the page has shown, so that a group which came
-// since is left alone.
+// choose stores the choices that the page has shown. A group that was added since is left
+// alone.
 func (s preferences) choose(r *http.Request, shown, wanted []string) error {
 	all, err := s.contacts.GroupChoices(r.Context(), tokenIn(r), s.o.Methods...)
 	if err != nil {
@@ -205,10 +205,10 @@ func (s preferences) choose(r *http.Request, shown, wanted []string) error {
 	return s.contacts.Choose(r.Context(), tokenIn(r), out...)
 }
 
-// valueOf names a choice in the form. A method holds no colon.
+// valueOf names a choice in the form. A method contains no colon.
 func valueOf(c notify.GroupChoice) string { return c.Method + ":" + c.Name }
 
-// show answers with the page, or says that the link or the store is not there.
+// show answers with the page, or says that the link is invalid or the store unavailable.
 func (s preferences) show(w http.ResponseWriter, r *http.Request, stored bool, err error) {
 	lang, status := languageOf(r), http.StatusOK
 	p := preferencePage{State: preferencesAsk, Lang: lang, Texts: preferenceLanguages[lang], Stored: stored, Style: preferenceStyle}
@@ -238,7 +238,7 @@ func (s preferences) show(w http.ResponseWriter, r *http.Request, stored bool, e
 	_, _ = out.WriteTo(w) // the client is gone
 }
 
-// groups are the choices, group by group.
+// groups lists the choices, group by group.
 func (s preferences) groups(choices []notify.GroupChoice, lang string) (out []preferenceGroup) {
 	texts := preferenceLanguages[lang]
 	name := ""

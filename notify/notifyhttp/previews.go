@@ -21,16 +21,16 @@ type Sample struct {
 
 // PreviewsOptions are the settings of [Previews]. Authorise or Development is required.
 type PreviewsOptions struct {
-	// Authorise says who may look; samples are rendered in the caller's Scope. The zero
-	// Caller sees nothing: with one tenant, say the Inbox of who is looking.
+	// Authorise says who is calling; samples are rendered in the caller's Scope. The zero
+	// Caller sees nothing, so with one tenant set the caller's Inbox.
 	Authorise Authorise
-	// Development shows the samples to everybody, in their own Scope: for a developer's
-	// machine, never beside it.
+	// Development shows the samples without Authorise, each in its own Scope. Use it only on
+	// a developer's machine.
 	Development bool
 	Samples     []Sample
-	// Locales are the languages that each sample leads to.
+	// Locales are the languages offered for each sample.
 	Locales []string
-	// Templates has the versions that ?version= shows; nil: there are none.
+	// Templates has the versions for ?version=; nil: none.
 	Templates *templates.Table
 }
 
@@ -39,7 +39,7 @@ var previewsHTML string
 
 var previewsPage = template.Must(template.New("previews").Parse(previewsHTML))
 
-// Previews shows what messages would say, without sending or storing any:
+// Previews renders messages without sending or storing them:
 //
 //	GET /              the samples
 //	GET /{n}           one of them: subject, texts, attachments; what refuses it
@@ -66,7 +66,7 @@ type previews struct {
 	o PreviewsOptions
 }
 
-// allowed asks who is calling before anything else.
+// allowed authorises the caller before anything else.
 func (s previews) allowed(serve func(http.ResponseWriter, *http.Request, Caller)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var caller Caller
@@ -83,10 +83,10 @@ func (s previews) allowed(serve func(http.ResponseWriter, *http.Request, Caller)
 	}
 }
 
-// errNoVersions is an answer to a version where no table of templates is shown.
-var errNoVersions = errors.New("no versions of templates are shown here")
+// errNoVersions is the answer to ?version= without PreviewsOptions.Templates.
+var errNoVersions = errors.New("PreviewsOptions.Templates is not set, so there are no versions")
 
-// preview is what the page shows.
+// preview is the data of the page.
 type preview struct {
 	Samples []Sample // of the list
 	Locales []string
@@ -95,7 +95,7 @@ type preview struct {
 	Sample  Sample
 	Frame   string // where its HTML is, relative to its page
 	Content notify.Content
-	Refused string // why there is no content
+	Refused string // why rendering failed
 	Style   template.CSS
 }
 
@@ -121,7 +121,7 @@ func (s previews) one(w http.ResponseWriter, r *http.Request, c Caller) {
 	s.show(w, p)
 }
 
-// html answers with nothing but the part, which its policy shuts in.
+// html answers with the HTML part only; its policy isolates it.
 func (s previews) html(w http.ResponseWriter, r *http.Request, c Caller) {
 	sample, content, err := s.render(r, c)
 	if sample == nil || err != nil {
@@ -134,7 +134,7 @@ func (s previews) html(w http.ResponseWriter, r *http.Request, c Caller) {
 	_, _ = w.Write([]byte(content.HTML)) // the client is gone
 }
 
-// render gives no sample where the path names none.
+// render returns no sample if the path names none.
 func (s previews) render(r *http.Request, c Caller) (*Sample, notify.Content, error) {
 	i, err := strconv.Atoi(r.PathValue("sample"))
 	if err != nil || i < 1 || i > len(s.o.Samples) {
@@ -176,5 +176,5 @@ func (s previews) show(w http.ResponseWriter, p preview) {
 	_, _ = out.WriteTo(w) // the client is gone
 }
 
-// Number is the place of a sample in its path.
+// Number is the number of a sample in its path.
 func (preview) Number(i int) int { return i + 1 }

@@ -74,7 +74,7 @@ func TestPreviewsWithoutATableHaveNoVersions(t *testing.T) {
 	h := notifyhttp.Previews(notify.New(memory.New(nil), nil), notifyhttp.PreviewsOptions{Development: true, Samples: []notifyhttp.Sample{{Job: notify.Job{Type: "visit"}}}})
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("GET", "/1?version=1", nil))
-	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "no versions of templates") {
+	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "so there are no versions") {
 		t.Error(w.Code, w.Body)
 	}
 }

@@ -27,16 +27,15 @@ const (
 	pageVoid = "void"
 )
 
-// Unsubscribe serves the links of notify.Options.Unsubscribe with a bare English page
-// ([Preferences] is more). A GET shows a page and
-// changes nothing, since mail scanners open links. A POST unsubscribes. With the body of
-// RFC 8058 (List-Unsubscribe=One-Click), as mail programs send it, or none, and with the page's
-// first button it is from the message's group, or from its type if it has none; other
-// buttons are for everything by this method that is not mandatory, and for a choice
-// among notify.Options.Groups. The token is the last element of the path, and all that
-// a caller needs to show; a link that is malformed, forged or not known any more gives
-// one and the same page. Mount it at the path of UnsubscribeOptions.URL, with a slash
-// behind it. It panics without a notifier.
+// Unsubscribe serves the links of notify.Options.Unsubscribe with a plain English page;
+// [Preferences] offers more. A GET shows a page and changes nothing, since mail scanners
+// open links. A POST unsubscribes. With the body of RFC 8058 (List-Unsubscribe=One-Click)
+// that mail programs send, with an empty body, and with the page's first button, it
+// unsubscribes from the message's group, or from its type if it has no group. Other
+// buttons unsubscribe from everything by this method that is not mandatory, or choose
+// among notify.Options.Groups. The token is the last element of the path and the only
+// credential. Malformed, forged and unknown links give the same page. Mount it at the
+// path of UnsubscribeOptions.URL, followed by a slash. It panics without a notifier.
 func Unsubscribe(n *notify.Notifier) http.Handler {
 	if n == nil {
 		panic("notifyhttp: Unsubscribe needs a notifier")
@@ -58,13 +57,13 @@ func (s unsubscriber) ask(w http.ResponseWriter, r *http.Request) {
 	s.show(w, err, page{State: pageAsk, Groups: groups})
 }
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	State  string
 	Groups []notify.GroupChoice
 }
 
-// Asked is the title of the message's group; empty: it has none.
+// Asked is the title of the message's group; empty: none.
 func (p page) Asked() string {
 	for _, g := range p.Groups {
 		if g.Asked {
@@ -77,7 +76,7 @@ func (p page) Asked() string {
 func (s unsubscriber) act(w http.ResponseWriter, r *http.Request) {
 	oneClick, err := readForm(w, r)
 	if err != nil {
-		http.Error(w, "the form cannot be read", http.StatusBadRequest)
+		http.Error(w, "the form cannot be read: open the page again", http.StatusBadRequest)
 		return
 	}
 	what := r.PostForm.Get("what")
@@ -90,14 +89,14 @@ func (s unsubscriber) act(w http.ResponseWriter, r *http.Request) {
 	case choose:
 		err = s.n.Contacts().ChooseGroups(r.Context(), tokenIn(r), r.PostForm["group"]...)
 	default:
-		http.Error(w, "what to unsubscribe from?", http.StatusBadRequest)
+		http.Error(w, "the form names no choice: open the page again", http.StatusBadRequest)
 		return
 	}
 	s.show(w, err, page{State: pageDone})
 }
 
-// readForm reads the body of a POST, and reports whether it is the one click of a mail
-// program (RFC 8058). Some send it without a body, without a type or as plain text.
+// readForm reads the body of a POST, and reports whether it is a mail program's one-click
+// request (RFC 8058). Some programs send no body, no type, or plain text.
 func readForm(w http.ResponseWriter, r *http.Request) (oneClick bool, err error) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	switch httpapi.Media(r) {
@@ -115,10 +114,10 @@ func readForm(w http.ResponseWriter, r *http.Request) (oneClick bool, err error)
 	return click == "One-Click" || len(r.PostForm) == 0, err
 }
 
-// choose is the button below the list of groups.
+// choose handles the button below the list of groups.
 const choose = "choose"
 
-// show answers with the page in a state, or as void if the link is.
+// show answers with the page in a state, or in the void state if the link is invalid.
 func (s unsubscriber) show(w http.ResponseWriter, err error, p page) {
 	status := http.StatusOK
 	switch {
@@ -136,8 +135,8 @@ func (s unsubscriber) show(w http.ResponseWriter, err error, p page) {
 	_ = unsubscribePage.Execute(w, p) // the client is gone
 }
 
-// private keeps a page from caches and search engines, and its address from the pages
-// that it links to.
+// private keeps a page out of caches and search engines, and its address from linked
+// pages.
 func private(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer")

@@ -21,28 +21,26 @@ import (
 	"github.com/belfry-go/belfry/notify/channel"
 )
 
-// WebhookOptions are the settings of [Webhooks]; nil and every zero value are
-// useful.
+// WebhookOptions are the settings of [Webhooks]. Nil and all zero values mean the
+// defaults.
 type WebhookOptions struct {
-	// URL is where the handler is mounted, as providers know it, without the
-	// provider's name: "https://example.com/webhooks". Some providers sign the
-	// address that they call, so behind a proxy it is required for those. Empty:
-	// the address as this process sees it.
+	// URL is the public address of the handler, without the provider's name:
+	// "https://example.com/webhooks". Some providers sign the address that they call, so
+	// behind a proxy they need it. Empty: the address as this process sees it.
 	URL string
-	// Account is the tenant whose own account reports here, where a notify.ChannelSource has
-	// given it one: callbacks change messages that went out through that account, and no
-	// others. Empty: accounts that tenants share, whose callbacks change what went out
-	// through those.
+	// Account is the tenant whose own account, from a notify.ChannelSource, reports here.
+	// Callbacks then only change messages that were sent through that account. Empty: the
+	// accounts that tenants share.
 	Account notify.Scope
-	// MaxBody bounds a callback in bytes; default 1 MiB, at most 10 MiB.
+	// MaxBody is the limit of a callback in bytes; default 1 MiB, at most 10 MiB.
 	MaxBody int64
-	// Concurrency is how many callbacks are worked on at once; default 16. Others
-	// wait, as long as Timeout.
+	// Concurrency is how many callbacks are handled at once; default 16. Others wait, at
+	// most Timeout.
 	Concurrency int
-	// Timeout bounds one callback, in real time; default 10 s. Providers give up
+	// Timeout is the limit of one callback, in real time; default 10 s. Providers give up
 	// after about as long, and repeat it.
 	Timeout time.Duration
-	// Logger gets what was not taken, and why; default slog.Default().
+	// Logger gets refused callbacks and why; default slog.Default().
 	Logger *slog.Logger
 	// MeterProvider counts; default otel.GetMeterProvider().
 	MeterProvider metric.MeterProvider
@@ -60,11 +58,11 @@ func (o *WebhookOptions) withDefaults() WebhookOptions {
 	}
 	out.URL = strings.TrimSuffix(out.URL, "/")
 	if u, err := url.Parse(out.URL); out.URL != "" && (err != nil || u.Scheme == "" || u.Host == "" || u.RawQuery != "") {
-		panic("notifyhttp: Webhooks: URL is not the address of a folder")
+		panic("notifyhttp: Webhooks: URL must be an absolute URL without query, such as https://example.com/webhooks")
 	}
 	out.MaxBody = cmp.Or(out.MaxBody, defaultWebhookBody)
 	if out.MaxBody < 0 || out.MaxBody > maxWebhookBody {
-		panic(fmt.Sprintf("notifyhttp: Webhooks: a MaxBody of %d, which is not between 1 and %d", out.MaxBody, maxWebhookBody))
+		panic(fmt.Sprintf("notifyhttp: Webhooks: MaxBody is %d, but must be 1 to %d", out.MaxBody, maxWebhookBody))
 	}
 	out.Concurrency = cmp.Or(max(out.Concurrency, 0), 16)
 	out.Timeout = cmp.Or(max(out.Timeout, 0), 10*time.Second)
@@ -75,14 +73,14 @@ func (o *WebhookOptions) withDefaults() WebhookOptions {
 	return out
 }
 
-// Webhooks takes the callbacks of providers, each under its name (Communication -
+// Webhooks receives the callbacks of providers, each under its name (Communication -
 // Codebase flow, "Webhook & Tracker"):
 //
 //	POST /{provider}
 //
-// Mount it with http.StripPrefix, outside of what asks for a session or a CSRF
-// token: a callback proves by its signature where it comes from, on its raw bytes,
-// before anything of it is read. The answers are
+// Mount it with http.StripPrefix, outside of middleware that needs a session or a CSRF
+// token. A callback is authenticated by its signature over the raw bytes, before it is
+// parsed. The answers are
 //
 //	204  tracked, or known before: a replay changes nothing
 //	400  genuine, and not to be understood
@@ -93,9 +91,9 @@ func (o *WebhookOptions) withDefaults() WebhookOptions {
 //	415  a compressed body
 //	503  our own failure: the provider repeats it
 //
-// and say no more than that. How slowly a caller may send is for the host's server
-// to bound (http.Server.ReadTimeout). It panics without a notifier, on a nil webhook, on
-// two of one name, and on options that make no sense.
+// with no further text. The host's server limits slow callers (http.Server.ReadTimeout).
+// It panics without a notifier, on a nil webhook, on two with one name, and on invalid
+// options.
 func Webhooks(n *notify.Notifier, opts *WebhookOptions, webhooks ...channel.Webhook) http.Handler {
 	if n == nil {
 		panic("notifyhttp: Webhooks needs a notifier")
@@ -107,7 +105,7 @@ func Webhooks(n *notify.Notifier, opts *WebhookOptions, webhooks ...channel.Webh
 		}
 		name := w.Provider()
 		if s.by[name] != nil || name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
-			panic(fmt.Sprintf("notifyhttp: Webhooks: %q is the name of two, or not of lower-case letters, digits and '-'", name))
+			panic(fmt.Sprintf("notifyhttp: Webhooks: the name %q is used twice, or has other characters than lower-case letters, digits and '-'", name))
 		}
 		s.by[name] = w
 	}
@@ -123,10 +121,10 @@ type hooks struct {
 	o     WebhookOptions
 	by    map[string]channel.Webhook
 	m     webhookMetrics
-	slots chan struct{} // as many as are worked on at once
+	slots chan struct{} // limits the callbacks that are handled at once
 }
 
-// status is an answer other than 204, and the word for it in metrics and logs.
+// status is an answer other than 204, and its name in metrics and logs.
 type status struct {
 	code int
 	word string
@@ -153,11 +151,11 @@ func (s *hooks) serve(w http.ResponseWriter, r *http.Request) {
 	rep, answer := s.take(ctx, hook, w, r)
 	s.m.count(ctx, hook.Provider(), answer.word, rep)
 	if answer != taken {
-		// No address, no body and no signature: they are a stranger's words.
-		s.o.Logger.WarnContext(ctx, "belfry: a callback was not taken", slog.String("provider", hook.Provider()), slog.String("outcome", answer.word))
+		// Address, body and signature are not logged: the caller is not trusted.
+		s.o.Logger.WarnContext(ctx, "belfry: a provider's callback was refused", slog.String("provider", hook.Provider()), slog.String("outcome", answer.word))
 	}
 	if rep.Refused > 0 {
-		s.o.Logger.WarnContext(ctx, "belfry: a callback held events that say too little", slog.String("provider", hook.Provider()), slog.Int("events", rep.Refused))
+		s.o.Logger.WarnContext(ctx, "belfry: a provider's callback had events that lack required data", slog.String("provider", hook.Provider()), slog.Int("events", rep.Refused))
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(answer.code)
@@ -202,9 +200,9 @@ func answerTo(err error) status {
 	return failed
 }
 
-// url is the address as the provider knows it. Without a URL in the options it is
-// what this process sees, which is another one behind a proxy: then a signature
-// over the address does not fit, and the callback is refused.
+// url is the address that the provider called. Without Options.URL it is the address as
+// this process sees it, which differs behind a proxy; then a signature over the address
+// does not match, and the callback is refused.
 func (s *hooks) url(r *http.Request) string {
 	switch {
 	case s.o.URL == "" && r.TLS == nil:
@@ -231,8 +229,8 @@ func newWebhookMetrics(p metric.MeterProvider) webhookMetrics {
 		return c
 	}
 	return webhookMetrics{
-		callbacks: counter("belfry.webhook.callbacks", "Callbacks of providers, by what became of them."),
-		events:    counter("belfry.webhook.events", "Events in callbacks, by what became of them."),
+		callbacks: counter("belfry.webhook.callbacks", "Callbacks of providers, by result."),
+		events:    counter("belfry.webhook.events", "Events in callbacks, by result."),
 	}
 }
 

@@ -9,7 +9,6 @@
 //	mails.Sent(t, 1)
 //	m := mails.To(t, "sam@example.com")
 //
-// A message id that is accepted twice is a message sent twice. So the second
-// one is refused and fails the test's next assertion, unless repeats are
-// allowed.
+// A message id that is accepted twice is a message sent twice. So the second one is
+// refused, and the test's next assertion fails, unless repeats are allowed.
 package notifytest

@@ -17,9 +17,9 @@ func Failing(err error) *Recorder {
 	return newRecorder(func(context.Context, int) error { return err })
 }
 
-// Scripted returns a channel that answers its first call with the first error,
-// the second with the second, and so on; nil accepts the message, and so does
-// the end of the script. [AcceptedThen] makes an error that accepts it too.
+// Scripted returns a channel that answers its first call with the first error, the second
+// with the second, and so on. A nil error accepts the message, and so does each call
+// after the last error. [AcceptedThen] makes an error that accepts it, too.
 func Scripted(errs ...error) *Recorder {
 	return newRecorder(func(_ context.Context, call int) error {
 		if call > len(errs) {
@@ -29,10 +29,9 @@ func Scripted(errs ...error) *Recorder {
 	})
 }
 
-// Slow returns a channel that holds each call until it receives a value from
-// release, or release is closed, and then accepts the message. If the context
-// of the call ends first, it refuses the message with the context's error,
-// which leaves the message in doubt.
+// Slow returns a channel that holds each call until it receives a value from release, or
+// release is closed, and then accepts the message. If the context of the call ends first,
+// it returns the context's error, which leaves the outcome unknown.
 func Slow(release <-chan struct{}) *Recorder {
 	return newRecorder(func(ctx context.Context, _ int) error {
 		select {
@@ -62,8 +61,8 @@ func (a *acceptedThen) Unwrap() error { return a.err }
 
 var _ channel.StatusLookup = (*LookupRecorder)(nil)
 
-// LookupRecorder is a Recorder that is a [channel.StatusLookup] too: it answers
-// what it has recorded. [Recorder.WithLookup] makes one.
+// LookupRecorder is a Recorder that is also a [channel.StatusLookup]; it answers from its
+// record. [Recorder.WithLookup] makes one.
 type LookupRecorder struct {
 	*Recorder
 
@@ -72,13 +71,13 @@ type LookupRecorder struct {
 	lookups int
 }
 
-// WithLookup returns the channel as one that can be asked about its messages. It
-// comes last, after As and AllowRepeats.
+// WithLookup returns the channel with a status lookup. Call it last, after As and
+// AllowRepeats.
 func (r *Recorder) WithLookup() *LookupRecorder { return &LookupRecorder{Recorder: r} }
 
-// Answer makes these the answers to the next lookups, in this order and before
-// the record is asked; the zero LookupResult says that the provider does not
-// know yet. It returns the channel.
+// Answer sets the answers to the next lookups, in this order; later lookups use the
+// record. The zero LookupResult means that the provider does not know yet. It returns the
+// channel.
 func (l *LookupRecorder) Answer(results ...channel.LookupResult) *LookupRecorder {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,7 +108,7 @@ func (l *LookupRecorder) Lookup(ctx context.Context, m channel.Message) (channel
 	return channel.LookupResult{Status: channel.LookupAbsent}, nil
 }
 
-// LookupWindow is zero: it forgets nothing.
+// LookupWindow is zero: the record never expires.
 func (l *LookupRecorder) LookupWindow() time.Duration { return 0 }
 
 func (l *LookupRecorder) next() (result channel.LookupResult, scripted bool) {

@@ -15,8 +15,8 @@ import (
 
 var _ channel.Channel = (*Recorder)(nil)
 
-// Recorder is a channel that keeps the messages it accepts. [NewRecorder],
-// [Failing], [Scripted] and [Slow] make one. It is safe for several goroutines.
+// Recorder is a channel that keeps the messages it accepts. [NewRecorder], [Failing],
+// [Scripted] and [Slow] make one. It is safe for concurrent use.
 type Recorder struct {
 	answer answer
 
@@ -29,7 +29,7 @@ type Recorder struct {
 	repeated []string // ids that were refused as repeats
 }
 
-// answer decides what becomes of a call, the first of which has the number 1.
+// answer decides the result of a call; calls are numbered from 1.
 type answer func(ctx context.Context, call int) error
 
 func newRecorder(a answer) *Recorder {
@@ -42,8 +42,8 @@ func NewRecorder() *Recorder {
 	return newRecorder(func(context.Context, int) error { return nil })
 }
 
-// As gives the channel another key, such as "sms:test", and returns the
-// channel. It is for the time before the channel is used.
+// As gives the channel another key, such as "sms:test", and returns the channel. Call it
+// before the channel is used.
 func (r *Recorder) As(key string) *Recorder {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,8 +67,8 @@ func (r *Recorder) Key() string {
 	return r.key
 }
 
-// Send accepts m and keeps a copy, or refuses it, each as the kind of the
-// channel has it. The receipt is "receipt-" and the message id.
+// Send accepts m and keeps a copy, or refuses it, depending on the kind of channel. The
+// receipt is "receipt-" and the message id.
 func (r *Recorder) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 	err := r.answer(ctx, r.begin())
 	var lost *acceptedThen
@@ -84,9 +84,9 @@ func (r *Recorder) Send(ctx context.Context, m channel.Message) (channel.Receipt
 	return receipt(m), nil
 }
 
-// ErrRepeated is the cause of the Permanent error with which a message is
-// refused whose id was accepted before.
-var ErrRepeated = errors.New("notifytest: the message was accepted before")
+// ErrRepeated is the cause of the Permanent error for a message whose id was already
+// accepted.
+var ErrRepeated = errors.New("notifytest: a message with this id was already accepted")
 
 // Messages returns the accepted messages, the oldest first.
 func (r *Recorder) Messages() []channel.Message {
@@ -95,8 +95,7 @@ func (r *Recorder) Messages() []channel.Message {
 	return slices.Clone(r.messages)
 }
 
-// Calls returns how often Send was called, refused and unfinished calls
-// included.
+// Calls returns how often Send was called, including refused and unfinished calls.
 func (r *Recorder) Calls() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -116,7 +115,7 @@ func (r *Recorder) Wait(ctx context.Context, n int) error {
 		select {
 		case <-called:
 		case <-ctx.Done():
-			return fmt.Errorf("notifytest: Send was called %d times, not %d: %w", calls, n, ctx.Err())
+			return fmt.Errorf("notifytest: Send was called %d times, want %d: %w", calls, n, ctx.Err())
 		}
 	}
 }
@@ -143,7 +142,7 @@ func (r *Recorder) accept(m channel.Message) error {
 	return nil
 }
 
-// has tells whether a message of that id was accepted. The caller holds mu.
+// has reports whether a message with that id was accepted. The caller holds mu.
 func (r *Recorder) has(id string) bool {
 	return slices.ContainsFunc(r.messages, func(m channel.Message) bool { return m.ID == id })
 }
@@ -157,8 +156,8 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// Sent fails the test unless exactly n messages were accepted, and none of them
-// was tried once more.
+// Sent fails the test unless exactly n messages were accepted and none of them was sent
+// again.
 func (r *Recorder) Sent(t TB, n int) {
 	t.Helper()
 	r.noRepeats(t)

@@ -58,7 +58,7 @@ func TestEveryFaultOfATemplateFolderIsListed(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{"body.en.tmpl", "klingon", "subject.tmpl: it is not named", `locale "en": notify: template`, "no template for fr"} {
+	for _, want := range []string{"body.en.tmpl", "klingon", "subject.tmpl: the file must be named", `locale "en": notify: template`, "locale fr has no template"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)
 		}

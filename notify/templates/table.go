@@ -15,17 +15,17 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// Table has the templates that tenants wrote, and is a [Source]. Each Put makes a new
-// version, the newest that is not withdrawn counts, and versions stay. Its methods may
-// be called from any number of goroutines, those of a bound copy (see WithTx) from one.
+// Table stores the tenants' own templates and is a [Source]. Each Put makes a new
+// version. The newest version that is not withdrawn counts; old versions stay. It is safe
+// for concurrent use; a bound copy (see WithTx) is not.
 type Table struct {
 	store  storage.Store
 	tx     storage.Tx // of a bound copy
 	memory *memory
 }
 
-// NewTable gives the templates in a store. Make one in each process, which keeps what it
-// has read. It panics on a nil store.
+// NewTable returns the templates in a store. Make one per process; it caches what it has
+// read. It panics on a nil store.
 func NewTable(store storage.Store) *Table {
 	if store == nil {
 		panic("templates: NewTable needs a store")
@@ -33,7 +33,7 @@ func NewTable(store storage.Store) *Table {
 	return &Table{store: store, memory: &memory{}}
 }
 
-// WithTx is a copy that reads and writes in tx. It panics if tx is nil or belongs to
+// WithTx returns a copy that reads and writes in tx. It panics if tx is nil or belongs to
 // another store.
 func (t *Table) WithTx(tx storage.Tx) *Table {
 	if tx == nil || !driver.Same(tx.Store(), t.store) {
@@ -68,7 +68,7 @@ type row struct {
 }
 
 var rows = driver.Define[row]("message_template").Grows(driver.WithEntities).
-	Kept(driver.Always, "what tenants have written").Erased("stays: it is for everybody").Limit(1 << 20)
+	Kept(driver.Always, "what tenants have written").Erased("stays: it is for all recipients").Limit(1 << 20)
 
 // Schemas lists the table of this package, so that adapters' tests can compare it with a
 // live database.
@@ -87,11 +87,10 @@ var machine = states.Machine{
 	Terminal: []string{statusWithdrawn},
 }
 
-// States gives the state machine of this package, for the documentation.
+// States returns the state machine of this package, for the documentation.
 func States() []states.Machine { return []states.Machine{machine} }
 
-// maxNumber bounds the versions of a type, maxSet a set in bytes, and maxListed what
-// Versions gives.
+// Limits: of the versions of a type, of a set in bytes, and of the list of Versions.
 const (
 	maxNumber = 999_999
 	maxSet    = 512 << 10
@@ -102,8 +101,8 @@ func keyOf(notificationType string, number int) (string, error) {
 	return keys.Join(notificationType, fmt.Sprintf("%06d", maxNumber-number))
 }
 
-// ofType are the rows of a type: keys.Join puts U+001F between parts, and no part holds
-// it.
+// ofType selects the rows of a type: keys.Join puts U+001F between parts, and no part
+// contains it.
 func ofType(notificationType string) ([]driver.Cond, error) {
 	prefix, err := keys.Join(notificationType)
 	if err != nil {
@@ -112,10 +111,10 @@ func ofType(notificationType string) ([]driver.Cond, error) {
 	return driver.ChildrenOf(prefix), nil
 }
 
-// Put stores a set as the newest version of a type, and returns the version; a set that
-// equals the newest is that one. What does not compile, or has more than 512 KiB, is
-// refused with every fault, and nothing is written. Who did it and why is in the audit.
-// Processes see it within five seconds.
+// Put stores a set as the newest version of a type and returns the version. A set that
+// equals the newest version returns that version. A set that does not compile, or has
+// more than 512 KiB, is refused with all its faults, and nothing is written. The audit
+// records who did it and why. Processes see it within five seconds.
 func (t *Table) Put(ctx context.Context, scope storage.Scope, notificationType string, set Set, by notify.By) (version string, err error) {
 	if err := by.Check(); err != nil {
 		return "", err
@@ -125,7 +124,7 @@ func (t *Table) Put(ctx context.Context, scope storage.Scope, notificationType s
 		return "", err
 	}
 	if size := len(set.json()); size > maxSet {
-		return "", fmt.Errorf("templates: they have %d bytes, more than %d", size, maxSet)
+		return "", fmt.Errorf("templates: the set has %d bytes, more than %d", size, maxSet)
 	}
 	err = driver.RetryStale("the templates", func() error {
 		return t.inTx(ctx, func(tx storage.Tx) (err error) {
@@ -158,7 +157,7 @@ func (t *Table) put(ctx context.Context, tx storage.Tx, scope storage.Scope, not
 	switch {
 	case err != nil:
 		return "", err
-	case !isNew[0]: // somebody else made this version
+	case !isNew[0]: // a concurrent Put made this version
 		return "", storage.ErrStale
 	}
 	return strconv.Itoa(r.Number), audit.Write(ctx, tx, &audit.Entry{
@@ -167,7 +166,7 @@ func (t *Table) put(ctx context.Context, tx storage.Tx, scope storage.Scope, not
 	})
 }
 
-// newest is the newest version that meets the conditions; nil: there is none.
+// newest is the newest version that meets the conditions; nil: none.
 func newest(ctx context.Context, from driver.Reader, scope storage.Scope, notificationType string, which ...driver.Cond) (*row, error) {
 	within, err := ofType(notificationType)
 	if err != nil {
@@ -180,8 +179,8 @@ func newest(ctx context.Context, from driver.Reader, scope storage.Scope, notifi
 	return found[0], nil
 }
 
-// Withdraw ends a version: the one before it counts. Messages that were rendered keep
-// what they say. One that is not in force is a [notify.ErrActionRefused].
+// Withdraw ends a version; the previous one counts again. Rendered messages keep their
+// texts. A version that was already withdrawn is a [notify.ErrActionRefused].
 func (t *Table) Withdraw(ctx context.Context, scope storage.Scope, notificationType, version string, by notify.By) error {
 	key, err := parseKey(notificationType, version)
 	if err != nil {
@@ -190,7 +189,7 @@ func (t *Table) Withdraw(ctx context.Context, scope storage.Scope, notificationT
 	err = t.inTx(ctx, func(tx storage.Tx) error {
 		return audit.Change(ctx, tx, rows, scope, key, "Withdraw", by, func(r *row, _ time.Time) (refused string) {
 			if r.Status != statusActive {
-				return "it is withdrawn already"
+				return "the version is already withdrawn"
 			}
 			machine.Must(r.Status, statusWithdrawn)
 			r.Status = statusWithdrawn
@@ -226,7 +225,8 @@ func (t *Table) Versions(ctx context.Context, scope storage.Scope, notificationT
 	return out, err
 }
 
-// At is a version of a type, withdrawn or not; [storage.ErrNotFound] if there is none.
+// At returns a version of a type, withdrawn or not; [storage.ErrNotFound] if it does not
+// exist.
 func (t *Table) At(ctx context.Context, scope storage.Scope, notificationType, version string) (set Set, err error) {
 	key, err := parseKey(notificationType, version)
 	if err != nil {
@@ -256,7 +256,7 @@ func (r *row) set() Set {
 	return set
 }
 
-// Templates are those in force. What was read is kept for five seconds.
+// Templates returns the current templates. They are cached for five seconds.
 func (t *Table) Templates(ctx context.Context, scope storage.Scope, notificationType string) (Set, error) {
 	now := driver.Now(t.store)
 	if set, ok := t.memory.known(scope, notificationType, now); ok && t.tx == nil {
@@ -276,7 +276,7 @@ func (t *Table) Templates(ctx context.Context, scope storage.Scope, notification
 	return set, err
 }
 
-// memory is what was read of the table of late.
+// memory caches recent reads of the table.
 type memory struct {
 	mu   sync.Mutex
 	sets map[driver.ScopedKey]remembered

@@ -1,6 +1,6 @@
-// Package templates has the texts of messages by locale and version, from a folder of
-// files, from a table in which tenants write their own, or from the host. What it makes
-// is a [notify.Renderer].
+// Package templates makes a [notify.Renderer] of message texts by locale and version. The
+// texts come from a folder of files, from a table of the tenants' own texts, or from the
+// host.
 package templates
 
 import (
@@ -23,23 +23,23 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// Set is what the messages of one notification type say, in one version: a
-// [notify.Template] for each locale.
+// Set is one version of the texts of a notification type: a [notify.Template] for each
+// locale.
 type Set struct {
-	// Version tells it from all other sets of the type in a tenant; it is kept with each
-	// message ([notify.Content].Version). [Table.Put] makes it.
+	// Version distinguishes it from other sets of the type in a tenant. It is stored with
+	// each message ([notify.Content].Version). [Table.Put] sets it.
 	Version string
-	// Default is the locale of those for whom nothing nearer is there; required.
+	// Default is the locale for recipients without a nearer one; required.
 	Default string
-	// Locales has the templates by BCP 47 tag, at least that of Default.
+	// Locales has the templates by BCP 47 tag, at least for Default.
 	Locales map[string]notify.Template
 }
 
-// IsZero reports whether it holds no template.
+// IsZero reports whether it has no templates.
 func (s Set) IsZero() bool { return len(s.Locales) == 0 }
 
-// Render is that of what Compile gives. It compiles the set each time, which is for
-// previews.
+// Render compiles the set and renders a message. Use it for previews only, since it
+// compiles each time.
 func (s Set) Render(ctx context.Context, j notify.Job, r notify.Recipient) (notify.Content, error) {
 	l, err := s.compile()
 	if err != nil {
@@ -48,12 +48,11 @@ func (s Set) Render(ctx context.Context, j notify.Job, r notify.Recipient) (noti
 	return l.Render(ctx, j, r)
 }
 
-// Compile parses the templates once. The error lists every fault.
+// Compile parses the templates once. The error lists all faults.
 //
-// What it gives takes the recipient's locale, then its parents (pt-BR, then pt), then the
-// nearest in the same language and script (zh-Hans for zh-CN), then
-// Default. [notify.Content].Locale says which it was, and Missing which were looked for
-// in vain.
+// The renderer uses the recipient's locale, then its parents (pt-BR, then pt), then the
+// nearest one in the same language and script (zh-Hans for zh-CN), then Default.
+// [notify.Content].Locale says which one was used, and Missing which ones were not found.
 func (s Set) Compile() (notify.Renderer, error) {
 	l, err := s.compile()
 	if err != nil {
@@ -68,7 +67,7 @@ func (s Set) compile() (*localized, error) {
 	for _, locale := range slices.Sorted(maps.Keys(s.Locales)) {
 		tag, err := language.Parse(locale)
 		if _, twice := l.templates[tag]; err == nil && twice {
-			err = errors.New("it is there twice, in two spellings")
+			err = errors.New("the locale occurs twice, in two spellings")
 		}
 		if err == nil {
 			l.templates[tag], err = s.Locales[locale].Compile()
@@ -81,7 +80,7 @@ func (s Set) compile() (*localized, error) {
 	if l.otherwise, err = language.Parse(s.Default); err != nil {
 		faults = append(faults, fmt.Errorf("locale %.40q: %w", s.Default, err))
 	} else if _, ok := l.templates[l.otherwise]; !ok {
-		faults = append(faults, fmt.Errorf("there is no template for %s, which is for everybody else", s.Default))
+		faults = append(faults, fmt.Errorf("the default locale %s has no template", s.Default))
 	}
 	if len(faults) > 0 {
 		return nil, fmt.Errorf("templates: %w", errors.Join(faults...))
@@ -109,11 +108,11 @@ func (l *localized) Render(ctx context.Context, j notify.Job, r notify.Recipient
 		content.Missing, content.Version = missing, l.version
 		return content, err
 	}
-	return notify.Content{}, fmt.Errorf("templates: there is none for %.40q", r.Locale) // compile has made sure of one
+	return notify.Content{}, fmt.Errorf("templates: no template for locale %.40q", r.Locale) // cannot happen: Compile has checked it
 }
 
-// chain are the locales to try; one that is not a tag is passed over. Who reads one script
-// gets no text in another, but for the default.
+// chain lists the locales to try; an invalid tag is skipped. A reader of one script does
+// not get another script, except by default.
 func (l *localized) chain(locale string) []language.Tag {
 	var out []language.Tag
 	asked, err := language.Parse(locale)
@@ -131,8 +130,8 @@ func (l *localized) chain(locale string) []language.Tag {
 	return append(out, l.otherwise)
 }
 
-// nearest is the template in the same language, whichever of its script and its region
-// either side has left out: "zh-Hans" for "zh-CN".
+// nearest is a template in the same language and script; script or region may be missing
+// on either side: "zh-Hans" for "zh-CN".
 func (l *localized) nearest(asked language.Tag) (language.Tag, bool) {
 	var among []language.Tag
 	for tag := range l.templates {
@@ -160,26 +159,26 @@ func sameLanguage(a, b language.Tag) bool {
 	return base(a) == base(b)
 }
 
-// sameScript reports whether two tags are in one script, which is the usual one of its
-// language and region where a tag has none.
+// sameScript reports whether two tags are in one script. A tag without a script has the
+// usual one of its language and region.
 func sameScript(a, b language.Tag) bool {
 	ofA, _ := a.Script()
 	ofB, _ := b.Script()
 	return ofA == ofB
 }
 
-// Source gives the templates of a notification type in a tenant: a folder ([Read]), a
-// [Table], or the host. It is asked for each message, from several goroutines, so keep
-// what it has made.
+// Source returns the templates of a notification type in a tenant: a folder ([Read]), a
+// [Table], or the host. It is called for each message, from several goroutines, so cache
+// its results.
 type Source interface {
-	// Templates answers with the zero value where there are none.
+	// Templates returns the zero value if there are none.
 	Templates(ctx context.Context, scope storage.Scope, notificationType string) (Set, error)
 }
 
-// From is a Renderer with the templates of the first source that has some for the job's
-// tenant and type: the table of what tenants wrote, say, before a folder of what they
-// get otherwise. An error of a source, and no templates at all, are tried again. It
-// panics on a nil source.
+// From returns a Renderer with the templates of the first source that has some for the
+// job's tenant and type, such as a table of the tenants' own texts before a folder of
+// defaults. After an error of a source, and without any templates, the message is
+// retried. It panics on a nil source.
 func From(sources ...Source) notify.Renderer {
 	if slices.Contains(sources, nil) {
 		panic("templates: From: a source is nil")
@@ -193,7 +192,7 @@ type compiledKey struct {
 	notification, version string
 }
 
-// sourced keeps what it has compiled, up to maxCompiled sets.
+// sourced caches compiled sets, up to maxCompiled.
 type sourced struct {
 	sources  []Source
 	mu       sync.Mutex
@@ -217,10 +216,10 @@ func (s *sourced) Render(ctx context.Context, j notify.Job, r notify.Recipient) 
 		}
 		return l.Render(ctx, j, r)
 	}
-	return notify.Content{}, fmt.Errorf("templates: no source has some of type %q", j.Type)
+	return notify.Content{}, fmt.Errorf("templates: no source has templates of type %q", j.Type)
 }
 
-// compile remembers sets that have a version.
+// compile caches sets that have a version.
 func (s *sourced) compile(at compiledKey, set Set) (*localized, error) {
 	s.mu.Lock()
 	known := s.compiled[at]
@@ -247,8 +246,8 @@ func (s *sourced) compile(at compiledKey, set Set) (*localized, error) {
 //
 //	visit/subject.en.tmpl  visit/text.en.tmpl  visit/html.en.tmpl  visit/subject.pt-BR.tmpl
 //
-// otherwise is the [Set].Default; it must be among the files. Every fault in the folder
-// is listed.
+// otherwise is the [Set].Default; it must be among the files. The error lists all faults
+// in the folder.
 func Parse(files fs.FS, dir, otherwise string) (notify.Renderer, error) {
 	set, err := readSet(files, dir, otherwise)
 	l, fault := set.compile()
@@ -267,7 +266,7 @@ func (f folder) Templates(_ context.Context, _ storage.Scope, notificationType s
 
 // Read reads the templates of all tenants from a folder, such as an embedded one: a
 // folder for each notification type, with files as [Parse] has them. otherwise is the
-// default locale of all. The version is a hash of the files. Every fault is listed.
+// default locale of all. The version is a hash of the files. The error lists all faults.
 func Read(files fs.FS, otherwise string) (Source, error) {
 	dirs, err := fs.ReadDir(files, ".")
 	if err != nil {
@@ -292,7 +291,7 @@ func Read(files fs.FS, otherwise string) (Source, error) {
 	return out, errors.Join(faults...)
 }
 
-// json is the set as it is stored.
+// json is the stored form of the set.
 func (s Set) json() []byte {
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -324,7 +323,7 @@ func readSet(files fs.FS, dir, otherwise string) (Set, error) {
 func readPart(files fs.FS, name string, parts map[language.Tag]*notify.Template) error {
 	fields := strings.Split(path.Base(name), ".")
 	if len(fields) != 3 {
-		return errors.New("it is not named {part}.{locale}.tmpl")
+		return errors.New("the file must be named {part}.{locale}.tmpl")
 	}
 	tag, err := language.Parse(fields[1])
 	if err != nil {
@@ -339,13 +338,13 @@ func readPart(files fs.FS, name string, parts map[language.Tag]*notify.Template)
 	}
 	switch t := parts[tag]; fields[0] {
 	case "subject":
-		t.Subject = strings.TrimSpace(string(text)) // an editor's last line break is none of it
+		t.Subject = strings.TrimSpace(string(text)) // the last line break comes from the editor
 	case "text":
 		t.Text = string(text)
 	case "html":
 		t.HTML = string(text)
 	default:
-		return fmt.Errorf("%.40q is not one of subject, text and html", fields[0])
+		return fmt.Errorf("the part is %.40q, but must be subject, text or html", fields[0])
 	}
 	return nil
 }

@@ -219,7 +219,7 @@ func TestTemplatesThatCannotBeAreRefused(t *testing.T) {
 	d := inMemory(t)
 	en := notify.Template{Subject: "a"}
 	for want, set := range map[string]templates.Set{
-		"for everybody else": {Default: "en", Locales: map[string]notify.Template{"de": en}},
+		"en has no template": {Default: "en", Locales: map[string]notify.Template{"de": en}},
 		`locale "":`:         {Locales: map[string]notify.Template{"en": en}},
 		`locale "not one":`:  {Default: "en", Locales: map[string]notify.Template{"en": en, "not one": en}},
 		"two spellings":      {Default: "en", Locales: map[string]notify.Template{"en": en, "EN": en}},

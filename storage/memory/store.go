@@ -36,7 +36,7 @@ type Options struct {
 // of goroutines. It needs no closing.
 type Store struct {
 	opts   Options
-	turn   chan struct{} // holds one element while nobody is inside
+	turn   chan struct{} // holds one element while no transaction is inside
 	tables map[string]*table
 	calls  uint64 // of verbs, ever; see entry.call
 	blobs  driver.Blobs

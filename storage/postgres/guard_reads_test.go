@@ -285,12 +285,8 @@ func TestGuardARecoveryIsCheapHoweverManyMessagesThereAre(t *testing.T) {
 type nobody struct{}
 
 func (nobody) EventTypes() []string { return []string{"certificate.saved"} }
-func (nobody) Candidates(context.Context, automation.Event) ([]automation.Candidate, error) {
-	return nil, nil
-}
-
-func (nobody) CandidatesOf(_ context.Context, of []automation.ScopedSource) ([]automation.SourceCandidates, error) {
-	return make([]automation.SourceCandidates, len(of)), nil
+func (nobody) Wanted(_ context.Context, of []automation.Request) ([]automation.Answer, error) {
+	return make([]automation.Answer, len(of)), nil
 }
 
 func (nobody) Recipients(context.Context, automation.Due) ([]notify.Recipient, error) {

@@ -72,7 +72,7 @@ func (c *call) form() (form url.Values, ok bool) {
 	}
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
-		c.fail(http.StatusBadRequest, "the form cannot be read")
+		c.fail(http.StatusBadRequest, "the form cannot be read: open the page again")
 		return nil, false
 	}
 	if form.Has("tenant") {
@@ -82,7 +82,7 @@ func (c *call) form() (form url.Values, ok bool) {
 		}
 	}
 	if id := form.Get("request"); id != "" && !token(id) {
-		c.fail(http.StatusUnprocessableEntity, "the form was not made here")
+		c.fail(http.StatusUnprocessableEntity, "the form is not from this site: open the page again")
 		return nil, false
 	}
 	return form, true
@@ -104,7 +104,7 @@ func (c *call) named(all []target) (out []entry, ok bool) {
 	}
 	rows, err := c.s.desk.Rows(c.r.Context(), c.scope, ask...)
 	if err != nil {
-		c.refuse("the rows of an action could not be read", err)
+		c.refuse("the rows of the action could not be read", err)
 		return nil, false
 	}
 	return c.entriesOf(rows), true
@@ -122,7 +122,7 @@ func (v view) lacks(want *order) (field, text string) {
 			want.Confirm = e.Key
 		}
 		if want.Confirm != e.Key {
-			return "typed", "That is not who the page is about. Type " + v.ToType() + "."
+			return "typed", "This does not match the person of the page. Type " + v.ToType() + "."
 		}
 	}
 	if want.Reason == "" {

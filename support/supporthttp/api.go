@@ -19,7 +19,7 @@ func (s *site) apiStory(c *call) {
 	}
 	got, err := s.desk.Story(c.r.Context(), c.scope, about, p)
 	if err != nil {
-		c.refuse("a story could not be told", err)
+		c.refuse("the timeline could not be read", err)
 		return
 	}
 	httpapi.Reply(c.w, http.StatusOK, c.storyOf(got))
@@ -32,7 +32,7 @@ func (s *site) apiVerdict(c *call) {
 	}
 	v, err := s.desk.Verdict(c.r.Context(), c.scope, in[0], in[1])
 	if err != nil {
-		c.refuse("a verdict could not be found", err)
+		c.refuse("the delivery status could not be read", err)
 		return
 	}
 	httpapi.Reply(c.w, http.StatusOK, c.verdictOf(v))
@@ -68,7 +68,7 @@ func (s *site) apiNeeds(c *call) {
 	}
 	health, err := s.desk.Health(c.r.Context(), reach)
 	if err != nil {
-		c.refuse("what waits for a person could not be listed", err)
+		c.refuse("what needs attention could not be listed", err)
 		return
 	}
 	httpapi.Reply(c.w, http.StatusOK, needs{c.needsOf(health.Needs)})
@@ -208,7 +208,7 @@ const maxBody = 256 << 10
 // body reads a body in JSON. It answers for itself unless it is true.
 func (c *call) body(into any) bool {
 	if httpapi.Media(c.r) != "application/json" {
-		c.fail(http.StatusUnsupportedMediaType, "the body is not application/json")
+		c.fail(http.StatusUnsupportedMediaType, "the body must be application/json")
 		return false
 	}
 	body, refused := httpapi.PlainBody(c.w, c.r, maxBody)
@@ -217,7 +217,7 @@ func (c *call) body(into any) bool {
 		return false
 	}
 	if faults := strictjson.Decode(body, into); len(faults) > 0 {
-		httpapi.Refuse(c.w, httpapi.Problem{Status: http.StatusBadRequest, Title: "the body is not the JSON that is expected here", Detail: faults[0].Path + ": " + faults[0].Problem})
+		httpapi.Refuse(c.w, httpapi.Problem{Status: http.StatusBadRequest, Title: "the body is not the JSON that this route takes", Detail: faults[0].Path + ": " + faults[0].Problem})
 		return false
 	}
 	return true
@@ -282,7 +282,7 @@ func (c *call) request() (id string, ok bool) {
 		return "", true
 	}
 	if len(given) > 1 || !token(given[0]) {
-		c.fail(http.StatusUnprocessableEntity, "Idempotency-Key must be one text of 1 to 200 visible ASCII characters")
+		c.fail(http.StatusUnprocessableEntity, "Idempotency-Key must be one value of 1 to 200 visible ASCII characters")
 		return "", false
 	}
 	return given[0], true

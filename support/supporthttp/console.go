@@ -27,7 +27,7 @@ func (s *site) search(c *call) {
 		return
 	}
 	if in[0] != "" && !strings.HasPrefix(c.query.Get("q"), sealed) {
-		c.fail(http.StatusUnprocessableEntity, "what is searched for is written into the form, and not into the URL")
+		c.fail(http.StatusUnprocessableEntity, "type the search into the form; it must not be in the URL")
 		return
 	}
 	hits, more, err := c.find(in[0])
@@ -79,7 +79,7 @@ func (s *site) story(c *call) {
 		for _, typ := range typesOf(got) {
 			verdict, err := s.desk.Verdict(c.r.Context(), c.scope, about.Person, typ)
 			if err != nil {
-				c.refuse("a verdict could not be found", err)
+				c.refuse("the delivery status could not be read", err)
 				return
 			}
 			v.Verdicts = append(v.Verdicts, c.verdictOf(verdict))
@@ -188,7 +188,7 @@ func (s *site) day(c *call) {
 func (c *call) span(first, last string) (from, until time.Time, ok bool) {
 	of, err := filter{From: first, To: last}.made(c.zone())
 	if err != nil {
-		c.fail(http.StatusUnprocessableEntity, "nothing can be shown: days are written 2026-04-17, and the first is not after the last")
+		c.fail(http.StatusUnprocessableEntity, "days are written 2026-04-17, and the first is not after the last")
 	}
 	return of.From, of.Until, err == nil
 }

@@ -1,5 +1,5 @@
 // Package supporthttp serves package support over HTTP: a console for people, and an API
-// in JSON. It works for nobody whom the host has not let in, under any path, and without
+// in JSON. The host authorises every request. It works under any path, and without
 // JavaScript.
 //
 //	mux.Handle("/support/", supporthttp.New(desk, supporthttp.Options{Authorise: who}))
@@ -25,8 +25,7 @@ import (
 
 // Caller is who is calling, and what they may. The zero value has no permissions.
 type Caller struct {
-	// Actor is who acts, for the audit: a person or program that can be found again. It is
-	// required of whoever acts.
+	// Actor identifies the person or program in the audit. It is required for actions.
 	Actor string
 	// Scope is the tenant whose rows they see.
 	Scope storage.Scope
@@ -81,7 +80,7 @@ func New(d *support.Desk, o Options) http.Handler {
 	}
 	for name := range o.Pages {
 		if name == "" || url.PathEscape(name) != name {
-			panic("supporthttp: no name of a page: " + name)
+			panic("supporthttp: a key of Options.Pages must be one part of a path: " + name)
 		}
 	}
 	o.Logger = loglimit.Limited(o.Logger)

@@ -47,7 +47,7 @@ func TestTheDoubtsOfAnOutageAreResolvedByTheForm(t *testing.T) {
 	form := hidden(section)
 	form.Set("action", "Resolve Sent")
 	answer, asks := o.ask(h, "POST", "/act", form.Encode())
-	if answer.StatusCode != http.StatusOK || !strings.Contains(asks, "Note that all in doubt of email:test arrived") || !strings.Contains(asks, "counts as sent: 1 in doubt of email:test, called from") || !strings.Contains(asks, "the provider has told of no earlier doubt") {
+	if answer.StatusCode != http.StatusOK || !strings.Contains(asks, "Note that all messages of unknown outcome by email:test arrived") || !strings.Contains(asks, "counts as sent: 1 of unknown outcome by email:test, called from") || !strings.Contains(asks, "the provider has reported on no earlier unknown outcome") {
 		t.Error(answer.StatusCode, asks)
 	}
 	form = hidden(asks)
@@ -67,7 +67,7 @@ func TestTheDoubtsOfAnOutageAreResolvedByTheForm(t *testing.T) {
 	if _, body := o.ask(h, "GET", "/list?of=audit", ""); !strings.Contains(body, "by <bdi>kim</bdi>: <q><bdi>the log of 1 March</bdi></q>") {
 		t.Error("the audit does not tell who did it, and why: ", body)
 	}
-	if _, body := o.ask(h, "GET", doubtsAt, ""); strings.Contains(body, "Decide at once") {
+	if _, body := o.ask(h, "GET", doubtsAt, ""); strings.Contains(body, "Decide for a whole outage") {
 		t.Error(body)
 	}
 }
@@ -83,7 +83,7 @@ func TestAnOutageIsForThoseWhoMayResolve(t *testing.T) {
 		"reads":      {Actor: "kim", Scope: "north", Read: true, Personal: true},
 		"may others": {Actor: "kim", Scope: "north", Read: true, Personal: true, Act: []support.Action{support.Release, support.Cancel}},
 	} {
-		if _, body := o.ask(o.site(c), "GET", doubtsAt, ""); strings.Contains(body, "Decide at once") {
+		if _, body := o.ask(o.site(c), "GET", doubtsAt, ""); strings.Contains(body, "Decide for a whole outage") {
 			t.Errorf("%s: %s", name, body)
 		}
 		for _, decision := range []string{"Resolve Sent", "Resolve SendAgain"} {

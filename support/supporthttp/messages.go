@@ -59,7 +59,7 @@ func (c *call) filter() (f filter, of notify.Made, ok bool) {
 	f.To = cmp.Or(q.Get("to"), f.From)
 	of, err := f.made(c.zone())
 	if err != nil {
-		c.fail(http.StatusUnprocessableEntity, "no messages can be shown: days are written 2026-04-17, the first is not after the last, and the state is one of those that the page names")
+		c.fail(http.StatusUnprocessableEntity, "days are written 2026-04-17, the first is not after the last, and the state is one of those on the page")
 	}
 	return f, of, err == nil
 }

@@ -52,8 +52,8 @@ func openAPI(routes []route) []byte {
 	text, err := json.MarshalIndent(object{
 		"openapi": "3.1.0",
 		"info": object{"title": "Belfry support", "version": "1", "description": "What happened to whom and why, what waits for a person, and what support does about it. " +
-			"Who calls needs a right for each: to read, for each action, to see personal data, to name other tenants. " +
-			"Keys and places in lists that begin with ~ are sealed: they lead to their rows and say nothing."},
+			"A caller needs a right for each: to read, for each action, to see personal data, to name other tenants. " +
+			"Keys and places in lists that begin with ~ are sealed: they identify their rows and reveal nothing."},
 		"servers": []object{{"url": "."}}, "paths": paths, "components": object{"schemas": schemas},
 	}, "", "  ")
 	if err != nil {
@@ -66,13 +66,13 @@ func content(media string, schema object) object { return object{media: object{"
 
 // said are the parameters in words.
 var said = map[string]string{
-	"tenant": "another tenant than the caller's own, of those who may name one", "after": "where the page begins: the after of the one before", "limit": "at most so many rows, 1 to 100",
+	"tenant": "another tenant than the caller's own, for callers who may name one", "after": "where the page begins: after of the previous page", "limit": "at most so many rows, 1 to 100",
 	"from": "of messages: those made on this day of the caller's zone and later, as 2026-04-17, the newest first", "to": "of messages: the last day", "channel": "of messages: the key of their channel",
 	"state":      "of messages: Arrived, Sent, Sending, Waiting, Failed, Unknown, OnHold, Blocked, Expired or Skipped, or Missing for those that their recipient should have got and did not",
-	"everywhere": "true: of all tenants, for those who may", "person": "the host's id of a person", "method": "of address: email, sms", "address": "with method: what went there and names no recipient; sealed, as a search gives it",
+	"everywhere": "true: of all tenants, for callers who may see them", "person": "the host's id of a person", "method": "with address: email, sms", "address": "with method: what went there and names no recipient; sealed, as a search gives it",
 	"type": "of an entity; of a verdict, what the person should have got; of messages", "id": "with type: an entity", "key": "of a reminder, or of a survey's link", "message": "our id of a message", "provider": "the provider's id of a message",
 	"kind": "of the cause", "domain": "of the cause", "table": "of the cause", "reason": "of the cause", "name": "of the cause",
-	"Idempotency-Key": "an id of the request, made up by the caller: for a week the same id of the same caller gets the first answer and does nothing, and another request under it is 422",
+	"Idempotency-Key": "an id that the caller makes up: for a week a repeated request gets the first answer and does nothing, and another request with the same id is refused with 422",
 }
 
 func parameter(in, name string) object {

@@ -236,7 +236,7 @@ func TestWhatGoesOutHasTheDaysOfTheCallersZone(t *testing.T) {
 			`<time datetime="2026-04-05T12:00:00Z">Monday, 6 April</time>`}, // summer time has ended on the 5th
 		"/calendar?day=2026-04-01":                       {"<h1>Goes out on Wednesday, 1 April 2026</h1>", ">12:30</time>", "certificate, on 2026-03-31"},
 		"/calendar?day=2026-04-02":                       {"None."},
-		"/calendar?day=April":                            {"days are written 2026-04-17"},
+		"/calendar?day=April":                            {"Days are written 2026-04-17"},
 		"/api/v1/upcoming?from=2026-04-01&to=2026-04-02": {`"on":"2026-03-31T23:30:00Z"`, `"entity":"late"`, `"status":"Pending"`},
 		"/api/v1/calendar":                               {`{"on":"2026-03-31T00:00:00Z","rows":[{"domain":"automation","table":"automation_scheduler","kind":"certificate","what":"reminders of certificate","rows":1,"firstOn":"2026-03-31T23:30:00Z"}]}`},
 	} {

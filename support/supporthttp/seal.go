@@ -23,7 +23,7 @@ type sealer struct {
 
 func newSealer(key []byte) sealer {
 	if len(key) != 32 {
-		panic("supporthttp: Key is not of 32 bytes")
+		panic("supporthttp: Options.Key must have 32 bytes")
 	}
 	block, err := aes.NewCipher(derived(key, "seal"))
 	if err != nil {

@@ -59,15 +59,15 @@ func (s *site) routes() []route {
 		{method: "POST", path: "act", acts: true, serve: s.act},
 		{method: "GET", path: "openapi.json", serve: s.document},
 		{
-			method: "GET", path: api + "story", serve: s.apiStory, gives: story{}, says: "What happened about a person, an address, an entity or a row, and what will. One of them is asked about.",
+			method: "GET", path: api + "story", serve: s.apiStory, gives: story{}, says: "What happened about a person, an address, an entity or a row, and what is planned. Name one of them.",
 			takes: []string{"person", "method", "address", "type", "id", "key", "message", "provider", "after"},
 		},
 		{
-			method: "GET", path: api + "verdict", serve: s.apiVerdict, gives: verdict{}, says: "Whether a person got something, and why not, in a sentence.",
+			method: "GET", path: api + "verdict", serve: s.apiVerdict, gives: verdict{}, says: "Whether a person got something and, if not, why: in a sentence.",
 			takes: []string{"person", "type"},
 		},
 		{method: "POST", path: api + "search", serve: s.apiSearch, body: wanted{}, gives: found{}, says: "Finds a person's id, an address, a key, an id, an order's number or a name."},
-		{method: "GET", path: api + "needs", serve: s.apiNeeds, gives: needs{}, says: "What waits for a person, by cause, the most urgent first.", takes: []string{"everywhere"}},
+		{method: "GET", path: api + "needs", serve: s.apiNeeds, gives: needs{}, says: "What needs attention, by cause, the most urgent first.", takes: []string{"everywhere"}},
 		{
 			method: "GET", path: api + "waiting", serve: s.apiWaiting, gives: rows{}, says: "The rows of one cause, as needs names it.",
 			takes: []string{"kind", "domain", "table", "reason", "name", "after"},
@@ -84,7 +84,7 @@ func (s *site) routes() []route {
 		{method: "GET", path: api + "reasons", serve: s.apiReasons, gives: codes{}, says: "All reason codes of Belfry, with what they mean."},
 		{
 			method: "POST", path: api + "act", acts: true, serve: s.apiAct, body: order{}, gives: acted{},
-			says: "Does an action on up to a hundred targets, or says what it would do. Each target is answered for: one that is refused does not stop the others.",
+			says: "Does an action on up to a hundred targets, or says what it would do. Each target has an answer of its own: a refused one does not stop the others.",
 		},
 	}
 	for _, l := range support.Lists() {
@@ -150,11 +150,11 @@ func (s *site) handler() http.Handler {
 			c.fail(http.StatusForbidden, "not allowed")
 		case len(allowed) > 0:
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			c.fail(http.StatusMethodNotAllowed, "not by that method")
+			c.fail(http.StatusMethodNotAllowed, "this route does not take that method")
 		default:
 			c.fail(http.StatusNotFound, nothing)
 		}
-	}), "not from another site")
+	}), "requests from other sites are refused")
 }
 
 // otherPage is the handler of another package that a path leads to, and its path there.
@@ -180,7 +180,7 @@ func place(full string) (page string, inJSON bool) {
 }
 
 // nothing is what is said of all that is not there, and of what is another tenant's.
-const nothing = "there is no such row or page"
+const nothing = "this row or page does not exist"
 
 // enter lets those in who may, and reads what they ask for.
 func (s *site) enter(c *call, to route) {
@@ -241,9 +241,9 @@ func (c *call) refuse(what string, err error) {
 	case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrPage), errors.As(err, &value):
 		c.fail(http.StatusNotFound, nothing)
 	case errors.Is(err, support.ErrAbout):
-		c.fail(http.StatusUnprocessableEntity, "invalid request: ask for one thing at a time, with all that names it")
+		c.fail(http.StatusUnprocessableEntity, "invalid request: name one thing, with all of its parameters")
 	case errors.Is(err, support.ErrRequest):
-		c.fail(http.StatusUnprocessableEntity, "another request has this Idempotency-Key")
+		c.fail(http.StatusUnprocessableEntity, "this Idempotency-Key was used for another request")
 	case errors.Is(err, support.ErrOrder):
 		c.fail(http.StatusUnprocessableEntity, invalid)
 	default:
@@ -321,7 +321,7 @@ func (c *call) about() (a support.About, p storage.Page, ok bool) {
 }
 
 // openAddress is what is said of an address in a URL, which others can read.
-const openAddress = "a URL may have no address: search for it, and take the sealed one that is found"
+const openAddress = "a URL must not hold an address: search for it, and use the sealed one of the answer"
 
 // need is what a list is asked about.
 func (c *call) need() (n support.Need, p storage.Page, ok bool) {

@@ -53,7 +53,7 @@ var labels = map[support.Action]string{
 // phrases are actions with what they are about.
 var phrases = map[support.Action]string{
 	support.Release: "Release %s", support.Retry: "Send %s again", support.Rerun: "Do %s once more", support.RunNow: "Run %s now", support.Cancel: "Cancel %s",
-	support.Replay: "Replay what %s did not take", support.Pause: "Pause %s", support.Resume: "Resume %s", support.Replan: "Plan %s again",
+	support.Replay: "Replay what %s did not accept", support.Pause: "Pause %s", support.Resume: "Resume %s", support.Replan: "Plan %s again",
 	support.SendTo: "Send %s to another address", support.Stop: "Stop %s", support.Allow: "Allow %s again", support.Unblock: "Unblock %s", support.Erase: "Erase %s",
 	support.Handle: "Note what was done about %s",
 }
@@ -123,7 +123,7 @@ func (p part) words() string {
 	case p.Subscriber != "":
 		return p.Subscriber
 	case !p.From.IsZero():
-		what = "all in doubt of " + p.Channel
+		what = "all messages of unknown outcome by " + p.Channel
 	case p.Channel != "":
 		what = "the channel " + p.Channel
 	case p.Setting != "":

@@ -18,9 +18,8 @@ const (
 
 func fileName(id string) string { return id + ".eml" }
 
-// put writes the file of a message unless it exists. A hard link is what gives
-// it its name, since a rename would replace what somebody else has just put
-// there.
+// put writes the file of a message unless it exists. A hard link is what gives it its
+// name, since a rename would replace what another process has just put there.
 func put(root *os.Root, id string, data []byte) (channel.Receipt, error) {
 	receipt := channel.Receipt{ID: fileName(id)}
 	found, err := has(root, receipt.ID)
@@ -74,7 +73,7 @@ func has(root *os.Root, name string) (bool, error) {
 	case err != nil:
 		return false, err
 	case !info.Mode().IsRegular():
-		return false, fmt.Errorf("file: %s is in the way and no file", name)
+		return false, fmt.Errorf("file: %s exists and is not a file", name)
 	}
 	return true, nil
 }

@@ -134,8 +134,8 @@ func read(body []byte) ([]channel.StatusEvent, error) {
 	return out, nil
 }
 
-// nobody is the error of a number that does not exist.
-const nobody = "EC_UNKNOWN_SUBSCRIBER"
+// noSubscriber is the error of a number that does not exist.
+const noSubscriber = "EC_UNKNOWN_SUBSCRIBER"
 
 // kind is what the report says; empty if nothing that is known. What the operator
 // has is not on the phone yet.
@@ -161,7 +161,7 @@ func (r report) events() []channel.StatusEvent {
 		return []channel.StatusEvent{e}
 	}
 	e.Code = cmp.Or(rest.Code(string(r.Error.Name)), name)
-	if r.Error.Name != nobody {
+	if r.Error.Name != noSubscriber {
 		return []channel.StatusEvent{e}
 	}
 	bounced := e
@@ -253,7 +253,7 @@ func outcome(a *rest.Answer, m sent) error {
 		if passing[s.Name] {
 			return a.Closed(code)
 		}
-		if m.Error.Name == nobody {
+		if m.Error.Name == noSubscriber {
 			return a.Permanent(code).Suppressing(channel.HardBounce)
 		}
 		if s.GroupName == undeliverable || s.Name == destination {

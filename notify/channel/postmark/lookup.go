@@ -20,11 +20,11 @@ const minRetention = 48 * time.Hour
 // LookupWindow is Options.Retention, less a day.
 func (c *Channel) LookupWindow() time.Duration { return c.retention - 24*time.Hour }
 
-var errOtherMessages = errors.New("postmark: the search found messages that were not asked for")
+var errOtherMessages = errors.New("postmark: the search returned messages with other ids")
 
 // Lookup searches the sent messages for the id of m. One that is found was accepted, by
 // whichever of its calls. One that is not found is absent when by Postmark's own clock a
-// quarter of an hour has passed since m.On; before that nobody can tell.
+// quarter of an hour has passed since m.On; before that it is not known.
 func (c *Channel) Lookup(ctx context.Context, m channel.Message) (channel.LookupResult, error) {
 	if err := rest.CheckID(provider, m); err != nil {
 		return channel.LookupResult{}, err

@@ -154,8 +154,8 @@ func refusal(a *rest.Answer) error {
 	return a.Refusal(code)
 }
 
-// messageFaults are errors about the parts of a mail. "validation_error" may be about
-// the recipient as well, so it blames nobody.
+// messageFaults are errors about the parts of a mail. "validation_error" may be about the
+// recipient as well, so it blames neither.
 var messageFaults = map[string]bool{
 	"invalid_attachment": true, "missing_required_field": true, "invalid_idempotency_key": true,
 }

@@ -69,8 +69,8 @@ var (
 )
 
 // New returns a channel that calls SES in a region with the credentials, which are asked
-// for at each call and so cached by whoever gives them (aws.CredentialsCache). It does
-// not connect yet. An error lists every setting that cannot be used.
+// for at each call so the caller should cache them (aws.CredentialsCache). It does not
+// connect yet. An error lists every setting that cannot be used.
 func New(region string, credentials aws.CredentialsProvider, opts *Options) (*Channel, error) {
 	o := *cmp.Or(opts, new(Options))
 	var f rest.Faults
@@ -143,7 +143,7 @@ func (c *Channel) Send(ctx context.Context, m channel.Message) (channel.Receipt,
 func (c *Channel) signature(ctx context.Context, body []byte, at time.Time) (func(*http.Request) error, error) {
 	secret, err := c.credentials(ctx)
 	if err != nil {
-		e := channel.Transient("credentials", 0, errors.New("ses: there are no credentials now")) // theirs may name an account
+		e := channel.Transient("credentials", 0, errors.New("ses: the credentials are not available now")) // theirs may name an account
 		if ctx.Err() != nil {
 			return nil, e
 		}

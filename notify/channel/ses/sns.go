@@ -75,7 +75,7 @@ func (e *envelope) fresh(now time.Time) bool {
 }
 
 // digest is what a version of signatures is made of. Version 1 has SHA-1, which is broken
-// for who chooses two texts, and nobody but SNS chooses one here.
+// for who chooses two texts, and only SNS chooses one here.
 func digest(version, text string) (crypto.Hash, []byte) {
 	switch version {
 	case "1":
@@ -119,7 +119,7 @@ type certificates struct {
 
 const maxCertificates = 32
 
-var errCertificate = errors.New("ses: SNS's certificate cannot be had now")
+var errCertificate = errors.New("ses: the certificate of SNS cannot be fetched now")
 
 // get fetches a certificate from SNS once.
 func (c *certificates) get(at *url.URL) (*x509.Certificate, error) {
@@ -163,14 +163,14 @@ func (w *Webhook) prove(e *envelope, now time.Time) error {
 	case sum == nil || err != nil:
 		return rest.Refused(provider, "signature of an unknown version or form")
 	case !e.fresh(now):
-		return rest.Refused(provider, "timestamp is too old, or none")
+		return rest.Refused(provider, "timestamp is missing or too old")
 	}
 	cert, err := w.certificates.get(at)
 	if err != nil {
 		return err
 	}
 	if now.Before(cert.NotBefore) || now.After(cert.NotAfter) || !verifies(cert, hash, sum, signature) {
-		return rest.Refused(provider, "signature does not fit")
+		return rest.Refused(provider, "signature is wrong")
 	}
 	return nil
 }
@@ -191,7 +191,7 @@ func (w *Webhook) confirm(e *envelope) error {
 func decode(body []byte) (*envelope, error) {
 	var e envelope
 	if json.Unmarshal(body, &e) != nil || e.Type != notification && e.Type != confirmation {
-		return nil, rest.Refused(provider, "body is not one of SNS")
+		return nil, rest.Refused(provider, "body is not a message of SNS")
 	}
 	return &e, nil
 }

@@ -6,9 +6,9 @@
 //	// a recipient: {Ref: "team-7", Channel: "chat:slack", Address: "C0123456789"}
 //
 // The address is a conversation's or a person's id, and behind a colon the thread:
-// "C0123456789:1712345678.123456". The receipt of a message is the address of its
-// thread. The text goes out as it is, without Slack's markup, so that what a customer
-// wrote alarms nobody ("<!channel>"); Options.Markup says otherwise.
+// "C0123456789:1712345678.123456". The receipt of a message is the address of its thread.
+// The text goes out as it is, without Slack's markup, so that what a customer wrote does
+// not notify a whole channel ("<!channel>"); Options.Markup says otherwise.
 //
 // # What an error means
 //

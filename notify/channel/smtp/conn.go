@@ -53,7 +53,7 @@ func (p *pool) put(c *conn) {
 	p.conns = append(p.conns, c)
 }
 
-// expire ends c unless somebody has just taken it.
+// expire ends c unless a call has just taken it.
 func (p *pool) expire(c *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -250,7 +250,7 @@ func startTLS(client *gosmtp.Client, config *tls.Config) error {
 	return client.StartTLS(config)
 }
 
-var errNoMechanism = errors.New("smtp: server offers no way to log in that is safe on this connection")
+var errNoMechanism = errors.New("smtp: server offers no safe login for this connection")
 
 // login chooses the way to log in out of those that a server offers, and gives
 // nil where none will do. It is a function so that no printed Channel shows the

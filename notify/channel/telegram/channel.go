@@ -134,9 +134,9 @@ var gone = []struct {
 var chats = []string{"chat not found", "user not found", "PEER_ID_INVALID", "group chat was deactivated", "group chat was upgraded",
 	"chat_id is empty", "have no rights to send a message", "not enough rights to send", "CHAT_WRITE_FORBIDDEN", "message thread not found", "TOPIC_CLOSED"}
 
-// refusal judges by the status, and by what is known of the descriptions, which may
-// quote anything and are not kept. Which limit a 429 is about, the chat's or the bot's,
-// is not said, so nobody is blamed.
+// refusal judges by the status, and by what is known of the descriptions, which may quote
+// anything and are not kept. Which limit a 429 is about, the chat's or the bot's, is not
+// said, so neither is blamed.
 func refusal(a *rest.Answer, s said) *channel.Error {
 	switch a.Status {
 	case http.StatusUnauthorized, http.StatusNotFound: // a path with a token that is none

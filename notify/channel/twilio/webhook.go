@@ -174,7 +174,7 @@ func hashes(body []byte, want string) bool {
 // documentation, "Twilio support for opt-out keywords").
 var comesBack = map[string]bool{"START": true, "YES": true, "UNSTOP": true}
 
-// returned reads an incoming message by which somebody takes STOP back. Where the account
+// returned reads an incoming message by which a person takes STOP back. Where the account
 // has words of its own ("Advanced Opt-Out") Twilio says what it took the text for.
 func returned(params url.Values) (e channel.StatusEvent, ok bool) {
 	sid, from, as := params.Get("MessageSid"), params.Get("From"), params.Get("OptOutType")

@@ -20,10 +20,10 @@ import (
 type Options struct {
 	// Key is the key of the channel; empty means "webhook:standard".
 	Key string
-	// Secrets sign every message, whoever receives it: base64 of 24 to 64 random
-	// bytes, with or without "whsec_" before it. More than one is for the time in
-	// which a secret is replaced. Receivers who do not trust each other must not
-	// share a secret; see SecretsOf.
+	// Secrets sign every message to every receiver: base64 of 24 to 64 random bytes, with or
+	// without "whsec_" before it. More than one is for the time in which a secret is
+	// replaced. Receivers who do not trust each other must not share a secret; see
+	// SecretsOf.
 	Secrets []string
 	// SecretsOf gives the secrets of the receiver at that URL. It is called before
 	// each request, from several goroutines. An error refuses the message for now
@@ -61,7 +61,7 @@ func (o Options) check(f *rest.Faults) {
 	f.Add((len(o.Secrets) == 0) == (o.SecretsOf == nil), "either Secrets or SecretsOf is required")
 	f.Add(o.Deduplicates < 0, "Deduplicates is negative")
 	for _, host := range o.Trusted {
-		f.Add(host == "" || strings.ContainsAny(host, "/@ *") || strings.Count(host, ":") == 1, "Trusted holds what is not a host, such as hooks.internal or 10.0.0.7")
+		f.Add(host == "" || strings.ContainsAny(host, "/@ *") || strings.Count(host, ":") == 1, "Trusted holds an entry that is not a host, such as hooks.internal or 10.0.0.7")
 	}
 }
 
@@ -141,7 +141,7 @@ func (c *Channel) Send(ctx context.Context, m channel.Message) (channel.Receipt,
 	}
 	keys, err := c.keys(ctx, m.To)
 	if err != nil { // whose text may hold anything
-		return channel.Receipt{}, channel.Transient("secrets", 0, errors.New("webhook: no secrets of the receiver"))
+		return channel.Receipt{}, channel.Transient("secrets", 0, errors.New("webhook: SecretsOf returned no secrets for the receiver"))
 	}
 	body, err := c.body(m)
 	if err != nil {

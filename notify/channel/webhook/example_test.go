@@ -41,5 +41,5 @@ func Example() {
 	// Output:
 	// <nil> {"type":"message","data":{"id":"5f1d","text":"It expires soon."}}
 	// <nil>
-	// channel: Permanent send error forbidden-address: safedial: not an address of the public Internet
+	// channel: Permanent send error forbidden-address: safedial: the address is not on the public Internet
 }

@@ -52,7 +52,7 @@ type Channel struct {
 }
 
 // New returns a channel that signs with the private key; contact is where push services
-// reach whoever sends: "mailto:…" or "https://…". An error lists everything that cannot be
+// reach the sender: "mailto:…" or "https://…". An error lists everything that cannot be
 // used, and never holds the key.
 func New(privateKey, contact string, opts *Options) (*Channel, error) {
 	o := cmp.Or(opts, new(Options))

@@ -16,8 +16,8 @@
 //
 //	self.addEventListener("push", e => { const n = e.data.json(); e.waitUntil(self.registration.showNotification(n.title, n)) })
 //
-// CollapseKey is the Topic, too, ValidUntil the TTL. The endpoint comes from a browser, so
-// anybody may have written it: it is called over https, at port 443 and public addresses
+// CollapseKey is the Topic, too, ValidUntil the TTL. The endpoint comes from a browser,
+// so its origin is not trusted: it is called over https, at port 443 and public addresses
 // only, without following redirects. The times that are signed are those of the messages'
 // On.
 //

@@ -62,7 +62,7 @@ func (s subscription) encrypt(text []byte) ([]byte, error) {
 	_, _ = rand.Read(salt) // never fails
 	once, err := ecdh.P256().GenerateKey(rand.Reader)
 	if err != nil {
-		return nil, channel.Transient("random", 0, errors.New("webpush: no randomness"))
+		return nil, channel.Transient("random", 0, errors.New("webpush: random bytes are not available"))
 	}
 	body, err := s.seal(text, once, salt)
 	if err != nil {

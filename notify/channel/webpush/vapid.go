@@ -28,7 +28,7 @@ func newSender(privateKey, contact string, f *rest.Faults) sender {
 		return sender{}
 	}
 	public, err := key.PublicKey.Bytes()
-	f.Add(err != nil, "privateKey has no public key")
+	f.Add(err != nil, "privateKey is not a valid key of P-256")
 	sign, err := jws.New(key, "")
 	f.Add(err != nil, "privateKey does not sign")
 	return sender{base64.RawURLEncoding.EncodeToString(public), contact, sign}

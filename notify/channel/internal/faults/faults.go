@@ -9,9 +9,9 @@ import (
 	"github.com/belfry-go/belfry/notify/channel"
 )
 
-// table is whose fault an answer is: what was answered, the
-// class, the fault ("-": nobody knows), and where the provider says so. A status without a
-// body is judged as RFC 9110 says.
+// table is whose fault an answer is: what was answered, the class, the fault ("-":
+// unknown), and where the provider says so. A status without a body is judged as RFC 9110
+// says.
 //
 // A class says whether the message may have been accepted, and a fault does not change it:
 // 500, 502 and 504 are Unknown wherever the provider may have it.

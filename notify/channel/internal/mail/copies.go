@@ -10,7 +10,7 @@ import (
 	"github.com/belfry-go/belfry/notify/channel"
 )
 
-var errMailHeaders = channel.Permanent("header", errors.New("mail: Mail holds what no header can be made of")).Blame(channel.FaultMessage)
+var errMailHeaders = channel.Permanent("header", errors.New("mail: Mail has a value that cannot be a header")).Blame(channel.FaultMessage)
 
 // setMail sets the headers of m, which was checked, and the envelope of its copies.
 func setMail(msg *gomail.Msg, m channel.Mail, out *Mail) {

@@ -127,8 +127,8 @@ const forbidden = "\r\n\x00"
 // maxHeader keeps every header line below 998 bytes, its name included.
 const maxHeader = 900
 
-// encodedWord finds what a reader would decode although nobody encoded it, by
-// which a line break could be smuggled past the check of forbidden.
+// encodedWord finds what a reader would decode although it was not encoded, by which a
+// line break could be smuggled past the check of forbidden.
 var encodedWord = regexp.MustCompile(`=\?[^?]*\?[bBqQ]\?[^?]*\?=`)
 
 var generatedID = regexp.MustCompile(`^[a-z0-9_-]{1,64}$`)

@@ -32,8 +32,8 @@ type Call struct {
 	// Sign adds headers to the finished request, which prove who makes it; nil: there are
 	// none but those of Authorize.
 	Sign func(*http.Request) error
-	// StatusOnly says that the status alone is the answer, as with receivers whose
-	// bodies nobody documents: the body is dropped, however it ends.
+	// StatusOnly says that the status alone is the answer, as with receivers whose bodies
+	// that are not documented: the body is dropped, however it ends.
 	StatusOnly bool
 }
 
@@ -281,7 +281,7 @@ func Code(code string) string {
 	return code
 }
 
-var errStrange = errors.New("what came is not an answer")
+var errStrange = errors.New("the response is not valid HTTP")
 
 // safe returns the part of an error's chain that comes from the network. Other
 // errors of net/http quote what the server sent, or what it was sent.

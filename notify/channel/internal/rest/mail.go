@@ -40,7 +40,7 @@ func CheckMail(provider string, m channel.Message) error {
 		return unsendable("header", "UnsubscribeURL is not an https address")
 	}
 	if err := m.Mail.Check(); err != nil {
-		return unsendable("header", "Mail holds what no header can be made of")
+		return unsendable("header", "Mail has a value that cannot be a header")
 	}
 	for _, a := range m.Attachments {
 		if len(a.Data) == 0 {

@@ -12,7 +12,7 @@ import (
 // OfReceiver is an error of a call to a server that its recipient names. It keeps the
 // class, and of the cause only the kind: names and addresses of receivers stand in it.
 // Each receiver is a server of its own, so none speaks for the channel; a call that we
-// ended ourselves speaks for nobody.
+// ended ourselves says nothing about the provider.
 func OfReceiver(provider string, err error) *channel.Error {
 	e, cause, fault := channel.Classify(err), safedial.Cause(err), channel.FaultAddress
 	switch {
