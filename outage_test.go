@@ -69,7 +69,7 @@ func newWhole(change func(*belfry.Options)) *whole {
 	logger := slog.New(slog.NewTextHandler(w.log, nil))
 	w.out = notify.New(w.store, &notify.Options{Logger: logger}, w.channel)
 	w.reminders = automation.New(w.store, w.out, &automation.Options{Logger: logger})
-	w.surveys = survey.New(w.store, &survey.Options{Logger: logger, SurveyURL: "https://host.example/{token}"}, w.channel)
+	w.surveys = survey.New(w.store, w.out, &survey.Options{Logger: logger, SurveyURL: "https://host.example/{token}"})
 	o := belfry.Options{Logger: logger}
 	if change != nil {
 		change(&o)

@@ -204,15 +204,16 @@ func TestAPollerRefusesServicesThatDoNotWorkTogether(t *testing.T) {
 		"reminders, and another notifier":     {[]belfry.Service{reminders, notify.New(store, nil)}, none},
 		"reminders, and a notifier elsewhere": {[]belfry.Service{with(notify.New(other, nil), nil), out}, none},
 		"a notifier elsewhere":                {[]belfry.Service{out, notify.New(other, nil)}, "notify.Notifier " + elsewhere},
-		"surveys elsewhere":                   {[]belfry.Service{reminders, out, survey.New(other, nil)}, "survey.Service " + elsewhere},
+		"surveys elsewhere":                   {[]belfry.Service{reminders, out, survey.New(other, nil, nil)}, "survey.Service " + elsewhere},
 		"reminders elsewhere":                 {[]belfry.Service{automation.New(other, out, nil), out}, "automation.Scheduler " + elsewhere},
 		"settings elsewhere":                  {[]belfry.Service{with(out, &automation.Options{Settings: settings.New(other, nil)}), out}, "settings.Settings " + elsewhere},
-		"all on one":                          {[]belfry.Service{out, survey.New(store, nil), reminders}, ""},
+		"all on one":                          {[]belfry.Service{out, survey.New(store, nil, nil), reminders}, ""},
 		"decorated":                           {[]belfry.Service{reminders, hanging{out}}, ""},
 		"work of the host's own":              {[]belfry.Service{own}, ""},
 		"a dispatcher of the host's own":      {[]belfry.Service{with(struct{ notify.DeliveryDispatcher }{out}, nil)}, ""},
 		"messages alone":                      {[]belfry.Service{out}, ""},
-		"surveys alone":                       {[]belfry.Service{survey.New(store, nil)}, ""},
+		"surveys that another notifier sends": {[]belfry.Service{survey.New(store, notify.New(store, nil), nil), out}, "survey.Service " + none},
+		"surveys alone":                       {[]belfry.Service{survey.New(store, nil, nil)}, ""},
 	} {
 		p := belfry.NewPoller(store, nil, c.services...)
 		_, polled := p.PollOnce(t.Context(), 10)

@@ -446,9 +446,7 @@ func TestRemindersAndSurveysOfAPersonAreErased(t *testing.T) {
 				return []notify.Recipient{{Ref: d.Person, Channel: "email:test", Address: somebody(strings.TrimPrefix(d.Person, "ref-")).mail()}}, nil
 			}),
 		})
-		surveys := survey.New(store, &survey.Options{
-			SurveyURL: "https://school.example/s/{token}", Gates: &gate.Options{HashKey: []byte("a key of the hashes of recipients")},
-		}, o.mails)
+		surveys := survey.New(store, o.out, &survey.Options{SurveyURL: "https://school.example/s/{token}"})
 		_, err := surveys.Publish(t.Context(), survey.Version{SurveyID: 1, Name: "visit", IntegrationID: "visit", Definition: json.RawMessage(`{
 			"questions": [{"id": "rate", "type": "rating", "min": 1, "max": 10, "required": true}],
 			"triggers": [{"id": "visit", "enabled": true, "eventKind": "visit", "dedupRecipe": ["templateId", "recipient.address", "candidate.wip"],
@@ -569,7 +567,7 @@ func TestAPersonIsErasedFromReportsAndSettings(t *testing.T) {
 		}
 		who := canary.person()
 		who.Entities = []belfry.Entity{{Type: "badge", ID: string(canary)}}
-		privacy := belfry.NewPoller(store, nil, reminders, out, survey.New(store, nil)).Privacy()
+		privacy := belfry.NewPoller(store, nil, reminders, out, survey.New(store, nil, nil)).Privacy()
 		var shown strings.Builder
 		o.need(privacy.Export(ctx, &shown, scope, who))
 		if text := shown.String(); strings.Contains(text, string(other)) || strings.Contains(text, "manager") || strings.Count(text, `{"table":`) != 3 {
@@ -590,7 +588,7 @@ func TestAPersonIsErasedFromReportsAndSettings(t *testing.T) {
 			}
 		}
 		clk.Add(time.Hour)
-		o.need(belfry.NewPoller(store, nil, reminders, out, survey.New(store, nil)).Drain(ctx))
+		o.need(belfry.NewPoller(store, nil, reminders, out, survey.New(store, nil, nil)).Drain(ctx))
 		after := o.rows()
 		if of := tell(after, canary); len(of) > 0 {
 			t.Errorf("left: %v", of)
@@ -617,7 +615,8 @@ func TestALinkToAnAddressAloneIsErased(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 		ctx, o := t.Context(), newOffice(t, store, clk)
-		surveys := survey.New(store, &survey.Options{SurveyURL: "https://school.example/s/{token}"}, o.mails)
+		out := notify.New(store, nil, o.mails)
+		surveys := survey.New(store, out, &survey.Options{SurveyURL: "https://school.example/s/{token}"})
 		_, err := surveys.Publish(ctx, survey.Version{SurveyID: 1, Name: "visit", IntegrationID: "visit", Definition: json.RawMessage(visitForm)})
 		o.need(err)
 		ids := map[string]string{}
@@ -631,7 +630,7 @@ func TestALinkToAnAddressAloneIsErased(t *testing.T) {
 			o.need(err)
 			ids[name] = got.Items[0].Instances[0].PublicID
 		}
-		poller := belfry.NewPoller(store, nil, surveys)
+		poller := belfry.NewPoller(store, nil, surveys, out)
 		o.need(poller.Drain(ctx))
 		for _, name := range []string{"as it is", "shared"} {
 			link, err := surveys.Link(ctx, "", ids[name])

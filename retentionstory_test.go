@@ -70,7 +70,7 @@ func newRetelling(t *testing.T, store storage.Store, clk *clock.Mock, seed uint6
 			return []notify.Recipient{{Channel: "email:test", Address: d.Source.ID + "@example.com"}}, nil
 		}),
 	})
-	r.asked = survey.New(store, &survey.Options{SurveyURL: "https://host.example/s/{token}"}, channel.Func("email:test", r.send))
+	r.asked = survey.New(store, r.out, &survey.Options{SurveyURL: "https://host.example/s/{token}"})
 	keep := belfry.Retention{Reminders: 30 * days, Messages: 30 * days, Inbox: 30 * days, Events: 30 * days, Surveys: 30 * days, Responses: 30 * days}
 	r.poller = belfry.NewPoller(store, &belfry.Options{Retention: keep}, r.due, r.out, r.asked)
 	return r

@@ -79,7 +79,7 @@ func newSchool(t *testing.T, store storage.Store, clk *clock.Mock) *school {
 			return []notify.Recipient{{Ref: d.Source.ID, Channel: "email:school", Address: d.Source.ID + "@example.com"}}, nil
 		}),
 	})
-	surveys := survey.New(store, &survey.Options{SurveyURL: "https://school.example/s/{token}", Logger: quiet}, mail)
+	surveys := survey.New(store, s.out, &survey.Options{SurveyURL: "https://school.example/s/{token}", Logger: quiet})
 	s.poller = belfry.NewPoller(store, &belfry.Options{Logger: quiet, Retention: belfry.Retention{Messages: 30 * 24 * time.Hour}}, s.reminders, s.out, surveys)
 	s.services = cli.Services{
 		Options: support.Options{

@@ -28,7 +28,7 @@ func newApp(ctx context.Context) (*hostApp, error) {
 		return nil, err
 	}
 	out := notify.New(store, nil)
-	s := &hostApp{Store: store, Out: out, Reminders: automation.New(store, out, nil), Surveys: survey.New(store, nil)}
+	s := &hostApp{Store: store, Out: out, Reminders: automation.New(store, out, nil), Surveys: survey.New(store, out, nil)}
 	s.Poller = belfry.NewPoller(store, nil, s.Reminders, out, s.Surveys)
 	return s, nil
 }

@@ -211,7 +211,7 @@ var outgoingStates = states.Machine{
 		{From: StatusOutcomeUnknown, To: StatusSending, Event: "taken over from a resolver that died; goes back at once"},
 		{From: StatusOutcomeUnknown, To: StatusSentToProvider, Event: "status look-up, AssumeSent, a person's decision, or the call's late answer"},
 		{From: StatusOutcomeUnknown, To: StatusRetryReady, Event: "definitely absent, idempotent repeat, Resend, a person's decision, or a late refusal"},
-		{From: StatusOutcomeUnknown, To: StatusCancelled, Event: "its recipient was erased"},
+		{From: StatusOutcomeUnknown, To: StatusCancelled, Event: "its recipient was erased, or the survey link that it was of has ended"},
 		{From: StatusOutcomeUnknown, To: StatusFailedFinal, Event: "absent after the last try, or a late refusal for good"},
 		{From: StatusCreated, To: StatusCancelled, Event: "it or its campaign was cancelled"},
 		{From: StatusRetryReady, To: StatusCancelled, Event: "it or its campaign was cancelled"},

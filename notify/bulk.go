@@ -170,11 +170,16 @@ func (b bulk) save(ctx context.Context, tx storage.Tx, action string, rows []*me
 	} else if err != nil {
 		return err
 	}
+	var written []*messageRow
 	var entries []*audit.Entry
 	for _, i := range chosen {
 		if out[i].Refusal == "" {
+			written = append(written, rows[i])
 			entries = append(entries, audited(rows[i], action, b.by, before[i], driver.Now(b.store)))
 		}
+	}
+	if err := b.tellOwners(ctx, tx, written); err != nil {
+		return err
 	}
 	return audit.Write(ctx, tx, entries...)
 }

@@ -32,7 +32,7 @@ func (n sender) callsOf(ctx context.Context, items []sending, p parcel, land fun
 			turns[m].begin(m, now)
 		},
 		Undo:    func(m *messageRow, now time.Time) { turns[m].undo(m, now) },
-		Bar:     n.barRead,
+		Bar:     n.bar,
 		Release: (*messageRow).released,
 		Gather:  func(items []sending) [][]sending { return n.gather(items, p) },
 		Call:    func(items []sending) { n.call(items, p) },
@@ -195,10 +195,10 @@ func (n sender) messageOf(row *messageRow, p parcel) channel.Message {
 	m := row.message()
 	m.To = cmp.Or(p.to[row], m.To)
 	m.Mail = p.letters[row]
-	m.UnsubscribeURL = n.contacts().unsubscribeURL(row)
+	m.UnsubscribeURL = cmp.Or(row.Content.UnsubscribeURL, n.contacts().unsubscribeURL(row))
 	m.Text, m.HTML = linked(m.Text, m.HTML, m.UnsubscribeURL)
 	m.Attachments = p.files.of(row)
-	return m
+	return p.answers.complete(row, m)
 }
 
 // message is what is stored of it.
@@ -206,7 +206,7 @@ func (m *messageRow) message() channel.Message {
 	return channel.Message{
 		ID: m.MessageID, Channel: m.inUse(), To: m.Address, Name: m.RecipientName,
 		Subject: m.Content.Subject, Text: m.Content.Text, HTML: m.Content.HTML,
-		Locale: m.Content.Locale, Attempt: m.Calls, On: m.CallStartedOn,
+		Locale: m.Content.Locale, Attempt: m.CallsBefore + m.Calls, On: m.CallStartedOn,
 		Template: m.Content.Template, Metadata: m.Content.Metadata,
 		CollapseKey: m.Content.CollapseKey, ValidUntil: m.ValidUntil,
 	}

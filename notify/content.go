@@ -42,6 +42,9 @@ type Content struct {
 	Attachments []AttachmentRef `json:"attachments,omitempty"`
 	// Mail is what only an e-mail has; an inbox leaves it out.
 	Mail channel.Mail `json:"mail,omitzero"`
+	// UnsubscribeURL is the https address of a page on which the recipient wants no more such
+	// messages, and which takes one click (RFC 8058); empty: that of Options.Unsubscribe.
+	UnsubscribeURL string `json:"unsubscribeUrl,omitempty"`
 }
 
 // check refuses what no channel may send.
@@ -56,6 +59,9 @@ func (c Content) check() error {
 		case !utf8.ValidString(p.text) || strings.ContainsRune(p.text, 0):
 			return fmt.Errorf("%w: %s holds a NUL or is not valid UTF-8", channel.ErrContent, p.name)
 		}
+	}
+	if u := c.UnsubscribeURL; u != "" && (!strings.HasPrefix(u, "https://") || len(u) > 2000 || strings.ContainsAny(u, "\r\n<> ") || !utf8.ValidString(u)) {
+		return fmt.Errorf("%w: the UnsubscribeURL is not an https address of at most 2000 bytes", channel.ErrContent)
 	}
 	if len(c.Version) > 200 || strings.ContainsRune(c.Version, 0) || !utf8.ValidString(c.Version) {
 		return fmt.Errorf("%w: version is not a text of at most 200 bytes", channel.ErrContent)

@@ -250,6 +250,11 @@ func (n resolver) resolveUnasked(m *messageRow, c channel.Channel) bool {
 		m.accepted(m.calledOn(now), channel.Receipt{})
 		m.resolved(now, ResolvedByAssumption)
 		return true
+	case ResendOnce:
+		if m.Doubts > 1 {
+			return false
+		}
+		fallthrough
 	case Resend:
 		m.IdempotentUntil = time.Time{} // the policy accepts a second message
 		return m.sendAgain(now, ResolvedByResend)

@@ -18,7 +18,7 @@ import (
 // What is left of a row whose person is erased: what a repeated wish is answered with.
 // Not even a hash says what it said.
 var (
-	messageErasures = outgoingMessages.Erasures("notification_type", "message_id", "reason_code", "created_on", "sent_on", "ended_on")
+	messageErasures = outgoingMessages.Erasures("notification_type", "owner", "message_id", "reason_code", "created_on", "sent_on", "ended_on")
 	campaignBlob    = messagingJobs.Rewriting("blob")
 	jobErasures     = jobs.Erasures("reason_code", "created_on", "ended_on")
 )

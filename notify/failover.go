@@ -41,8 +41,8 @@ import (
 // channel in use count; they are known by the provider's id of the message, else by the
 // name of their [channel.Webhook] (see [Reported]).
 //
-// Only a [Notifier] goes on to the others: surveys refuse a chain, and whoever calls its
-// Send calls primary. Decorate the channels and not the chain.
+// Only a [Notifier] goes on to the others: who calls its Send calls primary. Decorate the
+// channels and not the chain.
 func Failover(primary channel.Channel, others ...channel.Channel) channel.Channel {
 	all := append([]channel.Channel{primary}, others...)
 	seen := map[string]bool{}
@@ -69,9 +69,6 @@ func Failover(primary channel.Channel, others ...channel.Channel) channel.Channe
 }
 
 type failover struct{ members []channel.Channel }
-
-// Chain are its channels, by which others than a Notifier know what it is.
-func (f *failover) Chain() []channel.Channel { return slices.Clone(f.members) }
 
 func (f *failover) Key() string { return f.members[0].Key() }
 

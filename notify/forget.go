@@ -17,7 +17,7 @@ import (
 var (
 	jobStubs       = jobs.Tombstones("input_hash", "reason_code", "created_on", "ended_on")
 	messagingStubs = messagingJobs.Tombstones("guid", "business_unit", "input_hash", "content_hash", "reason_code", "created_on", "ended_on")
-	messageStubs   = outgoingMessages.Tombstones("notification_type", "input_hash", "content_hash", "message_id", "reason_code", "created_on", "sent_on", "ended_on")
+	messageStubs   = outgoingMessages.Tombstones("notification_type", "owner", "input_hash", "content_hash", "message_id", "reason_code", "created_on", "sent_on", "ended_on")
 	userStubs      = userMessages.Tombstones("input_hash", "content_hash", "created_on", "archived_on")
 )
 
@@ -146,11 +146,18 @@ func (m *messageRow) restsSince() time.Time {
 // themselves.
 func (n retention) judgeMessages(ctx context.Context, from driver.Reader, at sweep.At, rows []*messageRow) ([]sweep.Verdict, error) {
 	made, err := madeBy(ctx, from, rows, func(m *messageRow) (driver.ScopedKey, bool) { return m.job(), m.ByJob })
+	if err != nil {
+		return nil, err
+	}
+	kept, err := n.keptByOwners(ctx, from, rows)
 	out := make([]sweep.Verdict, len(rows))
 	for i, m := range rows {
 		switch {
 		case m.restsSince().After(at.Before):
 			out[i] = sweep.Wait
+		case kept[m]:
+		case m.Owner != "":
+			out[i] = sweep.Delete
 		case made[i] == byWhole:
 		case made[i] == byStub:
 			out[i] = sweep.Delete

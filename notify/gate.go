@@ -17,7 +17,7 @@ import (
 
 // Gate is asked about messages after their claim and before their provider is
 // called, so that a crash in a gate leaves nothing in doubt. It is called from
-// several goroutines, and by package survey as well as by a [Notifier].
+// several goroutines.
 //
 // Ask answers for each attempt in order. A message that is told to wait, or not to
 // be sent, keeps the reason; one that has waited is revalidated before it goes
@@ -150,12 +150,11 @@ func Skip(reason string) Verdict { return Verdict{Action: ActionSkip, Reason: re
 // OwnGates makes the gates that this package has of its own, in the order in which
 // they are asked: whether the database is a copy, what is paused, which addresses
 // are suppressed, what recipients have opted out of. The list of suppressed
-// addresses knows them under the hash key, which is that of [Options], as the former
-// ones are; only package survey needs those here. With another key the gate lets
-// nothing through, and New panics. Without one, and as long as nothing has been
-// hashed, the list is empty and everybody gets through.
-func OwnGates(store storage.Store, hashKey []byte, former ...[]byte) []Gate {
-	known := New(store, &Options{HashKey: hashKey, FormerHashKeys: former})
+// addresses knows them under the hash key, which is that of [Options]; a Notifier adds its
+// former ones. With another key the gate lets nothing through, and New panics. Without one,
+// and as long as nothing has been hashed, the list is empty and everybody gets through.
+func OwnGates(store storage.Store, hashKey []byte) []Gate {
+	known := New(store, &Options{HashKey: hashKey})
 	return []Gate{&environment{store: store}, pauseGate{store}, suppressionGate{known.core}, preferenceGate{known.core}}
 }
 
@@ -245,7 +244,7 @@ func (n sender) attempt(m *messageRow) Attempt {
 	t := n.registry.lookup(m.NotificationType)
 	group := cmp.Or(m.ConsentGroup, t.Group)
 	return Attempt{
-		Scope: m.Scope, MessageID: m.MessageID, Number: m.Calls + 1,
+		Scope: m.Scope, MessageID: m.MessageID, Reminds: m.Reminds, Number: m.Calls + 1,
 		NotificationType: m.NotificationType, BusinessUnit: m.BusinessUnit, Channel: m.inUse(), Method: m.Method,
 		RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, Address: m.Address, Zone: m.Zone,
 		Lane: m.Lane, Group: group, OptIn: m.OptIn || n.optIn(group), Mandatory: m.Mandatory || t.Mandatory, Requested: m.Requested || t.Requested,

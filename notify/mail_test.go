@@ -205,8 +205,8 @@ func TestMailHeadersThatAreRefused(t *testing.T) {
 			"not a Message-ID":    {References: []string{"<a@b>"}},
 			"have 913 bytes":      {References: slices.Repeat([]string{strings.Repeat("a", 78) + "@a"}, 11)},
 			"among Options":       {Headers: map[string]string{"X-Other": "7"}},
-			"Bcc is not for":      {Headers: map[string]string{"Bcc": "a@example.com"}},
-			"Content-Type is not": {Headers: map[string]string{"Content-Type": "text/html"}},
+			"Bcc is set by the channel":      {Headers: map[string]string{"Bcc": "a@example.com"}},
+			"Content-Type is set by": {Headers: map[string]string{"Content-Type": "text/html"}},
 			"not a name":          {Headers: map[string]string{"X A": "7"}},
 			"value of X-Booking":  {Headers: map[string]string{"X-Booking": "7\r\nBcc: a@example.com"}},
 		} {

@@ -315,6 +315,23 @@ func (m *messageRow) cancelled(now time.Time, reason string) {
 	m.SupportHold = driver.SupportHold{}
 }
 
+// ended cancels a message whose owner wants no more calls, and reports whether it did. Not
+// one that is called at this moment, nor one that has ended.
+func (m *messageRow) ended(now, on time.Time, reason string) bool {
+	if m.Status == StatusSending && !m.CallStartedOn.IsZero() {
+		if m.LeaseExpiresOn.After(now) {
+			return false
+		}
+		m.abandoned(now)
+	}
+	if m.Status == StatusCancelled || !outgoingStates.Legal(m.Status, StatusCancelled) {
+		return false
+	}
+	m.cancelled(on, reason)
+	dropLease(&m.Due)
+	return true
+}
+
 // EnsureMessagingJob makes sure of messaging jobs; see [DeliveryDispatcher].
 // The payload's blob is complete before the call; the stored job keeps the
 // first one. Immutable are the type, the business unit, the InputHash and the

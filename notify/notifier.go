@@ -277,11 +277,19 @@ func (n *Notifier) Passes() []work.Pass {
 		work.Prepared(work.New(n.store, n.generator().generatorSpec()), n.prepareHashKey),
 		work.Prepared(work.New(n.store, n.generator().campaignSpec()), n.prepareHashKey),
 		work.New(n.store, n.campaigns().cancelSpec()),
-		work.Prepared(work.New(n.store, n.sender().distributorSpec()), n.sender().prepare),
-		work.Prepared(work.New(n.store, n.resolver().resolveSpec()), n.environment.prepare),
+		n.distributorPass(),
+		n.resolvePass(),
 		n.tracker().trackerPass(),
 		n.box.Pass(),
 	}
+}
+
+func (n *core) distributorPass() work.Pass {
+	return work.Prepared(work.New(n.store, n.sender().distributorSpec()), n.sender().prepare)
+}
+
+func (n *core) resolvePass() work.Pass {
+	return work.Prepared(work.New(n.store, n.resolver().resolveSpec()), n.environment.prepare)
 }
 
 // SweepRules say what is deleted with its age, and of people, in the tables of this package

@@ -67,6 +67,14 @@ type OutgoingMessage struct {
 	ScheduledOn time.Time
 	// ValidUntil is from when on it is not sent any more; zero: what the type says.
 	ValidUntil time.Time
+	// Reminds is the MessageID of the message that this one reminds of; frequency caps do not
+	// count one against the other. CallsBefore counts the calls of such messages, from which
+	// the channel's Attempt goes on.
+	Reminds     string
+	CallsBefore int
+	// Owner is the package of this module whose message it is, such as survey: what becomes of
+	// it is decided there, too. A host leaves it empty.
+	Owner string
 	// UnlessRead is the Key of a [UserMessage] of the scope: this one is not sent once that
 	// was read or archived, or is gone, and waits while it is snoozed. Empty: it is sent
 	// whatever becomes of others. See [Type].EscalateAfter.
@@ -120,6 +128,9 @@ type messageRow struct {
 	ScheduledOn      time.Time `db:"scheduled_on,fixed"`
 	ValidUntil       time.Time `db:"valid_until"` // zero: a person wants it sent
 	UnlessRead       string    `db:"unless_read,fixed,person"`
+	Reminds          string    `db:"reminds,fixed,plain"`
+	CallsBefore      int       `db:"calls_before,fixed"`
+	Owner            string    `db:"owner,fixed,plain"`
 
 	MessageID string    `db:"message_id,fixed,indexed,plain"`
 	CreatedOn time.Time `db:"created_on,fixed"`
@@ -138,6 +149,7 @@ func (m *OutgoingMessage) row() messageRow {
 		Address: m.Address, Zone: m.Zone, AttemptNo: m.AttemptNo, Content: m.Content, ContentHash: m.Content.hashOr(m.ContentHash),
 		InputHash: m.InputHash, InDoubt: m.InDoubt, ConsentGroup: m.Group, Mandatory: m.Mandatory, Requested: m.Requested,
 		ScheduledOn: m.ScheduledOn, ValidUntil: m.ValidUntil, UnlessRead: m.UnlessRead,
+		Reminds: m.Reminds, CallsBefore: m.CallsBefore, Owner: m.Owner,
 		MessageID: m.MessageID,
 	}
 }
@@ -152,6 +164,7 @@ func (m *messageRow) view() OutgoingMessage {
 		Address: m.Address, Zone: m.Zone, AttemptNo: m.AttemptNo, Content: m.Content, ContentHash: m.ContentHash,
 		InputHash: m.InputHash, InDoubt: m.InDoubt, Group: m.ConsentGroup, Mandatory: m.Mandatory, Requested: m.Requested,
 		ScheduledOn: m.ScheduledOn, ValidUntil: m.ValidUntil, UnlessRead: m.UnlessRead,
+		Reminds: m.Reminds, CallsBefore: m.CallsBefore, Owner: m.Owner,
 		Key: m.Key, Status: m.Status, DueOn: m.DueOn, MessageID: m.MessageID, CreatedOn: m.CreatedOn, ForgottenOn: m.ForgottenOn,
 		Progress: m.Progress, Tries: m.Tries, SupportHold: m.SupportHold,
 	}

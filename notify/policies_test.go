@@ -188,7 +188,7 @@ func TestProgrammersErrorsPanicWithAClearMessage(t *testing.T) {
 		"From is To": func() {
 			gate.New(store, &gate.Options{Window: &gate.Window{From: "08:00", To: "08:00"}})
 		},
-		`"8:00" is not written`: func() {
+		`"8:00" must be written`: func() {
 			gate.New(store, &gate.Options{Window: &gate.Window{From: "8:00", To: "20:00"}})
 		},
 		"is not an IANA name": func() {

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/spelling"
+	"github.com/belfry-go/belfry/internal/owned"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -137,31 +137,29 @@ func decided(stored, want *preferenceRow) (storage.Outcome, bool) {
 	return storage.Updated, true
 }
 
-// OptOut notes, in tx, that the recipient of an attempt wants no more of its Group, or of
-// its NotificationType if it has none, by its Method: under its RecipientRef, and under its
-// Address, by which it is known where the host gives no Ref. It is for packages that send
-// by themselves, such as survey, and may be repeated. hashKey is [Options].HashKey: with
-// another one the address is left out, and a recipient without a Ref is [ErrHashKey], since
-// no gate would find what was noted.
-func OptOut(ctx context.Context, tx storage.Tx, a Attempt, hashKey []byte) error {
-	p := Preference{Scope: a.Scope, Group: a.Group, Method: a.Method, OptedOut: true}
+// optOut notes what a recipient wants no more: under the Ref, and under the Address, by which
+// it is known where the host gives no Ref. It may be repeated. With another key than the
+// database's the address is left out, and a recipient without a Ref is [ErrHashKey], since no
+// gate would find what was noted.
+func (n Contacts) optOut(ctx context.Context, tx storage.Tx, who owned.Leaver) error {
+	p := Preference{Scope: who.Scope, Group: who.Group, Method: who.Method, OptedOut: true}
 	if p.Group == "" {
-		p.Type = a.NotificationType
+		p.Type = who.Type
 	}
 	var rows []*preferenceRow
 	note := func(ref, name string) {
 		p.RecipientRef = ref
-		row := p.rowOf(name, a.Now)
-		row.MessageID = a.MessageID
+		row := p.rowOf(name, driver.Now(n.store))
+		row.MessageID = who.MessageID
 		rows = append(rows, &row)
 	}
-	if a.RecipientRef != "" {
-		note(a.RecipientRef, recipientOf(a.RecipientRef))
+	if who.Ref != "" {
+		note(who.Ref, recipientOf(who.Ref))
 	}
-	switch err := knownBy(ctx, tx, hashKey, a.RecipientRef == ""); {
+	switch err := knownBy(ctx, tx, n.options.HashKey, who.Ref == ""); {
 	case err == nil:
-		note("", "hash:"+spelling.Hash(hashKey, "", a.Method, a.Address))
-	case !errors.Is(err, ErrHashKey) || a.RecipientRef == "":
+		note("", "hash:"+n.addressHash(who.Method, who.Address))
+	case !errors.Is(err, ErrHashKey) || who.Ref == "":
 		return err
 	}
 	return savePreferences(ctx, tx, rows...)

@@ -133,6 +133,9 @@ const (
 	// ReasonGateFailed: a gate failed, so nothing went out. It is asked again; the
 	// log says which one.
 	ReasonGateFailed = "GateFailed"
+	// ReasonNoOwner: this process sends, and does not have what the message belongs to, such
+	// as the surveys. It waits for one that does: give each process that sends both.
+	ReasonNoOwner = "NoOwner"
 	// ReasonNoChannel: the source of channels failed, or has none of this key for
 	// the scope. It is asked again; mend the scope's credentials.
 	ReasonNoChannel = "NoChannel"

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/owned"
 	"github.com/belfry-go/belfry/internal/unserved"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
@@ -90,6 +91,7 @@ const (
 	Hold       InDoubt = "Hold"       // a person decides; the default
 	AssumeSent InDoubt = "AssumeSent" // a lost message is better than a second one
 	Resend     InDoubt = "Resend"     // a second message is better than a lost one
+	ResendOnce InDoubt = "ResendOnce" // it is sent once more, and then a person decides
 )
 
 // Revalidator says whether messages are still wanted, before their calls.
@@ -130,7 +132,7 @@ func (t Type) check() Type {
 	t.Mandatory = t.Mandatory || t.Requested
 	t.InDoubt = cmp.Or(t.InDoubt, Hold)
 	switch t.InDoubt {
-	case Hold, AssumeSent, Resend:
+	case Hold, AssumeSent, Resend, ResendOnce:
 	default:
 		panic(fmt.Sprintf("notify: Register %q: unknown InDoubt policy %q", t.Name, t.InDoubt))
 	}
@@ -154,12 +156,13 @@ type registry struct {
 	channels map[string]chain           // by the key that messages ask for; never changes after New
 	members  map[string]channel.Channel // those of all chains, by their own keys; likewise
 
-	mu    sync.RWMutex
-	types map[string]Type
+	mu     sync.RWMutex
+	types  map[string]Type
+	owners map[string]owned.Owner
 }
 
 func newRegistry(channels []channel.Channel) *registry {
-	r := &registry{channels: map[string]chain{}, members: map[string]channel.Channel{}, types: map[string]Type{}}
+	r := &registry{channels: map[string]chain{}, members: map[string]channel.Channel{}, types: map[string]Type{}, owners: map[string]owned.Owner{}}
 	for i, c := range channels {
 		if v := reflect.ValueOf(c); c == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 			panic(fmt.Sprintf("notify: New: channel %d is nil (%T)", i+1, c))
@@ -310,6 +313,7 @@ func (n *core) unservedPass() unserved.Pass {
 				Stop:    func(_ time.Time, m *messageRow) { m.unserved() },
 				Abandon: n.abandon,
 				Resume:  func(now time.Time, m *messageRow) { m.endHold(now) },
+				Saved:   n.tellOwners,
 			},
 		},
 	}

@@ -141,6 +141,9 @@ func (b bulk) nextAttempts(rows []*messageRow, change func(again *messageRow)) (
 		if m.IsTombstone() {
 			out[i].refuse(forgotten)
 		}
+		if m.Owner != "" {
+			out[i].refuse("it is sent again by what it belongs to: a " + m.Owner + " link")
+		}
 	}
 	return next, out, nil
 }

@@ -206,7 +206,7 @@ func (n sender) calm(ctx context.Context, items []sending, p parcel) (open []sen
 func safeFirst(items []sending, p parcel) []sending {
 	unsafe := func(it sending) int {
 		can := channel.CapabilitiesOf(p.channels.turns[it.Row].channel)
-		if can.EndsDoubts() || it.Row.InDoubt == Resend {
+		if can.EndsDoubts() || it.Row.InDoubt == Resend || it.Row.InDoubt == ResendOnce {
 			return 0
 		}
 		return 1

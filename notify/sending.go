@@ -54,6 +54,7 @@ type parcel struct {
 	channels channels
 	to       redirects
 	letters  letters
+	answers  ownerAnswers
 	files    *files
 }
 
@@ -72,6 +73,9 @@ func (n sender) distribute(ctx context.Context, items []sending, land func(*mess
 	}
 	if err == nil {
 		open, err = n.revalidate(ctx, n.calm(ctx, open, p))
+	}
+	if err == nil {
+		open, p.answers, err = n.askOwners(ctx, open)
 	}
 	if err != nil {
 		return err

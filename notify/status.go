@@ -125,6 +125,9 @@ func (n *core) tell(ctx context.Context, tx storage.Tx, rows []*messageRow) erro
 			changes = append(changes, newChange(m, kind, driver.Now(n.store)))
 		}
 	}
+	if err := n.tellOwners(ctx, tx, rows); err != nil {
+		return err
+	}
 	return emitChanges(ctx, tx, changes)
 }
 

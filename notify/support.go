@@ -40,7 +40,7 @@ const (
 // who did it and why into the audit, in the same transaction, and returns
 // storage.ErrNotFound where scope has no such key.
 func (n Support) Resolve(ctx context.Context, scope Scope, key string, d Decision, by By) error {
-	return act(ctx, n.core, outgoingMessages, scope, key, "Resolve"+string(d), by, func(m *messageRow, now time.Time) string {
+	return n.onMessage(ctx, scope, key, "Resolve"+string(d), by, func(m *messageRow, now time.Time) string {
 		return m.decided(d, now)
 	})
 }
@@ -79,7 +79,7 @@ func (n Support) Release(ctx context.Context, scope Scope, a Artifact, key strin
 	case ArtifactMessagingJob:
 		return act(ctx, n.core, messagingJobs, scope, key, "Release", by, (*messagingJobRow).releaseHold)
 	case ArtifactOutgoingMessage:
-		return act(ctx, n.core, outgoingMessages, scope, key, "Release", by, (*messageRow).releaseHold)
+		return n.onMessage(ctx, scope, key, "Release", by, (*messageRow).releaseHold)
 	}
 	return fmt.Errorf("%w: %s is never on hold", ErrActionRefused, a)
 }
@@ -112,6 +112,21 @@ func act[R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, k
 	change func(row *R, now time.Time) (refused string)) error {
 	return n.inTx(ctx, nil, func(tx storage.Tx) error {
 		return audit.Change(ctx, tx, t, scope, key, action, by, change)
+	})
+}
+
+// onMessage is act on a message, of which its owner hears.
+func (n Support) onMessage(ctx context.Context, scope Scope, key, action string, by By, change func(m *messageRow, now time.Time) (refused string)) error {
+	return n.inTx(ctx, nil, func(tx storage.Tx) error {
+		var row *messageRow
+		err := audit.Change(ctx, tx, outgoingMessages, scope, key, action, by, func(m *messageRow, now time.Time) string {
+			row = m
+			return change(m, now)
+		})
+		if err != nil {
+			return err
+		}
+		return n.tellOwners(ctx, tx, []*messageRow{row})
 	})
 }
 
@@ -172,7 +187,7 @@ func (n Support) Cancel(ctx context.Context, scope Scope, a Artifact, key string
 	case ArtifactNotificationJob:
 		return n.cancelJob(ctx, scope, key, by)
 	case ArtifactOutgoingMessage:
-		return act(ctx, n.core, outgoingMessages, scope, key, "Cancel", by, (*messageRow).cancel)
+		return n.onMessage(ctx, scope, key, "Cancel", by, (*messageRow).cancel)
 	}
 	return fmt.Errorf("%w: %s cannot be cancelled here", ErrActionRefused, a)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/spelling"
@@ -202,7 +203,7 @@ func (n tracker) raise(ctx context.Context, tx storage.Tx, all []*reports) (chan
 
 func (n tracker) raiseOnce(ctx context.Context, tx storage.Tx, all []*reports) (told []StatusChange, again []*reports, err error) {
 	now := driver.Now(n.store)
-	var save []*messageRow
+	var save, written []*messageRow
 	var saved []*reports
 	var news [][]StatusChange
 	for _, r := range all {
@@ -219,10 +220,16 @@ func (n tracker) raiseOnce(ctx context.Context, tx storage.Tx, all []*reports) (
 		}
 		err = nil
 	}
-	for _, some := range news {
-		told = append(told, some...)
+	if err != nil {
+		return nil, nil, err
 	}
-	return told, again, err
+	for i, some := range news {
+		told = append(told, some...)
+		if !slices.Contains(again, saved[i]) {
+			written = append(written, save[i])
+		}
+	}
+	return told, again, n.tellOwners(ctx, tx, written)
 }
 
 // apply passes over failures of channels that are not in use: a later one has the

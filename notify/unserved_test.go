@@ -1,13 +1,17 @@
 package notify_test
 
 import (
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
 )
 
 // sweeps lets so much time pass, in which processes look for what nobody serves.
@@ -113,6 +117,60 @@ func TestWhatWasHeldForLongIsStale(t *testing.T) {
 		h.drain()
 		if m := h.status(notify.StatusExpired); len(h.sent()) != 0 || m.IsOnSupportHold {
 			t.Errorf("sent %v: %+v", h.sent(), m)
+		}
+	})
+}
+
+// A poll does not wait for the sweep of another.
+func TestAPollDoesNotWaitForTheSweepOfAnother(t *testing.T) {
+	t.Parallel()
+	begun, let := make(chan struct{}), make(chan struct{})
+	store := &storetest.Spy{Store: memory.New(nil), Hook: func(c storetest.Call) error {
+		if c.Verb == storetest.Begin && c.Number == 1 {
+			close(begun)
+			<-let
+		}
+		return nil
+	}}
+	sweeps := notify.New(store, nil).Passes()[0].Runner(work.Options{})
+	var both sync.WaitGroup
+	poll := func() {
+		if _, err := sweeps.Poll(t.Context(), 10); err != nil {
+			t.Error(err)
+		}
+	}
+	both.Go(poll)
+	<-begun
+	poll() // ends
+	close(let)
+	both.Wait()
+}
+
+// Where others are quicker with a whole page, the sweep leaves the rest to them.
+func TestASweepThatFreedNothingEnds(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		all := make([]notify.OutgoingMessage, 1000)
+		for i := range all {
+			all[i] = notify.OutgoingMessage{Channel: "sms:other", PartitionKey: "a", NotificationType: "visit", RecipientRef: fmt.Sprint(i), Address: "+9647700000002"}
+		}
+		if _, err := h.EnsureOutgoingMessage(t.Context(), nil, all...); err != nil {
+			t.Fatal(err)
+		}
+		h.sweeps(45*time.Minute, h)
+		h.clk.Add(30 * time.Minute)
+		outrun := &storetest.Spy{Store: h.store, Hook: func(c storetest.Call) error {
+			if c.Verb != storetest.Update || c.Table != "outgoing_message" {
+				return nil
+			}
+			stale := &storage.StaleError{}
+			for i := range c.Rows {
+				stale.Rows = append(stale.Rows, i)
+			}
+			return stale
+		}}
+		_, err := notify.New(outrun, nil).Passes()[0].Runner(work.Options{}).Poll(t.Context(), 10)
+		if n := outrun.Begun(); err != nil || n > 20 {
+			t.Errorf("%v after %d transactions", err, n)
 		}
 	})
 }

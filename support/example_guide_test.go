@@ -18,7 +18,7 @@ import (
 func Example() {
 	ctx, store, key := context.Background(), memory.New(nil), make([]byte, 32)
 	out, mux := notify.New(store, nil), http.NewServeMux()
-	reminders, surveys := automation.New(store, out, nil), survey.New(store, nil)
+	reminders, surveys := automation.New(store, out, nil), survey.New(store, out, nil)
 	who := func(*http.Request) (supporthttp.Caller, error) {
 		return supporthttp.Caller{Actor: "ann", Read: true}, nil
 	}

@@ -86,9 +86,12 @@ func (f filler) paused(ctx context.Context, scope Scope, page []Entry) error {
 	for _, of := range []struct {
 		kind    Kind
 		extents func(context.Context, Scope) ([]notify.Extent, error)
-	}{{KindMessage, f.pausedMessages}, {KindReminder, f.pausedReminders}} {
+	}{{KindMessage, f.pausedMessages}, {KindReminder, f.pausedReminders}, {KindLink, f.pausedMessages}} {
 		waits := func(e Entry) bool { return e.Kind == of.kind && e.Outcome == UnderWay && e.Reason == "" }
 		if !slices.ContainsFunc(page, waits) {
+			continue
+		}
+		if f.o.Notify == nil && of.kind == KindLink {
 			continue
 		}
 		all, err := of.extents(ctx, scope)
@@ -98,7 +101,11 @@ func (f filler) paused(ctx context.Context, scope Scope, page []Entry) error {
 		for i := range page {
 			e := &page[i]
 			covers := func(x notify.Extent) bool {
-				return (x.Type == "" || x.Type == e.Type) && (x.Channel == "" || x.Channel == e.Channel)
+				typ := e.Type
+				if e.Kind == KindLink {
+					typ = survey.NotificationType
+				}
+				return (x.Type == "" || x.Type == typ) && (x.Channel == "" || x.Channel == e.Channel)
 			}
 			if waits(*e) && slices.ContainsFunc(all, covers) {
 				e.Reason, e.Package = notify.ReasonPaused, "notify"

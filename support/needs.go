@@ -252,7 +252,7 @@ func needsOf(h DomainHealth) (out []Need) {
 		}
 		out = append(out, Need{
 			Kind: NeedUnserved, Domain: h.Domain, Table: u.Table, Name: u.Kind, Rows: u.Rows, Capped: u.Capped, Since: u.OldestOn,
-			What: fmt.Sprintf("%s of %s wait, and this program does not send them", rowsOf(u.Table), u.Kind),
+			What: fmt.Sprintf("%s%s wait, and this program does not send them", rowsOf(u.Table), ofKind(u.Table, u.Kind)),
 			ToDo: "Ask an engineer to start the program that sends them. If it is running, it is too slow.",
 		})
 	}

@@ -70,8 +70,13 @@ func Meaning(of, code string) string {
 }
 
 // home is the package that explains a code of a message. Codes of gates are explained in
-// notify/gate.
+// notify/gate, and a link has the codes of its messages, too.
 func home(of, code string) string {
+	if of == "survey" && meanings()[Code{Package: of, Code: code}] == "" {
+		if notified := home("notify", code); meanings()[Code{Package: notified, Code: code}] != "" {
+			return notified
+		}
+	}
 	if gate := of + "/gate"; meanings()[Code{Package: of, Code: code}] == "" && meanings()[Code{Package: gate, Code: code}] != "" {
 		return gate
 	}
@@ -165,18 +170,17 @@ var words = map[string]string{
 	"notify NoChannel":             "there was no channel to send it by",
 	"notify Exists":                "it had already been sent or ended",
 
-	"survey NoChannel":         "no running program has its channel",
 	"survey BadAddress":        "messages cannot be delivered to the address",
-	"survey Refused":           "the provider refused it",
 	"survey RenderFailed":      "its text could not be prepared",
 	"survey ContentRefused":    "its text cannot be sent as it is",
 	"survey LinkFailed":        "its link could not be made",
 	"survey VersionUnreadable": "the survey's version could not be read",
-	"survey GateFailed":        "a check before sending failed",
 	"survey PassFailed":        "it could not be handled or stored",
 	"survey LeaseLost":         "a worker died or stalled",
 	"survey InDoubt":           "a call ended without an answer",
-	"survey Absent":            "the provider does not have it",
+	"notify NoOwner":           "another program has to send it",
+	"survey LinkOver":          "its link has ended, was answered, or is on hold",
+	"survey WrongHashKey":      "the program has another key of recipients than its database",
 	"survey AskedLately":       "the customer had been asked another survey recently",
 	"survey AskedAtOnce":       "another link is being sent to the customer",
 	"survey NotSampled":        "only a sample is asked, and this one was not in it",

@@ -128,7 +128,7 @@ func newSchool(t *testing.T, store storage.Store, clk *clock.Mock) *school {
 		Name: "crowded", SendAt: "09:00", Zone: "UTC", Template: notify.Template{Subject: "It is full"},
 		Recipients: automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) { return nil, nil }),
 	})
-	s.surveys = survey.New(store, &survey.Options{SurveyURL: "https://school.example/s/{token}", Logger: quiet}, mail, fax)
+	s.surveys = survey.New(store, s.out, &survey.Options{SurveyURL: "https://school.example/s/{token}", Logger: quiet})
 	s.surveys.Subscribe(survey.SubscriberFunc("bi", func(context.Context, survey.ResponseCompleted) error {
 		return s.bi
 	}))

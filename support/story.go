@@ -151,6 +151,26 @@ type feed struct {
 	read func(ctx context.Context, p storage.Page) ([]Entry, string, error)
 }
 
+// own reads a page without what other lists have too: it reads on for these, or what comes
+// behind them would be missed.
+func (f feed) own(ctx context.Context, p storage.Page) (out []Entry, next string, err error) {
+	for left := p.Limit; left > 0; left = p.Limit - len(out) {
+		var page []Entry
+		if page, next, err = f.read(ctx, storage.Page{After: p.After, Limit: left}); err != nil {
+			return nil, "", err
+		}
+		for _, e := range page {
+			if !e.twin {
+				out = append(out, e)
+			}
+		}
+		if p.After = next; next == "" {
+			break
+		}
+	}
+	return out, next, nil
+}
+
 // feeds lists the lists that a story is merged from. Entries of the same time are ordered
 // with the effect first: a message before its reminder.
 func (t teller) feeds(ctx context.Context, scope Scope, about About, now time.Time) (out []feed, of []automation.Subject, err error) {
@@ -162,7 +182,7 @@ func (t teller) feeds(ctx context.Context, scope Scope, about About, now time.Ti
 	if who := about.recipient(); t.o.Notify != nil && who != (recipient{}) {
 		out = append(out, feed{"messages", paged(func(ctx context.Context, p storage.Page) ([]notify.OutgoingMessage, string, error) {
 			return t.o.Notify.Support().MessagesOf(ctx, scope, notify.Recipient{Ref: who.ref, Channel: who.channel, Address: who.address}, p)
-		}, messageEntry)})
+		}, t.messageWithoutLink)})
 		out = append(out, feed{"jobs", paged(func(ctx context.Context, p storage.Page) ([]notify.Job, string, error) {
 			return t.o.Notify.Support().JobsOf(ctx, scope, notify.Recipient{Ref: who.ref, Channel: who.channel, Address: who.address}, p)
 		}, t.jobWithoutMessages)})
@@ -182,6 +202,14 @@ func (t teller) feeds(ctx context.Context, scope Scope, about About, now time.Ti
 		}, t.reminderOf(s, about.Person))})
 	}
 	return out, of, err
+}
+
+// messageWithoutLink tells of a message. That of a survey's link is told with the link, where a
+// person's links are told.
+func (t teller) messageWithoutLink(m *notify.OutgoingMessage) Entry {
+	e := messageEntry(m)
+	e.twin = t.o.Survey != nil && m.Owner == survey.NotificationType && m.RecipientRef != ""
+	return e
 }
 
 // jobWithoutMessages makes the entry of a job without messages. The job of a reminder is
@@ -299,16 +327,13 @@ func merge(ctx context.Context, feeds []feed, at place, p storage.Page) (out []E
 		if at.After != nil && !open {
 			continue // read to its end
 		}
-		if pages[i], after[i], err = f.read(ctx, storage.Page{After: begin, Limit: p.Limit}); err != nil {
+		if pages[i], after[i], err = f.own(ctx, storage.Page{After: begin, Limit: p.Size()}); err != nil {
 			return nil, next, err
 		}
 	}
 	for len(out) < p.Size() {
 		newest := -1
 		for i := range feeds {
-			for taken[i] < len(pages[i]) && pages[i][taken[i]].twin {
-				taken[i]++
-			}
 			if taken[i] < len(pages[i]) && (newest < 0 || pages[i][taken[i]].On.After(pages[newest][taken[newest]].On)) {
 				newest = i
 			}
@@ -325,7 +350,7 @@ func merge(ctx context.Context, feeds []feed, at place, p storage.Page) (out []E
 		case taken[i] == 0 && len(pages[i]) > 0:
 			next.After[f.name] = begin
 		case taken[i] < len(pages[i]):
-			if _, after[i], err = f.read(ctx, storage.Page{After: begin, Limit: taken[i]}); err != nil {
+			if _, after[i], err = f.own(ctx, storage.Page{After: begin, Limit: taken[i]}); err != nil {
 				return nil, next, err
 			}
 			fallthrough

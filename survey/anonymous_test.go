@@ -14,7 +14,6 @@ import (
 
 	"github.com/benbjohnson/clock"
 
-	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/sqlite"
 	"github.com/belfry-go/belfry/survey"
@@ -103,7 +102,7 @@ func secretHost(t *testing.T) (h *host, rows func() []string) {
 	h = &host{t: t, clock: clk, store: store}
 	h.survey = h.service(nil)
 	listen(h.survey, "listener")
-	h.poller = belfry.NewPoller(store, nil, h.survey)
+	h.poller = newPoller(h)
 	h.publish(secret)
 	return h, func() []string { return rowsOf(t, store.DB()) }
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"text/template"
@@ -15,89 +17,128 @@ import (
 	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
-	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
 )
 
-// compose makes the messages at once: the address, the link and the text. What
-// fails here has called nobody.
-func (s asker) compose(items []*sending) (open []*sending) {
-	each(items, func(it *sending) { it.composed = s.composeOne(it.Ctx, it) })
-	for _, it := range items {
-		if it.composed {
-			open = append(open, it)
-		}
+// compose makes the messages at once: the address, and the text with a stand-in for the link.
+func (s sender) compose(ctx context.Context, items []*sending) {
+	if len(items) == 0 {
+		return
 	}
-	return open
+	if err := s.out.Ready(ctx); err != nil { // counts as no try
+		for _, it := range items {
+			it.Row.NextTryOn, it.Row.ReasonCode = driver.Time(driver.Now(s.store).Add(time.Minute)), ReasonHashKey
+		}
+		return
+	}
+	each(items, func(it *sending) { s.composeOne(it.Ctx, it) })
 }
 
-func (s asker) composeOne(ctx context.Context, it *sending) bool {
+func (s sender) composeOne(ctx context.Context, it *sending) {
 	r := it.Row
 	if it.trigger == nil {
-		return s.untried(it, ReasonVersion, nil)
+		s.untried(it, ReasonVersion, nil)
+		return
 	}
-	it.message = messageOf(r, r.Calls+1)
-	to, err := channel.NormaliseAddress(channel.Method(r.Channel), r.RecipientAddress)
+	m := s.messageOf(it)
+	to, err := channel.NormaliseAddress(m.Method, r.RecipientAddress)
 	if err != nil {
-		return s.untried(it, ReasonBadAddress, channel.Permanent(ReasonBadAddress, nil))
+		s.untried(it, ReasonBadAddress, channel.Permanent(ReasonBadAddress, nil))
+		return
 	}
-	it.message.To = to
-	token, err := s.tokenOf(ctx, r)
-	if err != nil {
-		s.logUncomposed(ctx, r, "a link could not be made", slog.Any("error", err))
-		return s.untried(it, ReasonLink, away(err))
-	}
-	link := surveyURL(s.options.SurveyURL, token, r.PublicID)
-	it.message.UnsubscribeURL = s.unsubscribeURL(r, token)
-	parts, err := s.render(ctx, it, link)
+	m.Address = to
+	link, leave := s.linkWith(r, standIn(r.PublicID))
+	parts, err := s.rendered(ctx, it, link, leave)
 	if err != nil {
 		s.logRender(ctx, r, err)
-		return s.untried(it, ReasonRenderFailed, err)
+		s.untried(it, ReasonRenderFailed, err)
+		return
+	}
+	m.Content = notify.Content{
+		Subject: parts.Subject, Text: parts.Text, HTML: parts.HTML, Template: parts.Template, Locale: cmp.Or(parts.Locale, r.RecipientLocale),
+		Metadata: map[string]string{"surveyUrl": link}, UnsubscribeURL: leave,
 	}
 	if !parts.Sendable() {
-		return s.untried(it, ReasonContent, channel.Permanent(ReasonContent, nil))
+		s.untried(it, ReasonContent, channel.Permanent(ReasonContent, nil))
+		return
 	}
-	it.message.Subject, it.message.Text, it.message.HTML, it.message.Template = parts.Subject, parts.Text, parts.HTML, parts.Template
-	it.message.Metadata["surveyUrl"] = link
-	it.message.Locale = cmp.Or(parts.Locale, it.message.Locale)
-	return true
+	r.settleCall()
+	r.Queued, r.Making, r.ReasonCode = true, true, ""
+	r.Attempts++
+	_, m.RowKey, _ = strings.Cut(r.messageKey(), "\x1f")
+	it.message = m
 }
 
-// away is err if the database was away, and else nil: what is wrong otherwise is tried again.
-func away(err error) error {
-	if errors.Is(err, storage.ErrUnavailable) {
-		return err
+// messageOf is the message of the present send, but for what it says.
+func (s *core) messageOf(it *sending) *notify.OutgoingMessage {
+	r := it.Row
+	m := &notify.OutgoingMessage{
+		Scope: r.Scope, Channel: r.Channel, Lane: r.Lane, PartitionKey: r.PublicID, Owner: NotificationType,
+		NotificationType: NotificationType, BusinessUnit: r.BusinessUnit, Method: channel.Method(r.Channel),
+		RecipientRef: r.CustomerRef, Zone: r.RecipientZone, Group: s.options.Group, InDoubt: s.policy(r),
+		ValidUntil: r.endsOn(it.grace), CallsBefore: r.Calls, InputHash: r.UniqueHash,
 	}
-	return nil
+	if r.SendOrdinal > 0 {
+		m.Reminds = r.FirstMessage
+	}
+	return m
 }
 
-// untried settles a send that did not come to a call: a permanent error stops the
-// schedule, another one is tried again; no try counts where the database was away. It returns false, for the step to pass on.
-func (s asker) untried(it *sending, reason string, err error) bool {
+// untried settles a send without a message: a permanent error stops the schedule, another
+// one is tried again.
+func (s sender) untried(it *sending, reason string, err error) {
 	now := driver.Now(s.store)
 	switch {
 	case it.Ctx.Err() != nil: // as if it had not been claimed
-	case errors.Is(err, storage.ErrUnavailable): // counts as no try either
-		it.Row.NextTryOn = driver.Time(now.Add(work.AwayWait))
 	case permanent.Is(err):
 		it.Row.logNoCall(now, DeliveryRefused, reason)
 		it.Row.stop(now, reason)
 	default:
 		it.Row.logNoCall(now, DeliveryFailed, reason)
-		it.Row.failed(now, reason, 0)
+		it.Row.failed(now, reason)
 	}
-	return false
 }
 
 // whatsApp is the method of channels that a definition's provider templates are for.
 const whatsApp = "whatsapp"
 
+// rendered makes the text of a send for a link with a stand-in. A renderer of the host's
+// that makes something else of the link, such as a picture of it, would send the stand-in:
+// it is asked with another one too, and both have to say the same but for that.
+func (s sender) rendered(ctx context.Context, it *sending, link, leave string) (form.Parts, error) {
+	parts, err := s.render(ctx, it, link, leave)
+	if err != nil || s.options.Renderer == nil {
+		return parts, err
+	}
+	mine, other := standIn(it.Row.PublicID), standIn(it.Row.PublicID+"\x1f")
+	with := func(text string) string { return strings.ReplaceAll(text, mine, other) }
+	again, err := s.render(ctx, it, with(link), with(leave))
+	if err != nil {
+		return parts, err
+	}
+	parts.Template.Params = slices.Clone(parts.Template.Params)
+	want := parts
+	want.Subject, want.Text, want.HTML, want.Template.Params = with(parts.Subject), with(parts.Text), with(parts.HTML), slices.Clone(parts.Template.Params)
+	for i, p := range want.Template.Params {
+		want.Template.Params[i] = with(p)
+	}
+	if !reflect.DeepEqual(want, again) {
+		return parts, permanent.Mark(errDerived)
+	}
+	return parts, nil
+}
+
+// errDerived is a renderer whose text has the link in another form than the one that it was
+// given, or differs each time.
+var errDerived = errors.New("survey: the Renderer does not use the URL as it is, or says something else each time: place it in the text as it is")
+
 // render asks the host's renderer, or else takes the texts of the definition or
 // those that come with the package.
-func (s asker) render(ctx context.Context, it *sending, link string) (parts form.Parts, err error) {
-	data := linkData(it.Row, it.version, link, it.message)
+func (s sender) render(ctx context.Context, it *sending, link, leave string) (parts form.Parts, err error) {
+	data := linkData(it.Row, it.version, link, leave)
 	err = work.Guard(func() (err error) {
 		if s.options.Renderer != nil {
 			parts, err = s.options.Renderer.Render(ctx, data)
@@ -112,34 +153,21 @@ func (s asker) render(ctx context.Context, it *sending, link string) (parts form
 	return parts, err
 }
 
-// messageOf is what the channel gets beside the text (Triggers & Scheduler, "What
+// metadataOf is what the channel gets beside the text (Triggers & Scheduler, "What
 // gets passed to the channel").
-func messageOf(r *instanceRow, attempt int) channel.Message {
-	return channel.Message{
-		ID: messageID(r), Channel: r.Channel, To: r.RecipientAddress, Locale: r.RecipientLocale, Attempt: attempt,
-		Metadata: map[string]string{
-			"publicId": r.PublicID, "surveyId": strconv.FormatInt(r.SurveyID, 10),
-			"surveyVersion": strconv.FormatInt(r.SurveyVersion, 10), "triggerId": r.TriggerID,
-			"ordinal": strconv.Itoa(r.SendOrdinal), "customerRef": r.CustomerRef,
-			"triggeredOn":       r.TriggeredOn.UTC().Format(time.RFC3339Nano),
-			"candidateMetadata": string(r.Metadata),
-		},
+func metadataOf(r *instanceRow) map[string]string {
+	return map[string]string{
+		"publicId": r.PublicID, "surveyId": strconv.FormatInt(r.SurveyID, 10),
+		"surveyVersion": strconv.FormatInt(r.SurveyVersion, 10), "triggerId": r.TriggerID,
+		"ordinal": strconv.Itoa(r.SendOrdinal), "customerRef": r.CustomerRef,
+		"triggeredOn":       r.TriggeredOn.UTC().Format(time.RFC3339Nano),
+		"candidateMetadata": string(r.Metadata),
 	}
-}
-
-// messageID is what providers and gates know a send by: the same for all its
-// tries, another one for each reminder, so that nobody takes a reminder for a
-// repeat.
-func messageID(r *instanceRow) string {
-	if r.SendOrdinal == 0 {
-		return r.PublicID
-	}
-	return r.PublicID + "-" + strconv.Itoa(r.SendOrdinal)
 }
 
 // logUncomposed tells support why there is no message, beside the reason that the
 // instance has.
-func (s asker) logUncomposed(ctx context.Context, r *instanceRow, text string, why ...any) {
+func (s *core) logUncomposed(ctx context.Context, r *instanceRow, text string, why ...any) {
 	if ctx.Err() != nil { // it was cut off, which says nothing
 		return
 	}
@@ -149,13 +177,15 @@ func (s asker) logUncomposed(ctx context.Context, r *instanceRow, text string, w
 	s.options.Logger.ErrorContext(ctx, "belfry: "+text, append(where, why...)...)
 }
 
-func (s asker) logRender(ctx context.Context, r *instanceRow, err error) {
+func (s sender) logRender(ctx context.Context, r *instanceRow, err error) {
 	if p := (*work.PanicError)(nil); errors.As(err, &p) { // told, with its stack
 		return
 	}
 	var e *channel.Error
 	var t template.ExecError
 	switch {
+	case errors.Is(err, errDerived):
+		s.logUncomposed(ctx, r, "a renderer failed", slog.Any("error", errDerived))
 	case s.options.Renderer == nil && errors.As(err, &t):
 		s.logUncomposed(ctx, r, "a text of the definition failed", slog.String("template", templatePlace(t)))
 	case errors.As(err, &e):

@@ -4,9 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/owned"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
 )
@@ -29,18 +29,37 @@ const (
 	youngerWaits = 2 * time.Minute
 )
 
+// asked is a message that is about to be sent, and what is to become of it.
+type asked struct {
+	*sending
+	answer *owned.Answer
+}
+
 // restful skips the first sends to customers whom another link asked of late. The rule
-// is kept here and not by ingest: what counts is when customers are asked, and a link
-// that never came to that keeps back no other.
-func (s asker) restful(ctx context.Context, items []*sending) (open []*sending, err error) {
-	if !slices.ContainsFunc(items, (*sending).ruled) {
-		return items, nil
+// is kept right before the call and not by ingest: what counts is when customers are asked,
+// and a link that never came to that keeps back no other. A cap could not replace it: it
+// counts messages, and knows neither groups of surveys nor reminders that were answered.
+func (s owner) restful(ctx context.Context, from driver.Reader, all []asked) error {
+	now := driver.Now(s.store)
+	for _, it := range all {
+		if !it.ruled() {
+			continue
+		}
+		other, lately, err := s.asking(ctx, from, it.sending, all, now)
+		switch r := it.Row; {
+		case err != nil:
+			return err
+		case other == nil:
+		case lately:
+			it.answer.Skip = ReasonAskedLately
+		default: // what comes of it is not known yet
+			it.answer.Until, it.answer.Reason = now.Add(olderWaits), ReasonAskedAtOnce
+			if other.ID < r.ID {
+				it.answer.Until = now.Add(youngerWaits)
+			}
+		}
 	}
-	err = s.read(ctx, func(from driver.Reader) error {
-		open, err = s.ruled(ctx, from, items)
-		return err
-	})
-	return open, err
+	return nil
 }
 
 // ruled says whether the trigger's rule is to be asked about this send.
@@ -50,39 +69,9 @@ func (it *sending) ruled() bool {
 		r.Status == StatusPending && r.LastSentOn.IsZero() && r.CustomerRef != ""
 }
 
-func (s asker) ruled(ctx context.Context, from driver.Reader, items []*sending) (open []*sending, err error) {
-	now := driver.Now(s.store)
-	for _, it := range items {
-		if !it.ruled() {
-			open = append(open, it)
-			continue
-		}
-		other, err := s.asking(ctx, from, it, items, now)
-		switch r := it.Row; {
-		case err != nil:
-			return nil, err
-		case other == nil:
-			open = append(open, it)
-		case other.askedSince(it.quietSince(now), now):
-			r.skip(now, ReasonAskedLately)
-		default: // what comes of it is not known yet
-			r.NextTryOn, r.ReasonCode = now.Add(olderWaits), ReasonAskedAtOnce
-			if other.ID < r.ID {
-				r.NextTryOn = now.Add(youngerWaits)
-			}
-		}
-	}
-	return open, nil
-}
-
 // quietSince is since when no other link may have asked.
 func (it *sending) quietSince(now time.Time) time.Time {
 	return driver.Time(now.Add(-time.Duration(*it.trigger.Contact.NotAskedWithin)))
-}
-
-// askedSince says whether the link was sent since a moment, or may have been.
-func (i *instanceRow) askedSince(since, now time.Time) bool {
-	return !i.LastSentOn.Before(since) || !i.CallStartedOn.Before(since) && !i.LeaseExpiresOn.After(now)
 }
 
 // counts says whether the rule of a send looks at another link.
@@ -91,16 +80,20 @@ func (it *sending) counts(o *instanceRow) bool {
 	return o.Scope == r.Scope && o.CustomerRef == r.CustomerRef && (group == "" || o.ContactGroup == group)
 }
 
-// asking is another link that asked the customer of late, or does so at this moment;
-// nil: none. Of links in one group of sends the oldest goes first. It reads by the
-// customer, who has few links.
-func (s asker) asking(ctx context.Context, from driver.Reader, it *sending, items []*sending, now time.Time) (*instanceRow, error) {
+// maxAsking bounds how many links of a customer a rule looks at.
+const maxAsking = 200
+
+// asking is another link that asked the customer of late, or whose message a worker has at
+// this moment; nil: none. Of links in one group of sends the oldest goes first. It reads by
+// the customer, who has few links. Two that are asked about at once see each other: their
+// messages are claimed before.
+func (s owner) asking(ctx context.Context, from driver.Reader, it *sending, all []asked, now time.Time) (other *instanceRow, lately bool, err error) {
 	with := map[int64]bool{} // this one, and those that it goes before
-	for _, o := range items {
+	for _, o := range all {
 		switch {
 		case !it.counts(o.Row):
 		case o.Row.ID < it.Row.ID:
-			return o.Row, nil
+			return o.Row, false, nil
 		default:
 			with[o.Row.ID] = true
 		}
@@ -108,20 +101,40 @@ func (s asker) asking(ctx context.Context, from driver.Reader, it *sending, item
 	since := it.quietSince(now)
 	where := []driver.Cond{
 		driver.Eq("customer_ref", it.Row.CustomerRef),
-		driver.Any(driver.AtLeast("last_sent_on", since), driver.AtLeast("call_started_on", since), driver.Greater("lease_expires_on", now)),
+		driver.Any(driver.AtLeast("last_sent_on", since), driver.Eq("queued", true)),
 	}
 	if group := it.trigger.Contact.Group; group != "" {
 		where = append(where, driver.Eq("contact_group", group))
 	}
 	found, err := instances.Find(ctx, from, it.Row.Scope, driver.Query{
-		Columns: []string{"lease_expires_on", "last_sent_on", "call_started_on"}, Where: where, Unordered: true, Limit: len(with) + 1,
+		Columns: []string{"public_id", "last_sent_on", "queued", "send_ordinal", "attempts"}, Where: where, Unordered: true, Limit: maxAsking,
 	})
-	found = slices.DeleteFunc(found, func(o *instanceRow) bool { return with[o.ID] })
-	if err != nil || len(found) == 0 {
-		return nil, err
+	if err != nil {
+		return nil, false, err
 	}
-	if n := slices.IndexFunc(found, func(o *instanceRow) bool { return o.askedSince(since, now) }); n > 0 {
-		return found[n], nil
+	var places []driver.ScopedKey
+	for _, o := range found {
+		switch {
+		case with[o.ID]:
+		case !o.LastSentOn.Before(since):
+			return o, true, nil
+		case o.Queued:
+			places = append(places, o.messageAt())
+		}
 	}
-	return found[0], nil
+	if len(places) == 0 {
+		return nil, false, nil
+	}
+	messages, err := s.out.Find(ctx, from, places...)
+	for _, o := range found {
+		m, there := messages[o.messageAt()]
+		switch {
+		case with[o.ID] || !there:
+		case m.Sent, m.InDoubt && !m.Claimed(now):
+			return o, !m.CallStartedOn.Before(since), err
+		case m.Claimed(now):
+			other = o
+		}
+	}
+	return other, false, err
 }

@@ -44,7 +44,7 @@ func inTransaction(t *testing.T, s *Service, f func(storage.Tx)) {
 func TestAVersionIsParsedOnceAndSharedByBoundCopies(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
-		s := New(store, nil)
+		s := New(store, nil, nil)
 		one, two := titled(t, s, "", 1, "one"), titled(t, s, "", 1, "two")
 		inTransaction(t, s, func(tx storage.Tx) {
 			first, err := s.versionOf(t.Context(), tx, "", 1, 1)
@@ -79,7 +79,7 @@ func TestAVersionIsParsedOnceAndSharedByBoundCopies(t *testing.T) {
 func TestI28_TheCacheGivesNoTenantAnothersVersion(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
-		s := New(store, nil)
+		s := New(store, nil, nil)
 		north, south, same := titled(t, s, "north", 1, "north"), titled(t, s, "south", 1, "south"), titled(t, s, "west", 1, "north")
 		inTransaction(t, s, func(tx storage.Tx) {
 			for range 2 {
@@ -105,7 +105,7 @@ func TestI28_TheCacheGivesNoTenantAnothersVersion(t *testing.T) {
 func TestARolledBackVersionIsNotServed(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
-		s := New(store, nil)
+		s := New(store, nil, nil)
 		boom := errors.New("boom")
 		err := store.InTx(t.Context(), func(tx storage.Tx) error {
 			bound := s.WithTx(tx)
@@ -130,7 +130,7 @@ func TestARolledBackVersionIsNotServed(t *testing.T) {
 func TestParsedVersionsAreNotReadAgain(t *testing.T) {
 	t.Parallel()
 	store, calls := storetest.Counting(memory.New(nil))
-	s := New(store, nil)
+	s := New(store, nil, nil)
 	refs := make([]versionRef, 50)
 	for i := range refs {
 		refs[i] = titled(t, s, "", int64(i+1), "a")
@@ -206,7 +206,7 @@ func TestReadersAtOnceShareOneVersion(t *testing.T) {
 func TestAVersionOfALaterReleaseHarmsNoOtherSend(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
-		s := New(store, nil)
+		s := New(store, nil, nil)
 		good := titled(t, s, "", 1, "good")
 		items := []work.Item[instanceRow]{{Row: &instanceRow{SurveyID: 1, SurveyVersion: good.Number}}}
 		inTransaction(t, s, func(tx storage.Tx) {
@@ -240,7 +240,7 @@ func TestAVersionOfALaterReleaseHarmsNoOtherSend(t *testing.T) {
 func TestTheRowsOfTriggersFollowTheVersion(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
-		s := New(store, nil)
+		s := New(store, nil, nil)
 		publish := func(id int64, triggers string) string {
 			got, err := s.Publish(t.Context(), Version{SurveyID: id, Definition: json.RawMessage(`{"triggers": [` + triggers + `]}`)})
 			if err != nil {

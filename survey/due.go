@@ -50,23 +50,29 @@ func (i *instanceRow) endsOn(grace time.Duration) time.Time {
 	return ends
 }
 
-// due says when somebody has to look at the instance, zero being never, and which
-// channel that takes, if any.
-func (i *instanceRow) due(grace time.Duration) (on time.Time, channel string) {
+// due says when a poller looks at the instance, zero being never, and whether it is for a
+// send: while a message is on its way it is for the end of the link.
+func (i *instanceRow) due(grace time.Duration) (on time.Time, sends bool) {
 	if !i.isOpen() || i.IsOnSupportHold {
-		return time.Time{}, ""
+		return time.Time{}, false
 	}
 	ends := i.endsOn(grace)
-	if i.NextSendOn.IsZero() || !i.sendOn().Before(ends) {
-		return ends, ""
+	if i.NextSendOn.IsZero() || i.Queued || !i.sendOn().Before(ends) {
+		return ends, false
 	}
-	return i.sendOn(), i.Channel
+	return i.sendOn(), true
 }
+
+// sendKind is the Kind of rows that are due for a send. Those of none are everybody's.
+const sendKind = NotificationType
 
 // plan sets when the row is due next, and for whom.
 func (i *instanceRow) plan(grace time.Duration) {
-	on, channel := i.due(grace)
-	i.DueOn, i.Kind = driver.Time(on), channel
+	on, sends := i.due(grace)
+	i.DueOn, i.Kind = driver.Time(on), ""
+	if sends {
+		i.Kind = sendKind
+	}
 }
 
 // lookAgain makes the row due at once, for a pass that plans it: who calls this
@@ -76,9 +82,17 @@ func (i *instanceRow) lookAgain(now time.Time) {
 	switch {
 	case !i.isOpen() || i.IsOnSupportHold:
 		i.DueOn = time.Time{}
-	case !i.NextSendOn.IsZero():
-		i.Kind = i.Channel
+	case !i.NextSendOn.IsZero() && !i.Queued:
+		i.Kind = sendKind
 		i.DueOn = later(now, i.NextTryOn)
+	}
+}
+
+// notAgainAtOnce is for a link that is over, and whose message is called at this moment: it
+// ends with the call.
+func (i *instanceRow) notAgainAtOnce(now time.Time) {
+	if i.Queued && !i.DueOn.IsZero() && !i.DueOn.After(now) {
+		i.DueOn = now.Add(olderWaits)
 	}
 }
 

@@ -31,15 +31,12 @@ type DeleteOptions struct {
 func (s Support) Delete(ctx context.Context, scope Scope, publicID string, by By, opts *DeleteOptions) error {
 	forget := opts != nil && opts.Forget
 	err := s.inTx(ctx, func(tx storage.Tx) error {
-		row, err := readInstance(ctx, tx, scope, publicID)
-		if err != nil {
-			return err
-		}
-		action, change := "Delete", (*instanceRow).delete
+		do := supporting{action: "Delete", change: (*instanceRow).delete}
 		if forget {
-			action, change = "DeleteAndForget", (*instanceRow).deleteAgain
+			do = supporting{action: "DeleteAndForget", change: (*instanceRow).deleteAgain}
 		}
-		if err := audit.Change(ctx, tx, instances, scope, row.Key, action, by, change); err != nil || !forget {
+		err := driver.RetryStale("the link", func() error { return s.actOnce(ctx, tx, scope, publicID, by, do) })
+		if err != nil || !forget {
 			return err
 		}
 		return forgetKey(ctx, tx, scope, publicID)
@@ -50,28 +47,30 @@ func (s Support) Delete(ctx context.Context, scope Scope, publicID string, by By
 	return nil
 }
 
-func (i *instanceRow) delete(now time.Time) string {
+func (i *instanceRow) delete(now time.Time, called bool) string {
 	if !i.DeletedOn.IsZero() {
 		return "it is deleted already"
 	}
 	i.DeletedOn = now
 	i.takeBack(now)
+	i.Queued = called
 	return ""
 }
 
 // deleteAgain is delete also of what is deleted, but not forgotten.
-func (i *instanceRow) deleteAgain(now time.Time) string {
+func (i *instanceRow) deleteAgain(now time.Time, called bool) string {
 	if strings.HasPrefix(i.Key, forgotten) {
 		return "it is deleted and forgotten already"
 	}
 	if i.DeletedOn.IsZero() {
-		return i.delete(now)
+		return i.delete(now, called)
 	}
 	return ""
 }
 
 // takeBack ends the schedule, whatever holds the row.
 func (i *instanceRow) takeBack(now time.Time) {
+	i.settleCall()
 	i.DueOn, i.NextSendOn, i.Kind, i.IsOnSupportHold = time.Time{}, time.Time{}, "", false
 	if i.StoppedOn.IsZero() {
 		i.StoppedOn = now
@@ -110,7 +109,7 @@ func replace(ctx context.Context, tx storage.Tx, old, by *instanceRow) error {
 // eraseInstance empties an instance, and deletes its response with the answers and the event.
 // What is left is deleted (see [Support.Delete]): its key and hash, so that its event makes no
 // new one, its log and its dates.
-func eraseInstance(ctx context.Context, tx storage.Tx, scope Scope, publicID string) error {
+func (s *core) eraseInstance(ctx context.Context, tx storage.Tx, scope Scope, publicID string) error {
 	row, err := readInstance(ctx, tx, scope, publicID)
 	if err != nil {
 		return err
@@ -118,8 +117,13 @@ func eraseInstance(ctx context.Context, tx storage.Tx, scope Scope, publicID str
 	if err := audit.ForgetAll(ctx, tx, scope, instances.Name, row.formerKeys()...); err != nil {
 		return err
 	}
+	called, err := s.end(ctx, tx, driver.Now(tx.Store()), row)
+	if err != nil {
+		return err
+	}
 	now := driver.Now(tx.Store())
 	bare := row.erased(now)
+	bare.Queued = called
 	if err := replace(ctx, tx, row, bare); err != nil {
 		return err
 	}

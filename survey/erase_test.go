@@ -15,13 +15,14 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/outbox"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey"
 )
 
-func newPoller(h *host) *belfry.Poller { return belfry.NewPoller(h.store, nil, h.survey) }
+func newPoller(h *host) *belfry.Poller { return belfry.NewPoller(h.store, nil, h.survey, h.out) }
 
 // everything is all that the store holds about surveys, as text.
 func (h *host) everything() string {
@@ -29,7 +30,7 @@ func (h *host) everything() string {
 	var b strings.Builder
 	err := h.store.InTx(h.t.Context(), func(tx storage.Tx) error {
 		b.Reset()
-		for _, s := range slices.Concat(survey.Schemas(), outbox.Schemas(), audit.Schemas()) {
+		for _, s := range slices.Concat(survey.Schemas(), notify.Schemas(), outbox.Schemas(), audit.Schemas()) {
 			rows, err := tx.Select(h.t.Context(), s, driver.Everywhere(), driver.Query{Limit: 10_000})
 			if err != nil {
 				return err
@@ -123,7 +124,7 @@ func TestACustomerIsErased(t *testing.T) {
 		h.clock.Add(90 * 24 * time.Hour)
 		h.drain()
 		for _, m := range h.sent()[sent:] {
-			if m.ID != other {
+			if m.Metadata["publicId"] != other {
 				h.t.Errorf("%s was sent", m.ID)
 			}
 		}
@@ -172,7 +173,8 @@ func TestAnErasureIsRepeatedAfterAnyCrash(t *testing.T) {
 		h.answeredCustomer()
 		for n := int64(1); ; n++ {
 			f := newFaulty(h.store, n)
-			privacy := belfry.NewPoller(f.Spy, nil, survey.New(f.Spy, nil)).Privacy()
+			out := notify.New(f.Spy, nil)
+			privacy := belfry.NewPoller(f.Spy, nil, survey.New(f.Spy, out, nil), out).Privacy()
 			if _, err := privacy.Erase(h.t.Context(), "", belfry.Person{Ref: canaries[1]}, support); !errors.Is(err, errCrash) {
 				if err != nil || n < 5 {
 					h.t.Errorf("ended at statement %d: %v", n, err)
@@ -313,7 +315,7 @@ func TestADeletionWhileTheLinkIsSent(t *testing.T) {
 				h.publish(csiGR)
 				id := h.ingest().Items[0].Instances[0].PublicID
 				h.through(func(ctx context.Context, m channel.Message) error {
-					return h.survey.Support().Delete(ctx, "", m.ID, support, o)
+					return h.survey.Support().Delete(ctx, "", m.Metadata["publicId"], support, o)
 				})
 				for range 5 {
 					h.drain()
@@ -330,12 +332,10 @@ func TestADeletionWhileTheLinkIsSent(t *testing.T) {
 
 // through does something during each send.
 func (h *host) through(during func(context.Context, channel.Message) error) {
-	h.survey = survey.New(h.store, &survey.Options{SurveyURL: "https://host.example/s/{token}?i={publicId}"},
-		channel.Func("memory:default", func(ctx context.Context, m channel.Message) (channel.Receipt, error) {
-			if err := during(ctx, m); err != nil {
-				h.t.Error(err)
-			}
-			return h.send(ctx, m)
-		}))
-	h.poller = newPoller(h)
+	h.use(survey.Options{}, through(func(ctx context.Context, m channel.Message) (channel.Receipt, error) {
+		if err := during(ctx, m); err != nil {
+			h.t.Error(err)
+		}
+		return h.send(ctx, m)
+	}))
 }

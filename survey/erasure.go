@@ -16,7 +16,7 @@ var byErasure = By{Actor: "erasure", Reason: "a person was erased"}
 
 // erasures go through the tables of this package. The Ref of a person is the CustomerRef;
 // links without one are known by their address.
-func erasures() []sweep.Rule {
+func (s *core) erasures() []sweep.Rule {
 	goes := map[string]string{
 		"agent_id":     "whom the customer spoke to, until the response goes",
 		"customer_ref": "of a link that retention has emptied before its response: it is not found any more",
@@ -44,8 +44,13 @@ func erasures() []sweep.Rule {
 				return sweep.Fate{Verdict: sweep.Cut}, nil
 			},
 			Write: func(ctx context.Context, tx storage.Tx, rows []*instanceRow) error {
+				for _, i := range rows { // the messages first, so that no other waits for one while it has the link of another
+					if _, err := s.end(ctx, tx, driver.Now(tx.Store()), i); err != nil {
+						return err
+					}
+				}
 				for _, i := range rows {
-					if err := eraseInstance(ctx, tx, i.Scope, i.PublicID); err != nil {
+					if err := s.eraseInstance(ctx, tx, i.Scope, i.PublicID); err != nil {
 						return err
 					}
 				}

@@ -18,7 +18,7 @@ import (
 func ExampleService_Publish() {
 	ctx, clk := context.Background(), clock.NewMock()
 	clk.Set(time.Date(2026, 5, 14, 5, 0, 0, 0, time.UTC))
-	s := survey.New(memory.New(&memory.Options{Clock: clk}), nil)
+	s := survey.New(memory.New(&memory.Options{Clock: clk}), nil, nil)
 	v := survey.Version{SurveyID: 4523, Name: "CSI-GR", IntegrationID: "csi-gr", Definition: json.RawMessage(`{
 		"questions": [{"id": "rate", "type": "rating", "label": {"en": "How was it?", "ar": "كيف كان؟"}}],
 		"triggers": [{
@@ -67,7 +67,7 @@ func ExampleService_Publish() {
 func published() *survey.Service {
 	clk := clock.NewMock()
 	clk.Set(time.Date(2026, 5, 14, 5, 12, 34, 0, time.UTC))
-	s := survey.New(memory.New(&memory.Options{Clock: clk}), &survey.Options{SurveyURL: "https://host.example/s/{token}"})
+	s := survey.New(memory.New(&memory.Options{Clock: clk}), nil, &survey.Options{SurveyURL: "https://host.example/s/{token}"})
 	_, err := s.Publish(context.Background(), survey.Version{
 		SurveyID: 4523, Name: "E2E CSI-GR", IntegrationID: "csi-gr", Definition: json.RawMessage(csiGR),
 	})

@@ -13,7 +13,7 @@ import (
 // A desk hears of an unhappy response with the next poll, and of a happy one never.
 func ExampleService_Alert() {
 	d := newDemo()
-	s := survey.New(d.store, nil)
+	s := survey.New(d.store, nil, nil)
 	s.Subscribe(s.Alert(survey.AlertOptions{
 		Channel: channel.Func("email:desk", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 			fmt.Println(m.To, "-", m.Subject)

@@ -15,6 +15,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
@@ -30,7 +31,7 @@ func ExampleService_Complete() {
 	ctx, clk := context.Background(), clock.NewMock()
 	clk.Set(time.Date(2026, 5, 14, 5, 12, 34, 0, time.UTC))
 	store := memory.New(&memory.Options{Clock: clk})
-	s := survey.New(store, &survey.Options{ExpectedSubscribers: []string{"bi"}}) // another program's
+	s := survey.New(store, nil, &survey.Options{ExpectedSubscribers: []string{"bi"}}) // another program's
 	s.Subscribe(survey.SubscriberFunc("tickets", func(_ context.Context, e survey.ResponseCompleted) error {
 		var answers map[string]any
 		err := json.Unmarshal(e.Answers, &answers)
@@ -85,21 +86,24 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// The gates of package notify hold for links as well. Give them what notify.New has.
+// The Notifier that sends links has their channels, gates and keys.
 func ExampleOptions() {
 	store, hashKey, linkKey, lastYears := memory.New(nil), make([]byte, 32), make([]byte, 32), make([]byte, 32)
 	texts := channel.Func("sms:twilio", func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, nil })
-	surveys := survey.New(store, &survey.Options{
-		SurveyURL: "https://visits.example/s/{token}",
-		LinkKey:   linkKey, OldLinkKeys: [][]byte{lastYears},
-		Gates: &gate.Options{
+	out := notify.New(store, &notify.Options{
+		HashKey: hashKey,
+		Gates: gate.New(store, &gate.Options{
 			HashKey: hashKey,
 			Caps:    []gate.Cap{{Limit: 2, Per: 24 * time.Hour}},
 			Window:  &gate.Window{From: "09:00", To: "20:00", Zone: "Asia/Baghdad"},
-		},
+		}),
 	}, texts)
+	surveys := survey.New(store, out, &survey.Options{
+		SurveyURL: "https://visits.example/s/{token}",
+		LinkKey:   linkKey, OldLinkKeys: [][]byte{lastYears},
+	})
 	fmt.Println(len(surveys.Passes()))
-	// Output: 4
+	// Output: 3
 }
 
 // closeVisit is a host's own transaction: the visit is closed and its customer will
@@ -127,7 +131,7 @@ func ExampleService_WithTx() {
 	store := must(sqlite.Open(ctx, filepath.Join(dir, "visits.db"), nil))
 	defer store.Close()
 	must[sql.Result](store.DB().ExecContext(ctx, "CREATE TABLE visit (wip TEXT PRIMARY KEY, closed INTEGER)"))
-	surveys := survey.New(store, nil)
+	surveys := survey.New(store, nil, nil)
 	must(surveys.Publish(ctx, survey.Version{SurveyID: 4523, Name: "CSI-GR", IntegrationID: "csi-gr", Definition: json.RawMessage(csiGR)}))
 	fmt.Println(closeVisit(ctx, store, surveys, "40956"))
 	links, _, err := surveys.Support().Instances(ctx, "", survey.Selection{SurveyID: 4523}, storage.Page{})
@@ -143,7 +147,7 @@ func answeredOnce(subscribers ...survey.Subscriber) (storage.Store, *survey.Serv
 	ctx, clk := context.Background(), clock.NewMock()
 	clk.Set(start)
 	store := memory.New(&memory.Options{Clock: clk})
-	surveys := survey.New(store, nil)
+	surveys := survey.New(store, nil, nil)
 	surveys.Subscribe(subscribers...)
 	must(surveys.Publish(ctx, survey.Version{SurveyID: 4523, Name: "CSI-GR", IntegrationID: "csi-gr", Definition: json.RawMessage(csiGR)}))
 	publicID := must(surveys.Ingest(ctx, closed())).Items[0].Instances[0].PublicID

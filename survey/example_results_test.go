@@ -16,7 +16,7 @@ import (
 func ExampleResults() {
 	ctx, clk := context.Background(), clock.NewMock()
 	clk.Set(time.Date(2026, 5, 14, 5, 12, 34, 0, time.UTC))
-	s := survey.New(memory.New(&memory.Options{Clock: clk}), nil)
+	s := survey.New(memory.New(&memory.Options{Clock: clk}), nil, nil)
 	must(s.Publish(ctx, survey.Version{SurveyID: 1, Name: "Visits", IntegrationID: "visits", Definition: json.RawMessage(`{
 		"questions": [{"id": "recommend", "type": "rating", "min": 0, "max": 10, "metric": "nps"}],
 		"dimensions": ["candidate.city"],

@@ -9,6 +9,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -65,7 +66,7 @@ func (d demo) print(_ context.Context, m channel.Message) (channel.Receipt, erro
 // A host with a timer of its own ticks: the link, its reminder, and the end.
 func ExampleService_PollOnce() {
 	d := newDemo()
-	s := survey.New(d.store, &survey.Options{SurveyURL: "https://example.com/s/{token}"}, channel.Func("memory:default", d.print))
+	s := survey.New(d.store, notify.New(d.store, nil, channel.Func("memory:default", d.print)), &survey.Options{SurveyURL: "https://example.com/s/{token}"})
 	id := d.offer(s)
 	for _, after := range []time.Duration{0, time.Hour, 24 * time.Hour, 24 * time.Hour, 30 * 24 * time.Hour} {
 		d.clock.Add(after)
@@ -88,12 +89,12 @@ func ExampleService_PollOnce() {
 // A host has its own texts, such as those of a provider's template.
 func ExampleRenderer() {
 	d := newDemo()
-	s := survey.New(d.store, &survey.Options{
+	s := survey.New(d.store, notify.New(d.store, nil, channel.Func("memory:default", d.print)), &survey.Options{
 		SurveyURL: "https://example.com/s/{token}",
 		Renderer: rendererFunc(func(l form.LinkData) (form.Parts, error) {
 			return form.Parts{Subject: fmt.Sprintf("Your %s, send %d", l.Value("model"), l.Ordinal)}, nil
 		}),
-	}, channel.Func("memory:default", d.print))
+	})
 	d.offer(s)
 	d.tick(s, time.Hour)
 	d.tick(s, 48*time.Hour)
@@ -106,12 +107,12 @@ func ExampleRenderer() {
 func ExampleSupport_Explain() {
 	d := newDemo()
 	away := true
-	s := survey.New(d.store, &survey.Options{SurveyURL: "https://example.com/s/{token}"}, channel.Func("memory:default", func(ctx context.Context, m channel.Message) (channel.Receipt, error) {
+	s := survey.New(d.store, notify.New(d.store, nil, channel.Func("memory:default", func(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 		if away {
 			return channel.Receipt{}, channel.Transient("throttled", 2*time.Hour, errors.New("try later"))
 		}
 		return d.print(ctx, m)
-	}))
+	})), &survey.Options{SurveyURL: "https://example.com/s/{token}"})
 	id := d.offer(s)
 	d.tick(s, time.Hour)
 	tell := func() {
@@ -139,7 +140,7 @@ func ExampleSupport_Explain() {
 // A customer has lost the link: it is sent once more, beside what is planned.
 func ExampleSupport_Rerun() {
 	d := newDemo()
-	s := survey.New(d.store, &survey.Options{SurveyURL: "https://example.com/s/{token}"}, channel.Func("memory:default", d.print))
+	s := survey.New(d.store, notify.New(d.store, nil, channel.Func("memory:default", d.print)), &survey.Options{SurveyURL: "https://example.com/s/{token}"})
 	id := d.offer(s)
 	d.tick(s, time.Hour)
 	mustSend(s.Support().Rerun(d.ctx, "", id, survey.By{Actor: "sam", Reason: "the customer lost it"}))

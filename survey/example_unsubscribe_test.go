@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -16,13 +17,13 @@ import (
 func ExampleService_Unsubscribe() {
 	d := newDemo()
 	var page string
-	s := survey.New(d.store, &survey.Options{
-		SurveyURL: "https://example.com/s/{token}", UnsubscribeURL: "https://example.com/s/{token}/unsubscribe",
-	}, channel.Func("email:print", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
+	s := survey.New(d.store, notify.New(d.store, nil, channel.Func("email:print", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		page = m.UnsubscribeURL
 		fmt.Println(m.Subject)
 		return channel.Receipt{}, nil
-	}))
+	})), &survey.Options{
+		SurveyURL: "https://example.com/s/{token}", UnsubscribeURL: "https://example.com/s/{token}/unsubscribe",
+	})
 	visits := strings.ReplaceAll(definition("1h", []string{"2d"}), "memory:default", "email:print")
 	_, err := s.Publish(d.ctx, survey.Version{SurveyID: 7, Name: "Visits", IntegrationID: "visits", Definition: json.RawMessage(visits)})
 	mustSend(err)

@@ -178,14 +178,18 @@ func (s Support) explain(ctx context.Context, from driver.Reader, scope Scope, p
 	}
 	served := ""
 	if i.isOpen() { // of one that is forgotten the channel is not known
-		served, err = s.servedBy(ctx, from, i.Channel)
+		if served, err = s.servedBy(ctx, from, i.Channel); err != nil {
+			return e, err
+		}
 	}
-	e.Now = s.prospect(e, i, t, served)
+	found, err := s.out.Find(ctx, from, i.messageAt())
+	m, now := found[i.messageAt()], driver.Now(s.store)
+	e.Now = s.prospect(e, i, t, served, i.LeaseExpiresOn.After(now) || i.Queued && m.Claimed(now))
 	return e, err
 }
 
 // prospect says what would happen next.
-func (s Support) prospect(e Explanation, i *instanceRow, t *form.Trigger, served string) string {
+func (s Support) prospect(e Explanation, i *instanceRow, t *form.Trigger, served string, claimed bool) string {
 	now := driver.Now(s.store)
 	switch {
 	case i.Status == StatusSkipped && i.ReasonCode == ReasonNotSampled:
@@ -195,13 +199,13 @@ func (s Support) prospect(e Explanation, i *instanceRow, t *form.Trigger, served
 	case !i.isOpen():
 		return "nothing more"
 	case i.IsOnSupportHold && i.InDoubt:
-		return "nothing: nobody knows whether the last call sent it; Release takes it for sent, Retry sends it once more"
+		return "nothing: it is unknown whether the last call sent it; Release counts it as sent, Retry sends it once more"
 	case i.IsOnSupportHold:
 		return "nothing, until support releases it"
-	case i.LeaseExpiresOn.After(now):
+	case claimed:
 		return "a worker has it"
-	case i.InDoubt, !i.CallStartedOn.IsZero():
-		return "nobody knows whether the last call sent it: the next poll asks the provider if it can tell, else the policy decides" + served
+	case i.InDoubt:
+		return "it is unknown whether the last call sent it: the provider is asked if it can tell, else the policy decides" + served
 	case e.NextSendOn.IsZero():
 		return s.ends(e, now)
 	}
@@ -236,12 +240,15 @@ func (s Support) ends(e Explanation, now time.Time) string {
 	return why + "; the next poll expires it"
 }
 
+// messagesTable is that of package notify by which channels are served.
+const messagesTable = "outgoing_message"
+
 // servedBy says who has the channel, if that is in doubt.
 func (s Support) servedBy(ctx context.Context, from driver.Reader, channel string) (string, error) {
-	if s.channels[channel] != nil {
+	if slices.Contains(s.out.Channels(), channel) {
 		return "", nil
 	}
-	on, err := unserved.ServedOn(ctx, from, instances.Name, channel)
+	on, err := unserved.ServedOn(ctx, from, messagesTable, channel)
 	switch {
 	case err != nil:
 		return "", err

@@ -6,9 +6,6 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// Sweep is what a process does beside its polls.
-func (s *Service) Sweep(ctx context.Context) error { return s.unservedPass().Sweep(ctx) }
-
 // Write changes a row as another part of the package would.
 func (s *Service) Write(ctx context.Context, publicID string, change func(*instanceRow)) error {
 	return s.store.InTx(ctx, func(tx storage.Tx) error {

@@ -24,7 +24,7 @@ func BenchmarkFoldOfAMillion(b *testing.B) {
 	clk := clock.NewMock()
 	store := storetest.Postgres(b, clk)
 	ctx, db := b.Context(), store.(*postgres.Store).DB()
-	s := New(store, nil)
+	s := New(store, nil, nil)
 	if _, err := s.Publish(ctx, Version{SurveyID: 1, Definition: json.RawMessage(folded)}); err != nil {
 		b.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func (s *core) forgetting() []sweep.Rule {
 			Old: func(before time.Time) []driver.Cond {
 				return []driver.Cond{
 					driver.Any(driver.AtMost("ended_on", before), driver.AtMost("deleted_on", before)),
-					driver.Null("due_on"), driver.Null("lease_expires_on"), driver.Eq("is_on_support_hold", false), driver.Eq("in_doubt", false),
+					driver.Null("due_on"), driver.Null("lease_expires_on"), driver.Eq("is_on_support_hold", false), driver.Eq("queued", false),
 				}
 			},
 			Judge: func(_ context.Context, _ driver.Reader, at sweep.At, rows []*instanceRow) ([]sweep.Verdict, error) {

@@ -13,7 +13,7 @@ import (
 
 // forgetting has the host forget what ended a month ago.
 func (h *host) forgetting() {
-	h.poller = belfry.NewPoller(h.store, &belfry.Options{Retention: belfry.Retention{Surveys: 30 * day, Events: 30 * day}}, h.survey)
+	h.poller = belfry.NewPoller(h.store, &belfry.Options{Retention: belfry.Retention{Surveys: 30 * day, Events: 30 * day}}, h.survey, h.out)
 }
 
 // days lets so many days pass, each with its polls.
@@ -75,7 +75,7 @@ func TestResponsesGoOnlyIfTheHostSaysSo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			eachHost(t, nil, func(h *host) {
-				h.poller = belfry.NewPoller(h.store, &belfry.Options{Retention: belfry.Retention{Surveys: 60 * day, Responses: keep}}, h.survey)
+				h.poller = belfry.NewPoller(h.store, &belfry.Options{Retention: belfry.Retention{Surveys: 60 * day, Responses: keep}}, h.survey, h.out)
 				h.publish(csiGR)
 				id := h.ingest().Items[0].Instances[0].PublicID
 				h.drain()

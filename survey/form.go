@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
@@ -89,7 +88,7 @@ func (s *Service) formOf(row *instanceRow, v *version, open bool) Form {
 	return Form{
 		PublicID: row.PublicID, SurveyID: row.SurveyID, Survey: v.Name, Version: row.SurveyVersion,
 		Locale: row.RecipientLocale, State: FormOpen, Open: open, Definition: &v.Definition,
-		Event: linkData(row, v, "", channel.Message{}),
+		Event: linkData(row, v, "", ""),
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -37,6 +38,8 @@ type host struct {
 	store  storage.Store
 	clock  *clock.Mock
 	survey *survey.Service
+	out    *notify.Notifier
+	sends  notify.Options // of out
 	poller *belfry.Poller
 
 	mu    sync.Mutex
@@ -53,7 +56,7 @@ func eachHost(t *testing.T, opts *survey.Options, test func(*host)) {
 		mock.Set(start)
 		h := &host{t: t, clock: mock, store: store}
 		h.survey = h.service(opts)
-		h.poller = belfry.NewPoller(h.store, nil, h.survey)
+		h.poller = newPoller(h)
 		test(h)
 	})
 }
@@ -64,7 +67,7 @@ func onMemoryHost(t *testing.T, opts *survey.Options, test func(*host)) {
 	mock.Set(start)
 	h := &host{t: t, clock: mock, store: memory.New(&memory.Options{Clock: mock})}
 	h.survey = h.service(opts)
-	h.poller = belfry.NewPoller(h.store, nil, h.survey)
+	h.poller = newPoller(h)
 	test(h)
 }
 
@@ -77,7 +80,17 @@ func (h *host) service(opts *survey.Options) *survey.Service {
 	if o.SurveyURL == "" {
 		o.SurveyURL = "https://host.example/s/{token}?i={publicId}"
 	}
-	return survey.New(h.store, &o, channel.Func("memory:default", h.send))
+	h.out = h.sender(h.memory())
+	return survey.New(h.store, h.out, &o)
+}
+
+// sender is what a process sends by.
+func (h *host) sender(channels ...channel.Channel) *notify.Notifier {
+	o := h.sends
+	if o.Logger == nil {
+		o.Logger = quiet()
+	}
+	return notify.New(h.store, &o, channels...)
 }
 
 func (h *host) send(_ context.Context, m channel.Message) (channel.Receipt, error) {
@@ -170,7 +183,7 @@ func inMemory(t *testing.T, opts *survey.Options, test func(*host)) {
 	mock.Set(start)
 	h := &host{t: t, clock: mock, store: memory.New(&memory.Options{Clock: mock})}
 	h.survey = h.service(opts)
-	h.poller = belfry.NewPoller(h.store, nil, h.survey)
+	h.poller = newPoller(h)
 	test(h)
 }
 
@@ -232,8 +245,9 @@ func (h *host) use(opts survey.Options, channels ...channel.Channel) {
 	if opts.SurveyURL == "" {
 		opts.SurveyURL = "https://host.example/s/{token}?i={publicId}"
 	}
-	h.survey = survey.New(h.store, &opts, channels...)
-	h.poller = belfry.NewPoller(h.store, nil, h.survey)
+	h.out = h.sender(channels...)
+	h.survey = survey.New(h.store, h.out, &opts)
+	h.poller = newPoller(h)
 }
 
 // memory is the host's usual channel.

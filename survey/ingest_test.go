@@ -95,7 +95,7 @@ func TestTheDocumentsEventMakesTheDocumentsRow(t *testing.T) {
 			h.t.Errorf("the public id is %q", id)
 		}
 		want := survey.InstanceRow{
-			Due:      driver.Due{Record: storage.Record{Key: "survey:4523:csi-gr-trigger:" + documentsHash, Kind: "memory:default", Status: survey.StatusPending, Version: 1}, DueOn: start},
+			Due:      driver.Due{Record: storage.Record{Key: "survey:4523:csi-gr-trigger:" + documentsHash, Kind: survey.NotificationType, Status: survey.StatusPending, Version: 1}, DueOn: start},
 			PublicID: id, SurveyID: 4523, SurveyVersion: 1, TriggerID: "csi-gr-trigger",
 			TriggeredOn: start, TriggeredBy: "event:service-visit-closed", Metadata: json.RawMessage(visit), CustomerRef: "cust-123",
 			Channel: "memory:default", RecipientAddress: "+964 770 000 0001", RecipientLocale: "ar", UniqueHash: documentsHash, CreatedOn: start,

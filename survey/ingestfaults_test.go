@@ -38,7 +38,7 @@ func TestTheStatementsOfABatchDoNotGrowWithItsItems(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
 		f := newFaulty(h.store, 0)
-		h.survey = survey.New(f.Spy, nil)
+		h.survey = survey.New(f.Spy, nil, nil)
 		h.take(visits(0, 1)) // the link key
 		var created, skipped [2]int64
 		for i, n := range []int{20, 499} {
@@ -120,7 +120,7 @@ func TestABatchIsRepeatedAfterAnyCrash(t *testing.T) {
 		for n := int64(1); ; n++ {
 			f := newFaulty(h.store, n)
 			b := visits(100*int(n), 3)
-			first, err := survey.New(f.Spy, nil).Ingest(h.t.Context(), b)
+			first, err := survey.New(f.Spy, nil, nil).Ingest(h.t.Context(), b)
 			if err == nil {
 				if first.Created != 3 {
 					h.t.Errorf("without a crash: %+v", first)
@@ -139,7 +139,7 @@ func TestABatchIsRepeatedAfterAnyCrash(t *testing.T) {
 			h.t.Errorf("died %d times", crashes)
 		}
 		f := newFaulty(h.store, 0)
-		process := survey.New(f.Spy, nil)
+		process := survey.New(f.Spy, nil, nil)
 		if _, err := process.Ingest(h.t.Context(), visits(0, 1)); err != nil {
 			h.t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ func TestTheStatementsOfABatchDoNotGrowWithTheSurveys(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
 		f := newFaulty(h.store, 0)
-		h.survey = survey.New(f.Spy, nil)
+		h.survey = survey.New(f.Spy, nil, nil)
 		var got [2]int64
 		for i, id := range []int64{4523, 1} {
 			for range 20 {
@@ -137,7 +137,7 @@ func FuzzIngest(f *testing.F) {
 	clk := clock.NewMock()
 	clk.Set(start)
 	f.Fuzz(func(t *testing.T, payload []byte, address, locale, customer string, occurredOn int64) {
-		s := survey.New(memory.New(&memory.Options{Clock: clk}), nil)
+		s := survey.New(memory.New(&memory.Options{Clock: clk}), nil, nil)
 		if _, err := s.Publish(t.Context(), survey.Version{SurveyID: 4523, Name: "CSI", IntegrationID: "csi-gr", Definition: json.RawMessage(csiGR)}); err != nil {
 			t.Fatal(err)
 		}

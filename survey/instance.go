@@ -1,14 +1,11 @@
 package survey
 
 import (
-	"cmp"
 	"encoding/json"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/backoff"
 	"github.com/belfry-go/belfry/internal/states"
-	"github.com/belfry-go/belfry/internal/storable"
-	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
 )
@@ -53,8 +50,8 @@ type Instance struct {
 
 	// NextSendOn is when the next send is due by the schedule; zero: no more.
 	NextSendOn time.Time
-	// NextTryOn is when a send that failed, or that a gate told to wait, is tried
-	// again; zero: nothing holds the present one up.
+	// NextTryOn is when a send that failed, that is in doubt, or that a gate told to wait, is
+	// looked at again; zero: nothing holds the present one up.
 	NextTryOn  time.Time
 	LastSentOn time.Time
 	// RemindersRemaining counts the reminders that are not scheduled yet.
@@ -62,14 +59,14 @@ type Instance struct {
 	// SendOrdinal says what the next send is: 0 the initial one, 1 and up the
 	// reminders.
 	SendOrdinal int
-	// Calls counts the calls of the channel that were started, Tries the failed ones
+	// Calls counts the calls of the channel that have ended, Tries the failed ones
 	// of the present ordinal.
 	Calls int
 	Tries int
-	// CallStartedOn is set from before a call until it is settled.
+	// InDoubt says that it is unknown whether the call that began on CallStartedOn sent the
+	// link.
+	InDoubt       bool
 	CallStartedOn time.Time
-	// InDoubt says that nobody knows whether that call sent the link.
-	InDoubt bool
 	// StoppedOn is when the schedule ended, for whatever reason.
 	StoppedOn time.Time
 	// ExpiresOn is the absolute limit; zero: none.
@@ -87,9 +84,9 @@ type Instance struct {
 	ForgottenOn time.Time
 }
 
-// instanceRow has the columns of an [Instance]. Its Kind is the channel key while a
-// send is scheduled, so that only a process that has the channel claims it, and empty
-// when the schedule has stopped, so that any process expires it.
+// instanceRow has the columns of an [Instance]. Its Kind is sendKind while it is due for a
+// send, so that only a process that sends claims it, and else empty, so that any process
+// expires it.
 type instanceRow struct {
 	driver.Due
 	driver.Tombstone
@@ -125,7 +122,9 @@ type instanceRow struct {
 	Tries              int       `db:"tries"`
 	CallStartedOn      time.Time `db:"call_started_on"`
 	InDoubt            bool      `db:"in_doubt"`
-	Doubts             int       `db:"doubts"` // of this send, that were sent again
+	Queued             bool      `db:"queued"`              // its present send is a message that has not ended
+	Attempts           int       `db:"attempts"`            // messages that were made for the present send
+	FirstMessage       string    `db:"first_message,plain"` // the MessageID of the initial send
 	StoppedOn          time.Time `db:"stopped_on"`
 	ExpiresOn          time.Time `db:"expires_on"`
 
@@ -140,7 +139,9 @@ type instanceRow struct {
 	ReasonCode      string `db:"reason_code,plain"`
 	IsOnSupportHold bool   `db:"is_on_support_hold"`
 
-	// Log has the entries that the row is saved with, in the send pass; no column.
+	// Making says that the row is saved with a message that is made for it; no column.
+	Making bool
+	// Log has the entries that the row is saved with; no column.
 	Log []*deliveryRow
 	// Asked says that the row is saved with its first send, Seen that its form was shown before
 	// the response that it is saved with, Of its version, which is nil if it cannot be read; no
@@ -199,28 +200,13 @@ var machine = states.Machine{
 	Terminal: []string{StatusCompleted, StatusExpired, StatusSkipped},
 }
 
-// waits are the pauses after failed tries of one send; after one failure more the
-// schedule stops.
+// waits are the pauses after failed tries to make the message of one send; after one failure
+// more the schedule stops.
 var waits = backoff.Steps{5 * time.Minute, 15 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour}
-
-// maxRetryAfter bounds how long a provider may have a send wait.
-const maxRetryAfter = 24 * time.Hour
 
 func (i *instanceRow) become(status string) {
 	machine.Must(i.Status, status)
 	i.Status = status
-}
-
-// calling is the state before a call of the channel; it is committed before it.
-func (i *instanceRow) calling(now time.Time) {
-	i.CallStartedOn = now
-	i.Calls++
-}
-
-// uncalled takes calling back, since the call was not made.
-func (i *instanceRow) uncalled() {
-	i.CallStartedOn = time.Time{}
-	i.Calls--
 }
 
 // sent advances the schedule behind a send that was made, or is taken for made.
@@ -232,7 +218,12 @@ func (i *instanceRow) sent(on time.Time, reminders []form.Duration) {
 	i.LastSentOn = on
 	i.SendOrdinal++
 	i.settleCall()
-	i.Tries, i.Doubts, i.ReasonCode = 0, 0, ""
+	i.Tries, i.Attempts = 0, 0
+	i.IsOnSupportHold = false
+	if i.NextSendOn.IsZero() { // support has stopped it
+		return
+	}
+	i.ReasonCode = ""
 	i.NextSendOn, i.RemindersRemaining = advance(reminders, i.RemindersRemaining, on)
 	if i.NextSendOn.IsZero() {
 		i.StoppedOn = on
@@ -249,100 +240,50 @@ func (i *instanceRow) handed(now time.Time, v *version) {
 // skip ends a link that is not to be sent at all.
 func (i *instanceRow) skip(now time.Time, reason string) {
 	i.become(StatusSkipped)
-	i.logNoCall(now, DeliverySkipped, reason)
 	i.settleCall()
 	i.NextSendOn, i.StoppedOn, i.EndedOn, i.ReasonCode = time.Time{}, now, now, reason
 }
 
-// settleCall ends the call under way, and whatever held the send up.
+// settleCall is the end of the message of the present send, and of whatever held it up.
 func (i *instanceRow) settleCall() {
-	i.CallStartedOn, i.InDoubt, i.NextTryOn = time.Time{}, false, time.Time{}
+	i.CallStartedOn, i.InDoubt, i.NextTryOn, i.Queued = time.Time{}, false, time.Time{}, false
 }
 
-// failed is a try that came to nothing: back-off; the last one stops the schedule.
-func (i *instanceRow) failed(now time.Time, reason string, retryAfter time.Duration) {
-	if !i.triedInVain(now, reason, retryAfter) {
-		i.stop(now, reason)
-	}
-}
-
-// triedInVain puts the next try off, at least as long as the provider asks for, or says
-// that this was the last one.
-func (i *instanceRow) triedInVain(now time.Time, reason string, retryAfter time.Duration) (again bool) {
+// failed is a message that could not be made: another try after a pause; the last one stops
+// the schedule.
+func (i *instanceRow) failed(now time.Time, reason string) {
 	i.settleCall()
 	i.Tries++
 	i.ReasonCode = reason
-	wait, again := waits.After(i.PublicID, i.Tries)
-	if again {
-		i.NextTryOn = driver.Time(now.Add(max(wait, min(retryAfter, maxRetryAfter))))
+	if wait, again := waits.After(i.PublicID, i.Tries); again {
+		i.NextTryOn = driver.Time(now.Add(wait))
+		return
 	}
-	return again
+	i.stop(now, reason)
 }
 
 // stop ends the schedule before its time. The row expires later.
 func (i *instanceRow) stop(now time.Time, reason string) {
 	i.settleCall()
-	i.NextSendOn, i.StoppedOn, i.ReasonCode = time.Time{}, now, reason
+	i.NextSendOn, i.StoppedOn, i.ReasonCode, i.IsOnSupportHold = time.Time{}, now, reason, false
 }
 
-// settled applies the result of a call and logs it. After the last try a person decides
-// where the channel was at fault.
-func (i *instanceRow) settled(now time.Time, reminders []form.Duration, r channel.Receipt, e *channel.Error) {
-	switch {
-	case e == nil:
-		i.logCall(now, DeliveryDelivered, r.ID, "")
-		i.sent(now, reminders)
-	case e.Class == channel.ClassUnknown:
-		i.doubted(now, storable.Code(e.Code))
-	case e.Class == channel.ClassPermanent && !e.Fault.IsOutage():
-		reason := cmp.Or(storable.Code(e.Code), ReasonRefused)
-		i.logCall(now, DeliveryRefused, "", reason)
-		i.stop(now, reason)
-	default:
-		reason := cmp.Or(storable.Code(e.Code), ReasonRefused)
-		i.logCall(now, DeliveryFailed, "", reason)
-		switch again := i.triedInVain(now, reason, e.RetryAfter); {
-		case again:
-		case e.Fault.IsOutage():
-			i.hold(reason)
-		default:
-			i.stop(now, reason)
-		}
+// abandoned is a claim whose lease ran out: a failed try, since one row may bring down
+// whoever takes it.
+func (i *instanceRow) abandoned(now time.Time) { i.triedInVain(now, ReasonLeaseLost) }
+
+// passFailed settles a row whose group failed, or that could not be stored as it was.
+func (i *instanceRow) passFailed(now time.Time) { i.triedInVain(now, ReasonPassFailed) }
+
+func (i *instanceRow) triedInVain(now time.Time, reason string) {
+	if i.Making { // the message was not stored
+		i.Making, i.Queued = false, false
 	}
-}
-
-// doubted is a call of which nobody knows whether it sent: the next claim decides.
-func (i *instanceRow) doubted(now time.Time, reason string) {
-	i.logCall(now, DeliveryUnknown, "", cmp.Or(reason, ReasonInDoubt))
-	i.InDoubt, i.ReasonCode = true, cmp.Or(reason, ReasonInDoubt)
-}
-
-// abandoned is a claim whose lease ran out: in doubt if a call had started, else a
-// failed try, since one row may bring down whoever takes it.
-func (i *instanceRow) abandoned(now time.Time) {
-	switch {
-	case !i.isOpen():
-	case !i.CallStartedOn.IsZero() && !i.InDoubt:
-		i.doubted(now, ReasonLeaseLost)
-	case i.CallStartedOn.IsZero() && !i.NextSendOn.IsZero():
-		i.failed(now, ReasonLeaseLost, 0)
-	}
-	i.lookAgain(now)
-}
-
-// passFailed settles a row whose group failed, or whose result could not be stored
-// as it was: what was decided stands.
-func (i *instanceRow) passFailed(now time.Time) {
-	switch {
-	case !i.isOpen() || len(i.Log) > 0:
-	case !i.CallStartedOn.IsZero() && !i.InDoubt:
-		i.doubted(now, ReasonPassFailed)
-	case !i.NextSendOn.IsZero() && !i.InDoubt:
-		i.failed(now, ReasonPassFailed, 0)
-	default: // nothing to count: it is looked at again
+	if !i.isOpen() || i.NextSendOn.IsZero() || i.Queued { // nothing to count: it is looked at again
 		i.lookAgain(now.Add(waits[0]))
 		return
 	}
+	i.failed(now, reason)
 	i.lookAgain(now)
 }
 

@@ -180,7 +180,7 @@ func (in *intake) instance(e *event, l listener, hash, key string) (*instanceRow
 	}
 	t := l.trigger
 	row := &instanceRow{
-		Due:      driver.Due{Record: storage.Record{Scope: in.batch.Scope, Key: key, Kind: t.Channel, Status: StatusPending}},
+		Due:      driver.Due{Record: storage.Record{Scope: in.batch.Scope, Key: key, Status: StatusPending}},
 		PublicID: id, LinkKey: in.link.ID(), LinkHash: linkHash(in.link.Token(id)),
 		SurveyID: l.row.SurveyID, SurveyVersion: l.row.VersionNumber, BusinessUnit: l.businessUnit, TriggerID: t.ID,
 		TriggeredOn: on, TriggeredBy: "event:" + in.batch.EventKind, Metadata: e.payload, CustomerRef: e.CustomerRef,

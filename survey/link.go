@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/base32"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -65,6 +66,19 @@ func (s *core) tokenOf(ctx context.Context, row *instanceRow) (string, error) {
 
 func surveyURL(template, token, publicID string) string {
 	return strings.NewReplacer("{token}", token, "{publicId}", publicID).Replace(template)
+}
+
+// linkWith is the address of the form, and of the page to unsubscribe, with a token or what
+// stands in for it.
+func (s *core) linkWith(r *instanceRow, token string) (link, leave string) {
+	return surveyURL(s.options.SurveyURL, token, r.PublicID), s.unsubscribeURL(r, token)
+}
+
+// standIn stands for the token of a link in the stored text of its messages. It has the length
+// and the letters of a token, so that no escaping changes it, and is of no use to anybody.
+func standIn(publicID string) string {
+	sum := sha256.Sum256([]byte("belfry-link-stand-in-1\x1f" + publicID))
+	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:keys.LinkTokenLen]
 }
 
 // checkSurveyURL refuses a template that gives no address of a form.

@@ -14,7 +14,6 @@ import (
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
-	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
@@ -150,7 +149,7 @@ func TestALinkNeedsItsInstance(t *testing.T) {
 		if _, err := h.survey.Link(h.t.Context(), "", "8f3a1c4e-0b1d-4c2e-9f3a-5b6c7d8e9f00"); !errors.Is(err, storage.ErrNotFound) {
 			h.t.Errorf("an unknown one: %v", err)
 		}
-		if _, err := survey.New(h.store, nil).Link(h.t.Context(), "", id); err == nil || !strings.Contains(err.Error(), "Options.SurveyURL is not set") {
+		if _, err := survey.New(h.store, nil, nil).Link(h.t.Context(), "", id); err == nil || !strings.Contains(err.Error(), "Options.SurveyURL is not set") {
 			h.t.Errorf("without an address: %v", err)
 		}
 	})
@@ -177,11 +176,11 @@ func TestNewRefusesOptionsThatMakeNoLinks(t *testing.T) {
 					t.Errorf("%+v: %s, want %q", o, text, want)
 				}
 			}()
-			survey.New(store, o, mail)
+			survey.New(store, notify.New(store, nil, mail), o)
 		}()
 	}
-	survey.New(store, nil) // ingests, and sends nothing
-	survey.New(store, &survey.Options{SurveyURL: "http://localhost:8080/form#{token}", LinkKey: newKey}, mail)
+	survey.New(store, nil, nil) // ingests, and sends nothing
+	survey.New(store, notify.New(store, nil, mail), &survey.Options{SurveyURL: "http://localhost:8080/form#{token}", LinkKey: newKey})
 }
 
 // A token says nothing about the moment or the order in which it was made, and no
@@ -203,47 +202,26 @@ func TestTokensAreDistinct(t *testing.T) {
 
 var hashKeyOfHost = []byte("0123456789abcdef0123456789abcdef")
 
-// A host that begins with surveys, and gives a key when it begins with
-// notifications, is not held to what it left out.
-func TestLinksWithoutAHashKeyLeaveTheChoice(t *testing.T) {
+// One key knows all recipients of a database: with another no message is made, and the send
+// waits for the right one without a try.
+func TestWithAnotherHashKeyNoLinkGoesOut(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
-		first := h.linked(csiGR)
-		h.drain()
-		h.status(first, survey.StatusSent)
-		h.use(survey.Options{Gates: &gate.Options{HashKey: hashKeyOfHost}}, h.memory())
-		second := h.ingest(strings.Replace(visit, "40956", "40957", 1)).Items[0].Instances[0].PublicID
-		h.drain()
-		h.status(second, survey.StatusSent)
-		out := notify.New(h.store, &notify.Options{HashKey: hashKeyOfHost, Gates: gate.New(h.store, &gate.Options{HashKey: hashKeyOfHost})},
-			channel.Func("memory:default", h.send))
-		_, err := out.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{
-			Channel: "memory:default", PartitionKey: "a", NotificationType: "visit",
-			RecipientRef: "sam", Address: "sam", Content: notify.Content{Text: "hello"},
-		})
-		if err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// A list that somebody has written under a key is not read without it, also if
-// nothing else has been hashed yet.
-func TestWithoutTheKeyOfTheSuppressionListNothingGoesOut(t *testing.T) {
-	eachHost(t, nil, func(h *host) {
-		h.use(survey.Options{Logger: quiet()}, h.memory())
 		h.publish(csiGR)
 		before := h.ingest().Items[0].Instances[0].PublicID
 		h.drain()
 		h.status(before, survey.StatusSent)
-		support := notify.New(h.store, &notify.Options{HashKey: hashKeyOfHost})
-		err := support.Contacts().Suppress(h.t.Context(), "", channel.Unsubscribe, someone, notify.Destination{Method: "email", Address: "gone@example.com"})
-		if err != nil {
-			h.t.Fatal(err)
-		}
+		h.sends.HashKey = hashKeyOfHost
+		h.use(survey.Options{}, h.memory())
 		id := h.ingest(strings.Replace(visit, "40956", "40957", 1)).Items[0].Instances[0].PublicID
-		h.drain()
-		if i := h.status(id, survey.StatusPending); len(h.sent()) != 1 || i.ReasonCode != survey.ReasonGateFailed {
+		if _, err := h.survey.PollOnce(h.t.Context(), 10); !errors.Is(err, notify.ErrHashKey) {
+			h.t.Errorf("nobody was told: %v", err)
+		}
+		if i := h.status(id, survey.StatusPending); len(h.sent()) != 1 || i.ReasonCode != survey.ReasonHashKey || i.Tries != 0 {
 			h.t.Errorf("%d calls: %+v", len(h.sent()), i)
 		}
+		h.sends.HashKey = nil
+		h.use(survey.Options{}, h.memory())
+		h.at(time.Minute)
+		h.status(id, survey.StatusSent)
 	})
 }

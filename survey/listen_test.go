@@ -33,7 +33,7 @@ func TestSurveysThatNobodyHasParsedAreReadInPieces(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
 		const surveys = 2*versionsAtOnce + 1
-		publisher, fresh := New(store, nil), New(store, nil)
+		publisher, fresh := New(store, nil, nil), New(store, nil, nil)
 		inTransaction(t, publisher, func(tx storage.Tx) {
 			for id := range surveys {
 				v := Version{SurveyID: int64(id + 1), BusinessUnit: fmt.Sprint("unit ", id+1), Definition: json.RawMessage(`{"triggers": [{

@@ -87,7 +87,8 @@ func TestAStrictRecipeWantsItsValues(t *testing.T) {
 func TestARecipientHasAZone(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		t := h.t
-		h.use(survey.Options{Gates: &gate.Options{Window: &gate.Window{From: "09:00", To: "20:00", Zone: "UTC"}}}, h.memory())
+		h.sends.Gates = gate.New(h.store, &gate.Options{Window: &gate.Window{From: "09:00", To: "20:00", Zone: "UTC"}})
+		h.use(survey.Options{}, h.memory())
 		h.publish(strings.Replace(definition("0d", nil), `"triggers"`,
 			`"messages": [{"ordinal": 0, "text": "At {{.TriggeredOn.Format \"15:04\"}}: {{.URL}}"}], "triggers"`, 1))
 		id := h.tell("1", survey.Recipient{Address: "+81312345678", Zone: "Asia/Tokyo"}) // 14:12 there, 05:12 in UTC

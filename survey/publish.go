@@ -108,7 +108,7 @@ func (s *core) unregistered(d *form.Definition) (found []form.Fault) {
 		}
 		at := fmt.Sprintf("triggers[%d].", i)
 		if t.Channel != form.NoChannel {
-			check(at+"channel", t.Channel, "channel", s.channelKeys())
+			check(at+"channel", t.Channel, "channel", s.out.Channels())
 		}
 		for j, r := range t.Subscribers {
 			check(fmt.Sprintf("%ssubscribers[%d].key", at, j), r.Key, "subscriber", subscribers)

@@ -172,7 +172,7 @@ func (h *host) race(n int, definition func(i int) string) []string {
 	var all sync.WaitGroup
 	for i := range n {
 		all.Go(func() {
-			process := &host{t: h.t, store: h.store, survey: survey.New(h.store, nil)}
+			process := &host{t: h.t, store: h.store, survey: survey.New(h.store, nil, nil)}
 			got[i], errs[i] = process.tryPublish(asVersion(definition(i)))
 		})
 	}

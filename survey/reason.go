@@ -1,18 +1,11 @@
 package survey
 
-// Reasons of instances and of entries in their delivery logs, beside the codes
-// that channels and gates give.
+// Reasons of instances and of entries in their delivery logs, beside those of their messages,
+// which package notify has, and the codes that channels and gates give.
 const (
-	// ReasonNoChannel: no process has had the trigger's channel for
-	// [Options.UnclaimedAfter]. The sends have stopped; run a process that has it,
-	// then retry.
-	ReasonNoChannel = "NoChannel"
 	// ReasonBadAddress: the channel cannot deliver to the address. The sends have
 	// stopped; mend the address in your data.
 	ReasonBadAddress = "BadAddress"
-	// ReasonRefused: the provider refused the link and gave no code. Its own log may
-	// say why.
-	ReasonRefused = "Refused"
 	// ReasonRenderFailed: the renderer, or a text of the definition, failed. It is
 	// tried again; the log says where. Mend the text, and retry if the sends have
 	// stopped.
@@ -26,9 +19,6 @@ const (
 	// ReasonVersion: the pinned version could not be read, or has no such trigger.
 	// It is tried again.
 	ReasonVersion = "VersionUnreadable"
-	// ReasonGateFailed: a gate failed, so nothing went out. It is asked again; the
-	// log says which one.
-	ReasonGateFailed = "GateFailed"
 	// ReasonPassFailed: the row could not be handled or stored. It is tried again;
 	// the log has the error.
 	ReasonPassFailed = "PassFailed"
@@ -36,12 +26,15 @@ const (
 	// tried again; if it happens often, processes are killed or paused, or one row
 	// brings them down.
 	ReasonLeaseLost = "LeaseLost"
+	// ReasonLinkOver: the link of the message has ended, was answered, or is on hold. No
+	// action needed.
+	ReasonLinkOver = "LinkOver"
+	// ReasonHashKey: the Notifier has another HashKey than this database, so that no message
+	// is made. Give it the right one.
+	ReasonHashKey = "WrongHashKey"
 	// ReasonInDoubt: a call ended without an answer. [Options.InDoubt] or a person
 	// decides.
 	ReasonInDoubt = "InDoubt"
-	// ReasonAbsent: the provider does not have the message, so it is sent again. No
-	// action needed.
-	ReasonAbsent = "Absent"
 	// ReasonTooLate: nobody got to a send within its grace, so the link expired
 	// unsent. If it happens often, processes are down for too long.
 	ReasonTooLate = "TooLate"

@@ -292,7 +292,7 @@ func (h *host) busyStore(times int, write func(r *survey.InstanceRow)) *storetes
 
 // busy is a service on the host's store while others write.
 func (h *host) busy(times int, write func(r *survey.InstanceRow)) *survey.Service {
-	return survey.New(h.busyStore(times, write), nil)
+	return survey.New(h.busyStore(times, write), nil, nil)
 }
 
 func TestI25_ASubmitIsRepeatedWhileClaimsAndBeaconsMoveTheVersion(t *testing.T) {
@@ -314,7 +314,7 @@ func TestI4_ASubmitThatLosesToTheExpiryLeavesNothing(t *testing.T) {
 		token := h.invite("one")
 		store := h.busyStore(1, func(r *survey.InstanceRow) { r.Status = survey.StatusExpired })
 		err := store.InTx(t.Context(), func(tx storage.Tx) error { // of a host that commits whatever the answer
-			_, err := survey.New(store, nil).WithTx(tx).Submit(t.Context(), token, survey.Response{Answers: json.RawMessage(content)})
+			_, err := survey.New(store, nil, nil).WithTx(tx).Submit(t.Context(), token, survey.Response{Answers: json.RawMessage(content)})
 			h.same("submitted", true, errors.Is(err, survey.ErrNoSurvey))
 			return nil
 		})

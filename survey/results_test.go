@@ -17,6 +17,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/testlevel"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
@@ -73,7 +74,12 @@ func (s *story) process() *survey.Service {
 			return errCrash
 		}
 		return nil
-	}}, &survey.Options{SurveyURL: "https://host.example/s/{token}", Logger: quiet()}, s.memory())
+	}}, notify.New(&storetest.Spy{Store: s.store, Hook: func(c storetest.Call) error {
+		if left.Add(-1) < 0 {
+			return errCrash
+		}
+		return nil
+	}}, nil, s.memory()), &survey.Options{SurveyURL: "https://host.example/s/{token}", Logger: quiet()})
 }
 
 // until does something again until a process lives through it.

@@ -10,15 +10,13 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/loglimit"
-	"github.com/belfry-go/belfry/internal/outage"
 	"github.com/belfry-go/belfry/internal/outbox"
+	"github.com/belfry-go/belfry/internal/owned"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/wiring"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
-	"github.com/belfry-go/belfry/notify/channel"
-	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -37,11 +35,9 @@ type Options struct {
 	// package surveyhttp serves it there. Mails carry it as a header, for one click (RFC
 	// 8058), and in their text; empty: they do not.
 	UnsubscribeURL string
-	// Group is what such a customer leaves, one of the notifier's Options.Groups, and by
-	// which preferences are asked; empty: surveys, all of them. OptIn is that of the group:
-	// who has not asked for it is not asked.
+	// Group is what such a customer leaves, one of the Notifier's Options.Groups, and by
+	// which preferences are asked; empty: surveys, all of them.
 	Group string
-	OptIn bool
 	// LinkKey makes the tokens of links: at least 32 random bytes, the same in every
 	// process. Empty: the store makes one for each tenant and keeps it, so that
 	// whoever reads the database can make links. OldLinkKeys, and the store's, still
@@ -56,14 +52,10 @@ type Options struct {
 	// its event if nothing was sent; default 30 days. A change applies to rows that
 	// are saved afterwards.
 	ExpiryGrace time.Duration
-	// UnclaimedAfter is how long a due send waits for a process that has its
-	// channel, while processes without it look on; default 1 h. Then its schedule
-	// stops.
-	UnclaimedAfter time.Duration
-	// InDoubt says what becomes of a send of which nobody knows whether it happened.
-	// By default a reminder is taken for sent, since a customer rather misses one than gets
-	// it twice, and the first send, without which he is never asked, is made once more and
-	// then waits for a person.
+	// InDoubt says what becomes of a send of which it is unknown whether it happened.
+	// By default a reminder counts as sent, since a customer would rather miss one than get
+	// it twice, and the first send, without which they are never asked, is made once more and
+	// then waits for a person ([notify.ResendOnce]).
 	InDoubt notify.InDoubt
 	// Sample gives the luck of an event by the key of its instance, from 0 up to but not
 	// including 1: it is asked about if that is less than its trigger's share. Nil: from
@@ -76,22 +68,15 @@ type Options struct {
 	// OpenPerHour is how many responses by open links one address may send in an hour, as each process
 	// counts by itself; default 60, negative: any number. See [Response].Address.
 	OpenPerHour int
-	// Concurrency is how many calls one group of sends makes at once; default 16.
-	Concurrency int
-	// CallTimeout bounds one call of a channel or a subscriber, in real time; default
-	// 1 min.
+	// CallTimeout bounds one call of a subscriber, in real time; default 1 min.
 	CallTimeout time.Duration
-	// Gates choose what the gates of package gate do about links; nil:
-	// those that need no choice. HostGates are asked after them.
-	Gates     *gate.Options
-	HostGates []notify.Gate
 	// Elsewhere says that other processes may have channels and subscribers that this one
 	// does not, so that [Service.Publish] takes definitions which name them.
 	Elsewhere bool
 	// ExpectedSubscribers are keys of subscribers that get responses even if no
 	// process that has them has run yet: what is for them waits, and is listed.
 	ExpectedSubscribers []string
-	// Logger gets panics of channels, renderers and subscribers, and why a link or its
+	// Logger gets panics of renderers and subscribers, and why a link or its
 	// text could not be made; nothing of the customer. Default slog.Default().
 	Logger *slog.Logger
 }
@@ -102,9 +87,7 @@ func (o *Options) withDefaults() Options {
 		out = *o
 	}
 	out.ExpiryGrace = cmp.Or(max(out.ExpiryGrace, 0), 30*24*time.Hour)
-	out.UnclaimedAfter = cmp.Or(max(out.UnclaimedAfter, 0), time.Hour)
 	out.OpenPerHour = cmp.Or(out.OpenPerHour, 60)
-	out.Concurrency = cmp.Or(max(out.Concurrency, 0), 16)
 	out.CallTimeout = cmp.Or(max(out.CallTimeout, 0), time.Minute)
 	if out.Sample == nil {
 		out.Sample = luck
@@ -113,8 +96,8 @@ func (o *Options) withDefaults() Options {
 	return out
 }
 
-// Service is the surveys over a store, and the service that sends their links,
-// expires them and passes responses on when a poller runs its passes. Its methods
+// Service is the surveys over a store, and the service that has a Notifier send their
+// links, expires them and passes responses on when a poller runs its passes. Its methods
 // may be called from any number of goroutines, those of a bound copy (see WithTx)
 // from one.
 type Service struct{ *core }
@@ -125,9 +108,9 @@ type core struct {
 	store    storage.Store
 	tx       storage.Tx // of a bound copy
 	options  Options
-	channels map[string]channel.Channel
-	gates    []notify.Gate
-	watch    *outage.Watch
+	notifier *notify.Notifier
+	needs    []wiring.Service // what sends the messages
+	out      owned.Sender     // of the notifier
 	links    *linkKeyring
 	box      *outbox.Box // what subscribers hear
 	parsed   *versionCache
@@ -135,10 +118,10 @@ type core struct {
 	senders  *senders
 }
 
-// asker is the part of a Service that sends links and settles doubt.
-type asker struct{ *core }
+// sender is the part of a Service that makes the messages of links.
+type sender struct{ *core }
 
-func (s *core) asker() asker         { return asker{s} }
+func (s *core) sender() sender       { return sender{s} }
 func (s *core) responses() Responses { return Responses{s} }
 func (s *core) support() Support     { return Support{s} }
 
@@ -159,20 +142,27 @@ func (s *Service) Support() Support { return s.support() }
 // errForeignTx is a transaction of another store than the service's.
 var errForeignTx = errors.New("survey: the transaction belongs to another store")
 
-// New makes a Service that sends through channels. A process without channels
-// publishes, ingests and takes responses, and leaves sending to others. New panics
-// on a nil store, a nil channel or gate, a notify.Failover, two channels of one key, an
-// InDoubt that is none, channels without a SurveyURL, a SurveyURL that is not an address with
-// {token}, an UnsubscribeURL that is not an https address with one, and a link key of fewer
-// than 32 bytes.
-func New(store storage.Store, opts *Options, channels ...channel.Channel) *Service {
+// New makes a Service whose links out sends, in pollers that have both: through its
+// channels, gates and accounts, and by its rules about doubts, outages and consent. A process
+// whose out has no channels publishes, ingests and takes responses, and leaves sending to
+// others; nil is such a one. Each process that sends messages of a database with surveys has a
+// Service too. New panics on a nil store, an out of another store or that has a Service
+// already, an InDoubt that is none, channels without a SurveyURL, a SurveyURL that is not an
+// address with {token}, an UnsubscribeURL that is not an https address with one, and a link
+// key of fewer than 32 bytes.
+func New(store storage.Store, out *notify.Notifier, opts *Options) *Service {
 	if store == nil {
 		panic("survey: New needs a store")
 	}
-	s := &Service{&core{store: store, options: opts.withDefaults(), channels: map[string]channel.Channel{}}}
-	s.watch = outage.New(store, s.options.Logger, s.options.CallTimeout)
+	s := &Service{&core{store: store, options: opts.withDefaults()}}
+	if out == nil {
+		out = notify.New(store, nil)
+	} else if s.needs = wiring.Of(out); !driver.Same(s.needs[0].Store, store) {
+		panic("survey: New: the Notifier is on another store")
+	}
+	s.notifier, s.out = out, out.Own(NotificationType, owner{s.core})
 	s.links = newLinkKeyring(&s.options)
-	if url := s.options.SurveyURL; url != "" || len(channels) > 0 {
+	if url := s.options.SurveyURL; url != "" || len(s.out.Channels()) > 0 {
 		if err := checkSurveyURL(url); err != nil {
 			panic(fmt.Sprintf("survey: New: Options.SurveyURL %q: %v", url, err))
 		}
@@ -182,20 +172,7 @@ func New(store storage.Store, opts *Options, channels ...channel.Channel) *Servi
 			panic(fmt.Sprintf("survey: New: Options.UnsubscribeURL %q: %v", url, err))
 		}
 	}
-	for _, c := range channels {
-		if c == nil {
-			panic("survey: New: a nil channel")
-		}
-		if _, ok := c.(interface{ Chain() []channel.Channel }); ok {
-			panic("survey: New: " + c.Key() + " is a chain (notify.Failover), and surveys do not fail over")
-		}
-		if s.channels[c.Key()] != nil {
-			panic("survey: New: two channels " + c.Key())
-		}
-		s.channels[c.Key()] = c
-	}
-	s.gates = append(gate.New(store, s.options.Gates), s.options.HostGates...)
-	s.asker().checkSending()
+	s.checkPolicy()
 	s.box = outbox.New(store, "survey.outbox", s.options.Logger)
 	s.parsed = newVersionCache()
 	s.polls, s.senders = &polls{}, &senders{}
@@ -236,29 +213,29 @@ func (s *core) read(ctx context.Context, f func(driver.Reader) error) error {
 
 // Passes are the passes over the tables of this package, for a poller.
 func (s *Service) Passes() []work.Pass {
-	return []work.Pass{s.unservedPass(), s.asker().sendPass(), s.box.Pass(), tallyPass{s.core}}
+	return []work.Pass{s.sender().sendPass(), s.box.Pass(), tallyPass{s.core}}
 }
 
 // SweepRules say what is deleted with its age, and of people, in the tables of this package,
 // for a poller.
 func (s *Service) SweepRules() []sweep.Rules {
-	return []sweep.Rules{{Domain: "survey", Old: s.forgetting(), People: erasures()}}
+	return []sweep.Rules{{Domain: "survey", Old: s.forgetting(), People: s.erasures()}}
 }
 
-// Wiring tells a Poller what the Service works on. It sends by itself.
+// Wiring tells a Poller what the Service works on, and what sends its links.
 func (s *Service) Wiring() wiring.Service {
-	return wiring.Service{Name: "survey.Service", Self: s.polls, Store: s.store}
+	return wiring.Service{Name: "survey.Service", Self: s.polls, Store: s.store, Needs: s.needs}
 }
 
 // Report counts what a poll did.
 type Report struct {
-	// Processed rows were taken and settled: links sent, put off or expired, and
-	// responses passed on. Zero: nothing that this process serves was due and free.
+	// Processed counts the links that something was done about (sent, put off, expired), each
+	// once, and the responses that were passed on. Zero: nothing that this process serves was
+	// due and free.
 	Processed int
-	// Abandoned rows, counted in Processed, were taken over from a process that is
-	// gone.
+	// Abandoned rows, of links or messages, were taken over from a process that is gone.
 	Abandoned int
-	// Stale rows, counted in Processed, were written by somebody else meanwhile, such
+	// Stale rows, of links or messages, were written by another meanwhile, such
 	// as a customer's submission; they were not sent, or what came of the call was
 	// added.
 	Stale int
@@ -279,9 +256,10 @@ type polls struct {
 var errBound = errors.New("survey: not in a bound transaction")
 
 // PollOnce is one tick (Triggers & Scheduler, "The scheduler"), for hosts with a
-// timer of their own; with a Poller it is not needed. Each of the service's passes
-// takes at most batchSize rows, at least one, and settles them: sends and expiries,
-// then subscribers. Any number of calls, in any number of processes, may run at
+// timer of their own; with a Poller it is not needed. Each pass takes at most batchSize rows,
+// at least one, and settles them: it makes the messages of links that are due and expires
+// links, sends messages and settles doubts, also those of others that the Notifier has, and
+// calls subscribers. Any number of calls, in any number of processes, may run at
 // once. It returns what was done also where there is an error; a pass that fails
 // does not stop the other.
 func (s *Service) PollOnce(ctx context.Context, batchSize int) (Report, error) {
@@ -289,11 +267,13 @@ func (s *Service) PollOnce(ctx context.Context, batchSize int) (Report, error) {
 		return Report{}, errBound
 	}
 	s.polls.once.Do(func() {
-		for _, p := range s.Passes() {
+		own := s.Passes()
+		for _, p := range append(append(own[:1:1], s.out.Passes()...), own[1:]...) {
 			s.polls.runners = append(s.polls.runners, p.Runner(work.Options{Logger: s.options.Logger}))
 		}
 	})
 	ctx, tally := outbox.Tallied(ctx)
+	ctx, worked := counting(ctx)
 	var sum work.Report
 	var errs []error
 	for _, r := range s.polls.runners {
@@ -302,7 +282,7 @@ func (s *Service) PollOnce(ctx context.Context, batchSize int) (Report, error) {
 		errs = append(errs, err)
 	}
 	return Report{
-		Processed: sum.Claimed, Abandoned: sum.Abandoned, Stale: sum.Stale, Failed: sum.Failed,
+		Processed: worked.number() + int(tally.Done.Load()+tally.Failed.Load()), Abandoned: sum.Abandoned, Stale: sum.Stale, Failed: sum.Failed,
 		Dispatched: int(tally.Done.Load()), DispatchFailed: int(tally.Failed.Load()),
 	}, errors.Join(errs...)
 }

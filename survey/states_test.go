@@ -10,6 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/belfry-go/belfry/internal/owned"
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
@@ -106,33 +109,34 @@ func TestWhenARowIsDue(t *testing.T) {
 	on := func(days int) time.Time { return event.Add(time.Duration(days) * aDay) }
 	const grace = 30 * aDay
 	for name, c := range map[string]struct {
-		row     instanceRow
-		status  string
-		on      time.Time
-		channel string
+		row    instanceRow
+		status string
+		on     time.Time
+		sends  bool
 	}{
-		"the initial send":                       {instanceRow{NextSendOn: on(2)}, StatusPending, on(2), "c"},
-		"a reminder":                             {instanceRow{NextSendOn: on(60), LastSentOn: on(2)}, StatusSent, on(60), "c"},
-		"a reminder of an opened form":           {instanceRow{NextSendOn: on(3), LastSentOn: on(2)}, StatusOpened, on(3), "c"},
-		"a try that failed":                      {instanceRow{NextSendOn: on(2), NextTryOn: on(3)}, StatusPending, on(3), "c"},
-		"a send put off beyond its grace":        {instanceRow{NextSendOn: on(2), NextTryOn: on(40)}, StatusPending, on(32), ""},
-		"a send beyond the absolute limit":       {instanceRow{NextSendOn: on(5), ExpiresOn: on(4)}, StatusPending, on(4), ""},
-		"after the last send":                    {instanceRow{LastSentOn: on(4), StoppedOn: on(4)}, StatusSent, on(34), ""},
-		"after a reminder that failed for good":  {instanceRow{LastSentOn: on(4), StoppedOn: on(10)}, StatusSent, on(34), ""},
-		"never sent":                             {instanceRow{StoppedOn: on(1)}, StatusPending, on(30), ""},
-		"never sent, stopped late":               {instanceRow{StoppedOn: on(61)}, StatusPending, on(61), ""},
-		"the absolute limit after the last send": {instanceRow{LastSentOn: on(4), StoppedOn: on(4), ExpiresOn: on(9)}, StatusSent, on(9), ""},
-		"on hold":                                {instanceRow{NextSendOn: on(2), IsOnSupportHold: true}, StatusPending, time.Time{}, ""},
-		"completed":                              {instanceRow{NextSendOn: on(2)}, StatusCompleted, time.Time{}, ""},
-		"expired":                                {instanceRow{LastSentOn: on(2)}, StatusExpired, time.Time{}, ""},
-		"deleted":                                {instanceRow{NextSendOn: on(2), DeletedOn: on(1)}, StatusPending, time.Time{}, ""},
+		"the initial send":                       {instanceRow{NextSendOn: on(2)}, StatusPending, on(2), true},
+		"a reminder":                             {instanceRow{NextSendOn: on(60), LastSentOn: on(2)}, StatusSent, on(60), true},
+		"a reminder of an opened form":           {instanceRow{NextSendOn: on(3), LastSentOn: on(2)}, StatusOpened, on(3), true},
+		"a try that failed":                      {instanceRow{NextSendOn: on(2), NextTryOn: on(3)}, StatusPending, on(3), true},
+		"a send put off beyond its grace":        {instanceRow{NextSendOn: on(2), NextTryOn: on(40)}, StatusPending, on(32), false},
+		"a send beyond the absolute limit":       {instanceRow{NextSendOn: on(5), ExpiresOn: on(4)}, StatusPending, on(4), false},
+		"after the last send":                    {instanceRow{LastSentOn: on(4), StoppedOn: on(4)}, StatusSent, on(34), false},
+		"after a reminder that failed for good":  {instanceRow{LastSentOn: on(4), StoppedOn: on(10)}, StatusSent, on(34), false},
+		"never sent":                             {instanceRow{StoppedOn: on(1)}, StatusPending, on(30), false},
+		"never sent, stopped late":               {instanceRow{StoppedOn: on(61)}, StatusPending, on(61), false},
+		"the absolute limit after the last send": {instanceRow{LastSentOn: on(4), StoppedOn: on(4), ExpiresOn: on(9)}, StatusSent, on(9), false},
+		"its message is on its way":              {instanceRow{NextSendOn: on(2), Queued: true}, StatusPending, on(32), false},
+		"on hold":                                {instanceRow{NextSendOn: on(2), IsOnSupportHold: true}, StatusPending, time.Time{}, false},
+		"completed":                              {instanceRow{NextSendOn: on(2)}, StatusCompleted, time.Time{}, false},
+		"expired":                                {instanceRow{LastSentOn: on(2)}, StatusExpired, time.Time{}, false},
+		"deleted":                                {instanceRow{NextSendOn: on(2), DeletedOn: on(1)}, StatusPending, time.Time{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := c.row
 			r.Record, r.Channel, r.TriggeredOn = storage.Record{Status: c.status}, "c", event
-			if on, channel := r.due(grace); !on.Equal(c.on) || channel != c.channel {
-				t.Errorf("due on %v for %q, want %v for %q", on, channel, c.on, c.channel)
+			if on, sends := r.due(grace); !on.Equal(c.on) || sends != c.sends {
+				t.Errorf("due on %v, for a send: %v, want %v, %v", on, sends, c.on, c.sends)
 			}
 		})
 	}
@@ -160,33 +164,42 @@ func TestI16_NothingLeavesAnEnd(t *testing.T) {
 	}
 }
 
+// sentLink is a link whose present send is a message that has not ended, and its message.
+func sentLink(status string) (*sending, owned.Message) {
+	at := time.Unix(1000, 0)
+	i := &instanceRow{Due: driver.Due{Record: storage.Record{Status: status}}, PublicID: "p", Channel: "c", NextSendOn: at, RemindersRemaining: 1, Queued: true, Attempts: 1}
+	t := &form.Trigger{Schedule: form.Schedule{Reminders: []form.Duration{form.Duration(aDay)}}}
+	return &sending{Item: work.Item[instanceRow]{Row: i}, trigger: t}, owned.Message{Key: i.messageKey(), MessageID: "m", Calls: 1}
+}
+
 // The beacon of an opened form comes while the channel is called: the form stays
 // opened, and keeps its reminders.
 func TestACallUnderWayDoesNotUndoABeacon(t *testing.T) {
 	t.Parallel()
-	at := time.Unix(1000, 0)
-	stored := &instanceRow{Due: driver.Due{Record: storage.Record{Status: StatusOpened}}, Channel: "c", NextSendOn: at, RemindersRemaining: 1, Calls: 1, CallStartedOn: at, OpenedOn: at}
-	mine := &instanceRow{Due: driver.Due{Record: storage.Record{Status: StatusPending}}, Channel: "c", NextSendOn: at, RemindersRemaining: 1, Calls: 1, CallStartedOn: at}
-	mine.logCall(at, DeliveryDelivered, "", "")
-	mine.sent(at, []form.Duration{form.Duration(aDay)})
-	stored.takeCall(mine)
-	if stored.Status != StatusOpened || !stored.NextSendOn.Equal(at.Add(aDay)) || stored.SendOrdinal != 1 || !stored.CallStartedOn.IsZero() {
-		t.Errorf("the row is %+v", stored)
+	it, m := sentLink(StatusOpened)
+	m.Sent, m.SentOn = true, time.Unix(1000, 0)
+	it.take(m.SentOn, m)
+	if r := it.Row; r.Status != StatusOpened || !r.NextSendOn.Equal(m.SentOn.Add(aDay)) || r.SendOrdinal != 1 || r.Queued {
+		t.Errorf("the row is %+v", r)
 	}
 }
 
-// The write before a call was committed, its reply was lost, and it could not be
-// read back: no call was made, and the row does not say that one was.
-func TestACallThatWasNotMadeLeavesNoDoubt(t *testing.T) {
+// What becomes of a message is told several times, and late: the link goes on once.
+func TestALinkTakesTheEndOfItsMessageOnce(t *testing.T) {
 	t.Parallel()
-	at := time.Unix(1000, 0)
-	called := &instanceRow{Due: driver.Due{Record: storage.Record{Status: StatusPending}}, Channel: "c", NextSendOn: at, Calls: 1, CallStartedOn: at}
-	mine := &instanceRow{Due: driver.Due{Record: storage.Record{Status: StatusPending}}, Channel: "c", NextSendOn: at}
-	for _, held := range []bool{true, false} {
-		stored := *called
-		if changed := new(Service).asker().mergeSent(&stored, mine, held); changed != held || stored.CallStartedOn.IsZero() != held {
-			t.Errorf("held %v: changed %v: %+v", held, changed, stored)
+	it, m := sentLink(StatusPending)
+	m.Sent, m.SentOn = true, time.Unix(1000, 0)
+	it.take(m.SentOn, m)
+	want := it.Row.progress()
+	for _, again := range []owned.Message{
+		m, {Key: m.Key, Calls: 1, Status: notify.StatusFailedFinal, ReasonCode: "550"}, {Key: m.Key, Calls: 1, InDoubt: true}, {Key: m.Key, Waits: true},
+	} {
+		if it.take(m.SentOn.Add(time.Hour), again); it.Row.progress() != want {
+			t.Errorf("%+v made of it %+v", again, it.Row.progress())
 		}
+	}
+	if it.Row.FirstMessage != "m" || it.Row.Calls != 1 {
+		t.Errorf("the row is %+v", it.Row)
 	}
 }
 

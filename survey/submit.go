@@ -98,7 +98,8 @@ func (s *Service) submit(ctx context.Context, find finder, r Response, shown boo
 	return out, nil
 }
 
-// submitOnce is over at the first write if somebody else has written the instance.
+// submitOnce is over if another has written the instance. It writes the message of a reminder
+// that is on its way before the link, as the passes of package notify do.
 func (s *Service) submitOnce(ctx context.Context, tx storage.Tx, find finder, r Response, shown bool) (Receipt, error) {
 	row, err := find(ctx, tx)
 	if err != nil {
@@ -119,13 +120,15 @@ func (s *Service) submitOnce(ctx context.Context, tx storage.Tx, find finder, r 
 	if err != nil {
 		return Receipt{}, err
 	}
-	if on := r.completedOn(now); v.Anonymous {
-		row.complete(dayStart(now), dayStart(now), shown)
+	on := r.completedOn(now)
+	if v.Anonymous {
 		row.RepeatKey = r.keyHash()
-		r = Response{Answers: r.Answers}
-	} else {
-		row.complete(now, on, shown)
+		now, on, r = dayStart(now), dayStart(now), Response{Answers: r.Answers}
 	}
+	if _, err := s.end(ctx, tx, now, row); err != nil {
+		return Receipt{}, err
+	}
+	row.complete(now, on, shown)
 	if err := instances.Save(ctx, tx, row); err != nil {
 		return Receipt{}, err
 	}

@@ -275,7 +275,7 @@ func TestI23_ASubmitThatFailsAnywhereIsAllOrNothingAndMayBeRepeated(t *testing.T
 			token := h.invite(fmt.Sprint(at))
 			store := newFaulty(h.store, at)
 			store.commit = at == 0
-			s := survey.New(store.Spy, &survey.Options{ExpectedSubscribers: []string{"bi"}})
+			s := survey.New(store.Spy, nil, &survey.Options{ExpectedSubscribers: []string{"bi"}})
 			before := h.counts()
 			_, err := s.Submit(t.Context(), token, r)
 			want := before

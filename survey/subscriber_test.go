@@ -114,7 +114,7 @@ func TestAResponseWaitsVisiblyForItsSubscriber(t *testing.T) {
 		h.same("event", "Pending: bi Pending 0", h.event("id-one"))
 		other := h.service(nil) // the process that has it comes up
 		e := listen(other, "bi")
-		h.same("drained", error(nil), belfry.NewPoller(h.store, nil, other).Drain(t.Context()))
+		h.same("drained", error(nil), belfry.NewPoller(h.store, nil, other, h.out).Drain(t.Context()))
 		h.same("heard", []string{"bi id-one"}, e.hear())
 		h.same("event", "Dispatched: bi Dispatched 0", h.event("id-one"))
 	})
@@ -126,7 +126,7 @@ func TestASubscriberThatComesLaterGetsOlderResponsesByReplay(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		worker := h.service(nil)
 		e := listen(worker, "bi")
-		poller := belfry.NewPoller(h.store, nil, worker)
+		poller := belfry.NewPoller(h.store, nil, worker, h.out)
 		drain := func() { h.same("drained", error(nil), poller.Drain(t.Context())) }
 		h.publish(csiGR)
 		for _, token := range []string{"one", "two"} {

@@ -6,7 +6,10 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/owned"
+	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
 )
 
@@ -30,14 +33,14 @@ var ErrActionRefused = audit.ErrActionRefused
 // transaction, and returns storage.ErrNotFound where scope has no such instance,
 // and [ErrActionRefused] where the action makes no sense.
 func (s Support) Hold(ctx context.Context, scope Scope, publicID string, by By) error {
-	return s.act(ctx, scope, publicID, "Hold", by, holdBySupport)
+	return s.act(ctx, scope, publicID, by, supporting{action: "Hold", change: holdBySupport, keepsDoubt: true})
 }
 
 // Release ends a hold. What came due meanwhile goes out at once, or expires if its
 // grace is over. A send that was held in doubt is taken for made; Retry sends it
 // once more.
 func (s Support) Release(ctx context.Context, scope Scope, publicID string, by By) error {
-	return s.actWith(ctx, scope, publicID, "Release", by, releaseBySupport)
+	return s.act(ctx, scope, publicID, by, supporting{action: "Release", change: releaseBySupport, takesForSent: true})
 }
 
 // Retry makes the send at once that failed, was stopped, or waits for its moment,
@@ -45,52 +48,56 @@ func (s Support) Release(ctx context.Context, scope Scope, publicID string, by B
 // goes on from there. For a link that was sent as often as planned there is
 // Rerun.
 func (s Support) Retry(ctx context.Context, scope Scope, publicID string, by By) error {
-	return s.act(ctx, scope, publicID, "Retry", by, retryBySupport)
+	return s.act(ctx, scope, publicID, by, supporting{action: "Retry", change: retryBySupport})
 }
 
 // Rerun sends the link once more, beside what is planned: reminders that are
 // still to come are counted from this send.
 func (s Support) Rerun(ctx context.Context, scope Scope, publicID string, by By) error {
-	return s.act(ctx, scope, publicID, "Rerun", by, rerunBySupport)
+	return s.act(ctx, scope, publicID, by, supporting{action: "Rerun", change: rerunBySupport})
 }
 
 // Cancel ends the sends for good. The link stays open until it expires, the grace
 // after its last send.
 func (s Support) Cancel(ctx context.Context, scope Scope, publicID string, by By) error {
-	return s.act(ctx, scope, publicID, "Cancel", by, cancelBySupport)
+	return s.act(ctx, scope, publicID, by, supporting{action: "Cancel", change: cancelBySupport})
 }
 
-func holdBySupport(i *instanceRow, now time.Time) string {
+// supporting is what support does to a link: change says why it is refused, or changes the
+// link, whose message is called at this moment or is ended before.
+type supporting struct {
+	action string
+	change func(i *instanceRow, now time.Time, called bool) (refused string)
+	// keepsDoubt leaves a message in doubt as it is, and takesForSent counts it as sent.
+	keepsDoubt, takesForSent bool
+}
+
+func holdBySupport(i *instanceRow, _ time.Time, _ bool) string {
 	switch {
 	case !i.isOpen():
 		return "it is " + i.state()
-	case i.IsOnSupportHold && i.ReasonCode == ReasonHeldBySupport:
+	case i.heldBySupport():
 		return "it is on hold already"
 	}
 	i.hold(ReasonHeldBySupport)
-	i.lookAgain(now)
 	return ""
 }
 
-func releaseBySupport(i *instanceRow, now time.Time, reminders []form.Duration) string {
+func releaseBySupport(i *instanceRow, _ time.Time, _ bool) string {
 	if !i.IsOnSupportHold {
 		return "it is not on hold"
 	}
 	i.IsOnSupportHold, i.ReasonCode = false, ""
-	if i.InDoubt && i.isOpen() {
-		i.sent(i.CallStartedOn, reminders)
-	}
-	i.lookAgain(now)
 	return ""
 }
 
-func retryBySupport(i *instanceRow, now time.Time) string {
+func retryBySupport(i *instanceRow, now time.Time, called bool) string {
 	switch {
 	case !i.isOpen():
 		return "it is " + i.state()
 	case i.Channel == form.NoChannel:
 		return handed
-	case i.callUnderWay(now):
+	case called:
 		return callUnderWay
 	case i.NextSendOn.IsZero() && i.ReasonCode == "":
 		return "it was sent as often as planned, so that another send is an extra one"
@@ -99,13 +106,13 @@ func retryBySupport(i *instanceRow, now time.Time) string {
 	return ""
 }
 
-func rerunBySupport(i *instanceRow, now time.Time) string {
+func rerunBySupport(i *instanceRow, now time.Time, called bool) string {
 	switch {
 	case !i.isOpen():
 		return "it is " + i.state()
 	case i.Channel == form.NoChannel:
 		return handed
-	case i.callUnderWay(now):
+	case called:
 		return callUnderWay
 	case i.LastSentOn.IsZero():
 		return "it has not been sent yet"
@@ -117,20 +124,15 @@ func rerunBySupport(i *instanceRow, now time.Time) string {
 	return ""
 }
 
-func cancelBySupport(i *instanceRow, now time.Time) string {
+func cancelBySupport(i *instanceRow, now time.Time, called bool) string {
 	switch {
 	case !i.isOpen():
 		return "it is " + i.state()
 	case i.NextSendOn.IsZero() && !i.IsOnSupportHold:
 		return "nothing more is to be sent"
 	}
-	i.IsOnSupportHold = false
-	started, doubt := i.CallStartedOn, i.InDoubt
 	i.stop(now, ReasonStoppedBySupport)
-	if !doubt {
-		i.CallStartedOn = started // its worker brings what comes of it, or the loss of its lease is found
-	}
-	i.lookAgain(now)
+	i.Queued = called // what becomes of it is still brought into the link
 	return ""
 }
 
@@ -138,17 +140,11 @@ const handed = "its host delivers it: Link has its address"
 
 const callUnderWay = "it is being sent at this moment"
 
-// callUnderWay reports whether a worker that is alive has called the channel.
-func (i *instanceRow) callUnderWay(now time.Time) bool {
-	return !i.CallStartedOn.IsZero() && !i.InDoubt && i.LeaseExpiresOn.After(now)
-}
-
 // makeDue has the present send made at once, whatever held it up.
 func (i *instanceRow) makeDue(now time.Time) {
 	i.settleCall()
 	i.IsOnSupportHold, i.Tries, i.ReasonCode = false, 0, ""
 	i.NextSendOn, i.StoppedOn = now, time.Time{}
-	i.lookAgain(now)
 }
 
 func (i *instanceRow) state() string { return stateOf(i.Status, i.DeletedOn) }
@@ -161,52 +157,87 @@ func stateOf(status string, deletedOn time.Time) string {
 	return status
 }
 
-func (s Support) act(ctx context.Context, scope Scope, publicID, action string, by By, change func(*instanceRow, time.Time) string) error {
-	return s.actWith(ctx, scope, publicID, action, by, func(i *instanceRow, now time.Time, _ []form.Duration) string { return change(i, now) })
-}
-
-// actWith changes one instance and writes the audit beside it.
-func (s Support) actWith(ctx context.Context, scope Scope, publicID, action string, by By, change func(*instanceRow, time.Time, []form.Duration) string) error {
-	if err := by.Check(); err != nil {
-		return fmt.Errorf("survey: %s: %w", action, err)
-	}
-	err := s.inTx(ctx, func(tx storage.Tx) error {
-		row, err := readInstance(ctx, tx, scope, publicID)
-		if err != nil {
-			return err
-		}
-		v, err := s.versionOf(ctx, tx, row.Scope, row.SurveyID, row.SurveyVersion)
-		if err != nil {
-			return fmt.Errorf("its version: %w", err)
-		}
-		err = audit.Change(ctx, tx, instances, scope, row.Key, action, by, func(i *instanceRow, now time.Time) string {
-			row, i.Of = i, v
-			refused := change(i, now, remindersOf(v, i.TriggerID))
-			clearDeadLease(i, now)
-			return refused
+// act changes one instance and writes the audit beside it.
+func (s Support) act(ctx context.Context, scope Scope, publicID string, by By, do supporting) error {
+	err := by.Check()
+	if err == nil {
+		err = s.inTx(ctx, func(tx storage.Tx) error {
+			return driver.RetryStale("the link", func() error { return s.actOnce(ctx, tx, scope, publicID, by, do) })
 		})
-		if err != nil {
+	}
+	if err != nil {
+		return fmt.Errorf("survey: %s of %.40q: %w", do.action, publicID, err)
+	}
+	return nil
+}
+
+func (s Support) actOnce(ctx context.Context, tx storage.Tx, scope Scope, publicID string, by By, do supporting) error {
+	read, err := readInstance(ctx, tx, scope, publicID)
+	if err != nil {
+		return err
+	}
+	v, err := s.versionOf(ctx, tx, read.Scope, read.SurveyID, read.SurveyVersion)
+	if err != nil {
+		return fmt.Errorf("its version: %w", err)
+	}
+	found, err := s.out.Find(ctx, tx, read.messageAt())
+	if err != nil {
+		return err
+	}
+	m, there := found[read.messageAt()]
+	called := read.Queued && there && m.Called(driver.Now(s.store))
+	if probe := *read; do.change(&probe, driver.Now(s.store), called) == "" { // else it is refused below
+		if m, err = s.settleMessage(ctx, tx, read, m, called, do); err != nil {
 			return err
 		}
-		return noteAsked(ctx, tx, row)
+	}
+	row, raced := read, false
+	err = audit.Change(ctx, tx, instances, scope, read.Key, do.action, by, func(i *instanceRow, now time.Time) string {
+		if raced = i.Version != read.Version; raced {
+			return "it has just changed"
+		}
+		row = i
+		it := s.sendingOf(work.Item[instanceRow]{Row: i}, v)
+		if refused := do.change(i, now, called); refused != "" {
+			return refused
+		}
+		switch {
+		case called || !i.Queued || do.keepsDoubt && m.InDoubt:
+		case do.takesForSent && m.Sent:
+			it.take(now, m)
+		default:
+			i.settleCall()
+		}
+		if !i.LeaseExpiresOn.After(now) {
+			i.LeaseExpiresOn = time.Time{} // a worker that is gone: its loss counts no more
+		}
+		i.plan(it.grace)
+		if it.trigger == nil {
+			i.lookAgain(now)
+		}
+		return ""
 	})
+	if raced {
+		return storage.ErrStale
+	}
 	if err != nil {
-		return fmt.Errorf("survey: %s of %.40q: %w", action, publicID, err)
+		return err
 	}
-	return nil
+	return writeLog(ctx, tx, []*instanceRow{row})
 }
 
-// clearDeadLease keeps the next claim from counting a loss that support has dealt
-// with. One that leaves a call without an end is still to be found.
-func clearDeadLease(i *instanceRow, now time.Time) {
-	if !i.LeaseExpiresOn.IsZero() && !i.LeaseExpiresOn.After(now) && i.CallStartedOn.IsZero() {
-		i.LeaseExpiresOn = time.Time{}
+// settleMessage ends the message of a link before the link is written, or counts it as sent.
+func (s Support) settleMessage(ctx context.Context, tx storage.Tx, r *instanceRow, m owned.Message, called bool, do supporting) (owned.Message, error) {
+	switch {
+	case !r.Queued || called || do.keepsDoubt && m.InDoubt:
+		return m, nil
+	case do.takesForSent && m.InDoubt:
+		return s.out.TakeForSent(ctx, tx, r.messageAt())
 	}
-}
-
-func remindersOf(v *version, triggerID string) []form.Duration {
-	if t := v.Trigger(triggerID); t != nil {
-		return t.Schedule.Reminders
+	ended, err := s.out.End(ctx, tx, driver.Now(s.store), ReasonLinkOver, r.messageAt())
+	m = ended[r.messageAt()]
+	if err == nil && m.Called(driver.Now(s.store)) { // it began in between
+		err = storage.ErrStale
 	}
-	return nil
+	return m, err
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/internal/owned"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -52,18 +52,17 @@ func (s *Service) CheckUnsubscribe(ctx context.Context, token string) (locale st
 // preference as package notify has it, of the customer and of the address, which sends and
 // reminders from then on are asked about. It holds whatever became of the link, and may be
 // repeated. The error is that of CheckUnsubscribe, and [notify.ErrHashKey] for a customer
-// without a CustomerRef where Options.Gates has another HashKey than those who send.
+// without a CustomerRef where the Notifier has another HashKey than those who send.
 func (s *Service) Unsubscribe(ctx context.Context, token string) error {
 	return s.inTx(ctx, func(tx storage.Tx) error {
 		row, err := leaver(ctx, tx, token)
 		if err != nil {
 			return err
 		}
-		m := messageOf(row, row.Calls)
-		if to, err := channel.NormaliseAddress(channel.Method(row.Channel), row.RecipientAddress); err == nil {
-			m.To = to
-		}
-		return notify.OptOut(ctx, tx, s.attemptAt(row, m), s.hashKey())
+		return s.out.OptOut(ctx, tx, owned.Leaver{
+			Scope: row.Scope, Type: NotificationType, Group: s.options.Group, Method: channel.Method(row.Channel), Ref: row.CustomerRef, Address: addressOf(row),
+			MessageID: row.FirstMessage,
+		})
 	})
 }
 

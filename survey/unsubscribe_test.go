@@ -10,16 +10,13 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
-	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/survey"
 )
 
 // mailing has the host send mails that say how to unsubscribe.
 func (h *host) mailing(opts survey.Options) {
 	opts.SurveyURL, opts.UnsubscribeURL = "https://host.example/s/{token}", "https://host.example/s/{token}/unsubscribe"
-	if opts.Gates == nil {
-		opts.Gates = &gate.Options{HashKey: []byte("0123456789abcdef0123456789abcdef")}
-	}
+	h.sends.HashKey = []byte("0123456789abcdef0123456789abcdef")
 	h.use(opts, channel.Func("email:test", h.send), channel.Func("sms:test", h.send))
 }
 
@@ -106,7 +103,7 @@ func TestAnUnsubscribeIsNotedWhereGatesAsk(t *testing.T) {
 			token[m.To] = tokenOf(linkIn(m))
 		}
 		for _, key := range [][]byte{nil, []byte("another key of thirty-two bytes!")} {
-			web := survey.New(h.store, &survey.Options{SurveyURL: "https://host.example/s/{token}", Gates: &gate.Options{HashKey: key}})
+			web := survey.New(h.store, notify.New(h.store, &notify.Options{HashKey: key}), &survey.Options{SurveyURL: "https://host.example/s/{token}"})
 			if err := web.Unsubscribe(t.Context(), token["bob@host.example"]); !errors.Is(err, notify.ErrHashKey) {
 				t.Errorf("with the key %q: %v", key, err)
 			}
@@ -208,7 +205,8 @@ func TestNobodyUnsubscribesForAnother(t *testing.T) {
 func TestASurveyOfAGroupThatHasToBeAskedFor(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		t := h.t
-		h.mailing(survey.Options{Group: "feedback", OptIn: true})
+		h.sends.Groups = []notify.Group{{Name: "feedback", OptIn: true}}
+		h.mailing(survey.Options{Group: "feedback"})
 		h.publish(mailed("email:test"))
 		silent := h.tell("1", survey.Recipient{Address: "sam@host.example", CustomerRef: "cust-sam"})
 		wants := notify.Preference{RecipientRef: ann.CustomerRef, Group: "feedback", Method: "email"}

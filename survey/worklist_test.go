@@ -232,7 +232,7 @@ func TestAuthorsSayWhatIsUnhappy(t *testing.T) {
 func ExampleSupport_Worklist() {
 	ctx, clk := context.Background(), clock.NewMock()
 	clk.Set(time.Date(2026, 5, 14, 5, 12, 34, 0, time.UTC))
-	s := survey.New(memory.New(&memory.Options{Clock: clk}), nil)
+	s := survey.New(memory.New(&memory.Options{Clock: clk}), nil, nil)
 	must(s.Publish(ctx, survey.Version{SurveyID: 4523, Name: "CSI-GR", IntegrationID: "csi-gr", Definition: json.RawMessage(complaining)}))
 	for n, answers := range []string{`{"rate": 9, "has-a-complaint": "no"}`, `{"rate": 2, "has-a-complaint": "yes", "complaint": "It was late."}`} {
 		report := must(s.Ingest(ctx, survey.Batch{EventKind: "service-visit-closed", Items: []survey.Item{{

@@ -41,7 +41,7 @@ func (d *database) open(ctx context.Context, migrate bool) (*cli.Services, error
 	}
 	out := notify.New(store, nil)
 	return &cli.Services{
-		Options: support.Options{Store: store, Automation: automation.New(store, out, nil), Notify: out, Survey: survey.New(store, nil)},
+		Options: support.Options{Store: store, Automation: automation.New(store, out, nil), Notify: out, Survey: survey.New(store, out, nil)},
 		Bare:    true, Close: closes,
 	}, nil
 }

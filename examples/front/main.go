@@ -80,7 +80,7 @@ func newApp(ctx context.Context, file string, clk clock.Clock, w io.Writer) (a *
 		return nil, err
 	}
 	a.w = w
-	a.surveys = survey.New(a.store, &survey.Options{SurveyURL: "https://shop.example/s/{token}"}, mail)
+	a.surveys = survey.New(a.store, a.out, &survey.Options{SurveyURL: "https://shop.example/s/{token}"})
 	a.act()
 	_, err = a.surveys.Publish(ctx, survey.Version{SurveyID: 1, Name: "Delivery", Definition: json.RawMessage(questions)})
 	if err != nil {

@@ -64,7 +64,7 @@ func newSchool(store *sqlite.Store) *school {
 			return []notify.Recipient{recipient(d.Source.ID)}, nil
 		}),
 	})
-	s.surveys = survey.New(store, &survey.Options{SurveyURL: "https://school.example/s/{token}", Logger: quiet}, mail)
+	s.surveys = survey.New(store, s.out, &survey.Options{SurveyURL: "https://school.example/s/{token}", Logger: quiet})
 	erasing := belfry.NewPoller(store, nil, s.reminders, s.out, s.surveys).Privacy()
 	s.desk = support.New(support.Options{
 		Store: store, Automation: s.reminders, Notify: s.out, Survey: s.surveys, Privacy: erasing,

@@ -77,7 +77,7 @@ func serve(ctx context.Context, addr, dir string, w io.Writer) error {
 		if err := g.begin(ctx, site); err != nil {
 			return err
 		}
-		return belfry.NewPoller(g.store, &belfry.Options{Interval: time.Second}, g.surveys).Run(ctx)
+		return belfry.NewPoller(g.store, &belfry.Options{Interval: time.Second}, g.surveys, g.out).Run(ctx)
 	})
 	if err := group.Wait(); !errors.Is(err, context.Canceled) {
 		return err

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/file"
 	"github.com/belfry-go/belfry/storage"
@@ -43,6 +44,7 @@ var visits []byte
 type garage struct {
 	dir     string
 	store   *sqlite.Store
+	out     *notify.Notifier
 	surveys *survey.Service
 	token   string // of the scanner and of the administrator
 	log     *slog.Logger
@@ -66,7 +68,8 @@ func openGarage(ctx context.Context, dir, site string, tell func(string, ...any)
 		return nil, err
 	}
 	mails := mailer{file.New(g.path("mail"), &file.Options{From: "Workshop <service@workshop.example>"}), g.path("mail"), sent}
-	g.surveys = survey.New(g.store, &survey.Options{SurveyURL: site + "/s/{token}", Logger: g.log}, mails)
+	g.out = notify.New(g.store, &notify.Options{Logger: g.log}, mails)
+	g.surveys = survey.New(g.store, g.out, &survey.Options{SurveyURL: site + "/s/{token}", Logger: g.log})
 	g.surveys.Subscribe(survey.SubscriberFunc("tickets", g.openTicket))
 	return g, nil
 }

@@ -174,7 +174,7 @@ func (s *story) open(store storage.Store) {
 	s.remind("visit", func(automation.Due) error { return nil })
 	s.remind("lost", func(automation.Due) error { return errors.New("nobody like " + address) })
 	s.remind("broken", func(automation.Due) error { panic(address) })
-	s.surveys = survey.New(store, &survey.Options{SurveyURL: "https://school.example/s/{token}", LinkKey: []byte(secret), Logger: log}, channels...)
+	s.surveys = survey.New(store, s.out, &survey.Options{SurveyURL: "https://school.example/s/{token}", LinkKey: []byte(secret), Logger: log})
 	s.surveys.Subscribe(survey.SubscriberFunc("bi", func(context.Context, survey.ResponseCompleted) error { panic(address) }))
 	s.poller = belfry.NewPoller(store, &belfry.Options{Logger: log, MeterProvider: meters{e: s.ears}, TracerProvider: tracers{e: s.ears}}, s.reminders, s.out, s.surveys)
 }

@@ -72,7 +72,7 @@ func newWorld(t *testing.T) *world {
 	w.reports = report.New(w.store, w.work, w.out, nil)
 	w.reports.Register(report.Type{Name: "sales", Template: notify.Template{Subject: "Sales"}, Builder: report.BuilderFunc(
 		func(context.Context, report.Run) (report.Report, error) { return report.Report{}, nil })})
-	w.surveys = survey.New(w.store, &survey.Options{SurveyURL: "https://host.example/s/{token}"}, channel)
+	w.surveys = survey.New(w.store, w.out, &survey.Options{SurveyURL: "https://host.example/s/{token}"})
 	w.surveys.Subscribe(survey.SubscriberFunc("bi", func(context.Context, survey.ResponseCompleted) error { return nil }))
 	w.settings = settings.New(w.store, nil)
 	w.fill()

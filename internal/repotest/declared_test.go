@@ -140,7 +140,7 @@ func erasures() (out []sweep.Rule) {
 	sends := notify.New(store, nil)
 	reminders := automation.New(store, sends, &automation.Options{Settings: settings.New(store, nil)})
 	report.New(store, reminders, sends, nil)
-	for _, s := range []belfry.Service{sends, reminders, survey.New(store, nil)} {
+	for _, s := range []belfry.Service{sends, reminders, survey.New(store, sends, nil)} {
 		for _, of := range s.SweepRules() {
 			out = append(out, of.People...)
 		}

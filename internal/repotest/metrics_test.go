@@ -80,7 +80,7 @@ func registered(t *testing.T) *registry {
 	notifyhttp.Webhooks(out, &notifyhttp.WebhookOptions{MeterProvider: r})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	p := belfry.NewPoller(store, &belfry.Options{MeterProvider: r}, reminders, out, survey.New(store, nil))
+	p := belfry.NewPoller(store, &belfry.Options{MeterProvider: r}, reminders, out, survey.New(store, out, nil))
 	if err := p.Run(ctx); !errors.Is(err, ctx.Err()) {
 		t.Fatal(err)
 	}

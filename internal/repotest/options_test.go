@@ -50,11 +50,9 @@ var whenToChange = map[string]string{
 	"postgres.Options.IOTimeout":    "lower: fail-overs should be noticed sooner; higher: statements of yours take longer",
 	"sqlite.Options.BusyTimeout":    "lower: a call should rather fail than wait for another process",
 
-	"survey.Options.ExpiryGrace":    "customers should have less, or more, time to answer",
-	"survey.Options.Concurrency":    "as notify's",
-	"survey.Options.OpenPerHour":    "many people share one address, such as those of a hall with one connection",
-	"survey.Options.CallTimeout":    "as notify's",
-	"survey.Options.UnclaimedAfter": "as notify's",
+	"survey.Options.ExpiryGrace": "customers should have less, or more, time to answer",
+	"survey.Options.OpenPerHour": "many people share one address, such as those of a hall with one connection",
+	"survey.Options.CallTimeout": "as notify's",
 
 	"surveyhttp.APIOptions.BatchSize": "an outside timer calls rarely",
 }

@@ -14,8 +14,10 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/survey"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -31,26 +33,38 @@ type world struct {
 	store storage.Store
 	clk   *clock.Mock
 	provider
+	senders map[*survey.Service]*notify.Notifier // of garages
 }
 
 func each(t *testing.T, story func(w *world)) {
 	t.Parallel()
 	storetest.EachDatabase(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
-		story(&world{T: t, store: store, clk: clk})
+		story(&world{T: t, store: store, clk: clk, senders: map[*survey.Service]*notify.Notifier{}})
 	})
+}
+
+// with adds what sends the links of surveys.
+func (w *world) with(services []belfry.Service) []belfry.Service {
+	out := slices.Clone(services)
+	for _, s := range services {
+		if of, ok := s.(*survey.Service); ok && w.senders[of] != nil {
+			out = append(out, w.senders[of])
+		}
+	}
+	return out
 }
 
 // drain lets a process of services do all that is due.
 func (w *world) drain(services ...belfry.Service) {
 	w.Helper()
-	if err := belfry.NewPoller(w.store, &belfry.Options{Logger: quiet}, services...).Drain(w.Context()); err != nil {
+	if err := belfry.NewPoller(w.store, &belfry.Options{Logger: quiet}, w.with(services)...).Drain(w.Context()); err != nil {
 		w.Fatal(err)
 	}
 }
 
 // killed polls in a process on a store that dies; what it reports nobody reads.
 func (w *world) killed(store storage.Store, services ...belfry.Service) {
-	p := belfry.NewPoller(store, &belfry.Options{Logger: quiet}, services...)
+	p := belfry.NewPoller(store, &belfry.Options{Logger: quiet}, w.with(services)...)
 	for range 5 {
 		_, _ = p.PollOnce(w.Context(), 10)
 	}

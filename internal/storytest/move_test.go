@@ -49,7 +49,7 @@ func newTown(w *world, stores ...storage.Store) *town {
 		p := program{world: w, store: awake{store, w.clk}}
 		p.reminders, p.messages = w.office(p.store, nil)
 		p.messages.Register(invoices)
-		p.surveys = survey.New(p.store, &survey.Options{SurveyURL: "https://host.example/s/{token}", Logger: quiet}, &w.provider)
+		p.surveys = survey.New(p.store, p.messages, &survey.Options{SurveyURL: "https://host.example/s/{token}", Logger: quiet})
 		p.surveys.Subscribe(survey.SubscriberFunc("tickets", func(_ context.Context, e survey.ResponseCompleted) error {
 			n, _ := t.heard.LoadOrStore(e.InstancePublicID, new(atomic.Int64))
 			n.(*atomic.Int64).Add(1)

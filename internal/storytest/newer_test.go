@@ -71,8 +71,9 @@ type program struct {
 }
 
 func (w *world) program(store storage.Store) program {
-	p := program{world: w, store: store, surveys: w.garage(store, &w.provider, map[string]int{})}
+	p := program{world: w, store: store}
 	p.reminders, p.messages = w.office(store, nil)
+	p.surveys = garageOf(store, p.messages, map[string]int{})
 	p.messages.Register(invoices)
 	return p
 }

@@ -16,13 +16,16 @@ import (
 	"github.com/belfry-go/belfry/survey"
 )
 
+// countersKey is the HashKey of counters.
+var countersKey = []byte("0123456789abcdef0123456789abcdef")
+
 // reads are calls that only look.
 type reads map[string]func(ctx context.Context) error
 
 // counter is a process that sends under every rule that there is, and has looked at
 // nothing yet.
 func (w *world) counter() *notify.Notifier {
-	key := []byte("0123456789abcdef0123456789abcdef")
+	key := countersKey
 	n := notify.New(w.store, &notify.Options{
 		Logger: quiet, HashKey: key, Unsubscribe: &notify.UnsubscribeOptions{URL: "https://host.example/u", Key: key},
 		Gates: gate.New(w.store, &gate.Options{
@@ -173,7 +176,9 @@ func (w *world) whileSomebodyWrites(f func()) {
 func TestWhoOnlyLooksWaitsForNoWriter(t *testing.T) {
 	each(t, func(w *world) {
 		spring := w.invoiced()
-		s := w.garage(w.store, &w.provider, map[string]int{})
+		out := notify.New(w.store, &notify.Options{Logger: quiet, HashKey: countersKey}, &w.provider)
+		s := garageOf(w.store, out, map[string]int{})
+		w.senders[s] = out
 		id := w.visited(s, 1, "sam")[0]
 		w.drain(s)
 		w.answers(s, id)

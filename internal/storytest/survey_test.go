@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
@@ -20,7 +21,14 @@ const visits = `{
 
 // garage is a process that asks, and notes of which responses its tickets heard.
 func (w *world) garage(store storage.Store, channel channel.Channel, heard map[string]int) *survey.Service {
-	s := survey.New(store, &survey.Options{SurveyURL: "https://host.example/s/{token}", Logger: quiet}, channel)
+	out := notify.New(store, &notify.Options{Logger: quiet}, channel)
+	s := garageOf(store, out, heard)
+	w.senders[s] = out
+	return s
+}
+
+func garageOf(store storage.Store, out *notify.Notifier, heard map[string]int) *survey.Service {
+	s := survey.New(store, out, &survey.Options{SurveyURL: "https://host.example/s/{token}", Logger: quiet})
 	s.Subscribe(survey.SubscriberFunc("tickets", func(_ context.Context, e survey.ResponseCompleted) error {
 		heard[e.InstancePublicID]++
 		return nil

@@ -112,7 +112,20 @@ func (t Table[R]) each(ctx context.Context, store storage.Store, q driver.Query,
 func (t Table[R]) save(ctx context.Context, tx storage.Tx, rows []*R) (int, error) {
 	err := t.Rows.Save(ctx, tx, rows...)
 	if stale := (*storage.StaleError)(nil); errors.As(err, &stale) {
-		return len(rows) - len(stale.Rows), nil
+		lost := map[int]bool{}
+		for _, i := range stale.Rows {
+			lost[i] = true
+		}
+		var saved []*R
+		for i, r := range rows {
+			if !lost[i] {
+				saved = append(saved, r)
+			}
+		}
+		rows, err = saved, nil
+	}
+	if err == nil && t.Saved != nil && len(rows) > 0 {
+		err = t.Saved(ctx, tx, rows)
 	}
 	return len(rows), err
 }

@@ -85,6 +85,8 @@ type Table[R any] struct {
 	// Hold. Nil: a person does.
 	Resume func(now time.Time, r *R)
 	Hold   string
+	// Saved hears of the rows that were written, in their transaction. Nil: no one does.
+	Saved func(ctx context.Context, tx storage.Tx, rows []*R) error
 }
 
 // looking is a sweep at a moment, for what goes unserved for so long.

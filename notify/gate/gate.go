@@ -1,7 +1,6 @@
 // Package gate has the gates for policies: frequency caps, quiet hours, rates of
 // channels, and a guard for test environments. They run together with the gates that
-// package notify always has, and work for every producer that uses a [notify.Gate]:
-// notify itself, and package survey.
+// package notify always has, for every message: also those of reminders and surveys.
 package gate
 
 import (
@@ -19,8 +18,6 @@ type Options struct {
 	// With a different key the gate lets nothing through, and [notify.New] panics. Without a
 	// key, and as long as nothing has been hashed, the list is empty and all addresses pass.
 	HashKey []byte
-	// FormerHashKeys are those of [notify.Options]; only package survey needs them here.
-	FormerHashKeys [][]byte
 	// Guard is for environments that must not write to customers; nil: no restriction.
 	Guard *Guard
 	// Caps limit how many messages a recipient gets, over all producers and methods. All of
@@ -48,7 +45,7 @@ func New(store storage.Store, opts *Options) []notify.Gate {
 	if opts != nil {
 		o = *opts
 	}
-	gates := notify.OwnGates(store, o.HashKey, o.FormerHashKeys...)
+	gates := notify.OwnGates(store, o.HashKey)
 	if o.Guard != nil {
 		gates = slices.Insert(gates, 1, notify.Gate(newGuardGate(*o.Guard)))
 	}

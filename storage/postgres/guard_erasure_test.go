@@ -91,7 +91,7 @@ func TestGuardTheLinksToAnAddressAreErasedByAnIndex(t *testing.T) {
 		"scope": "'tenant'", "customer_ref": "CASE WHEN g % 2 = 0 THEN 'c' || g ELSE '' END", "channel": "'email:smtp'", "recipient_address": "'sam@example.com'",
 		"recipient_hash": fmt.Sprintf("CASE WHEN g %% %d = 1 THEN '%s' WHEN g %% 2 = 1 THEN md5(g::text) END", n/each, keys.RecipientHash(nil, "", "email", "sam@example.com")),
 	})
-	privacy := belfry.NewPoller(s, nil, survey.New(s, nil)).Privacy()
+	privacy := belfry.NewPoller(s, nil, survey.New(s, nil, nil)).Privacy()
 	who := belfry.Person{Addresses: []belfry.PersonAddress{{Method: "email", Address: "Sam@Example.com"}}}
 	var report belfry.ErasureReport
 	seen := r.during(t, "SELECT", func() {

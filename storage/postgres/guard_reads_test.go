@@ -31,8 +31,8 @@ func TestGuardAContactRuleIsCheapHoweverManyLinksThereAre(t *testing.T) {
 	s, r := migrated(t)
 	n := sized(t, 40_000, 1_000_000)
 	linksOf(t, s, n, columns{"customer_ref": fmt.Sprintf("'c' || g %% %d", n/40), "contact_group": "'service'", "last_sent_on": "now() - g % 5 * interval '30 days'"})
-	surveys := survey.New(s, &survey.Options{SurveyURL: "https://host.example/s/{token}"}, channel.Func("sms:none",
-		func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, nil }))
+	surveys := survey.New(s, notify.New(s, nil, channel.Func("sms:none",
+		func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, nil })), &survey.Options{SurveyURL: "https://host.example/s/{token}"})
 	for id, rule := range map[int64]string{1: `{"notAskedWithin": "10d"}`, 2: `{"notAskedWithin": "10d", "group": "service"}`, 3: `{"notAskedWithin": "10d", "group": "sales"}`} {
 		ask(t, surveys, id, rule)
 	}
@@ -217,7 +217,7 @@ func TestGuardAPageOfResponsesIsCheapHoweverManyThereAre(t *testing.T) {
 	responsesOf(t, s, 1, n)
 	responsesOf(t, s, 2, n/10)
 	exec(t, s.DB(), "UPDATE survey_response SET handled_on = now() WHERE score < 30", "VACUUM (ANALYZE) survey_response")
-	surveys := survey.New(s, nil)
+	surveys := survey.New(s, nil, nil)
 	middle, end := noon.Add(time.Duration(n/2)*time.Minute), noon.Add(time.Duration(n)*time.Minute)
 	for name, q := range map[string]survey.ResponseQuery{
 		"the first":           {},
@@ -361,7 +361,7 @@ func TestGuardHealthOfLinksFindsTheFewThatWait(t *testing.T) {
 		"dead_on": "CASE WHEN g % 1000 = 0 THEN now() END", "scope": "'tenant-' || g % 20", "key": "g::text", "kind": "'survey/crm'", "status": "'Dispatched'",
 		"topic": "'survey/response-completed'",
 	})
-	surveys := survey.New(s, nil)
+	surveys := survey.New(s, nil, nil)
 	var h health.Summary
 	for _, statement := range r.during(t, "SELECT", func() {
 		var err error

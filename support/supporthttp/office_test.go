@@ -84,7 +84,7 @@ func newOffice(t *testing.T) *office {
 			return nil, errors.New(hostile)
 		}),
 	})
-	o.surveys = survey.New(o.store, &survey.Options{SurveyURL: "https://school.example/s/{token}", Logger: log}, mail)
+	o.surveys = survey.New(o.store, o.out, &survey.Options{SurveyURL: "https://school.example/s/{token}", Logger: log})
 	o.desk = support.New(support.Options{
 		Store: o.store, Automation: o.reminders, Notify: o.out, Survey: o.surveys,
 		Privacy: belfry.NewPoller(o.store, &belfry.Options{Logger: log}, o.reminders, o.out, o.surveys).Privacy(),

@@ -34,20 +34,20 @@ func TestMessagesAreListedByDayAndState(t *testing.T) {
 	south.Zone = time.FixedZone("far", -11*3600)
 	h := o.site(everything)
 	_, today := o.ask(h, "GET", "/messages", "")
-	for _, want := range []string{"Today, Sunday, 1 March 2026", "Did not get it <b>1</b>", "All <b>2</b>", "</svg>Unknown</span> <b>1</b>", "</svg>Sent</span> <b>1</b>"} {
+	for _, want := range []string{"Today, Sunday, 1 March 2026", "Did not get it <b>1</b>", "All <b>3</b>", "</svg>Unknown</span> <b>1</b>", "</svg>Sent</span> <b>2</b>"} {
 		if !strings.Contains(today, want) {
 			t.Errorf("no %q: %s", want, today)
 		}
 	}
 	for query, want := range map[string]int{
-		"": 2, "?from=2026-03-01": 2, "?from=2026-02-28": 0, "?from=2026-02-28&to=2026-03-01": 2, "?state=Unknown": 1, "?state=Missing": 1, "?state=Sent": 1, "?state=Arrived": 0,
-		"?type=news": 2, "?type=other": 0, "?channel=email:test": 2, "?channel=sms:test": 0, "?state=Sent&channel=email:test&type=news": 1,
+		"": 3, "?from=2026-03-01": 3, "?from=2026-02-28": 0, "?from=2026-02-28&to=2026-03-01": 3, "?state=Unknown": 1, "?state=Missing": 1, "?state=Sent": 2, "?state=Arrived": 0,
+		"?type=news": 2, "?type=survey": 1, "?type=other": 0, "?channel=email:test": 3, "?channel=sms:test": 0, "?state=Sent&channel=email:test&type=news": 1,
 	} {
 		if _, body := o.ask(h, "GET", "/messages"+query, ""); strings.Count(body, `<td class="at">`) != want {
 			t.Errorf("%q: %d rows, not %d", query, strings.Count(body, `<td class="at">`), want)
 		}
 	}
-	if _, body := o.ask(o.site(south), "GET", "/messages?from=2026-02-28", ""); strings.Count(body, `<td class="at">`) != 2 || !strings.Contains(body, `title="2026-03-01T08:00:00Z">21:00</time>`) {
+	if _, body := o.ask(o.site(south), "GET", "/messages?from=2026-02-28", ""); strings.Count(body, `<td class="at">`) != 3 || !strings.Contains(body, `title="2026-03-01T08:00:00Z">21:00</time>`) {
 		t.Error("another zone's day: ", body)
 	}
 	irish := everything
@@ -55,7 +55,7 @@ func TestMessagesAreListedByDayAndState(t *testing.T) {
 	if _, body := o.ask(o.site(irish), "GET", "/messages", ""); !strings.Contains(body, `title="2026-03-01T08:00:00Z">08:00</time>`) {
 		t.Error(body)
 	}
-	for query, want := range map[string]int{"?from=2026-03-01": 2, "?from=2026-02-28&to=2026-02-28": 0, "?from=2026-03-01&state=Missing": 1} {
+	for query, want := range map[string]int{"?from=2026-03-01": 3, "?from=2026-02-28&to=2026-02-28": 0, "?from=2026-03-01&state=Missing": 1} {
 		if _, body := o.ask(h, "GET", "/api/v1/messages"+query, ""); strings.Count(body, `"messageId"`) != want {
 			t.Errorf("%q: not %d: %s", query, want, body)
 		}
@@ -152,7 +152,7 @@ func TestTheFirstPageReadsTheHealthOnce(t *testing.T) {
 	spy := &storetest.Spy{Store: o.store}
 	out := notify.New(spy, nil)
 	o.desk = support.New(support.Options{
-		Store: spy, Automation: automation.New(spy, out, nil), Notify: out, Survey: survey.New(spy, &survey.Options{SurveyURL: "https://school.example/s/{token}"}),
+		Store: spy, Automation: automation.New(spy, out, nil), Notify: out, Survey: survey.New(spy, out, &survey.Options{SurveyURL: "https://school.example/s/{token}"}),
 	})
 	h := o.site(everything)
 	counts := func(page string) (n int) {
@@ -283,10 +283,10 @@ func TestMessagesAreThereForASpreadsheet(t *testing.T) {
 		query  string
 		want   []string // lines, the newest first
 	}{
-		"all":      {everything, "from=2026-03-01", []string{"2026-03-01T11:00:00Z,sam,'=HYPERLINK(1),sam@example.com,'=1+1,,email:test,Waiting,It has not gone out yet.,", "", ""}},
+		"all":      {everything, "from=2026-03-01", []string{"2026-03-01T11:00:00Z,sam,'=HYPERLINK(1),sam@example.com,'=1+1,,email:test,Waiting,It has not gone out yet.,", "", "", ""}},
 		"a state":  {everything, "from=2026-03-01&state=Waiting", []string{"2026-03-01T11:00:00Z,sam,"}},
 		"no day":   {everything, "from=2026-02-01", nil},
-		"a zone":   {far, "from=2026-02-28&state=Sent", []string{"2026-02-28T21:00:00-11:00,"}},
+		"a zone":   {far, "from=2026-02-28&state=Sent", []string{"2026-02-28T22:00:00-11:00,", "2026-02-28T21:00:00-11:00,"}},
 		"no names": {blind, "from=2026-03-01&state=Waiting", []string{"2026-03-01T11:00:00Z,~"}},
 	} {
 		answer, body := o.ask(o.site(c.caller), "GET", "/messages.csv?"+c.query, "")

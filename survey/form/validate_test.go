@@ -118,7 +118,7 @@ func TestWarnings(t *testing.T) {
 func TestWhatIsValidIsPublished(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
-		surveys := survey.New(store, nil)
+		surveys := survey.New(store, nil, nil)
 		big := `{"intro": "a", "thanks": {` + strings.Join(localesJSON(3, strings.Repeat("é", 10_000)), ", ") + `}, "messages": [` +
 			strings.Join(times(21, func(i int) string {
 				return fmt.Sprintf(`{"ordinal": %d, "text": %q}`, i, strings.Repeat("é", 4795))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
@@ -33,12 +34,13 @@ func Example() {
 	clk := clock.NewMock()
 	clk.Set(time.Date(2026, 5, 14, 5, 12, 34, 0, time.UTC))
 	var link string
-	surveys := survey.New(memory.New(&memory.Options{Clock: clk}), &survey.Options{SurveyURL: "https://example.com/s/{token}"},
-		channel.Func("sms:test", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
-			_, after, _ := strings.Cut(m.Text, "https://example.com")
-			link = strings.Fields(after)[0]
-			return channel.Receipt{ID: "1"}, nil
-		}))
+	store := memory.New(&memory.Options{Clock: clk})
+	out := notify.New(store, nil, channel.Func("sms:test", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
+		_, after, _ := strings.Cut(m.Text, "https://example.com")
+		link = strings.Fields(after)[0]
+		return channel.Receipt{ID: "1"}, nil
+	}))
+	surveys := survey.New(store, out, &survey.Options{SurveyURL: "https://example.com/s/{token}"})
 	if _, err := surveys.Publish(ctx, survey.Version{SurveyID: 4523, Name: "Visits", IntegrationID: "visits", Definition: json.RawMessage(visits)}); err != nil {
 		panic(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -25,7 +26,8 @@ var linkKey = []byte("in earnest 32 random bytes of a vault")
 
 // run serves surveys until ctx ends.
 func run(ctx context.Context, store storage.Store, texts channel.Channel, l net.Listener) error {
-	surveys := survey.New(store, &survey.Options{SurveyURL: "https://visits.example/s/{token}", LinkKey: linkKey}, texts)
+	out := notify.New(store, nil, texts)
+	surveys := survey.New(store, out, &survey.Options{SurveyURL: "https://visits.example/s/{token}", LinkKey: linkKey})
 	surveys.Subscribe(survey.SubscriberFunc("tickets", openTicket))
 	_, err := surveys.Publish(ctx, survey.Version{
 		SurveyID: 4523, Name: "Visits", IntegrationID: "visits", Definition: json.RawMessage(visits),
@@ -41,7 +43,7 @@ func run(ctx context.Context, store storage.Store, texts channel.Channel, l net.
 	server := http.Server{Handler: site, ReadTimeout: 10 * time.Second}
 	defer server.Close()
 	go func() { _ = server.Serve(l) }() // ends with Close
-	return belfry.NewPoller(store, nil, surveys).Run(ctx)
+	return belfry.NewPoller(store, nil, surveys, out).Run(ctx)
 }
 
 // authorise lets the workshop's system tell of its own tenant's events.
@@ -110,7 +112,7 @@ func ExampleForms() {
 // A host's own limiter, style and words.
 func ExampleFormOptions() {
 	tooMany := func(*http.Request) bool { return true }
-	surveys := survey.New(memory.New(nil), nil)
+	surveys := survey.New(memory.New(nil), nil, nil)
 	forms := surveyhttp.Forms(surveys, &surveyhttp.FormOptions{
 		Limit: func(r *http.Request) error {
 			if tooMany(r) {

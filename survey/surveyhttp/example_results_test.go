@@ -16,7 +16,7 @@ import (
 // A page of results for whom the host's own sign-in knows.
 func ExampleResults() {
 	ctx := context.Background()
-	s := survey.New(memory.New(nil), nil)
+	s := survey.New(memory.New(nil), nil, nil)
 	if _, err := s.Publish(ctx, survey.Version{SurveyID: 1, Name: "Visits", IntegrationID: "visits", Definition: json.RawMessage(`{
 		"title": "Your visit", "questions": [{"id": "rate", "type": "rating"}]
 	}`)}); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
@@ -22,8 +23,9 @@ func fuzzed(f *testing.F) (api, forms http.Handler, token string) {
 	f.Helper()
 	mock := clock.NewMock()
 	mock.Set(start)
-	s := survey.New(memory.New(&memory.Options{Clock: mock}), &survey.Options{SurveyURL: "https://host.example/s/{token}", LinkKey: bytes.Repeat([]byte("k"), 32)},
-		channel.Func("memory:default", func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, nil }))
+	store := memory.New(&memory.Options{Clock: mock})
+	out := notify.New(store, nil, channel.Func("memory:default", func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, nil }))
+	s := survey.New(store, out, &survey.Options{SurveyURL: "https://host.example/s/{token}", LinkKey: bytes.Repeat([]byte("k"), 32)})
 	publishTo(f, s, csiGR)
 	report, err := s.Ingest(f.Context(), survey.Batch{Scope: "tenant", EventKind: "service-visit-closed", Items: []survey.Item{{
 		Payload: json.RawMessage(`{"wip":"1","dealerId":"1","jobType":"GR"}`), Recipient: survey.Recipient{Address: "a", Locale: "en"},

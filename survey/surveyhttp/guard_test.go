@@ -173,7 +173,7 @@ func TestAFailureIsLoggedWithoutTheLink(t *testing.T) {
 
 func TestProgrammersErrorsPanic(t *testing.T) {
 	t.Parallel()
-	s := survey.New(memory.New(nil), nil)
+	s := survey.New(memory.New(nil), nil, nil)
 	for name, f := range map[string]func(){
 		"API without a service":     func() { surveyhttp.API(nil, letIn, nil) },
 		"API without an authoriser": func() { surveyhttp.API(s, nil, nil) },

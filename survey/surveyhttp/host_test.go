@@ -20,6 +20,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
@@ -95,10 +96,11 @@ func eachHost(t *testing.T, test func(*host)) {
 func newHost(t *testing.T, store storage.Store, mock *clock.Mock) *host {
 	h := &host{T: t, clock: mock, store: store, log: new(bytes.Buffer)}
 	logger := logTo(&locked{h: h})
-	h.survey = survey.New(store, &survey.Options{
+	out := notify.New(store, &notify.Options{Logger: logger}, channel.Func("memory:default", h.send))
+	h.survey = survey.New(store, out, &survey.Options{
 		SurveyURL: "https://host.example/s/{token}", LinkKey: bytes.Repeat([]byte("k"), 32), Logger: logger,
-	}, channel.Func("memory:default", h.send))
-	h.poller = belfry.NewPoller(store, nil, h.survey)
+	})
+	h.poller = belfry.NewPoller(store, nil, h.survey, out)
 	h.api = surveyhttp.API(h.survey, letIn, &surveyhttp.APIOptions{Logger: logger})
 	h.forms = surveyhttp.Forms(h.survey, &surveyhttp.FormOptions{Logger: logger})
 	return h

@@ -31,7 +31,7 @@ func BenchmarkIngestOverHTTP(b *testing.B) {
 		b.Run(adapter.name, func(b *testing.B) {
 			clk := clock.NewMock()
 			clk.Set(start)
-			s := survey.New(adapter.open(b, clk), nil)
+			s := survey.New(adapter.open(b, clk), nil, nil)
 			publishTo(b, s, csiGR)
 			server := httptest.NewServer(surveyhttp.API(s, letIn, nil))
 			defer server.Close()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/notifytest"
 	"github.com/belfry-go/belfry/storage"
@@ -25,6 +26,8 @@ type Options struct {
 	// Survey are the settings of the service. Without a SurveyURL of its own it has
 	// "https://host.example/s/{token}".
 	Survey survey.Options
+	// Notify are those of the Notifier that sends its links.
+	Notify notify.Options
 	// Scope is the tenant whose surveys these are.
 	Scope survey.Scope
 	// Channel records the links; nil: one with the key [MemoryChannel] that accepts
@@ -42,7 +45,9 @@ type Host struct {
 	// Surveys is the service: the test subscribes to it, and calls what the Host
 	// has no method for.
 	Surveys *survey.Service
-	Store   storage.Store
+	// Out sends the links.
+	Out   *notify.Notifier
+	Store storage.Store
 	// Clock stands still but for [Host.Advance]. It begins on 14 May 2026 at
 	// 05:12:34 UTC.
 	Clock *clock.Mock
@@ -71,7 +76,8 @@ func New(opts *Options) *Host {
 	h := &Host{Clock: clock.NewMock(), Channel: o.Channel, scope: o.Scope, url: o.Survey.SurveyURL}
 	h.Clock.Set(begin)
 	h.Store = memory.New(&memory.Options{Clock: h.Clock})
-	h.Surveys = survey.New(h.Store, &o.Survey, append([]channel.Channel{o.Channel}, o.Channels...)...)
+	h.Out = notify.New(h.Store, &o.Notify, append([]channel.Channel{o.Channel}, o.Channels...)...)
+	h.Surveys = survey.New(h.Store, h.Out, &o.Survey)
 	return h
 }
 
@@ -189,6 +195,7 @@ func (h *Host) dueOf(ctx context.Context, surveyID int64, w *window) error {
 		}
 		for _, i := range list {
 			w.see(i.DueOn)
+			w.see(i.NextTryOn) // of its message
 		}
 		if next == "" {
 			return h.dueEvents(ctx, surveyID, w)

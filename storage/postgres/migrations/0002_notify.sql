@@ -228,6 +228,9 @@ CREATE TABLE {outgoing_message} (
 	scheduled_on        timestamptz,
 	valid_until         timestamptz, -- stale from then on
 	unless_read         text NOT NULL, -- the message in an inbox that it goes out beside, while that is unread
+	reminds             text NOT NULL, -- the message_id of the message that it reminds of; empty: none
+	calls_before        bigint NOT NULL, -- calls of those
+	owner               text NOT NULL, -- the package whose message it is; empty: the host's
 	created_on          timestamptz,
 	calls               bigint NOT NULL, -- provider calls that were started
 	call_started_on     timestamptz, -- set from before a call: a crash leaves it in doubt

@@ -78,7 +78,7 @@ CREATE TABLE {survey_instance} (
 	customer_ref     text COLLATE "C" NOT NULL,
 	recipient_hash   text COLLATE "C", -- of an address without a customer_ref, in any spelling
 	contact_group    text NOT NULL,
-	kind             text NOT NULL, -- the channel while a send is scheduled, else empty
+	kind             text NOT NULL, -- survey while it is due for a send, else empty
 	status           text NOT NULL,
 	lease_expires_on timestamptz,
 	claim_token      text NOT NULL,
@@ -105,7 +105,9 @@ CREATE TABLE {survey_instance} (
 	tries            bigint NOT NULL,
 	call_started_on  timestamptz,
 	in_doubt         boolean NOT NULL, -- nobody knows whether that call sent
-	doubts           bigint NOT NULL, -- of this send, that were sent again
+	queued           boolean NOT NULL, -- its present send is a message that has not ended
+	attempts         bigint NOT NULL, -- messages that were made for the present send
+	first_message    text NOT NULL, -- the message_id of the initial send
 	stopped_on       timestamptz,
 	expires_on       timestamptz,
 	opened_on        timestamptz,

@@ -214,6 +214,9 @@ CREATE TABLE {outgoing_message} (
 	valid_until         INTEGER, -- stale from then on
 	message_id          TEXT NOT NULL, -- random; what providers see
 	unless_read         TEXT NOT NULL, -- the message in an inbox that it goes out beside, while that is unread
+	reminds             TEXT NOT NULL, -- the message_id of the message that it reminds of; empty: none
+	calls_before        INTEGER NOT NULL, -- calls of those
+	owner               TEXT NOT NULL, -- the package whose message it is; empty: the host's
 	created_on          INTEGER,
 	calls               INTEGER NOT NULL, -- provider calls that were started
 	call_started_on     INTEGER, -- set from before a call: a crash leaves it in doubt

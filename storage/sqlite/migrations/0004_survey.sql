@@ -68,7 +68,7 @@ CREATE TABLE {survey_instance} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- survey, trigger and unique_hash, joined by colons
-	kind             TEXT NOT NULL, -- the channel while a send is scheduled, else empty
+	kind             TEXT NOT NULL, -- survey while it is due for a send, else empty
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -104,7 +104,9 @@ CREATE TABLE {survey_instance} (
 	tries            INTEGER NOT NULL,
 	call_started_on  INTEGER,
 	in_doubt         INTEGER NOT NULL, -- nobody knows whether that call sent
-	doubts           INTEGER NOT NULL, -- of this send, that were sent again
+	queued           INTEGER NOT NULL, -- its present send is a message that has not ended
+	attempts         INTEGER NOT NULL, -- messages that were made for the present send
+	first_message    TEXT NOT NULL, -- the message_id of the initial send
 	stopped_on       INTEGER,
 	expires_on       INTEGER,
 	opened_on        INTEGER,

@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
@@ -93,10 +94,11 @@ func answered(t *testing.T, sub survey.Subscriber) *host {
 	mock.Set(start)
 	store := memory.New(&memory.Options{Clock: mock})
 	h := &host{t: t, clock: mock}
-	h.survey = survey.New(store, &survey.Options{SurveyURL: "https://host.example/s/{token}"}, channel.Func("memory:default",
+	out := notify.New(store, nil, channel.Func("memory:default",
 		func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, nil }))
+	h.survey = survey.New(store, out, &survey.Options{SurveyURL: "https://host.example/s/{token}"})
 	h.survey.Subscribe(sub)
-	h.poller = belfry.NewPoller(store, nil, h.survey)
+	h.poller = belfry.NewPoller(store, nil, h.survey, out)
 	_, err := h.survey.Publish(t.Context(), survey.Version{SurveyID: 4523, Name: "CSI-GR", IntegrationID: "csi-gr", Definition: json.RawMessage(definition)})
 	h.must(err)
 	report, err := h.survey.Ingest(t.Context(), survey.Batch{EventKind: "service-visit-closed", Items: []survey.Item{{

@@ -19,6 +19,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/internal/permanent"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
@@ -189,10 +190,11 @@ func TestAReceiverIsObeyed(t *testing.T) {
 	store := memory.New(&memory.Options{Clock: clk})
 	r := receive(t, nil)
 	s := open(t, r, nil)
-	h := &host{t: t, survey: survey.New(store, &survey.Options{SurveyURL: "https://host.example/s/{token}"}, channel.Func("memory:default",
-		func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, nil }))}
+	out := notify.New(store, nil, channel.Func("memory:default",
+		func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, nil }))
+	h := &host{t: t, survey: survey.New(store, out, &survey.Options{SurveyURL: "https://host.example/s/{token}"})}
 	h.survey.Subscribe(s)
-	h.poller = belfry.NewPoller(store, nil, h.survey)
+	h.poller = belfry.NewPoller(store, nil, h.survey, out)
 	h.publish()
 
 	r.says(http.StatusServiceUnavailable, "Retry-After", "240")

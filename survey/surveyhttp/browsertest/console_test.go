@@ -64,7 +64,7 @@ func console(t *testing.T, caller supporthttp.Caller) (*notify.Notifier, string)
 	_, err := out.EnsureOutgoingMessage(ctx, nil, notify.OutgoingMessage{Channel: "email:test", PartitionKey: "1", NotificationType: "news", RecipientRef: "sam",
 		RecipientName: hostile, Address: "sam@example.com", Content: notify.Content{Subject: hostile}})
 	must(err)
-	surveys := survey.New(store, &survey.Options{SurveyURL: "https://host.example/s/{token}"}, mail)
+	surveys := survey.New(store, out, &survey.Options{SurveyURL: "https://host.example/s/{token}"})
 	_, err = surveys.Publish(ctx, survey.Version{SurveyID: 7, Name: "Visit", Definition: json.RawMessage(`{
 		"questions": [{"id": "rate", "type": "rating"}],
 		"triggers": [{"id": "visits", "enabled": true, "eventKind": "visit-closed", "dedupRecipe": ["templateId", "recipient.address"],

@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
@@ -39,8 +40,9 @@ func results(t *testing.T) string {
 	mock := clock.NewMock()
 	mock.Set(time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC))
 	store := memory.New(&memory.Options{Clock: mock})
-	s := survey.New(store, &survey.Options{SurveyURL: "https://host.example/s/{token}"}, channel.Func("memory:default", func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, nil }))
-	poller := belfry.NewPoller(store, nil, s)
+	out := notify.New(store, nil, channel.Func("memory:default", func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, nil }))
+	s := survey.New(store, out, &survey.Options{SurveyURL: "https://host.example/s/{token}"})
+	poller := belfry.NewPoller(store, nil, s, out)
 	if _, err := s.Publish(t.Context(), survey.Version{SurveyID: 1, Name: "n", IntegrationID: "i", Definition: json.RawMessage(board)}); err != nil {
 		t.Fatal(err)
 	}

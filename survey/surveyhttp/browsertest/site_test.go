@@ -15,6 +15,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
@@ -40,16 +41,16 @@ func open(t *testing.T, definition, locale string) *site {
 	s.clock.Set(time.Date(2026, 5, 14, 5, 12, 34, 0, time.UTC))
 	var text string
 	store := memory.New(&memory.Options{Clock: s.clock})
-	s.survey = survey.New(store, &survey.Options{SurveyURL: "https://host.example/s/{token}", LinkKey: bytes.Repeat([]byte("k"), 32)},
-		channel.Func("memory:default", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
-			text = m.Text
-			return channel.Receipt{ID: m.ID}, nil
-		}))
+	out := notify.New(store, nil, channel.Func("memory:default", func(_ context.Context, m channel.Message) (channel.Receipt, error) {
+		text = m.Text
+		return channel.Receipt{ID: m.ID}, nil
+	}))
+	s.survey = survey.New(store, out, &survey.Options{SurveyURL: "https://host.example/s/{token}", LinkKey: bytes.Repeat([]byte("k"), 32)})
 	s.survey.Subscribe(survey.SubscriberFunc("test", func(_ context.Context, e survey.ResponseCompleted) error {
 		s.heard <- e
 		return nil
 	}))
-	s.poller = belfry.NewPoller(store, nil, s.survey)
+	s.poller = belfry.NewPoller(store, nil, s.survey, out)
 	forms := surveyhttp.Forms(s.survey, nil)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/opened") {

@@ -21,7 +21,7 @@ import (
 func desk(t *testing.T) (s *survey.Service, url string) {
 	t.Helper()
 	store := memory.New(nil)
-	s = survey.New(store, nil)
+	s = survey.New(store, nil, nil)
 	definition := `{"unhappy": {"questionId": "rate", "op": "<=", "value": 2}, "queue": "candidate.wip", "questions": [{"id": "rate", "type": "rating", "label": {"en": "How was it?"}}, {"id": "why", "type": "longText", "label": "لماذا؟"}],
 		"triggers": [{"id": "t", "enabled": true, "eventKind": "visit", "dedupRecipe": ["templateId", "recipient.address", "candidate.wip"],
 			"schedule": {"initialDelay": "0d"}, "channel": "sms:none"}]}`
