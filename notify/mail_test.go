@@ -197,18 +197,18 @@ func TestMailHeadersThatAreRefused(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		h.copying(notify.Options{MailHeaders: []string{"X-Booking"}}, channel.Mail{})
 		for want, mail := range map[string]channel.Mail{
-			"":                    {ReplyTo: "Ann <a@bücher.example>", Headers: map[string]string{"x-booking": "7", "Importance": "high"}},
-			"ReplyTo":             {ReplyTo: "a@example.com, b@example.com"},
-			"copy 2":              {CC: []string{"a@example.com"}, BCC: []string{"A@Example.com"}},
-			"copy 1":              {CC: []string{"a@example.com\nBcc: b@example.com"}},
-			"21 copies":           {CC: slices.Repeat([]string{"a@example.com"}, 21)},
-			"not a Message-ID":    {References: []string{"<a@b>"}},
-			"have 913 bytes":      {References: slices.Repeat([]string{strings.Repeat("a", 78) + "@a"}, 11)},
-			"among Options":       {Headers: map[string]string{"X-Other": "7"}},
-			"Bcc is set by the channel":      {Headers: map[string]string{"Bcc": "a@example.com"}},
-			"Content-Type is set by": {Headers: map[string]string{"Content-Type": "text/html"}},
-			"not a name":          {Headers: map[string]string{"X A": "7"}},
-			"value of X-Booking":  {Headers: map[string]string{"X-Booking": "7\r\nBcc: a@example.com"}},
+			"":                          {ReplyTo: "Ann <a@bücher.example>", Headers: map[string]string{"x-booking": "7", "Importance": "high"}},
+			"ReplyTo":                   {ReplyTo: "a@example.com, b@example.com"},
+			"copy 2":                    {CC: []string{"a@example.com"}, BCC: []string{"A@Example.com"}},
+			"copy 1":                    {CC: []string{"a@example.com\nBcc: b@example.com"}},
+			"21 copies":                 {CC: slices.Repeat([]string{"a@example.com"}, 21)},
+			"not a Message-ID":          {References: []string{"<a@b>"}},
+			"have 913 bytes":            {References: slices.Repeat([]string{strings.Repeat("a", 78) + "@a"}, 11)},
+			"among Options":             {Headers: map[string]string{"X-Other": "7"}},
+			"Bcc is set by the channel": {Headers: map[string]string{"Bcc": "a@example.com"}},
+			"Content-Type is set by":    {Headers: map[string]string{"Content-Type": "text/html"}},
+			"not a name":                {Headers: map[string]string{"X A": "7"}},
+			"value of X-Booking":        {Headers: map[string]string{"X-Booking": "7\r\nBcc: a@example.com"}},
 		} {
 			j := visit("7")
 			_, err := h.EnsureOutgoingMessage(h.t.Context(), nil, notify.OutgoingMessage{Scope: "tenant", Channel: channelKey, PartitionKey: j.RowKey,

@@ -252,7 +252,7 @@ func TestAnOutageIsLoggedOnce(t *testing.T) {
 		h.answer = nil
 		h.clk.Add(time.Hour)
 		h.drain()
-		if text := log.String(); strings.Count(text, "has stopped") != 1 || strings.Count(text, "works again\"") != 1 || strings.Count(text, "\n") != 2 || strings.Contains(text, "invalid key") {
+		if text := log.String(); strings.Count(text, "a channel has stopped") != 1 || strings.Count(text, "a channel works again") != 1 || strings.Count(text, "\n") != 2 || strings.Contains(text, "invalid key") {
 			h.t.Errorf("the log is:\n%s", text)
 		}
 	})

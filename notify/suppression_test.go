@@ -221,11 +221,11 @@ func TestWhatCannotBeSuppressedIsRefused(t *testing.T) {
 		sam := notify.Destination{"email", "sam@example.com"}
 		for want, err := range map[string]error{
 			"Suppress, destination 2: the delivery method": h.Contacts().Suppress(t.Context(), "tenant", channel.Complaint, support, sam, notify.Destination{"email", "canary"}),
-			"is not a reason":                      h.Contacts().Suppress(t.Context(), "tenant", "Dislike", support, sam),
-			"no actor":                             h.Contacts().Suppress(t.Context(), "tenant", channel.Complaint, notify.By{Reason: "x"}, sam),
-			"scope: text holds a NUL character":    h.Contacts().Suppress(t.Context(), "\x00any", channel.Complaint, support, sam),
-			"more than 1000":                       h.Contacts().Suppress(t.Context(), "tenant", channel.Complaint, support, make([]notify.Destination, 1001)...),
-			"Unsuppress: the delivery method":              h.Contacts().Unsuppress(t.Context(), "tenant", notify.Destination{"email", "canary"}, support),
+			"is not a reason":                   h.Contacts().Suppress(t.Context(), "tenant", "Dislike", support, sam),
+			"no actor":                          h.Contacts().Suppress(t.Context(), "tenant", channel.Complaint, notify.By{Reason: "x"}, sam),
+			"scope: text holds a NUL character": h.Contacts().Suppress(t.Context(), "\x00any", channel.Complaint, support, sam),
+			"more than 1000":                    h.Contacts().Suppress(t.Context(), "tenant", channel.Complaint, support, make([]notify.Destination, 1001)...),
+			"Unsuppress: the delivery method":   h.Contacts().Unsuppress(t.Context(), "tenant", notify.Destination{"email", "canary"}, support),
 		} {
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "canary") {
 				t.Errorf("%s: %v", want, err)
