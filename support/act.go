@@ -218,15 +218,15 @@ func (o Order) check() error {
 	case o.Action == SendTo && len(o.Targets) > 1:
 		return errors.New("SendTo takes one target")
 	case o.Group != "" && o.Action != Stop && o.Action != Allow:
-		return errors.New("Group is only for Stop and Allow")
+		return errors.New("only Stop and Allow take a Group")
 	case o.Evidence != "" && o.Action != Resolve:
-		return errors.New("Evidence is only for Resolve")
+		return errors.New("only Resolve takes Evidence")
 	case o.Action == Erase && len(o.Targets) > 1:
-		return errors.New("Erase takes one target")
+		return errors.New("an Erase takes one target")
 	case o.Action == Erase && !o.DryRun && o.Confirm != o.Targets[0].Key:
-		return errors.New("Confirm must repeat the Key of the person")
+		return errors.New("the Key of the person must stand in Confirm, too")
 	case len(o.Request) > maxRequest:
-		return fmt.Errorf("Request has %d bytes, more than %d", len(o.Request), maxRequest)
+		return fmt.Errorf("the Request has %d bytes, more than %d", len(o.Request), maxRequest)
 	}
 	return o.by().Check()
 }

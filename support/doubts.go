@@ -67,7 +67,7 @@ func (d planner) ofOutage(scope Scope, o Order, p Part) (operation, error) {
 	case p.Channel == "":
 		return nil, errors.New("no Channel")
 	case p.From.IsZero() || !p.From.Before(p.Until):
-		return nil, errors.New("From and Until are required, and From is before Until")
+		return nil, errors.New("both From and Until are required, and From is before Until")
 	case p.OwnAccount && p.Everywhere:
 		return nil, errors.New("OwnAccount and Everywhere cannot be combined")
 	case p.Everywhere:

@@ -129,7 +129,7 @@ type Health struct {
 	Needs   []Need
 }
 
-// health reads the health of one scope or of all.
+// Health reads the health of one scope or of all.
 func (d *Desk) Health(ctx context.Context, reach storage.ScopeFilter) (Health, error) {
 	domains, err := d.health(ctx, reach)
 	out := Health{domains, needsIn(domains)}

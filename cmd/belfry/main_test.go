@@ -172,7 +172,7 @@ func TestATenantMovesFromSQLiteToPostgreSQL(t *testing.T) {
 		says string
 	}{
 		{[]string{"move"}, 2, "-to is required"},
-		{[]string{"move", "-to", filepath.Join(t.TempDir(), "no.db")}, 1, "there is no such file"},
+		{[]string{"move", "-to", filepath.Join(t.TempDir(), "no.db")}, 1, "the file does not exist"},
 		{[]string{"move", "-to", dsn}, 4, "1 row would be moved"},
 		{append([]string{"move", "-to", dsn, "-undo", "-yes"}, by...), 5, "the tenant is not being moved"},
 		{append([]string{"move", "-to", dsn, "-yes"}, by...), 0, "1 row moved"},

@@ -56,7 +56,7 @@ func Parse(s Spec) (*Cadence, error) {
 	var err error
 	switch {
 	case s.Cron != "" && s.RRule != "":
-		return nil, errors.New("Cron and RRule are both set; set one of them")
+		return nil, errors.New("both Cron and RRule are set; set one of them")
 	case s.Cron != "":
 		c, err = parseCron(s)
 	case s.RRule != "":
@@ -85,17 +85,17 @@ func (s Spec) checkDays() error {
 	case !s.End.IsZero() && s.End.Before(s.Start):
 		return fmt.Errorf("the last day %s is before the first day %s", s.End, s.Start)
 	case s.RRule != "" && s.Start.IsZero():
-		return errors.New("Start is required with RRule, which counts from it")
+		return errors.New("a Start is required with RRule, which counts from it")
 	case !s.Start.IsZero() && s.Start.Year < firstYear:
 		return fmt.Errorf("first day: %s is before the year %d", s.Start, firstYear)
 	case !s.At.Valid():
 		return fmt.Errorf("time of day %s does not exist", s.At)
 	case len(s.Except) > MaxExcept:
-		return fmt.Errorf("Except has %d days, more than %d", len(s.Except), MaxExcept)
+		return fmt.Errorf("the Except dates are %d, more than %d", len(s.Except), MaxExcept)
 	}
 	for _, d := range s.Except {
 		if !d.Valid() {
-			return fmt.Errorf("Except: date %s does not exist", d)
+			return fmt.Errorf("a date of Except does not exist: %s", d)
 		}
 	}
 	return nil

@@ -77,8 +77,8 @@ func TestCronsThatAreRefused(t *testing.T) {
 func TestSpecsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	for want, s := range map[string]Spec{
-		"Cron and RRule are both set; set one of them":                   {Cron: "@daily", RRule: "FREQ=DAILY", Start: day(2026, 3, 1)},
-		"Start is required with RRule, which counts from it":             {RRule: "FREQ=DAILY"},
+		"both Cron and RRule are set; set one of them":                   {Cron: "@daily", RRule: "FREQ=DAILY", Start: day(2026, 3, 1)},
+		"a Start is required with RRule, which counts from it":           {RRule: "FREQ=DAILY"},
 		"first day: date 2026-02-30 does not exist":                      {Cron: "@daily", Start: day(2026, 2, 30)},
 		"last day: date 2026-02-30 does not exist":                       {Cron: "@daily", End: day(2026, 2, 30)},
 		"the last day 2026-02-01 is before the first day 2026-03-01":     {Cron: "@daily", Start: day(2026, 3, 1), End: day(2026, 2, 1)},

@@ -62,9 +62,9 @@ func TestDaysAreLeftOut(t *testing.T) {
 		}
 	}
 	for want, except := range map[string][]civil.Date{
-		"date 2026-02-30 does not exist":           {{Year: 2026, Month: 2, Day: 30}},
-		"Except has 367 days, more than 366":       make([]civil.Date, 367),
-		"cron 0 9 * * * never comes true from 202": {march(1)},
+		"a date of Except does not exist: 2026-02-30": {{Year: 2026, Month: 2, Day: 30}},
+		"the Except dates are 367, more than 366":     make([]civil.Date, 367),
+		"cron 0 9 * * * never comes true from 202":    {march(1)},
 	} {
 		_, err := recur.Parse(recur.Spec{Cron: "0 9 * * *", Start: march(1), End: march(1), Except: except})
 		if err == nil || !strings.Contains(err.Error(), want) {

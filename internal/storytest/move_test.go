@@ -38,7 +38,6 @@ type town struct {
 	at    int          // of homes
 	held  bool
 	names sync.Map // who was asked for
-	made  atomic.Int64
 }
 
 const north = storage.Scope("north")

@@ -92,12 +92,12 @@ func forward(t *testing.T, addr, server string) {
 				return
 			}
 			go func() {
-				defer client.Close()
+				defer func() { _ = client.Close() }()
 				far, err := net.Dial("tcp", server)
 				if err != nil {
 					return
 				}
-				defer far.Close()
+				defer func() { _ = far.Close() }()
 				go func() {
 					_, _ = io.Copy(far, client)
 					_ = far.Close()
