@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -142,10 +143,7 @@ func verdictOf(a owned.Answer) Verdict {
 
 // complete adds to a message what is not stored with it.
 func (a ownerAnswers) complete(row *messageRow, m channel.Message) channel.Message {
-	said, ok := a[row]
-	if !ok {
-		return m
-	}
+	said := a[row]
 	if said.StandIn == "" {
 		return m
 	}
@@ -155,7 +153,8 @@ func (a ownerAnswers) complete(row *messageRow, m channel.Message) channel.Messa
 	for i, p := range m.Template.Params {
 		m.Template.Params[i] = full(p)
 	}
-	all := maps.Clone(said.Metadata)
+	all := map[string]string{}
+	maps.Copy(all, said.Metadata)
 	for name, value := range m.Metadata {
 		all[name] = full(value)
 	}
@@ -240,7 +239,7 @@ func (n ownedMessages) End(ctx context.Context, tx storage.Tx, on time.Time, rea
 				save = append(save, m)
 			}
 		}
-		slices.SortFunc(save, func(a, b *messageRow) int { return int(a.ID - b.ID) })
+		slices.SortFunc(save, func(a, b *messageRow) int { return cmp.Compare(a.ID, b.ID) })
 		err = outgoingMessages.Save(ctx, tx, save...)
 		for at, m := range rows {
 			out[at] = m.owned()

@@ -11,6 +11,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/internal/owned"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
@@ -278,5 +279,44 @@ func TestTheRowsOfTriggersFollowTheVersion(t *testing.T) {
 				t.Error(err, diff)
 			}
 		})
+	})
+}
+
+// What messages of many tenants are about is read together, and not tenant by tenant.
+func TestLinksOfManyTenantsAreReadTogether(t *testing.T) {
+	t.Parallel()
+	store, calls := storetest.Counting(memory.New(nil))
+	s := New(store, nil, nil)
+	const tenants = 20
+	messages, rows := make([]owned.Message, tenants), make([]*instanceRow, tenants)
+	for i := range tenants {
+		scope := Scope(fmt.Sprint("tenant", i))
+		titled(t, s, scope, 1, "a")
+		row := instanceRow{PublicID: fmt.Sprint("link", i), SurveyID: 1, SurveyVersion: 1}
+		row.Scope, row.Key, row.Status = scope, fmt.Sprint("key", i), StatusPending
+		rows[i], messages[i] = &row, owned.Message{Scope: scope, Key: row.messageKey()}
+		inTransaction(t, s, func(tx storage.Tx) {
+			if _, err := instances.Insert(t.Context(), tx, &row); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	messages = append(messages, owned.Message{Scope: "tenant0", Key: rows[1].messageKey()}) // that link is another tenant's
+	inTransaction(t, s, func(tx storage.Tx) {
+		calls.Take()
+		found, err := owner{s.core}.of(t.Context(), tx, messages)
+		if err != nil || calls.Count() != 1 {
+			t.Error("links take more than one statement", err)
+		}
+		for i, r := range found {
+			if is := r != nil && r.Scope == messages[i].Scope; is != (i < tenants) {
+				t.Errorf("message %d: %+v", i, r)
+			}
+		}
+		calls.Take()
+		versions, err := s.pinnedTo(t.Context(), tx, rows)
+		if n := calls.Count(); err != nil || n > 2 || versions[rows[3].ref()] == nil {
+			t.Errorf("%d statements for versions, %v", n, err)
+		}
 	})
 }

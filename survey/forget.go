@@ -2,7 +2,6 @@ package survey
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -75,27 +74,17 @@ func (s *core) judge(i *instanceRow, now time.Time) sweep.Verdict {
 
 // judgeDeliveries keeps the log of instances that are whole.
 func judgeDeliveries(ctx context.Context, from driver.Reader, _ sweep.At, rows []*deliveryRow) ([]sweep.Verdict, error) {
-	of := map[Scope][]string{}
-	for _, d := range rows {
-		of[d.Scope] = append(of[d.Scope], d.PublicID)
+	ids := make([]string, len(rows))
+	for i, d := range rows {
+		ids[i] = d.PublicID
 	}
-	whole := map[string]bool{}
-	for scope, ids := range of {
-		slices.Sort(ids)
-		ids = slices.Compact(ids)
-		found, err := instances.Find(ctx, from, scope, driver.Query{
-			Columns: []string{"public_id", "forgotten_on"}, Where: []driver.Cond{driver.In("public_id", ids)}, Limit: len(ids), Unordered: true,
-		})
-		if err != nil {
-			return nil, err
-		}
-		for _, i := range found {
-			whole[i.PublicID] = !i.IsTombstone()
-		}
+	links, err := linksByPublicID(ctx, from, ids, "public_id", "forgotten_on")
+	if err != nil {
+		return nil, err
 	}
 	out := make([]sweep.Verdict, len(rows))
 	for i, d := range rows {
-		if !whole[d.PublicID] {
+		if link := links[driver.ScopedKey{Scope: d.Scope, Key: d.PublicID}]; link == nil || link.IsTombstone() {
 			out[i] = sweep.Delete
 		}
 	}

@@ -269,7 +269,7 @@ func (i *instanceRow) stop(now time.Time, reason string) {
 }
 
 // abandoned is a claim whose lease ran out: a failed try, since one row may bring down
-// whoever takes it.
+// each process that takes it.
 func (i *instanceRow) abandoned(now time.Time) { i.triedInVain(now, ReasonLeaseLost) }
 
 // passFailed settles a row whose group failed, or that could not be stored as it was.

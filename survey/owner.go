@@ -54,18 +54,9 @@ func (s owner) of(ctx context.Context, from driver.Reader, all []owned.Message, 
 	for i := range all {
 		ids[i], _, _ = sendOf(&all[i])
 	}
-	unique := slices.Compact(slices.Sorted(slices.Values(ids)))
-	found := map[driver.ScopedKey]*instanceRow{}
-	for _, scope := range scopesOf(all) {
-		rows, err := instances.Find(ctx, from, scope, driver.Query{
-			Columns: columns, Where: []driver.Cond{driver.In("public_id", unique)}, Limit: len(unique), Unordered: true,
-		})
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range rows {
-			found[driver.ScopedKey{Scope: scope, Key: r.PublicID}] = r
-		}
+	found, err := linksByPublicID(ctx, from, ids, columns...)
+	if err != nil {
+		return nil, err
 	}
 	out := make([]*instanceRow, len(all))
 	for i := range all {
@@ -74,12 +65,18 @@ func (s owner) of(ctx context.Context, from driver.Reader, all []owned.Message, 
 	return out, nil
 }
 
-func scopesOf(all []owned.Message) (out []Scope) {
-	for i := range all {
-		out = append(out, all[i].Scope)
+// linksByPublicID finds links of any number of tenants by their ids, which are random, in one
+// statement. The caller takes those of the scope that it means.
+func linksByPublicID(ctx context.Context, from driver.Reader, ids []string, columns ...string) (map[driver.ScopedKey]*instanceRow, error) {
+	unique := slices.Compact(slices.Sorted(slices.Values(ids)))
+	rows, err := instances.Everywhere().Find(ctx, from, driver.Query{
+		Columns: columns, Where: []driver.Cond{driver.In("public_id", unique)}, Limit: len(unique), Unordered: true,
+	})
+	found := make(map[driver.ScopedKey]*instanceRow, len(rows))
+	for _, r := range rows {
+		found[driver.ScopedKey{Scope: r.Scope, Key: r.PublicID}] = r
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return found, err
 }
 
 // isOver reports whether a message is wanted no more, or not now.
@@ -106,7 +103,7 @@ func (s owner) Ask(ctx context.Context, all []owned.Message) (out []owned.Answer
 				out[i].Skip = ReasonLinkOver
 				continue
 			}
-			it := s.sendingOf(work.Item[instanceRow]{Row: r}, versions[r.versionID()])
+			it := s.sendingOf(work.Item[instanceRow]{Row: r}, versions[r.ref()])
 			open = append(open, asked{it, &out[i]})
 		}
 		return s.restful(ctx, from, open)
@@ -180,7 +177,7 @@ func (s owner) advance(ctx context.Context, tx storage.Tx, all []owned.Message) 
 			continue
 		}
 		linksOf(ctx).add(r.PublicID)
-		it := s.sendingOf(work.Item[instanceRow]{Row: r}, versions[r.versionID()])
+		it := s.sendingOf(work.Item[instanceRow]{Row: r}, versions[r.ref()])
 		before := r.progress()
 		it.take(now, all[i])
 		r.plan(it.grace)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -95,45 +97,55 @@ func (s sender) look(ctx context.Context, all []*sending) error {
 	if err != nil {
 		return err
 	}
+	var over []*sending
 	for _, it := range all {
-		if !it.Row.Queued {
+		r := it.Row
+		if !r.Queued {
 			continue
 		}
-		m, there := found[it.Row.messageAt()]
+		m, there := found[r.messageAt()]
 		if !there {
-			it.Row.stop(driver.Now(s.store), ReasonPassFailed) // it is gone, sent or not
+			r.stop(driver.Now(s.store), ReasonPassFailed) // it is gone, sent or not
 			continue
 		}
 		it.take(driver.Now(s.store), m)
-		if err := s.endOver(ctx, it); err != nil {
-			return err
+		if r.Queued && r.isOpen() && !r.IsOnSupportHold && !driver.Now(s.store).Before(r.endsOn(it.grace)) {
+			over = append(over, it)
+		}
+	}
+	return s.endOver(ctx, over)
+}
+
+// endOver ends the messages of links whose time is over, in a transaction before that of the
+// links: code that writes both writes the message first. One that is called at this moment has
+// its end first.
+func (s sender) endOver(ctx context.Context, all []*sending) error {
+	if len(all) == 0 {
+		return nil
+	}
+	places := make([]driver.ScopedKey, len(all))
+	for i, it := range all {
+		places[i] = it.Row.messageAt()
+	}
+	now := driver.Now(s.store)
+	var ended map[driver.ScopedKey]owned.Message
+	err := s.store.InTx(ctx, func(tx storage.Tx) (err error) {
+		ended, err = s.out.End(ctx, tx, now, ReasonLinkOver, places...)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i, it := range all {
+		switch m := ended[places[i]]; {
+		case m.Called(now):
+		case m.Status == notify.StatusCancelled:
+			it.Row.Queued = false
+		default:
+			it.take(now, m)
 		}
 	}
 	return nil
-}
-
-// endOver ends a link whose time is over, and before it the message, in a transaction of its
-// own: whoever writes both writes the message first. One that is called at this moment has
-// its end first.
-func (s sender) endOver(ctx context.Context, it *sending) error {
-	r, now := it.Row, driver.Now(s.store)
-	if !r.Queued || !r.isOpen() || r.IsOnSupportHold || now.Before(r.endsOn(it.grace)) {
-		return nil
-	}
-	var m owned.Message
-	err := s.store.InTx(ctx, func(tx storage.Tx) error {
-		ended, err := s.out.End(ctx, tx, now, ReasonLinkOver, r.messageAt())
-		m = ended[r.messageAt()]
-		return err
-	})
-	switch {
-	case err != nil || m.Called(now):
-	case m.Status == notify.StatusCancelled:
-		r.Queued = false
-	default:
-		it.take(now, m)
-	}
-	return err
 }
 
 // wanted leaves out, and expires, what is not to be sent now.
@@ -186,39 +198,30 @@ func (s sender) queue(ctx context.Context, tx storage.Tx, done []work.Done[insta
 	return owner(s).Changed(ctx, tx, all)
 }
 
-// versionID names a published version.
-type versionID struct {
-	scope    Scope
-	surveyID int64
-	number   int64
-}
-
-// pinnedTo finds the versions that links are pinned to; nil is one that cannot be read. A nil
-// link has none.
-func (s *core) pinnedTo(ctx context.Context, from driver.Reader, rows []*instanceRow) (map[versionID]*version, error) {
-	found := map[versionID]*version{}
+// pinnedTo finds the versions that links are pinned to; one that cannot be read is nil. A
+// nil link has none.
+func (s *core) pinnedTo(ctx context.Context, from driver.Reader, rows []*instanceRow) (map[versionRef]*version, error) {
+	found := map[versionRef]*version{}
 	for _, r := range rows {
-		if r == nil {
-			continue
+		if r != nil {
+			found[r.ref()] = nil
 		}
-		id := r.versionID()
-		if _, known := found[id]; known {
-			continue
-		}
-		v, err := s.versionOf(ctx, from, id.scope, id.surveyID, id.number)
-		if err != nil && !unreadable(err) {
+	}
+	for some := range slices.Chunk(slices.Collect(maps.Keys(found)), versionsAtOnce) {
+		set, err := s.versionsOf(ctx, from, some...)
+		if err != nil {
 			return nil, err
 		}
-		if err != nil {
-			v = nil
+		for _, ref := range some {
+			switch v, err := set.of(ref); {
+			case err == nil:
+				found[ref] = v
+			case !unreadable(err):
+				return nil, err
+			}
 		}
-		found[id] = v
 	}
 	return found, nil
-}
-
-func (i *instanceRow) versionID() versionID {
-	return versionID{i.Scope, i.SurveyID, i.SurveyVersion}
 }
 
 // pinned finds the version and the trigger that each row is pinned to. A row
@@ -228,7 +231,7 @@ func (s *core) pinned(ctx context.Context, items []work.Item[instanceRow]) (out 
 	for i, it := range items {
 		rows[i] = it.Row
 	}
-	var found map[versionID]*version
+	var found map[versionRef]*version
 	err = s.store.View(ctx, func(from driver.Reader) (err error) {
 		found, err = s.pinnedTo(ctx, from, rows)
 		return err
@@ -238,7 +241,7 @@ func (s *core) pinned(ctx context.Context, items []work.Item[instanceRow]) (out 
 	}
 	out = make([]*sending, len(items))
 	for i, it := range items {
-		out[i] = s.sendingOf(it, found[it.Row.versionID()])
+		out[i] = s.sendingOf(it, found[it.Row.ref()])
 	}
 	return out, nil
 }

@@ -130,7 +130,7 @@ CREATE INDEX {index:survey_instance_due} ON {survey_instance} (lane, due_on, id)
 CREATE INDEX {index:survey_instance_link} ON {survey_instance} (link_hash);
 
 -- Hosts and the log know an instance by its public id.
-CREATE INDEX {index:survey_instance_public} ON {survey_instance} (scope, public_id);
+CREATE INDEX {index:survey_instance_public} ON {survey_instance} (public_id, scope);
 
 -- The instances of a customer.
 CREATE INDEX {index:survey_instance_customer} ON {survey_instance} (scope, customer_ref, id);
