@@ -125,22 +125,12 @@ func stuckAmong(ctx context.Context, from driver.Reader, page []*series, rows ma
 // missingSpan is how many pages of late series missingSeries looks at.
 const missingSpan = 3
 
-// Coming counts the rows of a scope that are planned behind a moment and not after another,
-// by type and moment: the first 10,000; more says that there are others.
+// Coming counts the rows of a scope that fall due behind a moment and not after another,
+// by type and moment: at most 10,000 of each lane and all scopes, the first of them; more
+// says that it did not come to their end.
 func (s Support) Coming(ctx context.Context, scope Scope, after, until time.Time) (out []health.Due, more bool, err error) {
-	err = s.read(ctx, func(from driver.Reader) error {
-		groups, err := schedules.CountBy(ctx, from, scope, driver.CountBy{
-			By:      []string{"kind", "scheduled_on"},
-			Where:   []driver.Cond{driver.NotNull("due_on"), driver.Greater("scheduled_on", after), driver.AtMost("scheduled_on", until)},
-			OrderBy: "scheduled_on", Limit: backlog.Limit,
-		})
-		n := 0
-		out = nil
-		for _, g := range groups {
-			n += g.N
-			out = append(out, health.Due{Table: schedules.Name, Kind: g.Row.Kind, Rows: g.N, OldestOn: g.Row.ScheduledOn})
-		}
-		more = n == backlog.Limit
+	err = s.read(ctx, func(from driver.Reader) (err error) {
+		out, more, err = backlog.Coming(ctx, from, scope, &schedules.Schema, after, until)
 		return err
 	})
 	if err != nil {

@@ -79,7 +79,7 @@ func (r *ReconcileReport) add(o ReconcileReport) {
 // PreviewSource says what a reminder type wants for a source now: a finding for each
 // candidate, in the order of their moments, with its key, its moment and what becomes of
 // it: its row exists or has ended, its moment had passed, its local time does not exist,
-// its setting is off, its condition is not met, or nobody has asked for it yet.
+// its setting is off, its condition is not met, or it has not been requested yet.
 // Nothing is written. The error is for a type that is not registered here or has no
 // provider, for a provider that fails, and for a candidate that is refused.
 func (s *Scheduler) PreviewSource(ctx context.Context, scope Scope, reminderType string, source Source) ([]Finding, error) {

@@ -1,12 +1,15 @@
 package automation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/backlog"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -26,11 +29,11 @@ const maxExpected = 31
 const expectedPages = "expected "
 
 // Upcoming lists what is planned in a scope from one moment until before another: who gets
-// what, and when. First come the rows, the next moment first, then the later occurrences of
+// what, and when. First come the rows, the next due first, then the later occurrences of
 // series, of each at most the first 31 of the span. Rows on hold are in [Support.Held]. A
 // page has p.Limit rows, and the occurrences of as many series; it says where the next one
-// begins; empty after the last. A row that is new or moves while somebody pages may be
-// missed or come twice. An After of the caller's own making is [storage.ErrPage].
+// begins; empty after the last. A row that is new or moves between two pages may be missed
+// or come twice. An After of the caller's own making is [storage.ErrPage].
 func (s Support) Upcoming(ctx context.Context, scope Scope, from, until time.Time, p storage.Page) (out []Upcoming, next string, err error) {
 	if !from.Before(until) {
 		return nil, "", errors.New("automation: Upcoming: until is not after from")
@@ -51,17 +54,41 @@ func (s Support) Upcoming(ctx context.Context, scope Scope, from, until time.Tim
 	return out, next, nil
 }
 
+// upcomingRows reads each lane in the order of the index that polls walk: an index of its own
+// would cost each reminder that is made.
 func upcomingRows(ctx context.Context, r driver.Reader, scope Scope, from, until time.Time, p storage.Page) (out []Upcoming, next string, err error) {
 	if strings.HasPrefix(p.After, expectedPages) {
 		return nil, "", nil
 	}
-	rows, next, err := schedules.Page(ctx, r, scope, p, driver.Query{
-		Where: []driver.Cond{driver.NotNull("due_on"), driver.AtLeast("scheduled_on", from), driver.Less("scheduled_on", until)}, OrderBy: "scheduled_on",
-	})
+	after, err := driver.ParsePosition(p.After)
+	if err != nil || after != nil && after.Value == nil {
+		return nil, "", driver.ErrPage
+	}
+	lanes, _, err := backlog.LanesOf(ctx, r, &schedules.Schema)
+	if err != nil {
+		return nil, "", err
+	}
+	var rows []*scheduleRow
+	for _, lane := range lanes {
+		some, err := schedules.Find(ctx, r, scope, driver.Query{
+			Where:   []driver.Cond{driver.Eq("lane", int64(lane)), driver.AtLeast("due_on", from), driver.Less("due_on", until)},
+			OrderBy: "due_on", After: after, Limit: p.Size() + 1,
+		})
+		if err != nil {
+			return nil, "", err
+		}
+		rows = append(rows, some...)
+	}
+	slices.SortFunc(rows, func(a, b *scheduleRow) int { return cmp.Or(a.DueOn.Compare(b.DueOn), cmp.Compare(a.ID, b.ID)) })
+	if len(rows) > p.Size() {
+		rows = rows[:p.Size()]
+		last := rows[len(rows)-1]
+		next = driver.Position{Value: last.DueOn, ID: last.ID}.String()
+	}
 	for _, row := range views(rows) {
 		out = append(out, Upcoming{Schedule: row})
 	}
-	return out, next, err
+	return out, next, nil
 }
 
 func expectedIn(ctx context.Context, r driver.Reader, scope Scope, from, until time.Time, p storage.Page) (out []Upcoming, next string, err error) {

@@ -22,8 +22,9 @@ type TriggerProvider interface {
 	// Wanted says for each source, in their order, all that it should be reminded of
 	// now. It loads the sources as they are, whether or not an event is told; one that is
 	// gone has no candidates. It is asked by events, scans and re-plans, about rows that are
-	// due and again before a call for their messages, and by explanations. If it fails it is asked about one source at a time, so that
-	// a bad one fails by itself. [Each] helps a provider that loads one source at a time.
+	// due and again before a call for their messages, and by explanations. If it fails it is
+	// asked about one source at a time, so that a bad one fails by itself. [Each] helps a
+	// provider that loads one source at a time.
 	Wanted(ctx context.Context, of []Request) ([]Answer, error)
 }
 

@@ -86,6 +86,30 @@ func TestATenantBehindTheLimitIsNotTakenForHealthy(t *testing.T) {
 	}
 }
 
+// What one tenant has on hold is counted up to a thousand, and said to be more.
+func TestTheHoldsOfOneTenantAreCapped(t *testing.T) {
+	t.Parallel()
+	var rows []task
+	for range backlog.ScopeLimit + 1 {
+		r := due("loud", 0)
+		r.Held, r.Reason = true, "Refused"
+		rows = append(rows, r)
+	}
+	store := open(t, rows...)
+	for _, c := range []struct {
+		reach storage.ScopeFilter
+		want  health.Count
+	}{
+		{storage.Within("loud"), health.Count{Table: "task", Reason: "Refused", Rows: backlog.ScopeLimit, Capped: true}},
+		{storage.Everywhere(), health.Count{Table: "task", Reason: "Refused", Rows: backlog.ScopeLimit + 1}},
+	} {
+		got := take(t, store, c.reach).Holds
+		if diff := cmp.Diff([]health.Count{c.want}, got, cmpopts.IgnoreFields(health.Count{}, "OldestOn")); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
 // Each hold is dated by the first of its own rows.
 func TestEachHoldHasItsOwnDate(t *testing.T) {
 	t.Parallel()

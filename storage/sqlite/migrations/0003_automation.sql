@@ -65,10 +65,6 @@ CREATE INDEX {index:automation_scheduler_source} ON {automation_scheduler} (scop
 -- is none of those.
 CREATE INDEX {index:automation_scheduler_person} ON {automation_scheduler} (scope, person, scheduled_on, id) WHERE person IS NOT NULL;
 
--- What is planned in a tenant. Work that has ended is not in it, so ending a row costs
--- it nothing.
-CREATE INDEX {index:automation_scheduler_upcoming} ON {automation_scheduler} (scope, scheduled_on, id) WHERE due_on IS NOT NULL;
-
 -- What waits for a person, by reason.
 CREATE INDEX {index:automation_scheduler_holds} ON {automation_scheduler} (hold_reason, id) WHERE is_on_support_hold;
 CREATE INDEX {index:automation_scheduler_scope_holds} ON {automation_scheduler} (scope, hold_reason, id) WHERE is_on_support_hold;
