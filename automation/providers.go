@@ -272,8 +272,4 @@ type (
 	IReminderRecipientProvider = RecipientProvider
 	// IReminderDeliveryPolicy is [DeliveryPolicy].
 	IReminderDeliveryPolicy = DeliveryPolicy
-	// IEventHandler is [EventHandler].
-	IEventHandler = EventHandler
-	// IEntityEventPostProcessor is [Processor].
-	IEntityEventPostProcessor = Processor
 )

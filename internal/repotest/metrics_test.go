@@ -16,6 +16,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/processors"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/notifyhttp"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -76,7 +77,7 @@ func registered(t *testing.T) *registry {
 	store := memory.New(nil)
 	out := notify.New(store, nil)
 	reminders := automation.New(store, out, &automation.Options{MeterProvider: r})
-	automation.NewProcessors(&automation.ProcessorsOptions{MeterProvider: r})
+	processors.New(&processors.Options{MeterProvider: r})
 	notifyhttp.Webhooks(out, &notifyhttp.WebhookOptions{MeterProvider: r})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -106,7 +106,7 @@ func optionsPage(t *testing.T) string {
 
 // place sorts the tables: what every program meets first, channels last.
 func place(dir string) string {
-	order := []string{".", "storage/postgres", "storage/pgx", "storage/sqlite", "storage/memory", "notify", "notify/gate", "automation", "automation/settings", "automation/report", "survey"}
+	order := []string{".", "storage/postgres", "storage/pgx", "storage/sqlite", "storage/memory", "notify", "notify/gate", "automation", "automation/settings", "automation/report", "automation/processors", "survey"}
 	if n := slices.Index(order, dir); n >= 0 {
 		return fmt.Sprintf("%02d ", n)
 	}

@@ -1,4 +1,7 @@
-package automation
+// Package processors tells one event of the host to several listeners, such as a
+// [automation.Scheduler] and a search index: in a declared order, and one that fails
+// does not stop the rest. A host with one listener calls HandleEvent itself.
+package processors
 
 import (
 	"cmp"
@@ -13,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/loglimit"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
@@ -20,18 +24,16 @@ import (
 )
 
 // EventHandler is what a host's event pipeline calls after the host's own change
-// (Automation & Reminders, "Provider contracts"). *[Scheduler] is one.
+// (Automation & Reminders, "Provider contracts"). *[automation.Scheduler] is one.
 type EventHandler interface {
-	HandleEvent(ctx context.Context, e Event) (EventResult, error)
+	HandleEvent(ctx context.Context, e automation.Event) (automation.EventResult, error)
 }
 
-var _ EventHandler = (*Scheduler)(nil)
-
 // EventHandlerFunc is an EventHandler made of a function.
-type EventHandlerFunc func(ctx context.Context, e Event) (EventResult, error)
+type EventHandlerFunc func(ctx context.Context, e automation.Event) (automation.EventResult, error)
 
 // HandleEvent calls f.
-func (f EventHandlerFunc) HandleEvent(ctx context.Context, e Event) (EventResult, error) {
+func (f EventHandlerFunc) HandleEvent(ctx context.Context, e automation.Event) (automation.EventResult, error) {
 	return f(ctx, e)
 }
 
@@ -46,24 +48,19 @@ type Processor struct {
 	Order int
 	// EventTypes are the events that it hears of; none means all.
 	EventTypes []string
-	// Handler is required. A *[Scheduler] is one. It may be called from several
+	// Handler is required. A *[automation.Scheduler] is one. It may be called from several
 	// goroutines, and again for the same event.
 	Handler EventHandler
 }
 
 // TxEventHandler is an [EventHandler] that can work inside a transaction of the
-// host, which [Processors.WithTx] needs. *[Scheduler] is one.
+// host, which [Registry.WithTx] needs of a handler that is no *[automation.Scheduler].
 type TxEventHandler interface {
 	EventHandler
 	// BindEvents returns the handler bound to tx: what it writes commits or
 	// vanishes with it.
 	BindEvents(tx storage.Tx) EventHandler
 }
-
-var _ TxEventHandler = (*Scheduler)(nil)
-
-// BindEvents is WithTx for [Processors].
-func (s *Scheduler) BindEvents(tx storage.Tx) EventHandler { return s.WithTx(tx) }
 
 func (p *Processor) check() error {
 	switch {
@@ -83,30 +80,30 @@ func inOrder(a, b Processor) int {
 	return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.Name, b.Name))
 }
 
-// Processors is the registry of those who hear of the host's events: several for
+// Registry is the list of those who hear of the host's events: several for
 // one event, in a declared order, none of whom can spoil it for the others. Its
 // methods may be called from any number of goroutines.
-type Processors struct {
-	all     *processorList // shared by bound copies
-	tx      storage.Tx     // set in a bound copy
+type Registry struct {
+	all     *list      // shared by bound copies
+	tx      storage.Tx // set in a bound copy
 	logger  *slog.Logger
 	outcome metric.Int64Counter
 }
 
-type processorList struct {
+type list struct {
 	mu   sync.RWMutex
 	list []Processor // in order; replaced, never changed
 }
 
-// ProcessorsOptions are the settings of [Processors]; every zero value is useful.
-type ProcessorsOptions struct {
+// Options are the settings of a [Registry]; every zero value is useful.
+type Options struct {
 	Logger        *slog.Logger         // default slog.Default()
 	MeterProvider metric.MeterProvider // default: the global one
 }
 
-// NewProcessors returns an empty registry. opts may be nil.
-func NewProcessors(opts *ProcessorsOptions) *Processors {
-	var o ProcessorsOptions
+// New returns an empty registry. opts may be nil.
+func New(opts *Options) *Registry {
+	var o Options
 	if opts != nil {
 		o = *opts
 	}
@@ -119,21 +116,21 @@ func NewProcessors(opts *ProcessorsOptions) *Processors {
 	if err != nil {
 		panic(err) // the name is a constant
 	}
-	return &Processors{all: &processorList{}, logger: o.Logger, outcome: c}
+	return &Registry{all: &list{}, logger: o.Logger, outcome: c}
 }
 
 // Register adds processors. It panics on what only a programmer can get wrong:
 // no name or one that is taken, no handler.
-func (p *Processors) Register(add ...Processor) {
+func (p *Registry) Register(add ...Processor) {
 	p.all.mu.Lock()
 	defer p.all.mu.Unlock()
 	list := slices.Clone(p.all.list)
 	for _, one := range add {
 		if err := one.check(); err != nil {
-			panic(fmt.Sprintf("automation: Processors.Register(%q): %v", one.Name, err))
+			panic(fmt.Sprintf("processors: Register(%q): %v", one.Name, err))
 		}
 		if slices.ContainsFunc(list, func(other Processor) bool { return other.Name == one.Name }) {
-			panic(fmt.Sprintf("automation: Processors.Register(%q): the name is registered already", one.Name))
+			panic(fmt.Sprintf("processors: Register(%q): the name is registered already", one.Name))
 		}
 		one.EventTypes = slices.Clone(one.EventTypes)
 		list = append(list, one)
@@ -143,10 +140,10 @@ func (p *Processors) Register(add ...Processor) {
 }
 
 // WithTx returns a copy of p whose Process works inside tx, a transaction of the
-// host, through processors that are a [TxEventHandler].
-func (p *Processors) WithTx(tx storage.Tx) *Processors {
+// host, through processors that are a *[automation.Scheduler] or a [TxEventHandler].
+func (p *Registry) WithTx(tx storage.Tx) *Registry {
 	if tx == nil {
-		panic("automation: Processors.WithTx needs a transaction")
+		panic("processors: WithTx needs a transaction")
 	}
 	bound := *p
 	bound.tx = tx
@@ -154,7 +151,7 @@ func (p *Processors) WithTx(tx storage.Tx) *Processors {
 }
 
 // listening are the processors of an event type, in order.
-func (p *Processors) listening(eventType string) []Processor {
+func (p *Registry) listening(eventType string) []Processor {
 	p.all.mu.RLock()
 	defer p.all.mu.RUnlock()
 	var out []Processor
@@ -169,9 +166,9 @@ func (p *Processors) listening(eventType string) []Processor {
 // Processed is what one processor made of an event.
 type Processed struct {
 	Name   string
-	Result EventResult
+	Result automation.EventResult
 	// Err is nil, what the processor failed with, conflicts beside a complete
-	// Result (as by [Scheduler.HandleEvent]), or an [ErrNotProcessed].
+	// Result (as by [automation.Scheduler.HandleEvent]), or an [ErrNotProcessed].
 	Err error
 }
 
@@ -187,12 +184,12 @@ var ErrNotProcessed = errors.New("automation: the processor was not asked")
 // conflict counts as one.
 //
 // Call it after the host's own change has committed. Bound by
-// [Processors.WithTx] to the transaction of that change, it is all or nothing
+// [Registry.WithTx] to the transaction of that change, it is all or nothing
 // instead: a failed processor may have written a part of its work, so the others
 // are not asked any more, and the host has to roll back (conflicts apart, which
 // leave the transaction usable). A host whose change must not be lost to a
 // processor's failure commits first.
-func (p *Processors) Process(ctx context.Context, e Event) ([]Processed, error) {
+func (p *Registry) Process(ctx context.Context, e automation.Event) ([]Processed, error) {
 	asked := p.listening(e.Type)
 	handlers, err := p.handlers(asked)
 	if err != nil {
@@ -222,27 +219,30 @@ func (p *Processors) Process(ctx context.Context, e Event) ([]Processed, error) 
 
 // handlers binds the handlers to the transaction, if there is one. Nobody is
 // asked if one of them cannot be bound.
-func (p *Processors) handlers(asked []Processor) ([]EventHandler, error) {
+func (p *Registry) handlers(asked []Processor) ([]EventHandler, error) {
 	out := make([]EventHandler, len(asked))
 	for i, one := range asked {
 		if out[i] = one.Handler; p.tx == nil {
 			continue
 		}
-		h, ok := one.Handler.(TxEventHandler)
-		if !ok {
+		switch h := one.Handler.(type) {
+		case *automation.Scheduler:
+			out[i] = h.WithTx(p.tx)
+		case TxEventHandler:
+			out[i] = h.BindEvents(p.tx)
+		default:
 			return nil, fmt.Errorf("automation: processor %s cannot work inside a transaction: its %T is not a TxEventHandler", one.Name, one.Handler)
 		}
-		out[i] = h.BindEvents(p.tx)
 	}
 	return out, nil
 }
 
-func ask(ctx context.Context, h EventHandler, e Event) (result EventResult, err error) {
+func ask(ctx context.Context, h EventHandler, e automation.Event) (result automation.EventResult, err error) {
 	err = work.Guard(func() (err error) {
 		result, err = h.HandleEvent(ctx, e)
 		return err
 	})
-	if errors.Is(err, ErrStaleEvent) { // it is processed; repeating it changes nothing
+	if errors.Is(err, automation.ErrStaleEvent) { // it is processed; repeating it changes nothing
 		err = nil
 	}
 	return result, err
@@ -264,7 +264,7 @@ func isConflict(err error) bool {
 
 // note counts the answer and logs a failure. An error's text may hold personal
 // data, so it stays with the caller.
-func (p *Processors) note(ctx context.Context, e Event, one Processed) {
+func (p *Registry) note(ctx context.Context, e automation.Event, one Processed) {
 	outcome := processedAs(one)
 	p.outcome.Add(ctx, 1, metric.WithAttributes(attribute.String("processor", one.Name), attribute.String("outcome", outcome)))
 	level := slog.LevelWarn
@@ -280,7 +280,7 @@ func processedAs(one Processed) string {
 	var panicked *work.PanicError
 	switch {
 	case one.Err == nil:
-		return one.Result.Outcome.word()
+		return word(one.Result.Outcome)
 	case errors.Is(one.Err, ErrNotProcessed):
 		return "NotProcessed"
 	case errors.As(one.Err, &panicked):
@@ -293,9 +293,9 @@ func processedAs(one Processed) string {
 
 // word is the outcome if it is one that this package gives: a handler of the
 // host may write anything there.
-func (o EventOutcome) word() string {
+func word(o automation.EventOutcome) string {
 	switch o {
-	case EventApplied, EventStale, EventIgnored:
+	case automation.EventApplied, automation.EventStale, automation.EventIgnored:
 		return string(o)
 	}
 	return "Done"
