@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
@@ -145,8 +146,8 @@ func (a *acquiring) settle(ctx context.Context, tx storage.Tx, got []driver.Ensu
 			continue
 		}
 		lost[a.places[n]] = true
-		row.yield(a.now, OwnershipConflict, conflictText(want, g.Row), a.done[a.places[n]].Result.before)
-		held, notes = append(held, row), append(notes, note{row, past{StatusProcessing, actor(row.EventType, row.EventID)}, ActionHeld, string(OwnershipConflict)})
+		row.yield(a.now, reasons.OwnershipConflict, conflictText(want, g.Row), a.done[a.places[n]].Result.before)
+		held, notes = append(held, row), append(notes, note{row, past{StatusProcessing, actor(row.EventType, row.EventID)}, ActionHeld, string(reasons.OwnershipConflict)})
 	}
 	if err := schedules.Save(ctx, tx, held...); err != nil {
 		return nil, err
@@ -163,7 +164,7 @@ func (a *acquiring) settle(ctx context.Context, tx storage.Tx, got []driver.Ensu
 // yield puts a row on hold whose run is another's, or whose delivery is in conflict with
 // what exists. What it was settled as was never committed; nothing of it exists under the
 // coordinates that it named. What it led to before stays.
-func (r *scheduleRow) yield(now time.Time, why Reason, detail string, before json.RawMessage) {
+func (r *scheduleRow) yield(now time.Time, why reasons.Reason, detail string, before json.RawMessage) {
 	r.Status = StatusProcessing
 	r.ReasonCode, r.Diagnostics, r.DispatchResult = why, storable(detail), before
 	r.mergeResult(notify.DispatchResult{ConflictReason: string(why)})
@@ -185,7 +186,7 @@ func (t *telemetry) rolledOut(ctx context.Context, o *ownership, conflict bool, 
 	case conflict:
 		outcome = "Conflict"
 	case o.Owner == OldScheduler:
-		outcome = string(Shadow)
+		outcome = string(reasons.Shadow)
 	}
 	t.stageRun(ctx, o.Stage, outcome)
 	if outcome == OwnershipDeliveryCreated {

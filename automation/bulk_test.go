@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -79,7 +80,7 @@ func TestOneRowThatIsRefusedDoesNotStopTheRest(t *testing.T) {
 		if diff := cmp.Diff(before[numberedKey(0)], w.row(numberedKey(0))); diff != "" {
 			t.Error("a row that is refused:", diff)
 		}
-		for i, held := range []automation.Reason{"", automation.HeldBySupport, automation.HeldBySupport, automation.HeldBySupport} {
+		for i, held := range []reasons.Reason{"", reasons.HeldBySupport, reasons.HeldBySupport, reasons.HeldBySupport} {
 			if row := w.row(numberedKey(i)); row.HoldReason != held {
 				t.Errorf("%+v", row)
 			}
@@ -104,7 +105,7 @@ func TestEachWayToSelectFindsItsRows(t *testing.T) {
 		if err := w.s.Support().Hold(w.ctx, "", numberedKey(1), ann); err != nil {
 			w.t.Fatal(err)
 		}
-		w.change(key("2026-06-01", "30"), func(r *automation.ScheduleRow) { automation.EndRow(r, start, automation.Superseded) })
+		w.change(key("2026-06-01", "30"), func(r *automation.ScheduleRow) { automation.EndRow(r, start, reasons.Superseded) })
 		eight := strings.Replace(certificateKey, ":7:", ":8:", 1)
 		for name, c := range map[string]struct {
 			sel  automation.Selection
@@ -113,10 +114,10 @@ func TestEachWayToSelectFindsItsRows(t *testing.T) {
 			"setting":            {automation.Selection{Setting: "certificate"}, []string{numberedKey(0), numberedKey(1), eight}},
 			"setting and source": {automation.Selection{Setting: "certificate", Source: automation.Source{"employee", "8"}}, []string{eight}},
 			"setting and type":   {automation.Selection{Setting: "visit", Type: "certificate"}, nil},
-			"hold reason":        {automation.Selection{HoldReason: automation.HeldBySupport}, []string{numberedKey(1)}},
+			"hold reason":        {automation.Selection{HoldReason: reasons.HeldBySupport}, []string{numberedKey(1)}},
 			"due before":         {automation.Selection{Setting: "certificate", DueBefore: day(2026, 4, 2, 0)}, []string{numberedKey(0), eight}},
 			"keys, ended too":    {automation.Selection{Keys: []string{key("2026-06-01", "30")}}, []string{key("2026-06-01", "30")}},
-			"keys and reason":    {automation.Selection{Keys: []string{numberedKey(0), numberedKey(1)}, HoldReason: automation.HeldBySupport}, []string{numberedKey(1)}},
+			"keys and reason":    {automation.Selection{Keys: []string{numberedKey(0), numberedKey(1)}, HoldReason: reasons.HeldBySupport}, []string{numberedKey(1)}},
 		} {
 			var got []string
 			for _, row := range w.bulk(automation.ActionCancel, c.sel, true).Rows {
@@ -153,7 +154,7 @@ func TestABulkGoesOnPageByPage(t *testing.T) {
 		if report := w.pollAt(day(2026, 4, 1, 9)); report.Claimed != 0 {
 			w.t.Errorf("%+v", report)
 		}
-		if report := w.bulk(automation.ActionRelease, automation.Selection{HoldReason: automation.CancelledBySupport}, false); report.Changed != 5 {
+		if report := w.bulk(automation.ActionRelease, automation.Selection{HoldReason: reasons.CancelledBySupport}, false); report.Changed != 5 {
 			w.t.Errorf("%+v", report)
 		}
 	})

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/internal/work"
@@ -103,7 +104,7 @@ type chaos struct {
 
 	events  []automation.Event
 	paused  bool
-	stopped map[string]automation.Reason      // what support holds or has cancelled
+	stopped map[string]reasons.Reason         // what support holds or has cancelled
 	told    map[string]int64                  // the newest version of each pupil that an event told
 	revived map[string]bool                   // what support released or retried
 	ended   map[string]bool                   // what events ended since the poll under way began
@@ -121,7 +122,7 @@ type process struct {
 func newChaos(ctx context.Context, store storage.Store, clk *handClock, n int) *chaos {
 	c := &chaos{
 		ctx: ctx, clk: clk, store: &storetest.Spy{Store: store},
-		stopped: map[string]automation.Reason{}, told: map[string]int64{}, revived: map[string]bool{}, ended: map[string]bool{}, done: map[string]automation.ScheduleRow{},
+		stopped: map[string]reasons.Reason{}, told: map[string]int64{}, revived: map[string]bool{}, ended: map[string]bool{}, done: map[string]automation.ScheduleRow{},
 	}
 	exam, bus := fmt.Sprint("exam", n), fmt.Sprint("bus", n)
 	c.host = &school{
@@ -296,7 +297,7 @@ func (c *chaos) drain() {
 	for range 100 {
 		var next time.Time
 		for key, row := range c.rows() {
-			if row.HoldReason == automation.RetriesExhausted {
+			if row.HoldReason == reasons.RetriesExhausted {
 				if err := c.two[0].s.Support().Release(c.ctx, c.host.scope, key, ann); err != nil {
 					c.wrong("release: %v", err)
 				}

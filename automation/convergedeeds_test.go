@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
@@ -258,11 +259,11 @@ func (c *chaos) support(d deed) {
 	}
 	c.store.SetHook(nil)
 	row := c.rows()[key]
-	if delete(c.stopped, key); row.HoldReason == automation.HeldBySupport || row.HoldReason == automation.CancelledBySupport {
+	if delete(c.stopped, key); row.HoldReason == reasons.HeldBySupport || row.HoldReason == reasons.CancelledBySupport {
 		c.stopped[key] = row.HoldReason
 	}
 	c.revived[key] = c.revived[key] || d.M/2%4 == 1 || d.M/2%4 == 2
-	want := []automation.Reason{automation.HeldBySupport, "", "", automation.CancelledBySupport}[d.M/2%4]
+	want := []reasons.Reason{reasons.HeldBySupport, "", "", reasons.CancelledBySupport}[d.M/2%4]
 	if err == nil && c.stopped[key] != want {
 		c.wrong("support did %d to %s, which is %+v", d.M/2%4, key, row)
 	}

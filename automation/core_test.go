@@ -12,6 +12,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -80,8 +81,8 @@ func TestComparisonsAreExact(t *testing.T) {
 // does not become one.
 func TestAHostsReasonIsNoAttribute(t *testing.T) {
 	t.Parallel()
-	for reason, want := range map[Reason]string{
-		Superseded: "Superseded", Invalidated: "Invalidated", "left: sam@example.com": "Host", "": "Host",
+	for reason, want := range map[reasons.Reason]string{
+		reasons.Superseded: "Superseded", reasons.Invalidated: "Invalidated", "left: sam@example.com": "Host", "": "Host",
 	} {
 		if got := countedAs(reason); got != want {
 			t.Errorf("%q is counted as %q, not %q", reason, got, want)

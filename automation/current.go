@@ -3,6 +3,8 @@ package automation
 import (
 	"context"
 	"slices"
+
+	"github.com/belfry-go/belfry/automation/reasons"
 )
 
 // checkCurrent compares due rows with what their sources want now, of which all are asked
@@ -46,7 +48,7 @@ func (t *try) compareWith(b *batch, now desired) {
 		t.moveTo(b, p, now.version)
 	case !slices.Contains(now.spoken, t.row.Setting):
 	case len(now.plans) == 0:
-		t.stop = Superseded
+		t.stop = reasons.Superseded
 	default:
 		t.change(b, known, now.version, now.plans)
 	}

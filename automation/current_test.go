@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 )
 
 // knows is a provider that notes what it is asked.
@@ -142,7 +143,7 @@ func TestASourceThatCannotBeAskedAboutFailsItsOwnRow(t *testing.T) {
 		}
 		w.pollAt(day(2026, 4, 1, 9))
 		row := w.row(keyOf("000", "2026-05-01", 30))
-		if row.Status != automation.StatusPending || row.RetryCount != 1 || row.ReasonCode != automation.HandlerFailed {
+		if row.Status != automation.StatusPending || row.RetryCount != 1 || row.ReasonCode != reasons.HandlerFailed {
 			w.t.Errorf("%+v", row)
 		}
 		if got := w.statuses()[keyOf("001", "2026-05-01", 30)]; got != "Completed" {
@@ -230,13 +231,13 @@ func TestAPreviewOfASourceSaysWhatBecomesOfEachCandidate(t *testing.T) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		causes := map[string]automation.Cause{}
+		causes := map[string]reasons.Cause{}
 		for _, f := range got {
 			causes[f.Key] = f.Cause
 		}
-		want := map[string]automation.Cause{
-			keyOf("000", "2026-05-01", 14): automation.CauseNotAskedYet, keyOf("000", "2026-05-01", 30): automation.CauseExists,
-			keyOf("000", "2026-05-01", 90): automation.CauseOffsetPassed, keyOf("000", "2026-05-01", 33): automation.CauseTimeSkipped,
+		want := map[string]reasons.Cause{
+			keyOf("000", "2026-05-01", 14): reasons.CauseNotAskedYet, keyOf("000", "2026-05-01", 30): reasons.CauseExists,
+			keyOf("000", "2026-05-01", 90): reasons.CauseOffsetPassed, keyOf("000", "2026-05-01", 33): reasons.CauseTimeSkipped,
 		}
 		if diff := cmp.Diff(want, causes); diff != "" {
 			w.t.Error(diff)
@@ -246,7 +247,7 @@ func TestAPreviewOfASourceSaysWhatBecomesOfEachCandidate(t *testing.T) {
 		}
 		k.off = true
 		got, err = w.s.PreviewSource(w.ctx, "", "certificate", automation.Source{"employee", "000"})
-		if err != nil || got[len(got)-1].Cause != automation.CauseSettingOff {
+		if err != nil || got[len(got)-1].Cause != reasons.CauseSettingOff {
 			w.t.Errorf("%+v %v", got, err)
 		}
 		k.fails = func(automation.Source) error { return errBoom }

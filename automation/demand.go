@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -28,7 +29,7 @@ func (r *scheduleRow) underWorker(now time.Time, want *scheduleRow) (storage.Out
 
 // holdConflict keeps a row whose key is wanted with another input from going out.
 func (r *scheduleRow) holdConflict(want *scheduleRow) bool {
-	return r.hold(InputConflict, "wanted with input "+want.InputHash+", stands for "+r.InputHash)
+	return r.hold(reasons.InputConflict, "wanted with input "+want.InputHash+", stands for "+r.InputHash)
 }
 
 // demand is what plans ask of the rows of conditions.
@@ -79,15 +80,15 @@ func lookUp(plans []plan, row *scheduleRow) (p plan, known, wanted bool) {
 
 // ending says why a row that no plan names ends. One of an earlier day stays
 // while its condition is met.
-func (d demand) ending(row *scheduleRow) (Reason, bool) {
+func (d demand) ending(row *scheduleRow) (reasons.Reason, bool) {
 	_, known, met := d.of(row)
 	switch {
 	case met:
 		return "", false
 	case known:
-		return ThresholdNoLongerMet, true
+		return reasons.ThresholdNoLongerMet, true
 	}
-	return Superseded, true
+	return reasons.Superseded, true
 }
 
 // endUnmet ends the open rows of conditions that are no longer met, where no
@@ -101,9 +102,9 @@ func (s ensurer) endUnmet(ctx context.Context, tx storage.Tx, plans []plan, by a
 	}
 	d := demandOf(plans)
 	for scope, some := range unmet {
-		_, err := s.deactivateBy(ctx, tx, Event{Scope: scope}, by, rowsOf(some), func(row *scheduleRow) (Reason, bool) {
+		_, err := s.deactivateBy(ctx, tx, Event{Scope: scope}, by, rowsOf(some), func(row *scheduleRow) (reasons.Reason, bool) {
 			_, known, met := d.of(row)
-			return ThresholdNoLongerMet, known && !met
+			return reasons.ThresholdNoLongerMet, known && !met
 		})
 		if err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -41,9 +42,9 @@ type try struct {
 	// stream is what versions of the row's source count.
 	stream string
 
-	err    error  // it failed
-	broken bool   // err says that the row cannot be decoded
-	stop   Reason // it is no longer wanted
+	err    error          // it failed
+	broken bool           // err says that the row cannot be decoded
+	stop   reasons.Reason // it is no longer wanted
 	done   bool
 	later  bool      // it is wanted at a later moment, which decision asks for
 	moment time.Time // at which it is wanted now, where that is known
@@ -394,8 +395,8 @@ func (d *dispatching) holdRefused(now time.Time, taken taken) error {
 	var notes []note
 	for i, row := range d.done {
 		if conflict := d.refused[i]; conflict != nil {
-			notes = append(notes, note{row.Row, row.Row.past(), ActionHeld, string(DeliveryConflict)})
-			row.Row.yield(now, DeliveryConflict, conflict.Error(), row.Result.before)
+			notes = append(notes, note{row.Row, row.Row.past(), ActionHeld, string(reasons.DeliveryConflict)})
+			row.Row.yield(now, reasons.DeliveryConflict, conflict.Error(), row.Result.before)
 			held = append(held, row.Row)
 		}
 	}

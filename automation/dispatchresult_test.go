@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -29,7 +30,7 @@ func TestI22_WhatARunLedToOutlivesItsConflict(t *testing.T) {
 		row := w.row(certificateKey)
 		d, err := row.Dispatched()
 		if err != nil || d.Path != notify.PathSkipped || d.SkippedReason != "NoRecipients" || d.Summary != "as of yesterday" ||
-			d.ConflictReason != automation.OwnershipConflict || !d.Notification.IsZero() {
+			d.ConflictReason != reasons.OwnershipConflict || !d.Notification.IsZero() {
 			w.t.Errorf("%+v %v", d, err)
 		}
 	})
@@ -45,11 +46,11 @@ func TestWhatIsSentAfterAllWasNotSkipped(t *testing.T) {
 		w.ensure(candidate(nil))
 		w.pollAt(day(2026, 4, 1, 9))
 		row := w.row(certificateKey)
-		if d, _ := row.Dispatched(); d.SkippedReason != string(automation.NoRecipients) {
+		if d, _ := row.Dispatched(); d.SkippedReason != string(reasons.NoRecipients) {
 			w.t.Errorf("%+v", d)
 		}
 		to = []notify.Recipient{sam}
-		if got := w.ensure(candidate(nil))[0]; got.Outcome != storage.Reactivated || got.Result.SkippedReason != string(automation.NoRecipients) {
+		if got := w.ensure(candidate(nil))[0]; got.Outcome != storage.Reactivated || got.Result.SkippedReason != string(reasons.NoRecipients) {
 			w.t.Errorf("it is skipped until it is sent: %+v", got)
 		}
 		w.poll()

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -68,15 +69,15 @@ func TestADueReminderQueuesItsDelivery(t *testing.T) {
 // What is no longer valid is an outcome: Deactivated with its reason, and no try
 // is counted.
 func TestI18_WhatIsNoLongerValidIsDeactivatedAndNoFailure(t *testing.T) {
-	for want, change := range map[automation.Reason]func(*automation.ReminderType){
-		automation.SourceNoLongerValid: func(t *automation.ReminderType) {
+	for want, change := range map[reasons.Reason]func(*automation.ReminderType){
+		reasons.SourceNoLongerValid: func(t *automation.ReminderType) {
 			t.Validator = automation.ValidatorFunc(func(context.Context, automation.Due) (automation.Validity, error) { return automation.Validity{}, nil })
 		},
-		automation.TooLate: func(t *automation.ReminderType) { t.Lateness.Window = time.Hour },
-		automation.NoRecipients: func(t *automation.ReminderType) {
+		reasons.TooLate: func(t *automation.ReminderType) { t.Lateness.Window = time.Hour },
+		reasons.NoRecipients: func(t *automation.ReminderType) {
 			t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) { return nil, nil })
 		},
-		automation.SkippedByPolicy: func(t *automation.ReminderType) {
+		reasons.SkippedByPolicy: func(t *automation.ReminderType) {
 			t.Policy = automation.DeliveryPolicyFunc(func(context.Context, automation.Due, []notify.Recipient) ([]notify.Recipient, error) { return nil, nil })
 		},
 	} {
@@ -89,7 +90,7 @@ func TestI18_WhatIsNoLongerValidIsDeactivatedAndNoFailure(t *testing.T) {
 			})
 		})
 	}
-	t.Run(string(automation.ReminderSettingInactive), func(t *testing.T) {
+	t.Run(string(reasons.ReminderSettingInactive), func(t *testing.T) {
 		t.Parallel()
 		each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 			settings := settingsMap{"certificate": true}
@@ -98,12 +99,12 @@ func TestI18_WhatIsNoLongerValidIsDeactivatedAndNoFailure(t *testing.T) {
 			w.ensure(candidate(nil))
 			delete(settings, "certificate")
 			w.pollAt(day(2026, 4, 1, 11))
-			w.checkEnded(certificateKey, automation.ReminderSettingInactive)
+			w.checkEnded(certificateKey, reasons.ReminderSettingInactive)
 		})
 	})
 }
 
-func (w *world) checkEnded(key string, why automation.Reason) {
+func (w *world) checkEnded(key string, why reasons.Reason) {
 	w.t.Helper()
 	row := w.row(key)
 	got, err := row.Dispatched()
@@ -243,7 +244,7 @@ func TestABatchOfRecipientsIsAskedForOnceUnlessARowSpoilsIt(t *testing.T) {
 		}
 		w.poll()
 		bad := w.row("reminder:certificate:employee:13:default:2026-05-01:30")
-		if !slices.Equal(calls, []int{5, 3, 1, 1, 1}) || len(w.out.dispatched()) != 7 || bad.ReasonCode != automation.HandlerPanicked || bad.Status != automation.StatusPending {
+		if !slices.Equal(calls, []int{5, 3, 1, 1, 1}) || len(w.out.dispatched()) != 7 || bad.ReasonCode != reasons.HandlerPanicked || bad.Status != automation.StatusPending {
 			w.t.Errorf("%v %v %+v", calls, w.out.dispatched(), bad)
 		}
 	})
@@ -270,7 +271,7 @@ func TestAConflictOfDeliveryHoldsItsRowOnly(t *testing.T) {
 			w.t.Error(diff)
 		}
 		row := w.row(certificateKey)
-		if got, _ := row.Dispatched(); got.ConflictReason != automation.DeliveryConflict || !strings.Contains(row.HoldDetail, "NotificationJob 7") {
+		if got, _ := row.Dispatched(); got.ConflictReason != reasons.DeliveryConflict || !strings.Contains(row.HoldDetail, "NotificationJob 7") {
 			w.t.Errorf("%+v %q", got, row.HoldDetail)
 		}
 		if err := w.s.Support().Cancel(w.ctx, "", certificateKey, ann); err != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/unserved"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
@@ -41,9 +42,9 @@ func (s worker) unservedPass() work.Pass {
 	return unserved.Pass{
 		Title: "automation.unserved", Store: s.store, After: s.opts.UnclaimedAfter, Logger: s.opts.Logger,
 		Tables: []unserved.Watched{unserved.Table[scheduleRow]{
-			Rows: schedules, Serves: s.registry.types, Waiting: []string{StatusPending, StatusProcessing}, Hold: string(Unserved),
+			Rows: schedules, Serves: s.registry.types, Waiting: []string{StatusPending, StatusProcessing}, Hold: string(reasons.Unserved),
 			Stop: func(_ time.Time, r *scheduleRow) {
-				r.hold(Unserved, fmt.Sprintf("no process has registered %q for %s", r.Kind, s.opts.UnclaimedAfter))
+				r.hold(reasons.Unserved, fmt.Sprintf("no process has registered %q for %s", r.Kind, s.opts.UnclaimedAfter))
 			},
 			Abandon: func(now time.Time, r *scheduleRow) { r.lose(now, s.registry.longRunning(r.Kind)) },
 			Resume:  func(now time.Time, r *scheduleRow) { r.unhold(now) },
@@ -163,7 +164,7 @@ func (b *batch) loadSome(ctx context.Context, scope Scope, ids []string, bySetti
 		for _, t := range bySetting[ids[i]] {
 			t.due.Setting = setting
 			if !setting.Active {
-				t.stop = ReminderSettingInactive
+				t.stop = reasons.ReminderSettingInactive
 			}
 		}
 	}
@@ -188,16 +189,16 @@ func (b *batch) revalidate(context.Context) {
 // change ends a row whose source asks for other plans now, and has those ensured. If
 // the row is known to them, it is one of a condition that is no longer met.
 func (t *try) change(b *batch, known bool, version int64, plans []plan) {
-	t.stop = InputChanged
+	t.stop = reasons.InputChanged
 	if known {
-		t.stop = ThresholdNoLongerMet
+		t.stop = reasons.ThresholdNoLongerMet
 	}
 	t.ask(b, version, plans)
 }
 
 // ask has plans ensured in the transaction that settles the row.
 func (t *try) ask(b *batch, version int64, plans []plan) {
-	origin := Event{Scope: t.row.Scope, Type: string(InputChanged), Source: t.due.Source, Version: version, Stream: t.stream}
+	origin := Event{Scope: t.row.Scope, Type: string(reasons.InputChanged), Source: t.due.Source, Version: version, Stream: t.stream}
 	t.decision = &decision{plans: readAt(origin, plans), origin: origin, epochs: b.epochs}
 }
 
@@ -213,7 +214,7 @@ func (b *batch) resolveRecipients(ctx context.Context) {
 	}
 	for _, t := range b.open() {
 		if t.resolved = len(t.to); t.resolved == 0 {
-			t.stop = NoRecipients
+			t.stop = reasons.NoRecipients
 		}
 	}
 }
@@ -254,7 +255,7 @@ func (b *batch) applyPolicy(context.Context) {
 	b.each(func(t *try) (err error) {
 		t.to, err = b.reminder.Policy.Deliver(t.ctx, t.due, t.to)
 		if err == nil && len(t.to) == 0 {
-			t.stop = SkippedByPolicy
+			t.stop = reasons.SkippedByPolicy
 		}
 		return err
 	})

@@ -6,26 +6,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
-)
-
-// The outcomes of an Ensure by which no row was made, and none revived.
-const (
-	// OffsetPassed: its moment is later than the type's [Lateness] allows. If there is a
-	// row, it has ended and stays so.
-	OffsetPassed storage.Outcome = "OffsetPassed"
-	// TimeSkipped: its local time does not exist, and the policy is GapSkip.
-	TimeSkipped storage.Outcome = "TimeSkipped"
-	// SeriesEnded: the cadence of a recurring candidate has no occurrence left.
-	SeriesEnded storage.Outcome = "SeriesEnded"
-	// SettingInactive: its setting is off, or there is none. A row that exists ends at
-	// its moment, or with the next event.
-	SettingInactive storage.Outcome = "SettingInactive"
-	// ThresholdNotMet: its reading does not meet its [Threshold]. Open rows that
-	// stand for it have ended, unless another candidate of the call still meets it.
-	ThresholdNotMet storage.Outcome = "ThresholdNotMet"
 )
 
 // Ensured is the answer for one candidate.
@@ -40,7 +24,7 @@ type Ensured struct {
 	Status          string
 	ScheduledOn     time.Time
 	IsOnSupportHold bool
-	HoldReason      Reason
+	HoldReason      reasons.Reason
 	// Result has the coordinates of what was dispatched for the row.
 	Result notify.DispatchResult
 	// InputDiffers says that the row is Completed and was so for another input,
@@ -181,7 +165,7 @@ func (s ensurer) ensureActive(ctx context.Context, tx storage.Tx, plans []plan, 
 	var places []int
 	for i, plan := range plans {
 		if plan.isOff(off) {
-			out[i] = Ensured{Outcome: SettingInactive, Scope: plan.want.Scope, Key: plan.want.Key}
+			out[i] = Ensured{Outcome: reasons.SettingInactive, Scope: plan.want.Scope, Key: plan.want.Key}
 			continue
 		}
 		active, places = append(active, plan), append(places, i)
@@ -248,15 +232,15 @@ func (s ensurer) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, orig
 		p, want := &plans[i], &plans[i].want
 		switch {
 		case p.skipped:
-			out[i] = Ensured{Outcome: TimeSkipped, Scope: want.Scope, Key: want.Key}
+			out[i] = Ensured{Outcome: reasons.TimeSkipped, Scope: want.Scope, Key: want.Key}
 		case p.ended:
-			out[i] = Ensured{Outcome: SeriesEnded, Scope: want.Scope}
+			out[i] = Ensured{Outcome: reasons.SeriesEnded, Scope: want.Scope}
 		case p.found != nil:
 			out[i] = asFound(p.found)
 		case p.unmet:
-			out[i] = Ensured{Outcome: ThresholdNotMet, Scope: want.Scope, Key: want.Key}
+			out[i] = Ensured{Outcome: reasons.ThresholdNotMet, Scope: want.Scope, Key: want.Key}
 		case late.missing[i] != "":
-			out[i] = Ensured{Outcome: OffsetPassed, Scope: want.Scope, Key: want.Key, ScheduledOn: want.ScheduledOn}
+			out[i] = Ensured{Outcome: reasons.OffsetPassed, Scope: want.Scope, Key: want.Key, ScheduledOn: want.ScheduledOn}
 		default:
 			want.CreatedOn, want.DueOn = now, want.dueOn()
 			want.EventType, want.EventID = origin.Type, origin.ID
@@ -301,7 +285,7 @@ func decideAt(now time.Time, late map[*scheduleRow]bool) driver.Decide[scheduleR
 		case stored.isOver():
 			return storage.Unchanged, false
 		case late[want] && !stored.IsOpen() && !stored.inShadow() && !stopped:
-			return OffsetPassed, false
+			return reasons.OffsetPassed, false
 		case want.inShadow():
 			return decideShadow(now, stored, want)
 		case stored.sameMoment(want) && (stored.Status == StatusPending || stopped):
@@ -325,7 +309,7 @@ func decideAt(now time.Time, late map[*scheduleRow]bool) driver.Decide[scheduleR
 
 // isOver reports whether the row ended for good: what it was about has been told.
 func (r *scheduleRow) isOver() bool {
-	return r.Status == StatusDeactivated && (r.ReasonCode == Overtaken || r.ReasonCode == SentByOldJob)
+	return r.Status == StatusDeactivated && (r.ReasonCode == reasons.Overtaken || r.ReasonCode == reasons.SentByOldJob)
 }
 
 // sameMoment reports whether nothing that may change under the same key differs.

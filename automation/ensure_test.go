@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -88,7 +89,7 @@ func TestI3_AnotherInputIsAConflictAndOverwritesNothing(t *testing.T) {
 			w.t.Errorf("%+v", got)
 		}
 		after := w.row(certificateKey)
-		if !after.IsOnSupportHold || after.HoldReason != automation.InputConflict || !after.DueOn.IsZero() {
+		if !after.IsOnSupportHold || after.HoldReason != reasons.InputConflict || !after.DueOn.IsZero() {
 			w.t.Errorf("%+v", after)
 		}
 		after.IsOnSupportHold, after.HoldReason, after.HoldDetail, after.DueOn, after.Version = false, "", "", before.DueOn, before.Version
@@ -135,7 +136,7 @@ func TestEnsureReactivatesWhatEnded(t *testing.T) {
 			eachWorld(t, func(w *world) {
 				w.ensure(candidate(nil))
 				w.change(certificateKey, func(r *automation.ScheduleRow) {
-					r.Status, r.ReasonCode, r.Diagnostics, r.RetryCount, r.EndedOn = status, automation.HandlerFailed, "boom", 2, start
+					r.Status, r.ReasonCode, r.Diagnostics, r.RetryCount, r.EndedOn = status, reasons.HandlerFailed, "boom", 2, start
 					r.DispatchResult = []byte(`{"scheduler":"guard"}`)
 				})
 				got := w.ensure(candidate(nil))[0]
@@ -143,7 +144,7 @@ func TestEnsureReactivatesWhatEnded(t *testing.T) {
 				if got.Outcome != storage.Reactivated || got.Result.Scheduler != "guard" || row.Status != automation.StatusPending || row.DueOn.IsZero() || !row.EndedOn.IsZero() {
 					w.t.Errorf("%+v %+v", got, row)
 				}
-				if row.RetryCount != 2 || row.Diagnostics != "boom" || row.ReasonCode != automation.HandlerFailed {
+				if row.RetryCount != 2 || row.Diagnostics != "boom" || row.ReasonCode != reasons.HandlerFailed {
 					w.t.Errorf("attempts and diagnostics stay: %+v", row)
 				}
 			})
@@ -166,14 +167,14 @@ func TestEnsureNeverClearsAHold(t *testing.T) {
 				w.ensure(candidate(nil))
 				w.change(certificateKey, func(r *automation.ScheduleRow) {
 					r.Status = c.status
-					automation.HoldRow(r, automation.HeldBySupport, "")
+					automation.HoldRow(r, reasons.HeldBySupport, "")
 				})
 				got := w.ensure(candidate(func(c *automation.Candidate) { c.SendAt = "17:00" }))[0]
 				row := w.row(certificateKey)
 				if got.Outcome != c.outcome || row.Status != c.after || row.SendAt != "17:00" {
 					w.t.Errorf("%+v %+v", got, row)
 				}
-				if !got.IsOnSupportHold || row.HoldReason != automation.HeldBySupport || !row.DueOn.IsZero() {
+				if !got.IsOnSupportHold || row.HoldReason != reasons.HeldBySupport || !row.DueOn.IsZero() {
 					w.t.Errorf("%+v %+v", got, row)
 				}
 				if again := w.ensure(candidate(func(c *automation.Candidate) { c.SendAt = "17:00" }))[0]; again.Outcome != storage.Unchanged {
@@ -198,7 +199,7 @@ func TestAFirstImportDoesNotSendThePast(t *testing.T) {
 		for _, e := range got {
 			outcomes = append(outcomes, e.Outcome)
 		}
-		want := []storage.Outcome{storage.Unchanged, automation.OffsetPassed, storage.Created, storage.Created}
+		want := []storage.Outcome{storage.Unchanged, reasons.OffsetPassed, storage.Created, storage.Created}
 		if diff := cmp.Diff(want, outcomes); diff != "" || len(w.rows()) != 3 {
 			w.t.Error(diff)
 		}
@@ -251,7 +252,7 @@ func TestManyKnownCandidatesAreAnsweredAsIfAskedOneByOne(t *testing.T) {
 		for range 20 { // behind a batch of new rows Ensure does not ask for a while
 			w.ensure(all...)
 		}
-		w.change(created[3].Key, func(r *automation.ScheduleRow) { automation.HoldRow(r, automation.HeldBySupport, "") })
+		w.change(created[3].Key, func(r *automation.ScheduleRow) { automation.HoldRow(r, reasons.HeldBySupport, "") })
 		w.change(created[4].Key, func(r *automation.ScheduleRow) { r.Status, r.EndedOn = automation.StatusCompleted, start })
 		w.change(created[5].Key, func(r *automation.ScheduleRow) { r.SendAt = "08:00" })
 
@@ -295,7 +296,7 @@ func TestAWorkerThatDiesAfterItsClaimIsFollowedByAnother(t *testing.T) {
 			w.t.Errorf("an abandoned row is not handled: %+v", report)
 		}
 		row := w.row(certificateKey)
-		if row.Status != automation.StatusPending || row.RetryCount != 1 || row.LeaseLossCount != 1 || row.ReasonCode != automation.LeaseExpired {
+		if row.Status != automation.StatusPending || row.RetryCount != 1 || row.LeaseLossCount != 1 || row.ReasonCode != reasons.LeaseExpired {
 			w.t.Errorf("%+v", row)
 		}
 		w.pollAt(row.NextRetryOn)
@@ -334,12 +335,12 @@ func TestEnsureSaysThatASettingIsOff(t *testing.T) {
 		other := candidate(func(c *automation.Candidate) { c.Setting = "nobody made it" })
 		host := automation.Candidate{AutomationType: "sweep", Source: automation.Source{"night", "1"}, ScheduledOn: day(2026, 4, 1, 9)}
 		got := w.ensure(other, candidate(nil), host)
-		want := []storage.Outcome{automation.SettingInactive, storage.Created, storage.Created} // a host's type has no setting
+		want := []storage.Outcome{reasons.SettingInactive, storage.Created, storage.Created} // a host's type has no setting
 		if diff := cmp.Diff(want, []storage.Outcome{got[0].Outcome, got[1].Outcome, got[2].Outcome}); diff != "" || len(w.rows()) != 2 {
 			t.Error(diff, w.statuses())
 		}
 		settings["certificate"] = false
-		if got := w.ensure(candidate(nil))[0]; got.Outcome != automation.SettingInactive {
+		if got := w.ensure(candidate(nil))[0]; got.Outcome != reasons.SettingInactive {
 			t.Errorf("%+v", got)
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -112,7 +113,7 @@ func (r *scheduleRow) erase(now time.Time) sweep.Fate {
 		return sweep.Fate{Verdict: sweep.Wait}
 	case r.Status != StatusCompleted && r.Status != StatusCancelled:
 		r.to(now, StatusCancelled)
-		r.ReasonCode = PersonErased
+		r.ReasonCode = reasons.PersonErased
 	}
 	return sweep.Fate{Verdict: sweep.Empty}
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -116,7 +117,7 @@ func (s planner) planTriggers(ctx context.Context, e Event, name string, p *even
 }
 
 // superseded tells of an open row of the source whether it has to go, and why.
-func (p eventPlan) superseded() func(*scheduleRow) (Reason, bool) {
+func (p eventPlan) superseded() func(*scheduleRow) (reasons.Reason, bool) {
 	wanted := map[string]bool{}
 	for _, plan := range p.plans {
 		if !plan.skipped && !plan.unmet {
@@ -124,15 +125,15 @@ func (p eventPlan) superseded() func(*scheduleRow) (Reason, bool) {
 		}
 	}
 	conditions, series := demandOf(p.plans), p.series()
-	return func(row *scheduleRow) (Reason, bool) {
+	return func(row *scheduleRow) (reasons.Reason, bool) {
 		if p.off[row.Setting] {
-			return ReminderSettingInactive, true
+			return reasons.ReminderSettingInactive, true
 		}
 		if wanted[row.Key] || row.Setting == p.keeps || series[row.seriesKey()] {
 			return "", false
 		}
 		reason, ends := conditions.ending(row)
-		return reason, ends && (reason != Superseded || row.baseKey() == row.Key) // a rerun is support's
+		return reason, ends && (reason != reasons.Superseded || row.baseKey() == row.Key) // a rerun is support's
 	}
 }
 
@@ -312,7 +313,7 @@ func (s ensurer) endInvalid(ctx context.Context, tx storage.Tx, e Event, invalid
 		if len(in.Keys) > 0 {
 			deactivate = s.deactivateOnly
 		}
-		ended, err := deactivate(ctx, tx, e, actor(e.Type, e.ID), where, most-len(all), func(row *scheduleRow) (Reason, bool) {
+		ended, err := deactivate(ctx, tx, e, actor(e.Type, e.ID), where, most-len(all), func(row *scheduleRow) (reasons.Reason, bool) {
 			return in.Reason, len(in.Keys) == 0 || slices.Contains(in.Keys, row.Key) || slices.Contains(in.Keys, row.baseKey())
 		})
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
@@ -171,19 +172,19 @@ func TestI17_WhatIsGivenUpWaitsForAPersonAndGoesOn(t *testing.T) {
 	faults := map[string]error{"7": errors.New("no connection"), "8": automation.Permanent(errors.New("no such table"))}
 	fails := automation.RecipientFunc(func(_ context.Context, d automation.Due) ([]notify.Recipient, error) { return nil, faults[d.Source.ID] })
 	eachAcademy(t, func(r *automation.ReminderType) { r.Recipients = fails }, func(s *academy) {
-		reasons := map[string]automation.Reason{}
-		for id, reason := range map[string]automation.Reason{"7": automation.RetriesExhausted, "8": automation.PermanentFailure} {
+		because := map[string]reasons.Reason{}
+		for id, reason := range map[string]reasons.Reason{"7": reasons.RetriesExhausted, "8": reasons.PermanentFailure} {
 			got, err := s.reminders.Ensure(s.Context(), automation.Candidate{
 				Type: "certificate", Source: automation.Source{Type: "employee", ID: id},
 				TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30,
 			})
 			s.must(err)
-			reasons[got[0].Key] = reason
+			because[got[0].Key] = reason
 		}
 		for tries := range 5 {
 			s.at(time.Date(2026, 4, 1, 9+2*tries, 0, 0, 0, time.UTC))
 		}
-		for key, reason := range reasons {
+		for key, reason := range because {
 			row := s.row(key)
 			s.same("given up", []any{automation.StatusFailed, true, reason, true},
 				[]any{row.Status, row.IsOnSupportHold, row.HoldReason, row.DueOn.IsZero()})
@@ -210,7 +211,7 @@ func TestOnlyRowsOfTheSettingAndSourceAreSuperseded(t *testing.T) {
 		}
 		p.settings = []string{"s2"} // now the provider speaks for that setting, too
 		got := w.handle(changed(2))
-		want := []automation.Deactivation{{"reminder:s2:employee:7:default:2026-05-01:30", automation.Superseded}}
+		want := []automation.Deactivation{{"reminder:s2:employee:7:default:2026-05-01:30", reasons.Superseded}}
 		if diff := cmp.Diff(want, got.Deactivated); diff != "" {
 			w.t.Error(diff)
 		}
@@ -241,7 +242,7 @@ func TestInvalidationsEndRowsBySettingSourceAndKey(t *testing.T) {
 		if diff := cmp.Diff(want, w.statuses()); diff != "" {
 			w.t.Error(diff)
 		}
-		ask = []automation.Invalidation{{Setting: "certificate", Reason: automation.ReminderSettingInactive}} // all that is left
+		ask = []automation.Invalidation{{Setting: "certificate", Reason: reasons.ReminderSettingInactive}} // all that is left
 		got := w.handle(automation.Event{Type: "left", Source: automation.Source{"reminder-setting", "certificate"}})
 		if len(got.Deactivated) != 3 {
 			w.t.Errorf("%+v", got)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
@@ -261,7 +262,7 @@ func (s explainer) askedAgain(e Explanation, r *scheduleRow) string {
 		return "nothing: its series goes on, next " + stampText(e.Series.Next)
 	case r.recurs() && !r.ScheduledOn.After(now):
 		return never + "a series makes no occurrence of the past"
-	case r.ReasonCode == PersonErased:
+	case r.ReasonCode == reasons.PersonErased:
 		return never + "its person was erased"
 	}
 	limit := ""
@@ -272,7 +273,7 @@ func (s explainer) askedAgain(e Explanation, r *scheduleRow) string {
 	switch outcome, _ := decideAt(now, map[*scheduleRow]bool{&want: limit != ""})(&stored, &want); outcome {
 	case storage.Reactivated:
 		return again
-	case OffsetPassed:
+	case reasons.OffsetPassed:
 		return never + r.passedBy(now, limit)
 	}
 	return never + "what it was about is over"

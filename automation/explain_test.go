@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -78,7 +79,7 @@ func TestExplainSaysWhatWouldHappenNow(t *testing.T) {
 		if got := w.now(exportKey("1")); got != "it is due; its handler decides then" {
 			t.Error(got)
 		}
-		w.change(exportKey("1"), func(r *automation.ScheduleRow) { automation.EndRow(r, start, automation.Superseded) })
+		w.change(exportKey("1"), func(r *automation.ScheduleRow) { automation.EndRow(r, start, reasons.Superseded) })
 		w.says(exportKey("1"), "nothing, unless it is asked for again")
 	})
 }
@@ -122,7 +123,7 @@ func (w *world) missing(setting string) automation.Absence {
 	return a
 }
 
-func (w *world) because(setting string, want automation.Cause, details ...string) {
+func (w *world) because(setting string, want reasons.Cause, details ...string) {
 	w.t.Helper()
 	a := w.missing(setting)
 	if a.Cause != want {
@@ -142,40 +143,40 @@ func TestEachCauseOfAnAbsence(t *testing.T) {
 		spy, calls := storetest.Counting(store)
 		settings, to := settingsMap{"certificate": true, "special": true}, []notify.Recipient{sam}
 		w := newWorld(t, spy, clk, &automation.Options{Settings: settings})
-		w.because("certificate", automation.CauseNoSuchType, "no event of the source was ever handled")
+		w.because("certificate", reasons.CauseNoSuchType, "no event of the source was ever handled")
 		p := w.withTriggers(func(t *automation.ReminderType) {
 			t.Gap = automation.GapSkip
 			t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) { return to, nil })
 		})
 		w.s.Register(visits())
 		w.s.Handle(automation.WorkType{Name: "export", Handler: automation.HandlerFunc(func(context.Context, []automation.Due) ([]automation.Outcome, error) { return nil, nil })})
-		w.because("visit", automation.CauseNoProvider)
-		w.because("export", automation.CauseNoProvider, "the host's own")
-		w.because("special", automation.CauseNoSuchType)
+		w.because("visit", reasons.CauseNoProvider)
+		w.because("export", reasons.CauseNoProvider, "the host's own")
+		w.because("special", reasons.CauseNoSuchType)
 		p.settings = []string{"special"}
-		w.because("special", automation.CauseProviderGaveNone)
-		w.because("certificate", automation.CauseProviderGaveNone)
+		w.because("special", reasons.CauseProviderGaveNone)
+		w.because("certificate", reasons.CauseProviderGaveNone)
 		settings["certificate"] = false
-		w.because("certificate", automation.CauseSettingOff)
+		w.because("certificate", reasons.CauseSettingOff)
 		settings["certificate"] = true
 		p.err = errBoom
-		w.because("certificate", automation.CauseProviderFailed, "boom")
+		w.because("certificate", reasons.CauseProviderFailed, "boom")
 		p.err = nil
 
 		p.set(offsets(date(2026, 5, 1), 30)...)
 		p.candidates[0].Zone = "Europe/Atlantis"
-		w.because("certificate", automation.CauseZoneUnknown, "Europe/Atlantis")
+		w.because("certificate", reasons.CauseZoneUnknown, "Europe/Atlantis")
 		p.candidates[0].Zone, p.candidates[0].TriggerKey = "", "a:b"
-		w.because("certificate", automation.CauseCandidateRefused, "triggerKey")
+		w.because("certificate", reasons.CauseCandidateRefused, "triggerKey")
 		p.set(append(offsets(date(2026, 5, 1), 30, 90), automation.Candidate{Setting: "special", TargetDate: date(2026, 5, 1)})...)
-		w.because("certificate", automation.CauseNotAskedYet, certificateKey+": no event has asked for it yet (NotAskedYet), for 2026-04-01T09:00:00Z", ":90: its moment had passed (OffsetPassed)")
+		w.because("certificate", reasons.CauseNotAskedYet, certificateKey+": no event has asked for it yet (NotAskedYet), for 2026-04-01T09:00:00Z", ":90: its moment had passed (OffsetPassed)")
 		to = nil
-		w.because("certificate", automation.CauseNoRecipients)
+		w.because("certificate", reasons.CauseNoRecipients)
 		to = []notify.Recipient{sam}
 		p.set(offsets(date(2026, 5, 1), 90)...)
-		w.because("certificate", automation.CauseOffsetPassed, "for 2026-01-31T09:00:00Z")
+		w.because("certificate", reasons.CauseOffsetPassed, "for 2026-01-31T09:00:00Z")
 		p.set(automation.Candidate{TargetDate: date(2026, 3, 29), SendAt: "01:30", Zone: "Europe/London"})
-		w.because("certificate", automation.CauseTimeSkipped)
+		w.because("certificate", reasons.CauseTimeSkipped)
 
 		for _, c := range calls.Take() {
 			if c.Verb != storetest.Select && c.Verb != storetest.Get {
@@ -184,12 +185,12 @@ func TestEachCauseOfAnAbsence(t *testing.T) {
 		}
 		p.set(offsets(date(2026, 5, 1), 30)...)
 		w.handle(changed(1))
-		w.because("certificate", automation.CauseExists, certificateKey+": it exists (Exists), Pending", "last event of the source: certificate-changed e1")
+		w.because("certificate", reasons.CauseExists, certificateKey+": it exists (Exists), Pending", "last event of the source: certificate-changed e1")
 		w.do(w.s.Support().Hold)
-		w.because("certificate", automation.CauseExists, "it exists (Exists), Pending, HeldBySupport")
+		w.because("certificate", reasons.CauseExists, "it exists (Exists), Pending, HeldBySupport")
 		w.do(w.s.Support().Release)
 		w.pollAt(day(2026, 4, 1, 9))
-		w.because("certificate", automation.CauseEnded, "it has ended (Ended), Completed")
+		w.because("certificate", reasons.CauseEnded, "it has ended (Ended), Completed")
 	})
 }
 

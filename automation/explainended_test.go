@@ -10,6 +10,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -18,15 +19,15 @@ func TestExplainSaysOfAnEndedRowWhatAskingAgainDoes(t *testing.T) {
 	t.Parallel()
 	const again, never = "nothing, unless it is asked for again", "nothing, and nothing if it is asked for again: "
 	for name, c := range map[string]struct {
-		reason automation.Reason
+		reason reasons.Reason
 		at     time.Time
 		want   string
 		does   storage.Outcome
 	}{
-		"superseded":            {automation.Superseded, day(2026, 4, 1, 10), again, storage.Reactivated},
-		"superseded, long past": {automation.Superseded, day(2026, 4, 5, 10), never + "its time, 1 April 09:00, had passed by 4 days, more than CatchUp (24 h)", automation.OffsetPassed},
-		"overtaken":             {automation.Overtaken, day(2026, 4, 1, 10), never + "what it was about is over", storage.Unchanged},
-		"sent by the old job":   {automation.SentByOldJob, day(2026, 4, 1, 10), never + "what it was about is over", storage.Unchanged},
+		"superseded":            {reasons.Superseded, day(2026, 4, 1, 10), again, storage.Reactivated},
+		"superseded, long past": {reasons.Superseded, day(2026, 4, 5, 10), never + "its time, 1 April 09:00, had passed by 4 days, more than CatchUp (24 h)", reasons.OffsetPassed},
+		"overtaken":             {reasons.Overtaken, day(2026, 4, 1, 10), never + "what it was about is over", storage.Unchanged},
+		"sent by the old job":   {reasons.SentByOldJob, day(2026, 4, 1, 10), never + "what it was about is over", storage.Unchanged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
@@ -96,9 +97,9 @@ func TestExplainMissingSaysThatWhatWasStoppedHasEnded(t *testing.T) {
 		p.set(offsets(date(2026, 5, 1), 30)...)
 		w.handle(changed(1))
 		w.do(w.s.Support().Cancel)
-		w.because("certificate", automation.CauseEnded, certificateKey+": it has ended (Ended), Cancelled, CancelledBySupport")
+		w.because("certificate", reasons.CauseEnded, certificateKey+": it has ended (Ended), Cancelled, CancelledBySupport")
 		p.set(offsets(date(2026, 5, 1), 30, 14)...)
-		w.because("certificate", automation.CauseNotAskedYet, certificateKey+": it has ended (Ended), Cancelled, CancelledBySupport")
+		w.because("certificate", reasons.CauseNotAskedYet, certificateKey+": it has ended (Ended), Cancelled, CancelledBySupport")
 	})
 }
 
@@ -125,7 +126,7 @@ func TestExplainMissingSaysOfAPastDateWhenItWasAskedFor(t *testing.T) {
 				w := newWorld(t, store, clk, nil)
 				w.s.Register(certificates(nil))
 				ask(w)
-				w.because("certificate", automation.CauseOffsetPassed, key, words)
+				w.because("certificate", reasons.CauseOffsetPassed, key, words)
 				w.says(key, "there is no row: "+words)
 			})
 		})
@@ -134,10 +135,10 @@ func TestExplainMissingSaysOfAPastDateWhenItWasAskedFor(t *testing.T) {
 		eachWorld(t, func(w *world) {
 			p := w.withTriggers(nil)
 			p.set(passed)
-			w.because("certificate", automation.CauseOffsetPassed, "its time, 18 February 09:00, had passed by 10 days")
+			w.because("certificate", reasons.CauseOffsetPassed, "its time, 18 February 09:00, had passed by 10 days")
 			w.handle(changed(1))
 			w.clk.Add(24 * time.Hour)
-			w.because("certificate", automation.CauseOffsetPassed, key, words)
+			w.because("certificate", reasons.CauseOffsetPassed, key, words)
 		})
 	})
 	t.Run("a source remembers the last ten", func(t *testing.T) {
@@ -185,7 +186,7 @@ func TestExplainMissingSaysOfAPastDateWhenItWasAskedFor(t *testing.T) {
 			p.set(passed)
 			w.handle(changed(1))
 			settings["certificate"] = false
-			w.because("certificate", automation.CauseSettingOff, key, words)
+			w.because("certificate", reasons.CauseSettingOff, key, words)
 		})
 	})
 }
@@ -195,7 +196,7 @@ func TestExplainMissingSaysOfARowOnce(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := w.withTriggers(nil)
 		p.set(offsets(date(2026, 5, 1), 30, 30)...)
-		if got := w.missing("certificate"); len(got.Findings) != 1 || got.Cause != automation.CauseNotAskedYet {
+		if got := w.missing("certificate"); len(got.Findings) != 1 || got.Cause != reasons.CauseNotAskedYet {
 			w.t.Error(got)
 		}
 	})

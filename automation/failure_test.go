@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -87,7 +88,7 @@ func TestI17_BackOffAndThenHold(t *testing.T) {
 		w.clk.Set(day(2026, 4, 1, 9))
 		checkWaits(w.t, w.waits(certificateKey), fiveMinutes, fifteenMinutes, time.Hour)
 		row := w.row(certificateKey)
-		if row.Status != automation.StatusFailed || row.HoldReason != automation.RetriesExhausted || row.HoldDetail != "boom" || row.RetryCount != 4 || row.EndedOn.IsZero() {
+		if row.Status != automation.StatusFailed || row.HoldReason != reasons.RetriesExhausted || row.HoldDetail != "boom" || row.RetryCount != 4 || row.EndedOn.IsZero() {
 			w.t.Errorf("%+v", row)
 		}
 	})
@@ -110,7 +111,7 @@ func TestI17_LostLeasesCountOnceEachAndEndOnHold(t *testing.T) {
 				w.clk.Set(row.DueOn)
 			}
 		}
-		if row := w.row(certificateKey); row.Status != automation.StatusFailed || row.HoldReason != automation.RetriesExhausted || len(w.out.dispatched()) != 0 {
+		if row := w.row(certificateKey); row.Status != automation.StatusFailed || row.HoldReason != reasons.RetriesExhausted || len(w.out.dispatched()) != 0 {
 			w.t.Errorf("%+v", row)
 		}
 	})
@@ -130,7 +131,7 @@ func TestLongRunningTypesGoOnDailyForAWeek(t *testing.T) {
 		}{{certificateKey, day(2026, 4, 1, 9)}, {"host:export:file:1:default", export.ScheduledOn}} {
 			w.clk.Set(c.start)
 			checkWaits(w.t, w.waits(c.key), want...)
-			if row := w.row(c.key); row.Status != automation.StatusFailed || row.HoldReason != automation.RetriesExhausted || row.RetryCount != 11 {
+			if row := w.row(c.key); row.Status != automation.StatusFailed || row.HoldReason != reasons.RetriesExhausted || row.RetryCount != 11 {
 				w.t.Errorf("%+v", row)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -153,7 +154,7 @@ func TestAnotherInputUnderAWorkerIsAConflict(t *testing.T) {
 		if conflict := (*notify.ConflictError)(nil); !errors.As(got, &conflict) {
 			w.t.Errorf("%v", got)
 		}
-		if r := w.row(certificateKey); !r.IsOnSupportHold || r.HoldReason != automation.InputConflict || r.Status != automation.StatusPending || len(w.out.dispatched()) != 0 {
+		if r := w.row(certificateKey); !r.IsOnSupportHold || r.HoldReason != reasons.InputConflict || r.Status != automation.StatusPending || len(w.out.dispatched()) != 0 {
 			w.t.Errorf("%+v, dispatched %v", r, w.out.dispatched())
 		}
 		w.must(w.s.Support().Release(w.ctx, "", certificateKey, ann))

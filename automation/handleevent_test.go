@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -54,7 +55,7 @@ func TestARenewedCertificateLosesItsLaterReminders(t *testing.T) {
 		w.clk.Set(day(2026, 4, 20, 10))
 		p.set(offsets(date(2029, 5, 1), 30, 7, 1)...)
 		got := w.handle(changed(2))
-		wantEnded := []automation.Deactivation{{key("2026-05-01", "1"), automation.Superseded}, {key("2026-05-01", "7"), automation.Superseded}}
+		wantEnded := []automation.Deactivation{{key("2026-05-01", "1"), reasons.Superseded}, {key("2026-05-01", "7"), reasons.Superseded}}
 		slices.SortFunc(got.Deactivated, func(a, b automation.Deactivation) int { return strings.Compare(a.Key, b.Key) })
 		if diff := cmp.Diff(wantEnded, got.Deactivated); diff != "" {
 			w.t.Error(diff)
@@ -165,7 +166,7 @@ func TestARowThatAnEventEndsUnderItsHandlerDispatchesNothing(t *testing.T) {
 			w.t.Errorf("%+v", report)
 		}
 		row := w.row(key("2026-05-01", "30"))
-		if row.Status != automation.StatusDeactivated || row.ReasonCode != automation.Superseded || !row.DueOn.IsZero() || !row.LeaseExpiresOn.IsZero() {
+		if row.Status != automation.StatusDeactivated || row.ReasonCode != reasons.Superseded || !row.DueOn.IsZero() || !row.LeaseExpiresOn.IsZero() {
 			w.t.Errorf("%+v", row)
 		}
 		if got := w.out.dispatched(); len(got) != 0 {

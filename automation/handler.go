@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/internal/work"
@@ -113,7 +114,7 @@ type Outcome struct {
 	// Deactivate ends the row as no longer wanted, which is not a failure; the reason
 	// is kept with it. Result and Artifacts count as they do for a row that is
 	// completed.
-	Deactivate Reason
+	Deactivate reasons.Reason
 	// Result is kept with the row, merged with what is there.
 	Result notify.DispatchResult
 	Artifacts
@@ -305,7 +306,7 @@ type Validator interface {
 // NoLongerValid without a reason of its own.
 type Validity struct {
 	valid  bool
-	reason Reason
+	reason reasons.Reason
 }
 
 // StillValid says that the source still wants what the row stands for.
@@ -314,14 +315,14 @@ func StillValid() Validity { return Validity{valid: true} }
 // NoLongerValid says that the source is gone or wants no reminder any more: the
 // row ends as Deactivated, which is not a failure. An empty reason is
 // SourceNoLongerValid.
-func NoLongerValid(reason Reason) Validity { return Validity{reason: reason} }
+func NoLongerValid(reason reasons.Reason) Validity { return Validity{reason: reason} }
 
 // why is the reason for which the row ends; empty if it goes on.
-func (v Validity) why() Reason {
+func (v Validity) why() reasons.Reason {
 	if v.valid {
 		return ""
 	}
-	return cmp.Or(v.reason, SourceNoLongerValid)
+	return cmp.Or(v.reason, reasons.SourceNoLongerValid)
 }
 
 // word names the answer for people.

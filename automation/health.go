@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/backlog"
 	"github.com/belfry-go/belfry/storage"
@@ -29,14 +30,14 @@ func (s *Scheduler) Health(ctx context.Context, reach storage.ScopeFilter) (heal
 
 // dueTables are those with rows that become due, but for the walk of the retention.
 func (s *core) dueTables() []backlog.Table {
-	reasons := make([]string, len(holdReasons))
+	held := make([]string, len(holdReasons))
 	for i, r := range holdReasons {
-		reasons[i] = string(r)
+		held[i] = string(r)
 	}
 	kept, _ := s.registry.kept()
 	return []backlog.Table{
 		{
-			Schema: &schedules.Schema, Reasons: reasons,
+			Schema: &schedules.Schema, Reasons: held,
 			Serves: func(row driver.Row) bool { return s.registry.serves(driver.RecordOf(row).Kind) },
 		},
 		{
@@ -137,4 +138,10 @@ func (s Support) Coming(ctx context.Context, scope Scope, after, until time.Time
 		return nil, false, fmt.Errorf("automation: Coming: %w", err)
 	}
 	return out, more, nil
+}
+
+// holdReasons are those of support holds. A hold has no other reason.
+var holdReasons = []reasons.Reason{
+	reasons.InputConflict, reasons.DeliveryConflict, reasons.OwnershipConflict, reasons.RetriesExhausted,
+	reasons.PermanentFailure, reasons.Undecodable, reasons.Unserved, reasons.HeldBySupport, reasons.CancelledBySupport,
 }

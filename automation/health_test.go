@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/backlog"
 	"github.com/belfry-go/belfry/storage"
@@ -173,7 +174,7 @@ func TestHealthCountsNoFurtherThanItsLimit(t *testing.T) {
 		if !h.DueCapped || h.Due[0].Rows != backlog.Limit || !strings.Contains(h.String(), "due, certificate of automation_scheduler: 10000 or more") {
 			w.t.Errorf("%+v", h)
 		}
-		w.hold(automation.RetriesExhausted)
+		w.hold(reasons.RetriesExhausted)
 		h = w.health(storage.Everywhere())
 		want := []health.Count{{Table: "automation_scheduler", Reason: "RetriesExhausted", Rows: backlog.Limit, Capped: true, OldestOn: h.Holds[0].OldestOn}}
 		if cmp.Diff(want, h.Holds) != "" || h.DueCapped {
@@ -183,7 +184,7 @@ func TestHealthCountsNoFurtherThanItsLimit(t *testing.T) {
 }
 
 // hold puts every row on hold.
-func (w *world) hold(why automation.Reason) {
+func (w *world) hold(why reasons.Reason) {
 	w.t.Helper()
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
 		rows, err := automation.Schedules.Find(w.ctx, tx, "", driver.Query{Limit: 2 * backlog.Limit})

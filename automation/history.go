@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/audit"
 	texts "github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/storage"
@@ -284,7 +285,7 @@ func (n *note) settled(now time.Time) bool {
 		return false
 	}
 	n.action = ActionTryFailed
-	if r.ReasonCode == LeaseExpired {
+	if r.ReasonCode == reasons.LeaseExpired {
 		n.action = ActionLeaseLost
 	}
 	return true

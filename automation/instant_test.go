@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -92,7 +93,7 @@ func TestAnInstantThatMovesTakesItsReminderAlong(t *testing.T) {
 		later := lesson.Add(30 * time.Minute)
 		p.set(hoursTo(later, 2*time.Hour)...)
 		got := w.handle(changed(2))
-		if len(got.Deactivated) != 1 || got.Deactivated[0] != (automation.Deactivation{Key: instantKey(lesson, "2h"), Reason: automation.Superseded}) {
+		if len(got.Deactivated) != 1 || got.Deactivated[0] != (automation.Deactivation{Key: instantKey(lesson, "2h"), Reason: reasons.Superseded}) {
 			w.t.Errorf("%+v", got)
 		}
 		w.pollAt(later.Add(-2 * time.Hour))
@@ -121,16 +122,16 @@ func TestNothingIsSaidAtOnceAboutWhatIsBookedForToday(t *testing.T) {
 		now     time.Time
 		want    []storage.Outcome
 	}{
-		"in the morning":                 {0, start, []storage.Outcome{automation.OffsetPassed, storage.Created}},
-		"just before its moment":         {0, lesson.Add(-125 * time.Minute), []storage.Outcome{automation.OffsetPassed, storage.Created}},
-		"just after its moment":          {0, lesson.Add(-105 * time.Minute), []storage.Outcome{automation.OffsetPassed, storage.Created}},
-		"an hour before":                 {0, lesson.Add(-time.Hour), []storage.Outcome{automation.OffsetPassed, automation.OffsetPassed}},
+		"in the morning":                 {0, start, []storage.Outcome{reasons.OffsetPassed, storage.Created}},
+		"just before its moment":         {0, lesson.Add(-125 * time.Minute), []storage.Outcome{reasons.OffsetPassed, storage.Created}},
+		"just after its moment":          {0, lesson.Add(-105 * time.Minute), []storage.Outcome{reasons.OffsetPassed, storage.Created}},
+		"an hour before":                 {0, lesson.Add(-time.Hour), []storage.Outcome{reasons.OffsetPassed, reasons.OffsetPassed}},
 		"the day before":                 {0, lesson.Add(-25 * time.Hour), []storage.Outcome{storage.Created, storage.Created}},
-		"an hour before, and it may":     {90 * time.Minute, lesson.Add(-time.Hour), []storage.Outcome{automation.OffsetPassed, storage.Created}},
+		"an hour before, and it may":     {90 * time.Minute, lesson.Add(-time.Hour), []storage.Outcome{reasons.OffsetPassed, storage.Created}},
 		"in the morning, and all may":    {24 * time.Hour, start, []storage.Outcome{storage.Created, storage.Created}},
-		"just before, and nothing may":   {1, lesson.Add(-125 * time.Minute), []storage.Outcome{automation.OffsetPassed, storage.Created}},
-		"a minute after, nothing may":    {1, lesson.Add(-119 * time.Minute), []storage.Outcome{automation.OffsetPassed, automation.OffsetPassed}},
-		"at the moment, and nothing may": {1, lesson.Add(-120 * time.Minute), []storage.Outcome{automation.OffsetPassed, storage.Created}},
+		"just before, and nothing may":   {1, lesson.Add(-125 * time.Minute), []storage.Outcome{reasons.OffsetPassed, storage.Created}},
+		"a minute after, nothing may":    {1, lesson.Add(-119 * time.Minute), []storage.Outcome{reasons.OffsetPassed, reasons.OffsetPassed}},
+		"at the moment, and nothing may": {1, lesson.Add(-120 * time.Minute), []storage.Outcome{reasons.OffsetPassed, storage.Created}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
@@ -229,11 +230,11 @@ func TestSupportKnowsInstants(t *testing.T) {
 		p.set(hoursTo(lesson, 24*time.Hour, 2*time.Hour)...)
 		missing, err := w.s.ExplainMissing(w.ctx, "", "certificate", changed(1).Source)
 		w.must(err)
-		causes := map[string]automation.Cause{}
+		causes := map[string]reasons.Cause{}
 		for _, f := range missing.Findings {
 			causes[f.Key] = f.Cause
 		}
-		want := map[string]automation.Cause{instantKey(lesson, "24h"): automation.CauseOffsetPassed, instantKey(lesson, "2h"): automation.CauseNotAskedYet}
+		want := map[string]reasons.Cause{instantKey(lesson, "24h"): reasons.CauseOffsetPassed, instantKey(lesson, "2h"): reasons.CauseNotAskedYet}
 		if diff := cmp.Diff(want, causes); diff != "" {
 			w.t.Error(diff)
 		}

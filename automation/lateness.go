@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -48,12 +49,12 @@ func (l Lateness) negative() bool { return l.CatchUp < 0 || l.Window < 0 }
 
 // verdict says why the moment of an open row is worth nothing any more; empty: it is. It is
 // overtaken where a later one of its occasion has come.
-func (l Lateness) verdict(late time.Duration, overtaken bool) Reason {
+func (l Lateness) verdict(late time.Duration, overtaken bool) reasons.Reason {
 	switch {
 	case l.Window > 0 && late > l.Window:
-		return TooLate
+		return reasons.TooLate
 	case l.OnlyLatest && overtaken:
-		return Overtaken
+		return reasons.Overtaken
 	}
 	return ""
 }
@@ -286,8 +287,8 @@ func (s worker) endOvertaken(ctx context.Context, tx storage.Tx, rows []*schedul
 		done[r.Scope] = append(done[r.Scope], r)
 	}
 	for scope, done := range done {
-		_, err := s.ensurer().deactivateBy(ctx, tx, Event{Scope: scope}, actorDuePass, dueBeside(s.now(), done), func(r *scheduleRow) (Reason, bool) {
-			return Overtaken, runs(r) && latest[scope][r.occasion()].After(r.ScheduledOn)
+		_, err := s.ensurer().deactivateBy(ctx, tx, Event{Scope: scope}, actorDuePass, dueBeside(s.now(), done), func(r *scheduleRow) (reasons.Reason, bool) {
+			return reasons.Overtaken, runs(r) && latest[scope][r.occasion()].After(r.ScheduledOn)
 		})
 		if err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -189,12 +190,12 @@ func endsAClaimedRow(t *testing.T, store storage.Store, clk *clock.Mock, claim f
 		t.Fatalf("the worker claimed %+v", claimed)
 	}
 	slices.SortFunc(got, func(a, b automation.Deactivation) int { return strings.Compare(a.Key, b.Key) })
-	want := []automation.Deactivation{{key("2026-05-01", "30"), automation.Superseded}, {key("2026-05-01", "7"), automation.Superseded}}
+	want := []automation.Deactivation{{key("2026-05-01", "30"), reasons.Superseded}, {key("2026-05-01", "7"), reasons.Superseded}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	for _, d := range want {
-		if row := w.row(d.Key); row.Status != automation.StatusDeactivated || row.ReasonCode != automation.Superseded || row.EventID != "e2" || !row.DueOn.IsZero() {
+		if row := w.row(d.Key); row.Status != automation.StatusDeactivated || row.ReasonCode != reasons.Superseded || row.EventID != "e2" || !row.DueOn.IsZero() {
 			t.Errorf("%+v", row)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
@@ -94,11 +95,11 @@ func panics(t *testing.T, f func()) (text string) {
 // Every code in the group of holds is one that Health counts.
 func TestHealthKnowsEveryReasonOfAHold(t *testing.T) {
 	t.Parallel()
-	file, err := parser.ParseFile(token.NewFileSet(), "reason.go", nil, parser.ParseComments)
+	file, err := parser.ParseFile(token.NewFileSet(), "reasons/reasons.go", nil, parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var codes []Reason
+	var codes []reasons.Reason
 	for _, d := range file.Decls {
 		group, ok := d.(*ast.GenDecl)
 		if !ok || !strings.HasPrefix(group.Doc.Text(), "Reasons of support holds") {
@@ -109,7 +110,7 @@ func TestHealthKnowsEveryReasonOfAHold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			codes = append(codes, Reason(code))
+			codes = append(codes, reasons.Reason(code))
 		}
 	}
 	if diff := cmp.Diff(codes, holdReasons); diff != "" || len(codes) == 0 {
@@ -172,8 +173,8 @@ func everything() *scheduleRow {
 		TriggerKey: "default", TargetDate: "2026-05-01", DaysBefore: 3, InputHash: "hash", CreatedOn: start,
 		ScheduledOn: start, LocalDate: "2026-03-01", SendAt: "09:00", TimeZone: "Europe/Dublin",
 		GapPolicy: GapForward, OverlapPolicy: "second",
-		Tries:       driver.Tries{NextRetryOn: start, RetryCount: 1, LeaseLossCount: 2, EndedOn: start, ReasonCode: HandlerFailed},
-		SupportHold: driver.SupportHold{IsOnSupportHold: true, HoldReason: HeldBySupport},
+		Tries:       driver.Tries{NextRetryOn: start, RetryCount: 1, LeaseLossCount: 2, EndedOn: start, ReasonCode: reasons.HandlerFailed},
+		SupportHold: driver.SupportHold{IsOnSupportHold: true, HoldReason: reasons.HeldBySupport},
 		Diagnostics: "boom", HoldDetail: "by hand", EventType: "changed", EventID: "7",
 		DispatchResult: json.RawMessage(`{"scheduler":"guard"}`), TraceBlobName: "blob",
 	}
@@ -186,14 +187,14 @@ func TestHandlingChangesNothingThatWasPlanned(t *testing.T) {
 	later := start.Add(time.Hour)
 	for name, change := range map[string]func(r *scheduleRow){
 		"complete":        func(r *scheduleRow) { r.complete(later, notify.DispatchResult{Scheduler: "other"}) },
-		"skip":            func(r *scheduleRow) { r.skip(later, TooLate) },
+		"skip":            func(r *scheduleRow) { r.skip(later, reasons.TooLate) },
 		"give back":       func(r *scheduleRow) { r.giveBack(later) },
 		"fail":            func(r *scheduleRow) { r.fail(later, errors.New("boom"), false) },
 		"fail for good":   func(r *scheduleRow) { r.fail(later, Permanent(errors.New("boom")), true) },
 		"lose":            func(r *scheduleRow) { r.lose(later, false) },
 		"not be decoded":  func(r *scheduleRow) { r.undecodable(later, errors.New("boom")) },
-		"give up":         func(r *scheduleRow) { r.giveUp(later, DeliveryConflict) },
-		"yield":           func(r *scheduleRow) { r.yield(later, OwnershipConflict, "owned by the old side", nil) },
+		"give up":         func(r *scheduleRow) { r.giveUp(later, reasons.DeliveryConflict) },
+		"yield":           func(r *scheduleRow) { r.yield(later, reasons.OwnershipConflict, "owned by the old side", nil) },
 		"follow the plan": func(r *scheduleRow) { r.ScheduledOn = later },
 	} {
 		before, row := everything(), everything()

@@ -9,92 +9,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// Cause says why a row does not exist, or does not run any more.
-type Cause string
-
-// The causes, in the order in which they are looked for.
-const (
-	// CauseExists: there are open rows; Findings has their keys, Explain the rest.
-	CauseExists Cause = "Exists"
-	// CauseNoSuchType: no type that is registered in this process serves the
-	// setting, by its name or by an [Answer] of its provider.
-	// Ask a process that registers it.
-	CauseNoSuchType Cause = "NoSuchType"
-	// CauseNoProvider: the type has no [TriggerProvider], so rows exist only if the
-	// host ensures them itself.
-	CauseNoProvider Cause = "NoProvider"
-	// CauseSettingOff: the [SettingsSource] says that the setting is off or gone.
-	// Switch it on and tell of the source's event again.
-	CauseSettingOff Cause = "SettingOff"
-	// CauseProviderFailed: the [TriggerProvider] returned an error or panicked, and
-	// does so for every event of the source.
-	CauseProviderFailed Cause = "ProviderFailed"
-	// CauseProviderGaveNone: the provider has no candidate of this setting for the
-	// source: it is not active, not in the audience, has no date.
-	CauseProviderGaveNone Cause = "ProviderGaveNone"
-	// CauseZoneUnknown: a candidate has no zone, or one that is not in the IANA
-	// data of this machine. Like CandidateRefused it keeps every row of the event
-	// from being made.
-	CauseZoneUnknown Cause = "ZoneUnknown"
-	// CauseCandidateRefused: a candidate cannot be stored; Detail has its
-	// [CandidateError].
-	CauseCandidateRefused Cause = "CandidateRefused"
-	// CauseEnded: the row exists and has ended, for its Reason. Completed ones are
-	// never done again unless support asks for it; see [Support.Rerun].
-	CauseEnded Cause = "Ended"
-	// CauseThresholdNotMet: the condition of the candidate is not met at present.
-	CauseThresholdNotMet Cause = "ThresholdNotMet"
-	// CauseTimeSkipped: the local time does not exist on that day, and the policy is
-	// GapSkip.
-	CauseTimeSkipped Cause = "TimeSkipped"
-	// CauseOffsetPassed: the moment lies further back than the type's [Lateness] allows, or
-	// did so when it was asked for; Detail has by how much.
-	CauseOffsetPassed Cause = "OffsetPassed"
-	// CauseSeriesEnded: the cadence of a recurring candidate has no occurrence left.
-	CauseSeriesEnded Cause = "SeriesEnded"
-	// CauseNoRecipients: it would be made, and end without a delivery, since the
-	// [RecipientProvider] names nobody at present.
-	CauseNoRecipients Cause = "NoRecipients"
-	// CauseNotAskedYet: everything says that it should exist. The event that asks
-	// for it was never handled; tell of it, or let reconciliation find it.
-	CauseNotAskedYet Cause = "NotAskedYet"
-)
-
-// causes say each of them to people.
-var causes = map[Cause]string{
-	CauseExists:           "it exists",
-	CauseNoSuchType:       "no type that is registered here serves the setting",
-	CauseNoProvider:       "only the host asks for it, since its type has no provider",
-	CauseSettingOff:       "the setting is off or gone",
-	CauseProviderFailed:   "the provider failed",
-	CauseProviderGaveNone: "the provider asks for none",
-	CauseZoneUnknown:      "the zone is unknown",
-	CauseCandidateRefused: "a candidate was refused",
-	CauseEnded:            "it has ended",
-	CauseThresholdNotMet:  "the condition is not met",
-	CauseTimeSkipped:      "that local time does not exist",
-	CauseOffsetPassed:     "its moment had passed",
-	CauseSeriesEnded:      "the series has ended",
-	CauseNoRecipients:     "nobody would receive it",
-	CauseNotAskedYet:      "no event has asked for it yet",
-}
-
-// Words are for people, with the cause itself behind them.
-func (c Cause) Words() string { return fmt.Sprintf("%s (%s)", causes[c], string(c)) }
-
 // Finding is what is known about one row that exists or could.
 type Finding struct {
 	Key         string // empty if no key can be built
-	Cause       Cause
-	ScheduledOn time.Time // zero if it is not known
-	Status      string    // of a row that exists
-	Reason      Reason    // of a row that has ended or is on hold
-	Detail      string    // for people
+	Cause       reasons.Cause
+	ScheduledOn time.Time      // zero if it is not known
+	Status      string         // of a row that exists
+	Reason      reasons.Reason // of a row that has ended or is on hold
+	Detail      string         // for people
 }
 
 // Absence says why no row exists for a setting and a source. String tells it to
@@ -105,7 +33,7 @@ type Absence struct {
 	Source  Source
 	// Cause says why the setting, its type or its provider asks for none, or else is the
 	// one of the first finding.
-	Cause  Cause
+	Cause  reasons.Cause
 	Detail string // for people; may be empty
 	// LastEvent is the event of the source that was handled last, "{type} {id}";
 	// empty: none ever was.
@@ -118,7 +46,7 @@ type Absence struct {
 func (a Absence) String() string {
 	var b strings.Builder
 	what, why := "no open row", ": "+a.Cause.Words()
-	if a.Cause == CauseExists {
+	if a.Cause == reasons.CauseExists {
 		what, why = "open rows", ""
 	}
 	fmt.Fprintf(&b, "%s of %s for %s %s%s", what, a.Setting, a.Source.Type, a.Source.ID, why)
@@ -174,13 +102,13 @@ func (s *Scheduler) ExplainMissing(ctx context.Context, scope Scope, setting str
 	if err := s.read(ctx, func(from driver.Reader) error { return a.read(ctx, from) }); err != nil {
 		return a, fmt.Errorf("automation: ExplainMissing: %w", err)
 	}
-	if !slices.ContainsFunc(a.Findings, func(f Finding) bool { return f.Cause == CauseExists }) {
+	if !slices.ContainsFunc(a.Findings, func(f Finding) bool { return f.Cause == reasons.CauseExists }) {
 		if err := s.explainer().explainAbsence(within(ctx, s.tx), &a); err != nil {
 			return a, fmt.Errorf("automation: ExplainMissing: %w", err)
 		}
 	}
 	slices.SortStableFunc(a.Findings, func(x, y Finding) int { return cmp.Compare(nearness(x.Cause), nearness(y.Cause)) })
-	if len(a.Findings) > 0 && (a.Cause == "" || a.Cause == CauseNoProvider) {
+	if len(a.Findings) > 0 && (a.Cause == "" || a.Cause == reasons.CauseNoProvider) {
 		a.Cause = a.Findings[0].Cause
 	}
 	return a, nil
@@ -223,7 +151,7 @@ func (a *Absence) readPassed(ctx context.Context, from driver.Reader, all []pass
 	rows, err := schedules.GetMany(ctx, from, places, "key")
 	for i, p := range asked {
 		if rows[places[i]] == nil {
-			a.Findings = append(a.Findings, Finding{Key: places[i].Key, Cause: CauseOffsetPassed, ScheduledOn: p.ScheduledOn, Detail: p.Why})
+			a.Findings = append(a.Findings, Finding{Key: places[i].Key, Cause: reasons.CauseOffsetPassed, ScheduledOn: p.ScheduledOn, Detail: p.Why})
 		}
 	}
 	return err
@@ -231,9 +159,9 @@ func (a *Absence) readPassed(ctx context.Context, from driver.Reader, all []pass
 
 // findingOf is about a row that is there: one that is open exists, though it may be on hold.
 func findingOf(r *scheduleRow) Finding {
-	f := Finding{Key: r.Key, Cause: CauseExists, ScheduledOn: r.ScheduledOn, Status: r.Status, Reason: r.ReasonCode}
+	f := Finding{Key: r.Key, Cause: reasons.CauseExists, ScheduledOn: r.ScheduledOn, Status: r.Status, Reason: r.ReasonCode}
 	if !r.IsOpen() {
-		f.Cause = CauseEnded
+		f.Cause = reasons.CauseEnded
 	}
 	if r.IsOnSupportHold {
 		f.Reason = r.HoldReason
@@ -252,7 +180,7 @@ func (s explainer) explainAbsence(ctx context.Context, a *Absence) error {
 		return err
 	}
 	if !settings[0].Active {
-		a.Cause = CauseSettingOff
+		a.Cause = reasons.CauseSettingOff
 		return nil
 	}
 	p, err := s.ask(ctx, t, a.Scope, a.Source)
@@ -268,7 +196,7 @@ func (s explainer) explainAbsence(ctx context.Context, a *Absence) error {
 		switch {
 		case known < 0:
 			a.Findings = append(a.Findings, f)
-		case f.Cause != CauseOffsetPassed: // else it is remembered when it was asked for
+		case f.Cause != reasons.CauseOffsetPassed: // else it is remembered when it was asked for
 			a.Findings[known] = f
 		}
 	}
@@ -304,39 +232,39 @@ func (s explainer) findAll(ctx context.Context, p *page) (out []Finding, err err
 }
 
 // nearness orders findings: what could run soonest comes first.
-func nearness(c Cause) int {
-	return slices.Index([]Cause{CauseExists, CauseNotAskedYet, CauseNoRecipients, CauseEnded, CauseThresholdNotMet, CauseOffsetPassed, CauseTimeSkipped, CauseSeriesEnded}, c)
+func nearness(c reasons.Cause) int {
+	return slices.Index([]reasons.Cause{reasons.CauseExists, reasons.CauseNotAskedYet, reasons.CauseNoRecipients, reasons.CauseEnded, reasons.CauseThresholdNotMet, reasons.CauseOffsetPassed, reasons.CauseTimeSkipped, reasons.CauseSeriesEnded}, c)
 }
 
 // absences are the outcomes by which no row is made.
-var absences = map[storage.Outcome]Cause{
-	SettingInactive: CauseSettingOff, TimeSkipped: CauseTimeSkipped, ThresholdNotMet: CauseThresholdNotMet,
-	SeriesEnded: CauseSeriesEnded, OffsetPassed: CauseOffsetPassed,
+var absences = map[storage.Outcome]reasons.Cause{
+	reasons.SettingInactive: reasons.CauseSettingOff, reasons.TimeSkipped: reasons.CauseTimeSkipped, reasons.ThresholdNotMet: reasons.CauseThresholdNotMet,
+	reasons.SeriesEnded: reasons.CauseSeriesEnded, reasons.OffsetPassed: reasons.CauseOffsetPassed,
 }
 
 // findMissing says why the row of one plan is missing.
 func (s explainer) findMissing(ctx context.Context, v verdict) Finding {
 	f := Finding{Key: v.plan.want.Key, Cause: absences[v.outcome], ScheduledOn: v.plan.want.ScheduledOn}
 	switch {
-	case v.row != nil && (v.row.IsOpen() || f.Cause == "" || f.Cause == CauseOffsetPassed):
+	case v.row != nil && (v.row.IsOpen() || f.Cause == "" || f.Cause == reasons.CauseOffsetPassed):
 		return findingOf(v.row)
-	case f.Cause == CauseSeriesEnded:
+	case f.Cause == reasons.CauseSeriesEnded:
 		return Finding{Cause: f.Cause}
-	case f.Cause == CauseThresholdNotMet:
+	case f.Cause == reasons.CauseThresholdNotMet:
 		f.ScheduledOn = time.Time{}
 		return f
-	case f.Cause == CauseOffsetPassed:
+	case f.Cause == reasons.CauseOffsetPassed:
 		f.Detail = v.plan.want.passedBy(s.now(), v.limit)
 		return f
 	case f.Cause != "":
 		return f
 	}
-	f.Cause = CauseNotAskedYet
+	f.Cause = reasons.CauseNotAskedYet
 	want := v.plan.want
 	t := s.tryOut(ctx, &want)
 	switch {
-	case t.stop == NoRecipients:
-		f.Cause = CauseNoRecipients
+	case t.stop == reasons.NoRecipients:
+		f.Cause = reasons.CauseNoRecipients
 	case t.err != nil:
 		f.Detail = fmt.Sprintf("the step %q would fail: %s", t.at, storable(t.err.Error()))
 	case t.stop != "":
@@ -349,12 +277,12 @@ func (s explainer) findMissing(ctx context.Context, v verdict) Finding {
 // name, or the first whose provider speaks for it. It sets the cause if none does.
 func (s explainer) servedBy(ctx context.Context, a *Absence) (t ReminderType) {
 	if _, ok := s.registry.handler(a.Setting); ok {
-		a.Cause, a.Detail = CauseNoProvider, "it is a type of the host's own"
+		a.Cause, a.Detail = reasons.CauseNoProvider, "it is a type of the host's own"
 		return t
 	}
 	if t, ok := s.registry.reminder(a.Setting); ok {
 		if t.Triggers == nil {
-			a.Cause = CauseNoProvider
+			a.Cause = reasons.CauseNoProvider
 		}
 		return t
 	}
@@ -367,7 +295,7 @@ func (s explainer) servedBy(ctx context.Context, a *Absence) (t ReminderType) {
 			return t
 		}
 	}
-	a.Cause = CauseNoSuchType
+	a.Cause = reasons.CauseNoSuchType
 	return t
 }
 
@@ -383,7 +311,7 @@ func (a *Absence) narrow(x *pageSource) {
 	if len(x.plan.plans) > 0 {
 		return
 	}
-	a.Cause = CauseProviderGaveNone
+	a.Cause = reasons.CauseProviderGaveNone
 	if all > 0 {
 		a.Detail = fmt.Sprintf("it gave %d of other settings", all)
 	}
@@ -391,12 +319,12 @@ func (a *Absence) narrow(x *pageSource) {
 
 // refuse says what is wrong with the provider, or with a candidate of it.
 func (a *Absence) refuse(err error) {
-	a.Cause, a.Detail = CauseProviderFailed, storable(err.Error())
+	a.Cause, a.Detail = reasons.CauseProviderFailed, storable(err.Error())
 	var refused *CandidateError
 	if errors.As(err, &refused) {
-		a.Cause = CauseCandidateRefused
+		a.Cause = reasons.CauseCandidateRefused
 		if refused.Field == "Zone" {
-			a.Cause = CauseZoneUnknown
+			a.Cause = reasons.CauseZoneUnknown
 		}
 	}
 }

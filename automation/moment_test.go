@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -41,7 +42,7 @@ func TestDaylightSavingIsByPolicy(t *testing.T) {
 				w.t.Errorf("%+v, want %v", c.got, c.want)
 			}
 		}
-		if got := at(spring, automation.GapSkip, ""); got.Outcome != automation.TimeSkipped || len(w.rows()) != 6 {
+		if got := at(spring, automation.GapSkip, ""); got.Outcome != reasons.TimeSkipped || len(w.rows()) != 6 {
 			w.t.Errorf("%+v", got)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -149,12 +150,12 @@ type ContestedRun struct {
 }
 
 // OwnershipConflicts lists the rows of a scope that are on hold for an
-// [OwnershipConflict], by their keys, and says where the next page begins; empty after
+// [reasons.OwnershipConflict], by their keys, and says where the next page begins; empty after
 // the last. What is to be done about one is written at the reason.
 func (s Rollout) OwnershipConflicts(ctx context.Context, scope Scope, p storage.Page) (out []ContestedRun, next string, err error) {
 	err = s.read(ctx, func(from driver.Reader) error {
 		rows, after, err := schedules.Page(ctx, from, scope, p, driver.Query{
-			Where: []driver.Cond{driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", string(OwnershipConflict))},
+			Where: []driver.Cond{driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", string(reasons.OwnershipConflict))},
 		})
 		if err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -63,7 +64,7 @@ func TestI22_ARunThatTheOldSchedulerDeliveredIsHeld(t *testing.T) {
 				w.t.Errorf("the detail does not name %s: %s", part, row.HoldDetail)
 			}
 		}
-		if d, _ := row.Dispatched(); !d.Notification.IsZero() || d.ConflictReason != automation.OwnershipConflict {
+		if d, _ := row.Dispatched(); !d.Notification.IsZero() || d.ConflictReason != reasons.OwnershipConflict {
 			w.t.Errorf("%+v", d)
 		}
 		w.do(w.s.Support().Release)
@@ -416,7 +417,7 @@ func TestI22_ARunThatComesBackTooLateIsNobodys(t *testing.T) {
 				w.handle(changed(2))
 				w.clk.Set(day(2026, 4, 20, 9))
 				p.set(offsets(date(2026, 5, 1), 30)...)
-				if got := w.handle(changed(3)).Ensured[0]; got.Outcome != automation.OffsetPassed {
+				if got := w.handle(changed(3)).Ensured[0]; got.Outcome != reasons.OffsetPassed {
 					w.t.Errorf("%+v", got)
 				}
 				w.is(certificateKey, "Deactivated Superseded")

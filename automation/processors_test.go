@@ -12,6 +12,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/processors"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -33,7 +34,7 @@ func TestBoundProcessorsGoOnAfterAConflict(t *testing.T) {
 			}
 			return nil
 		})
-		if row := w.row(certificateKey); err != nil || row.HoldReason != automation.InputConflict {
+		if row := w.row(certificateKey); err != nil || row.HoldReason != reasons.InputConflict {
 			w.t.Errorf("%v %+v", err, row)
 		}
 		if !strings.Contains(log.String(), "outcome=Conflict") {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -34,7 +35,7 @@ type Invalidation struct {
 	// Keys narrows it to these rows; none means all of them.
 	Keys []string
 	// Reason is kept with the rows; default Invalidated.
-	Reason Reason
+	Reason reasons.Reason
 }
 
 func (s planner) planInvalidations(ctx context.Context, e Event, name string, p *eventPlan) error {
@@ -48,7 +49,7 @@ func (s planner) planInvalidations(ctx context.Context, e Event, name string, p 
 		if in.Setting == "" {
 			return fmt.Errorf("automation: invalidation %d of %s: no Setting", i, name)
 		}
-		in.Reason = cmp.Or(in.Reason, Invalidated)
+		in.Reason = cmp.Or(in.Reason, reasons.Invalidated)
 		out = append(out, in)
 	}
 	p.invalid = out

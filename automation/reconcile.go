@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -246,17 +247,17 @@ func (v *verdict) decide(off map[string]bool, table driver.Decide[scheduleRow]) 
 	want := &v.plan.want
 	switch {
 	case off[want.Setting]:
-		v.outcome = SettingInactive
+		v.outcome = reasons.SettingInactive
 	case v.plan.skipped:
-		v.outcome = TimeSkipped
+		v.outcome = reasons.TimeSkipped
 	case v.plan.unmet:
-		v.outcome = ThresholdNotMet
+		v.outcome = reasons.ThresholdNotMet
 	case v.plan.found != nil:
 		v.outcome, v.row = storage.Unchanged, v.plan.found
 	case v.plan.ended:
-		v.outcome = SeriesEnded
+		v.outcome = reasons.SeriesEnded
 	case v.row == nil && v.limit != "":
-		v.outcome = OffsetPassed
+		v.outcome = reasons.OffsetPassed
 	case v.row == nil:
 		row := *want
 		v.outcome, v.writes = storage.Created, true
@@ -290,7 +291,7 @@ func (v *verdict) difference(source Source) (Difference, bool) {
 // explanations, which want the verdict on each plan as well. The wanted rows are added to
 // rows, for candidates that repeat a key.
 func diff(now time.Time, source Source, p eventPlan, rows map[string]*scheduleRow, open []*scheduleRow, explain bool) (f found) {
-	end := func(row *scheduleRow, why Reason) {
+	end := func(row *scheduleRow, why reasons.Reason) {
 		f.differences = append(f.differences, Difference{WouldDeactivate, row.Key, source, row.Setting, string(why), false})
 	}
 	ends := p.superseded()
@@ -310,10 +311,10 @@ func diff(now time.Time, source Source, p eventPlan, rows map[string]*scheduleRo
 		if explain {
 			f.verdicts = append(f.verdicts, v)
 		}
-		if plan.ends != nil && v.outcome != SettingInactive {
-			end(plan.ends, Superseded)
+		if plan.ends != nil && v.outcome != reasons.SettingInactive {
+			end(plan.ends, reasons.Superseded)
 		}
-		if v.outcome == OffsetPassed {
+		if v.outcome == reasons.OffsetPassed {
 			f.passed++
 		}
 		if d, differs := v.difference(source); differs {

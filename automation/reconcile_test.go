@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -25,7 +26,7 @@ func (w *world) drifted() *staff {
 	w.pollAt(day(2026, 4, 1, 9)) // the first reminders go out
 	w.clk.Set(day(2026, 4, 2, 10))
 	s.set("002", person{expires: date(2026, 6, 1), version: 2, changed: w.clk.Now()}) // renewed
-	w.change(keyOf("003", "2026-05-01", 7), func(r *automation.ScheduleRow) { automation.EndRow(r, w.clk.Now(), automation.Invalidated) })
+	w.change(keyOf("003", "2026-05-01", 7), func(r *automation.ScheduleRow) { automation.EndRow(r, w.clk.Now(), reasons.Invalidated) })
 	w.change(keyOf("004", "2026-05-01", 7), func(r *automation.ScheduleRow) { r.SendAt, r.ScheduledOn = "10:00", r.ScheduledOn.Add(-1) })
 	w.replace("005")
 	return s

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage"
@@ -124,7 +125,7 @@ func TestI21_AFailedPageMovesNothingAndAfterFourTriesTheNextRunBeginsAnew(t *tes
 			w.scan()
 			state := w.state()
 			if !state.Watermark.Equal(watermark) || state.Current.Pages != 1 || state.Failures != failures+1 ||
-				state.ReasonCode != automation.HandlerFailed || !strings.Contains(state.Diagnostics, "boom") {
+				state.ReasonCode != reasons.HandlerFailed || !strings.Contains(state.Diagnostics, "boom") {
 				w.t.Errorf("%+v", state)
 			}
 			if next := state.NextOn.Sub(w.clk.Now()); next < wait || next > wait+wait/10 {
@@ -168,7 +169,7 @@ func TestI21_ASourceThatFailsIsNamedAndTriedAgain(t *testing.T) {
 		since := w.clk.Now()
 		poisoned := []automation.Source{{"employee", "002"}}
 		for range 2 { // it stays on the list, once
-			if state.Watermark.IsZero() || state.ReasonCode != automation.HandlerFailed || state.Diagnostics != "panic: string" || state.Failures != 0 || !slices.Equal(state.Skipped, poisoned) {
+			if state.Watermark.IsZero() || state.ReasonCode != reasons.HandlerFailed || state.Diagnostics != "panic: string" || state.Failures != 0 || !slices.Equal(state.Skipped, poisoned) {
 				w.t.Errorf("%+v", state)
 			}
 			want := []health.Skipped{{Kind: "certificate", Sources: 1, Since: since}}
@@ -238,7 +239,7 @@ func TestALostRunnerIsReplaced(t *testing.T) {
 		if got := w.scan(); got.Abandoned != 1 || len(s.asks()) != 1 {
 			w.t.Errorf("%+v", got)
 		}
-		if state := w.state(); state.ReasonCode != automation.LeaseExpired || state.Failures != 1 || !cmp.Equal(before.Current, state.Current) {
+		if state := w.state(); state.ReasonCode != reasons.LeaseExpired || state.Failures != 1 || !cmp.Equal(before.Current, state.Current) {
 			w.t.Errorf("%+v", state)
 		}
 		w.scanAll()

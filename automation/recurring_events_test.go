@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -26,7 +27,7 @@ func TestAnEventLeavesTheCurrentOccurrence(t *testing.T) {
 		}
 		p.set() // the source asks no more
 		r := w.handle(changed(4))
-		if diff := cmp.Diff([]automation.Deactivation{{on(day(2026, 3, 1, 9)), automation.Superseded}}, r.Deactivated); diff != "" {
+		if diff := cmp.Diff([]automation.Deactivation{{on(day(2026, 3, 1, 9)), reasons.Superseded}}, r.Deactivated); diff != "" {
 			w.t.Error(diff)
 		}
 		w.clk.Set(day(2026, 3, 5, 12))
@@ -166,15 +167,15 @@ func TestReconciliationOfASeries(t *testing.T) {
 func TestWhyASeriesHasNoRow(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		r := w.withRoutine(daily(nil))
-		w.because("certificate", automation.CauseNotAskedYet, "03-01T09:00")
+		w.because("certificate", reasons.CauseNotAskedYet, "03-01T09:00")
 		w.ensure(daily(nil))
-		w.because("certificate", automation.CauseExists, "03-01T09:00")
+		w.because("certificate", reasons.CauseExists, "03-01T09:00")
 		once := &automation.Recurrence{RRule: "FREQ=DAILY;COUNT=1", Start: date(2026, 3, 1)}
 		r.asks = []automation.Candidate{daily(func(c *automation.Candidate) { c.SendAt, c.Recurrence = "09:00", once })}
 		w.ensure(r.asks...)
 		w.clk.Set(day(2026, 3, 1, 12))
 		w.runAll()
-		w.because("certificate", automation.CauseSeriesEnded)
+		w.because("certificate", reasons.CauseSeriesEnded)
 	})
 }
 

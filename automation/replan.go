@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/backoff"
 	"github.com/belfry-go/belfry/keys"
@@ -123,7 +124,7 @@ const replanRest = time.Second
 func (r *reconciliation) turnReplan(began, now time.Time, run ReconcileReport, next *replanCursor) {
 	r.FailureCount, r.ReasonCode, r.Diagnostics = 0, "", ""
 	if run.Failed > 0 {
-		r.ReasonCode, r.Diagnostics = HandlerFailed, run.Failure
+		r.ReasonCode, r.Diagnostics = reasons.HandlerFailed, run.Failure
 	}
 	if next != nil {
 		r.Cursor, r.Run, r.DueOn = next.text(), &run, now.Add(min(now.Sub(began), replanRest))
@@ -135,7 +136,7 @@ func (r *reconciliation) turnReplan(began, now time.Time, run ReconcileReport, n
 
 // failReplan records a page that could not be done: it is tried again by the usual
 // back-off, and then once an hour.
-func (r *reconciliation) failReplan(now time.Time, why Reason, diagnostics string) {
+func (r *reconciliation) failReplan(now time.Time, why reasons.Reason, diagnostics string) {
 	r.FailureCount++
 	r.ReasonCode, r.Diagnostics = why, storable(diagnostics)
 	wait, more := backoff.After(string(r.Scope)+":"+r.Key, r.FailureCount)
@@ -158,7 +159,7 @@ type ReplanState struct {
 	// Failures counts the tries that failed since the last good page; ReasonCode and
 	// Diagnostics are those of the last one, or of a source that could not be planned.
 	Failures    int
-	ReasonCode  Reason
+	ReasonCode  reasons.Reason
 	Diagnostics string
 }
 

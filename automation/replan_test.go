@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -168,7 +169,7 @@ func TestAReplanIsolatesASourceThatFails(t *testing.T) {
 		if diff := cmp.Diff(map[string]int{"scanned": 3, "failed": 1, "created": 2, "deactivated": 2, "pages": 1}, counts(*state.Progress)); diff != "" || !state.Done {
 			w.t.Error(diff, state)
 		}
-		if state.ReasonCode != automation.HandlerFailed || state.Diagnostics != "boom" {
+		if state.ReasonCode != reasons.HandlerFailed || state.Diagnostics != "boom" {
 			w.t.Errorf("%+v", state)
 		}
 		k.fails = func(automation.Source) error { return errBoom }
@@ -297,7 +298,7 @@ func TestAReplanReachesRowsBeyondTheWindowOfAScan(t *testing.T) {
 		}
 		off = true
 		w.replan(certificatesAgain)
-		if got := w.row(certificateKey); got.ReasonCode != automation.ReminderSettingInactive {
+		if got := w.row(certificateKey); got.ReasonCode != reasons.ReminderSettingInactive {
 			t.Errorf("%s %s", got.Status, got.ReasonCode)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
@@ -50,7 +51,7 @@ func TestWhatEndedLongAgoIsDeletedAndNeverSentAgain(t *testing.T) {
 		if got := w.retain(); got != (automation.RetentionReport{Deleted: 2}) {
 			w.t.Errorf("%+v", got)
 		}
-		if got := w.ensure(candidate(nil)); got[0].Outcome != automation.OffsetPassed {
+		if got := w.ensure(candidate(nil)); got[0].Outcome != reasons.OffsetPassed {
 			w.t.Errorf("a repeated event asks for it again: %+v", got)
 		}
 		w.poll()
@@ -86,7 +87,7 @@ func TestNoKeyIsForgottenThatCouldBeAskedForAgain(t *testing.T) {
 				}
 				other := automation.New(w.store, w.out, &w.opts) // serves nothing, so it has the usual CatchUp
 				for _, s := range []*automation.Scheduler{w.s, other} {
-					if got, err := s.Ensure(w.ctx, late); !gone || err != nil || got[0].Outcome != automation.OffsetPassed {
+					if got, err := s.Ensure(w.ctx, late); !gone || err != nil || got[0].Outcome != reasons.OffsetPassed {
 						w.t.Errorf("deleted %t, on %s, and then %+v, %v", gone, w.clk.Now(), got, err)
 					}
 				}
@@ -106,8 +107,8 @@ func TestOpenRowsAndHoldsStayForEver(t *testing.T) {
 		w.pollAt(day(2026, 4, 1, 9)) // Failed, and on hold
 		w.change(certificateKey, func(r *automation.ScheduleRow) {
 			r.IsOnSupportHold = false
-			automation.EndRow(r, driver.Now(w.store), automation.Superseded)
-			automation.HoldRow(r, automation.HeldBySupport, "")
+			automation.EndRow(r, driver.Now(w.store), reasons.Superseded)
+			automation.HoldRow(r, reasons.HeldBySupport, "")
 		})
 		w.change("reminder:certificate:employee:7:1:2026-05-01:30", func(r *automation.ScheduleRow) {
 			r.IsOnSupportHold = false

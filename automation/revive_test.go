@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/notify"
 )
 
@@ -49,12 +50,12 @@ func TestARowThatEndedComesBackWithinCatchUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		later time.Duration
 		want  string
-		ended automation.Reason
+		ended reasons.Reason
 	}{
 		"an hour":                   {time.Hour, "Completed", ""},
 		"three weeks":               {21 * 24 * time.Hour, "Deactivated NoRecipients", ""},
-		"an hour, sent before":      {time.Hour, "Deactivated SentByOldJob", automation.SentByOldJob},
-		"ten days, sent before":     {10 * 24 * time.Hour, "Deactivated SentByOldJob", automation.SentByOldJob},
+		"an hour, sent before":      {time.Hour, "Deactivated SentByOldJob", reasons.SentByOldJob},
+		"ten days, sent before":     {10 * 24 * time.Hour, "Deactivated SentByOldJob", reasons.SentByOldJob},
 		"an hour, of another cause": {time.Hour, "Completed", "OnLeave"},
 		"two days, likewise":        {48 * time.Hour, "Deactivated OnLeave", "OnLeave"},
 	} {
@@ -112,10 +113,10 @@ func TestAnEndedRowThatIsTooLateIsSaid(t *testing.T) {
 		w.clk.Set(day(2026, 4, 20, 9))
 		p.set(automation.Candidate{TargetDate: date(2026, 5, 1), DaysBefore: 30})
 		got := w.handle(changed(3)).Ensured[0]
-		if got.Outcome != automation.OffsetPassed || got.Status != automation.StatusDeactivated {
+		if got.Outcome != reasons.OffsetPassed || got.Status != automation.StatusDeactivated {
 			w.t.Errorf("%+v", got)
 		}
-		if got := w.ensure(candidate(nil))[0]; got.Outcome != automation.OffsetPassed {
+		if got := w.ensure(candidate(nil))[0]; got.Outcome != reasons.OffsetPassed {
 			w.t.Errorf("%+v", got)
 		}
 	})

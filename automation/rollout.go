@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -253,7 +254,7 @@ func (b *batch) checkRollout(ctx context.Context) {
 	})
 	for _, t := range tries {
 		if t.err = err; err == nil && !allowed[t] {
-			t.stop = Shadow
+			t.stop = reasons.Shadow
 		}
 	}
 }
@@ -291,12 +292,12 @@ func allowedAmong(ctx context.Context, from driver.Reader, tries []*try) (map[*t
 // inShadow reports whether the row stands for a run that the old scheduler
 // does: it is never due.
 func (r *scheduleRow) inShadow() bool {
-	return r.Status == StatusDeactivated && r.ReasonCode == Shadow
+	return r.Status == StatusDeactivated && r.ReasonCode == reasons.Shadow
 }
 
 // shade makes a row that does not exist yet one in shadow.
 func (r *scheduleRow) shade(now time.Time) {
-	r.Status, r.ReasonCode, r.EndedOn, r.DueOn = StatusDeactivated, Shadow, now, time.Time{}
+	r.Status, r.ReasonCode, r.EndedOn, r.DueOn = StatusDeactivated, reasons.Shadow, now, time.Time{}
 }
 
 // decideShadow is decideAt for a wanted row in shadow. What support stopped
@@ -309,7 +310,7 @@ func decideShadow(now time.Time, stored, want *scheduleRow) (storage.Outcome, bo
 	stored.moveTo(want)
 	stored.NextRetryOn = time.Time{}
 	stored.dropExpiredLease(now)
-	stored.deactivate(now, Shadow)
+	stored.deactivate(now, reasons.Shadow)
 	return storage.Updated, true
 }
 
@@ -363,7 +364,7 @@ func shadowsAmong(ctx context.Context, from driver.Reader, scope Scope, of []*ow
 	for i, o := range of {
 		keys[i] = o.Key
 	}
-	where = append(slices.Clone(where), driver.In("key", keys), driver.Eq("status", StatusDeactivated), driver.Eq("reason_code", Shadow))
+	where = append(slices.Clone(where), driver.In("key", keys), driver.Eq("status", StatusDeactivated), driver.Eq("reason_code", reasons.Shadow))
 	return schedules.Find(ctx, from, scope, driver.Query{Where: where, Limit: len(keys)})
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -85,7 +86,7 @@ func TestEventsEndRowsInShadow(t *testing.T) {
 		w.handle(changed(1))
 		p.set(offsets(date(2026, 5, 1), 7)...)
 		got := w.handle(changed(2))
-		if diff := cmp.Diff([]automation.Deactivation{{certificateKey, automation.Superseded}}, got.Deactivated); diff != "" {
+		if diff := cmp.Diff([]automation.Deactivation{{certificateKey, reasons.Superseded}}, got.Deactivated); diff != "" {
 			w.t.Error(diff)
 		}
 		w.is(certificateKey, "Deactivated Superseded")

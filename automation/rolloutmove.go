@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -273,7 +274,7 @@ func (s Rollout) follow(row *scheduleRow, to Owner) (note, bool) {
 		row.reactivate(s.now())
 	case to == OldScheduler && (row.IsOpen() || row.Status == StatusFailed):
 		n.action = ActionDeactivated
-		row.deactivate(s.now(), Shadow)
+		row.deactivate(s.now(), reasons.Shadow)
 	default:
 		return note{}, false
 	}
@@ -359,7 +360,7 @@ func (s Rollout) advanceShadows(ctx context.Context, tx storage.Tx, page []*seri
 	for _, d := range page {
 		if row := rows[d.ID]; row != nil && row.inShadow() && (ended[d.ID] || !d.NextOn.After(s.now())) {
 			g := row.gone()
-			g.reason = Shadow
+			g.reason = reasons.Shadow
 			left = append(left, g)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/backoff"
 	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/internal/states"
@@ -61,11 +62,11 @@ type Schedule struct {
 	EndedBecause string
 	// ReasonCode says why it last failed or ended; it stays when the work is ensured
 	// again.
-	ReasonCode  Reason
+	ReasonCode  reasons.Reason
 	Diagnostics string // the last error, cut to 500 bytes
 
 	IsOnSupportHold bool
-	HoldReason      Reason
+	HoldReason      reasons.Reason
 	HoldDetail      string
 
 	// EventType and EventID name the event that last wrote it; both are empty if the
@@ -281,13 +282,13 @@ func (r *scheduleRow) complete(now time.Time, d notify.DispatchResult) {
 
 // deactivate says that the work is no longer wanted. Under a worker it leaves
 // lease and token alone; the new version makes the worker's settling stale.
-func (r *scheduleRow) deactivate(now time.Time, why Reason) {
+func (r *scheduleRow) deactivate(now time.Time, why reasons.Reason) {
 	r.ReasonCode = why
 	r.to(now, StatusDeactivated)
 }
 
 // skip deactivates a row at its moment and keeps the reason with the results.
-func (r *scheduleRow) skip(now time.Time, why Reason) {
+func (r *scheduleRow) skip(now time.Time, why reasons.Reason) {
 	r.mergeResult(notify.DispatchResult{Path: notify.PathSkipped, SkippedReason: string(why)})
 	r.deactivate(now, why)
 }
@@ -322,15 +323,15 @@ const (
 // stored row is Processing, whatever a handler made of this copy.
 func (r *scheduleRow) fail(now time.Time, err error, longRunning bool) {
 	r.Diagnostics = storable(err.Error())
-	why := HandlerFailed
+	why := reasons.HandlerFailed
 	if isPanic(err) {
-		why = HandlerPanicked
+		why = reasons.HandlerPanicked
 	}
 	r.Status = StatusProcessing
 	if permanent.Is(err) {
 		r.RetryCount++
 		r.ReasonCode = why
-		r.giveUp(now, PermanentFailure)
+		r.giveUp(now, reasons.PermanentFailure)
 		return
 	}
 	r.retry(now, why, longRunning)
@@ -339,29 +340,29 @@ func (r *scheduleRow) fail(now time.Time, err error, longRunning bool) {
 // lose records that the lease ran out in somebody else's hands.
 func (r *scheduleRow) lose(now time.Time, longRunning bool) {
 	r.LeaseLossCount++
-	r.retry(now, LeaseExpired, longRunning)
+	r.retry(now, reasons.LeaseExpired, longRunning)
 }
 
 // undecodable gives up on a row that this version cannot read.
 func (r *scheduleRow) undecodable(now time.Time, err error) {
 	r.Diagnostics = storable(err.Error())
-	r.ReasonCode = Undecodable
-	r.giveUp(now, Undecodable)
+	r.ReasonCode = reasons.Undecodable
+	r.giveUp(now, reasons.Undecodable)
 }
 
-func (r *scheduleRow) retry(now time.Time, why Reason, longRunning bool) {
+func (r *scheduleRow) retry(now time.Time, why reasons.Reason, longRunning bool) {
 	switch more := backoff.Usual.Failed(&r.Tries, now, r.Key, why); {
 	case more:
 	case longRunning && r.RetryCount <= len(backoff.Usual)+dailyRetries:
 		r.NextRetryOn = now.Add(dailyRetry)
 	default:
-		r.giveUp(now, RetriesExhausted)
+		r.giveUp(now, reasons.RetriesExhausted)
 		return
 	}
 	r.to(now, StatusPending)
 }
 
-func (r *scheduleRow) giveUp(now time.Time, why Reason) {
+func (r *scheduleRow) giveUp(now time.Time, why reasons.Reason) {
 	r.to(now, StatusFailed)
 	r.hold(why, r.Diagnostics)
 }

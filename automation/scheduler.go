@@ -39,7 +39,7 @@
 //
 // Failures are tried again after 5 minutes, 15 minutes and an hour, and then
 // wait on support hold for a person. A source or setting that is no longer valid
-// is an outcome and no failure: the row is Deactivated with a [Reason].
+// is an outcome and no failure: the row is Deactivated with a [reasons.Reason].
 // [Scheduler.Explain] tells the story of a row to people.
 package automation
 
@@ -54,6 +54,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/loglimit"
 	"github.com/belfry-go/belfry/internal/states"
@@ -239,7 +240,7 @@ type Options struct {
 
 	// UnclaimedAfter is how long due work waits for a process that has registered its
 	// type, while processes without it look on; default 1 h. Then it is on hold for
-	// [Unserved], and goes on when such a process is there.
+	// [reasons.Unserved], and goes on when such a process is there.
 	UnclaimedAfter time.Duration
 
 	Logger        *slog.Logger         // default slog.Default()
@@ -347,11 +348,11 @@ func (t *telemetry) event(ctx context.Context, r EventResult) {
 }
 
 func (t *telemetry) changed(ctx context.Context, r EventResult) {
-	reasons := map[string]int64{}
+	ended := map[string]int64{}
 	for _, d := range r.Deactivated {
-		reasons[countedAs(d.Reason)]++
+		ended[countedAs(d.Reason)]++
 	}
-	add(ctx, t.ended, "reason", reasons)
+	add(ctx, t.ended, "reason", ended)
 	t.ensured(ctx, r.Ensured)
 }
 
@@ -369,9 +370,9 @@ func (t *telemetry) run(ctx context.Context, r ReconcileReport) {
 
 // countedAs is the reason if it is one that this package gives, and otherwise "Host":
 // what a host writes there may be data, and of any number of values.
-func countedAs(r Reason) string {
+func countedAs(r reasons.Reason) string {
 	switch r {
-	case Superseded, ThresholdNoLongerMet, Invalidated, SourceNoLongerValid, ReminderSettingInactive, InputChanged, TooLate, Overtaken:
+	case reasons.Superseded, reasons.ThresholdNoLongerMet, reasons.Invalidated, reasons.SourceNoLongerValid, reasons.ReminderSettingInactive, reasons.InputChanged, reasons.TooLate, reasons.Overtaken:
 		return r
 	}
 	return "Host"

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/recur"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
@@ -18,8 +19,8 @@ type gone struct {
 	scope  Scope
 	series string
 	on     time.Time
-	reason Reason // why it was deactivated
-	stop   bool   // the series is not wanted any more
+	reason reasons.Reason // why it was deactivated
+	stop   bool           // the series is not wanted any more
 }
 
 // maxStopped bounds how many rows in a row, that exist already and wait for a
@@ -36,7 +37,7 @@ func goneOf(rows []*scheduleRow) []gone {
 		}
 		g := r.gone()
 		if r.Status == StatusDeactivated {
-			g.reason, g.stop = r.ReasonCode, r.ReasonCode == ReminderSettingInactive
+			g.reason, g.stop = r.ReasonCode, r.ReasonCode == reasons.ReminderSettingInactive
 		}
 		out = append(out, g)
 	}
@@ -66,7 +67,7 @@ func goneAmong(ctx context.Context, from driver.Reader, wants []*scheduleRow, go
 func (s recurrer) followRecurring(ctx context.Context, tx storage.Tx, rows []*scheduleRow) error {
 	var left []gone
 	for _, g := range goneOf(rows) {
-		if g.reason != InputChanged {
+		if g.reason != reasons.InputChanged {
 			left = append(left, g)
 		}
 	}
@@ -89,7 +90,7 @@ func (s recurrer) followChanged(ctx context.Context, tx storage.Tx, done []work.
 	var left []gone
 	for _, d := range done {
 		for _, g := range goneOf([]*scheduleRow{d.Row}) {
-			if g.reason == InputChanged {
+			if g.reason == reasons.InputChanged {
 				left = append(left, g)
 			}
 		}
@@ -217,13 +218,13 @@ func (s recurrer) successor(ctx context.Context, f *following, g gone) (recur.Oc
 	lateness := s.registry.lateness(f.d.Kind)
 	from, now := g.on, s.now()
 	switch {
-	case g.reason == Overtaken:
+	case g.reason == reasons.Overtaken:
 		if latest, due, err := f.latest(ctx, from, now); due || err != nil {
 			return latest, due, err
 		}
-	case g.reason == Shadow: // what has come was the old scheduler's
+	case g.reason == reasons.Shadow: // what has come was the old scheduler's
 		from = later(from, now)
-	case g.reason == TooLate && lateness.Window > 0: // so would be those before
+	case g.reason == reasons.TooLate && lateness.Window > 0: // so would be those before
 		from = later(from, now.Add(-lateness.Window-time.Second))
 	case lateness.SkipOverlapped:
 		from = later(from, now)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/storage"
@@ -67,7 +68,7 @@ func holdBySupport(r *scheduleRow, now time.Time, by By) string {
 	case r.Status == StatusProcessing:
 		r.giveBack(now)
 	}
-	r.hold(HeldBySupport, by.Reason)
+	r.hold(reasons.HeldBySupport, by.Reason)
 	return ""
 }
 
@@ -97,9 +98,9 @@ func cancelBySupport(r *scheduleRow, now time.Time, by By) string {
 		return "it is " + r.Status
 	}
 	r.to(now, StatusCancelled)
-	r.ReasonCode = CancelledBySupport
+	r.ReasonCode = reasons.CancelledBySupport
 	r.IsOnSupportHold = false
-	r.hold(CancelledBySupport, by.Reason)
+	r.hold(reasons.CancelledBySupport, by.Reason)
 	return ""
 }
 
@@ -351,7 +352,7 @@ func (s Support) Bulk(ctx context.Context, scope Scope, action Action, sel Selec
 
 // hold keeps the row from being due until a person releases it. The first
 // reason stands.
-func (r *scheduleRow) hold(why Reason, detail string) bool {
+func (r *scheduleRow) hold(why reasons.Reason, detail string) bool {
 	if r.IsOnSupportHold {
 		return false
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -46,7 +47,7 @@ func TestARowOnHoldWaitsForItsRelease(t *testing.T) {
 		if report := w.pollAt(day(2026, 4, 1, 9)); report.Claimed != 0 {
 			w.t.Errorf("a held row was claimed: %+v", report)
 		}
-		if row := w.row(certificateKey); row.HoldReason != automation.HeldBySupport || row.HoldDetail != ann.Reason {
+		if row := w.row(certificateKey); row.HoldReason != reasons.HeldBySupport || row.HoldDetail != ann.Reason {
 			w.t.Errorf("%+v", row)
 		}
 		w.do(w.s.Support().Release)
@@ -112,7 +113,7 @@ func TestRetryEndsABackOffAndAnEnd(t *testing.T) {
 		if row := w.row(certificateKey); !row.DueOn.Equal(row.ScheduledOn) || row.RetryCount != 0 {
 			w.t.Errorf("%+v", row)
 		}
-		w.change(certificateKey, func(r *automation.ScheduleRow) { automation.EndRow(r, start, automation.NoRecipients) })
+		w.change(certificateKey, func(r *automation.ScheduleRow) { automation.EndRow(r, start, reasons.NoRecipients) })
 		w.do(w.s.Support().Retry)
 		if row := w.row(certificateKey); row.Status != automation.StatusPending || row.DueOn.IsZero() {
 			w.t.Errorf("%+v", row)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -115,7 +116,7 @@ func TestI18_AReadingThatNoLongerMeetsEndsTheDueRow(t *testing.T) {
 				w.poll()
 				row := w.row(made)
 				result, err := row.Dispatched()
-				if row.Status != automation.StatusDeactivated || row.ReasonCode != automation.ThresholdNoLongerMet || row.RetryCount != 0 || err != nil || result.SkippedReason != string(automation.ThresholdNoLongerMet) {
+				if row.Status != automation.StatusDeactivated || row.ReasonCode != reasons.ThresholdNoLongerMet || row.RetryCount != 0 || err != nil || result.SkippedReason != string(reasons.ThresholdNoLongerMet) {
 					w.t.Errorf("%+v %+v %v", row, result, err)
 				}
 				w.handle(booked(2)) // what the due row saw already
@@ -127,7 +128,7 @@ func TestI18_AReadingThatNoLongerMeetsEndsTheDueRow(t *testing.T) {
 				}
 				m.set(line{value: "10", reading: "9"}.under(policy))
 				verdicts, err := w.s.Revalidator().Revalidate(w.ctx, w.out.jobs)
-				if diff := cmp.Diff([]notify.Verdict{notify.Skip(string(automation.ThresholdNoLongerMet))}, verdicts); diff != "" || err != nil {
+				if diff := cmp.Diff([]notify.Verdict{notify.Skip(string(reasons.ThresholdNoLongerMet))}, verdicts); diff != "" || err != nil {
 					w.t.Error(err, diff)
 				}
 				m.set(line{value: "10", reading: "10"}.under(policy))
@@ -195,7 +196,7 @@ func TestAThresholdRowThatCannotBeReadIsHeld(t *testing.T) {
 		key := thresholdKey("10:OncePerDay:source@2026-03-01")
 		w.change(key, func(r *automation.ScheduleRow) { r.LocalDate = "2026-02-30" })
 		w.poll()
-		if row := w.row(key); row.HoldReason != automation.Undecodable {
+		if row := w.row(key); row.HoldReason != reasons.Undecodable {
 			w.t.Errorf("%+v", row)
 		}
 		wrong := w.row(certificateKey)
@@ -288,7 +289,7 @@ func TestAThresholdThatIsNotMetExplainsAnAbsence(t *testing.T) {
 		spy, calls := storetest.Counting(store)
 		w := newWorld(t, spy, clk, nil)
 		m := w.withMeter(nil)
-		because := func(reading string, want automation.Cause, key string) {
+		because := func(reading string, want reasons.Cause, key string) {
 			t.Helper()
 			m.set(line{value: "10", reading: reading}.under(automation.FalseToTrue))
 			a, err := w.s.ExplainMissing(w.ctx, "", "capacity", automation.Source{"class", "7"})
@@ -296,17 +297,17 @@ func TestAThresholdThatIsNotMetExplainsAnAbsence(t *testing.T) {
 				t.Errorf("%s %v, want %s of %s", a, err, want, key)
 			}
 		}
-		because("3", automation.CauseThresholdNotMet, "10:FalseToTrue:source@1")
-		because("11", automation.CauseNotAskedYet, "10:FalseToTrue:source@1")
+		because("3", reasons.CauseThresholdNotMet, "10:FalseToTrue:source@1")
+		because("11", reasons.CauseNotAskedYet, "10:FalseToTrue:source@1")
 		w.handle(booked(1))
-		because("12", automation.CauseExists, "10:FalseToTrue:source@1")
+		because("12", reasons.CauseExists, "10:FalseToTrue:source@1")
 		w.poll()
-		because("12", automation.CauseEnded, "10:FalseToTrue:source@1")
-		because("3", automation.CauseThresholdNotMet, "10:FalseToTrue:source@1")
+		because("12", reasons.CauseEnded, "10:FalseToTrue:source@1")
+		because("3", reasons.CauseThresholdNotMet, "10:FalseToTrue:source@1")
 		w.handle(booked(2))
 		calls.Take()
 		clk.Add(time.Hour)
-		because("12", automation.CauseNotAskedYet, "10:FalseToTrue:source@2")
+		because("12", reasons.CauseNotAskedYet, "10:FalseToTrue:source@2")
 		for _, c := range calls.Take() {
 			if c.Verb != storetest.Select && c.Verb != storetest.Get {
 				t.Errorf("ExplainMissing did %+v", c)

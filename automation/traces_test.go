@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -119,7 +120,7 @@ func TestEveryTryHasATrace(t *testing.T) {
 		w.ensure(candidate(nil))
 		w.pollAt(day(2026, 4, 1, 9))
 		got := w.trace(certificateKey)
-		want := []string{"1", "revalidate", automation.StatusPending, string(automation.HandlerFailed), "boom", ""}
+		want := []string{"1", "revalidate", automation.StatusPending, string(reasons.HandlerFailed), "boom", ""}
 		if diff := cmp.Diff(want, story(got)); diff != "" || !got.NextRetryOn.Equal(w.row(certificateKey).NextRetryOn) {
 			w.t.Error(diff)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
@@ -34,7 +35,7 @@ func TestAReminderOfATypeThatNobodyHasIsHeldAndGoesOn(t *testing.T) {
 		}
 		w.sweep()
 		holds := w.health(storage.Everywhere()).Holds
-		if want := (health.Count{Table: "automation_scheduler", Reason: automation.Unserved, Rows: 1, OldestOn: made}); len(holds) != 1 || holds[0] != want {
+		if want := (health.Count{Table: "automation_scheduler", Reason: reasons.Unserved, Rows: 1, OldestOn: made}); len(holds) != 1 || holds[0] != want {
 			w.t.Fatal(holds)
 		}
 		told, err := w.s.Explain(w.ctx, "", key)

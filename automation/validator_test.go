@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/notify"
 )
 
@@ -133,7 +134,7 @@ func TestAMessageThatWaitedIsRevalidated(t *testing.T) {
 			w.t.Error(diff)
 		}
 		valid = false
-		skip := notify.Skip(string(automation.SourceNoLongerValid))
+		skip := notify.Skip(string(reasons.SourceNoLongerValid))
 		if diff := cmp.Diff([]notify.Verdict{skip, skip, {}, {}}, ask()); diff != "" {
 			w.t.Error(diff)
 		}
@@ -156,7 +157,7 @@ func TestAMessageWhoseReminderMovesIsRevalidated(t *testing.T) {
 		w.handle(changed(1))
 		w.pollAt(day(2026, 4, 1, 9))
 		p.candidates[0].SendAt = "18:00"
-		for _, want := range []notify.Verdict{{}, notify.Skip(string(automation.SourceNoLongerValid))} {
+		for _, want := range []notify.Verdict{{}, notify.Skip(string(reasons.SourceNoLongerValid))} {
 			got, err := w.s.Revalidator().Revalidate(w.ctx, w.out.jobs)
 			if diff := cmp.Diff([]notify.Verdict{want}, got); diff != "" || err != nil {
 				w.t.Error(diff, err)
@@ -166,7 +167,7 @@ func TestAMessageWhoseReminderMovesIsRevalidated(t *testing.T) {
 		p.set() // and is asked for no more
 		valid = true
 		got, err := w.s.Revalidator().Revalidate(w.ctx, w.out.jobs)
-		if diff := cmp.Diff([]notify.Verdict{notify.Skip(string(automation.Superseded))}, got); diff != "" || err != nil {
+		if diff := cmp.Diff([]notify.Verdict{notify.Skip(string(reasons.Superseded))}, got); diff != "" || err != nil {
 			w.t.Error(diff, err)
 		}
 	})

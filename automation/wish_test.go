@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -108,7 +109,7 @@ func TestWishesOfEveryKind(t *testing.T) {
 		if want := []string{certificateKey + " Superseded", threshold + " ThresholdNoLongerMet"}; !slices.Equal(ended(got), want) {
 			w.t.Error(ended(got))
 		}
-		if !slices.Equal(outcomes(got), []storage.Outcome{storage.Unchanged, automation.ThresholdNotMet, storage.Unchanged}) {
+		if !slices.Equal(outcomes(got), []storage.Outcome{storage.Unchanged, reasons.ThresholdNotMet, storage.Unchanged}) {
 			w.t.Errorf("%+v", got)
 		}
 		w.wish(ofSam)
@@ -302,10 +303,10 @@ func TestSetDoesAsAnEventWould(t *testing.T) {
 		}
 		settings["certificate"] = false
 		got = w.wish(about, wishes...)
-		if !slices.Equal(outcomes(got), []storage.Outcome{automation.SettingInactive, automation.SettingInactive}) {
+		if !slices.Equal(outcomes(got), []storage.Outcome{reasons.SettingInactive, reasons.SettingInactive}) {
 			t.Errorf("%+v", got)
 		}
-		if row := w.row(key("2026-05-01", "7")); row.ReasonCode != automation.ReminderSettingInactive {
+		if row := w.row(key("2026-05-01", "7")); row.ReasonCode != reasons.ReminderSettingInactive {
 			t.Errorf("%+v", row)
 		}
 	})
@@ -369,7 +370,7 @@ func TestAnEndHasTheWordsOfTheHost(t *testing.T) {
 				w.wish(ofSam, offsets(date(2026, 5, 1), 30)...)
 				end(w, p)
 				row := w.row(certificateKey)
-				if row.Status != automation.StatusDeactivated || row.ReasonCode != automation.Superseded || row.EndedBecause != renewed {
+				if row.Status != automation.StatusDeactivated || row.ReasonCode != reasons.Superseded || row.EndedBecause != renewed {
 					w.t.Errorf("%+v", row)
 				}
 				e, err := w.s.Explain(w.ctx, "", certificateKey)

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage"
@@ -306,7 +307,7 @@ func (w *wishWorld) look() {
 	for key, row := range w.rowsOf() {
 		run, guarded := guard[key]
 		owned := run == "OldScheduler Owned" || run == "AutomationScheduler Owned"
-		if isOpen := row.IsOpen() || row.ReasonCode == automation.Shadow && run == "OldScheduler Owned"; guarded && isOpen != owned || owned && w.old[key] != (run == "OldScheduler Owned") {
+		if isOpen := row.IsOpen() || row.ReasonCode == reasons.Shadow && run == "OldScheduler Owned"; guarded && isOpen != owned || owned && w.old[key] != (run == "OldScheduler Owned") {
 			w.wrong = append(w.wrong, fmt.Sprintf("%s %s %s is %q", key, row.Status, row.ReasonCode, run))
 		}
 		switch {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -208,9 +209,9 @@ func needsOf(h DomainHealth) (out []Need) {
 			n.Kind, n.Can = NeedDoubt, []Action{Resolve}
 		case strings.HasSuffix(c.Reason, "Conflict"):
 			n.Kind = NeedConflict
-		case c.Reason == automation.Unserved:
+		case c.Reason == reasons.Unserved:
 			n.Kind = NeedUnserved
-		case c.Table == "automation_scheduler" && c.Reason == automation.CancelledBySupport:
+		case c.Table == "automation_scheduler" && c.Reason == reasons.CancelledBySupport:
 			continue // a person stopped it for good, so it needs no attention
 		}
 		n.What = fmt.Sprintf("%s on hold: %s", rowsOf(c.Table), cmp.Or(words[home(h.Domain, c.Reason)+" "+c.Reason], c.Reason))
@@ -320,7 +321,7 @@ func (l lister) waiting(scope Scope, n Need) func(context.Context, storage.Page)
 	switch {
 	case n.Table == "automation_scheduler" && l.o.Automation != nil && n.Reason != "":
 		return paged(func(ctx context.Context, p storage.Page) ([]automation.Schedule, string, error) {
-			return l.o.Automation.Support().Held(ctx, scope, automation.Reason(n.Reason), p)
+			return l.o.Automation.Support().Held(ctx, scope, reasons.Reason(n.Reason), p)
 		}, l.reminder)
 	case n.Table == "survey_instance" && l.o.Survey != nil && n.Reason != "":
 		return paged(func(ctx context.Context, p storage.Page) ([]survey.Instance, string, error) {

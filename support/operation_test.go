@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
@@ -178,7 +179,7 @@ func TestARequestIsDoneOnce(t *testing.T) {
 		if diff := cmp.Diff(want, s.act(tenant, o)); diff != "" {
 			s.Error("the second time: ", diff)
 		}
-		if held, _, err := s.reminders.Support().Held(s.Context(), tenant, automation.HeldBySupport, storage.Page{}); err != nil || len(held) != 1 {
+		if held, _, err := s.reminders.Support().Held(s.Context(), tenant, reasons.HeldBySupport, storage.Page{}); err != nil || len(held) != 1 {
 			s.Errorf("it was done twice: %v %v", held, err)
 		}
 		for name, change := range map[string]func(*support.Order){

@@ -16,6 +16,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
@@ -93,10 +94,10 @@ func newSchool(t *testing.T, store storage.Store, clk *clock.Mock) *school {
 		Name: "certificate", SendAt: "09:00", Zone: "UTC", Template: notify.Template{Subject: "It expires on {{.TargetDate}}"},
 		Triggers: s, Validator: automation.ValidatorFunc(func(_ context.Context, d automation.Due) (automation.Validity, error) {
 			if s.gone[d.Source.ID] {
-				return automation.NoLongerValid(automation.SourceNoLongerValid), nil
+				return automation.NoLongerValid(reasons.SourceNoLongerValid), nil
 			}
 			if s.old[d.Source.ID] {
-				return automation.NoLongerValid(automation.SentByOldJob), nil
+				return automation.NoLongerValid(reasons.SentByOldJob), nil
 			}
 			return automation.StillValid(), nil
 		}),

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/sentence"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/survey"
@@ -38,7 +39,7 @@ func States() []State {
 // too late.
 var (
 	blocked = []string{notify.ReasonBadAddress, notify.ReasonSuppressed}
-	late    = []string{notify.ReasonTooLate, string(automation.TooLate), "ExpiresAfter"}
+	late    = []string{notify.ReasonTooLate, string(reasons.TooLate), "ExpiresAfter"}
 )
 
 // State is the state of an entry; for a message it is its stage.

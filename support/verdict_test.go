@@ -13,6 +13,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
@@ -69,7 +70,7 @@ var causes = map[string]cause{
 	"the host ended it": {typ: "certificate", outcome: support.Withheld, reason: "Invalidated", says: "the program ended it",
 		before: func(s *school, p string) {
 			s.remind(p, nil)
-			_, err := s.reminders.Deactivate(s.Context(), tenant, "certificate", employee(p), automation.Invalidated)
+			_, err := s.reminders.Deactivate(s.Context(), tenant, "certificate", employee(p), reasons.Invalidated)
 			s.must(err)
 		}},
 	"the date has moved": {typ: "certificate", outcome: support.Planned, says: `has not got "certificate, 7 days before 2026-06-24" yet: it comes on 17 June 2026, 09:00 UTC`,

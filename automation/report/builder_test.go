@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
@@ -65,7 +66,7 @@ func TestAReportThatIsTooLargeIsStoppedAtItsLimit(t *testing.T) {
 			w.Errorf("%d bytes were taken, then %v", gave, ended)
 		}
 		got := w.run(monday)
-		if got.Status != "Failed" || got.HoldReason != automation.PermanentFailure || !strings.Contains(got.Diagnostics, "part 2") || got.Failures != 1 {
+		if got.Status != "Failed" || got.HoldReason != reasons.PermanentFailure || !strings.Contains(got.Diagnostics, "part 2") || got.Failures != 1 {
 			w.Errorf("%+v", got.RunState)
 		}
 		if runs := w.runs("g-1"); runs[0] != "scheduled:2026-03-09T09:00:00Z Pending" {
@@ -98,9 +99,9 @@ func TestABuilderThatFailsHalfWaySendsNothingOfIt(t *testing.T) {
 				w.create(weekly(nil))
 				w.pollAt(at(3, 2, 9, 0))
 				got := w.run(monday)
-				want := automation.HandlerFailed
+				want := reasons.HandlerFailed
 				if name == "panic" {
-					want = automation.HandlerPanicked
+					want = reasons.HandlerPanicked
 				}
 				if got.Status != "Pending" || got.Reason != want || got.Failures != 1 || got.NextRetryOn.Sub(w.clk.Now()) < 5*time.Minute {
 					w.Errorf("%+v", got.RunState)
@@ -132,7 +133,7 @@ func TestAReportThatCannotBeDeliveredWaitsForAPerson(t *testing.T) {
 				w.build = func(context.Context, report.Run) (report.Report, error) { return made, nil }
 				w.create(weekly(nil))
 				w.pollAt(at(3, 2, 9, 0))
-				if got := w.run(monday); got.HoldReason != automation.PermanentFailure {
+				if got := w.run(monday); got.HoldReason != reasons.PermanentFailure {
 					w.Errorf("%+v", got.RunState)
 				}
 				w.nothingSent(monday)
@@ -173,7 +174,7 @@ func TestI17_LongReportsAreTriedAgainDaily(t *testing.T) {
 				w.Error(diff)
 			}
 			all, _, err := w.reports.Runs(w.ctx, scope, "g-1", storage.Page{})
-			if err != nil || len(all) != 2 || !all[0].ScheduledOn.Equal(time.Date(2027, 3, 2, 9, 0, 0, 0, time.UTC)) || all[1].HoldReason != automation.RetriesExhausted {
+			if err != nil || len(all) != 2 || !all[0].ScheduledOn.Equal(time.Date(2027, 3, 2, 9, 0, 0, 0, time.UTC)) || all[1].HoldReason != reasons.RetriesExhausted {
 				w.Errorf("%+v %v", all, err)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
@@ -46,7 +47,7 @@ func (s *Service) run(ctx context.Context, d automation.Due) (automation.Outcome
 		return automation.Outcome{}, err
 	}
 	if len(to) == 0 {
-		return automation.Outcome{Deactivate: automation.NoRecipients}, nil
+		return automation.Outcome{Deactivate: reasons.NoRecipients}, nil
 	}
 	made, err := t.Builder.Build(ctx, run)
 	if err != nil {
@@ -59,11 +60,11 @@ func (s *Service) run(ctx context.Context, d automation.Due) (automation.Outcome
 }
 
 // load reads the subscription as it is now, and says why the run is not wanted.
-func (s *Service) load(ctx context.Context, d automation.Due) (run Run, stop automation.Reason, err error) {
+func (s *Service) load(ctx context.Context, d automation.Due) (run Run, stop reasons.Reason, err error) {
 	sub, err := s.Subscription(ctx, d.Scope, d.Source.ID)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
-		return Run{}, automation.SourceNoLongerValid, nil
+		return Run{}, reasons.SourceNoLongerValid, nil
 	case err != nil:
 		return Run{}, "", err
 	case sub.Status != StatusActive && (sub.Status != StatusPaused || d.Run == ""):
@@ -110,7 +111,7 @@ func (s *Service) revalidate(ctx context.Context, j notify.Job) (notify.Verdict,
 	sub, err := s.Subscription(ctx, j.Scope, data.Report.Subscription)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
-		return notify.Skip(string(automation.SourceNoLongerValid)), nil
+		return notify.Skip(string(reasons.SourceNoLongerValid)), nil
 	case err != nil:
 		return notify.Verdict{}, err
 	case sub.Status == StatusDeactivated:

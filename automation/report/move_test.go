@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/keys"
@@ -258,7 +259,7 @@ func (f *firm) healthy() {
 	got, err := f.work.Health(f.ctx, storage.Everywhere())
 	f.must(err)
 	for _, h := range got.Holds {
-		if h.Reason != automation.OwnershipConflict && h.Reason != automation.CancelledBySupport {
+		if h.Reason != reasons.OwnershipConflict && h.Reason != reasons.CancelledBySupport {
 			f.Errorf("%+v", h)
 		}
 	}
@@ -349,7 +350,7 @@ func (f *firm) design() {
 	for _, j := range f.jobs {
 		runs, _, err := f.reports.Runs(f.ctx, "", j.guid(), storage.Page{})
 		f.must(err)
-		f.is("in shadow", len(runs) > 0 && !slices.ContainsFunc(runs, func(r report.RunState) bool { return r.Reason != automation.Shadow }), true)
+		f.is("in shadow", len(runs) > 0 && !slices.ContainsFunc(runs, func(r report.RunState) bool { return r.Reason != reasons.Shadow }), true)
 	}
 	f.until(3, 1, 0)
 	f.move("", automation.StageShadow)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -74,7 +75,7 @@ func TestRunsAreListedTheLatestFirst(t *testing.T) {
 func (w *world) repaired(key string) {
 	w.Helper()
 	d := w.run(key)
-	if d.HoldReason != automation.PermanentFailure || d.Diagnostics != "no such table" || d.Failures != 1 {
+	if d.HoldReason != reasons.PermanentFailure || d.Diagnostics != "no such table" || d.Failures != 1 {
 		w.Errorf("%+v", d.RunState)
 	}
 	w.build = salesReport

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/notify"
@@ -264,7 +265,7 @@ func (s *Service) turn(ctx context.Context, scope automation.Scope, guid, action
 	return wrap(guid, err)
 }
 
-// Delete ends the runs that wait, automation.SourceNoLongerValid, and removes the
+// Delete ends the runs that wait, reasons.SourceNoLongerValid, and removes the
 // subscription with its recipients. The rows of runs that have ended stay, so that
 // one that is created with the same GUID repeats none of them.
 func (s *Service) Delete(ctx context.Context, scope automation.Scope, guid string, by By) error {
@@ -273,7 +274,7 @@ func (s *Service) Delete(ctx context.Context, scope automation.Scope, guid strin
 		if err != nil {
 			return err
 		}
-		if err := s.endRuns(ctx, scope, guid, automation.SourceNoLongerValid); err != nil {
+		if err := s.endRuns(ctx, scope, guid, reasons.SourceNoLongerValid); err != nil {
 			return err
 		}
 		stored, err := subscriptions.Get(ctx, s.tx, scope, guid)
@@ -286,7 +287,7 @@ func (s *Service) Delete(ctx context.Context, scope automation.Scope, guid strin
 }
 
 // endRuns ends what waits, runs that people asked for among them.
-func (s *Service) endRuns(ctx context.Context, scope automation.Scope, guid string, why automation.Reason) error {
+func (s *Service) endRuns(ctx context.Context, scope automation.Scope, guid string, why reasons.Reason) error {
 	_, err := s.scheduler.Deactivate(ctx, scope, automation.TypeReportSubscription, source(guid), why)
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/automation/settings"
 	"github.com/belfry-go/belfry/internal/outbox"
@@ -201,7 +202,7 @@ func (w *world) rooms(ctx context.Context, scope storage.Scope) []room {
 
 func (w *world) desk(ctx context.Context, scope storage.Scope) room {
 	d := support.New(support.Options{Store: w.store, Automation: w.work, Notify: w.out, Survey: w.surveys})
-	held := support.Need{Table: "automation_scheduler", Reason: string(automation.HeldBySupport)}
+	held := support.Need{Table: "automation_scheduler", Reason: string(reasons.HeldBySupport)}
 	return room{d, map[string]func() error{
 		"Act": func() error {
 			return second(d.Act(ctx, scope, support.Order{Action: support.Cancel, Targets: []support.Target{{Kind: support.KindReminder, Key: w.reminder}}, By: by}))
@@ -260,7 +261,7 @@ func (w *world) automation(ctx context.Context, scope storage.Scope) []room {
 			"Cancel":         func() error { return support.Cancel(ctx, scope, w.reminder, by) },
 			"History":        func() error { return third(support.History(ctx, scope, employee, storage.Page{})) },
 			"Coming":         func() error { return third(support.Coming(ctx, scope, time.Time{}, time.Time{})) },
-			"Held":           func() error { return third(support.Held(ctx, scope, automation.HeldBySupport, storage.Page{})) },
+			"Held":           func() error { return third(support.Held(ctx, scope, reasons.HeldBySupport, storage.Page{})) },
 			"Hold":           func() error { return support.Hold(ctx, scope, w.reminder, by) },
 			"Pause":          func() error { return support.Pause(ctx, automation.Extent{Scope: scope}, time.Time{}, by) },
 			"Pauses":         func() error { return second(support.Pauses(ctx, scope)) },

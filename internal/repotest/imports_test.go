@@ -55,14 +55,15 @@ var imports = []struct{ who, may, why string }{
 	{"notify/channel/...", "notify/channel notify/channel/internal/... internal/... keys", "a channel is one transport: no other channel, not notify itself"},
 	{"notify", lower + "notify/channel notify/internal/... golang.org/x/text", "it delivers for everyone: no other domain, no channel"},
 	{"notify/...", lower + "notify notify/channel notify/templates golang.org/x/text", "gates, templates and HTTP belong to notify"},
-	{"automation/...", lower + "automation automation/report notify notify/channel", "it decides when, and hands over to notify"},
+	{"automation/reasons", "storage", "the codes by which automation says why"},
+	{"automation/...", lower + "automation automation/reasons automation/report notify notify/channel", "it decides when, and hands over to notify"},
 	{"survey/subscriber/watermill", "survey survey/form github.com/ThreeDotsLabs/watermill/message", "the host chooses the broker; a module of its own"},
 	{"survey/...", lower + "survey survey/form notify notify/channel notify/gate golang.org/x/text", "of notify it needs Gate and the transport"},
-	{"support/...", lower + "golang.org/x/sync/errgroup support automation automation/report notify notify/channel survey survey/form", "it reaches a database through the domains only"},
+	{"support/...", lower + "golang.org/x/sync/errgroup support automation automation/reasons automation/report notify notify/channel survey survey/form", "it reaches a database through the domains only"},
 	{"internal/sweep", lower + " golang.org/x/sync/errgroup", "it deletes by the rules of the domains and knows none of them"},
 	{"internal/tables", "automation/... notify/... survey internal/... storage/driver", "it lists the tables of all domains"},
 	{"tenant", lower + " internal/tables", "it copies rows of any table and knows no domain"},
-	{"internal/demo", ". automation notify notify/channel notify/channel/file storage storage/sqlite support support/supporthttp github.com/benbjohnson/clock", "a host, as the examples are"},
+	{"internal/demo", ". automation automation/reasons notify notify/channel notify/channel/file storage storage/sqlite support support/supporthttp github.com/benbjohnson/clock", "a host, as the examples are"},
 	{"internal/...", lower, "internal packages serve the domains and know none of them, nor an adapter"},
 
 	// Programs and what drives the domains.

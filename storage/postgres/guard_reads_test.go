@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
@@ -168,7 +169,7 @@ func TestGuardWhatSupportLooksUpIsCheapHoweverMuchThereIs(t *testing.T) {
 	for name, f := range map[string]func(storage.Page) (int, string, error){
 		"a person's past": list(person, false), "a person's coming": list(person, true), "a source's past": list(source, false), "a source's coming": list(source, true),
 		"on hold": func(p storage.Page) (int, string, error) {
-			rows, next, err := work.Held(t.Context(), "tenant", automation.RetriesExhausted, p)
+			rows, next, err := work.Held(t.Context(), "tenant", reasons.RetriesExhausted, p)
 			return len(rows), next, err
 		},
 		"a provider's id": func(storage.Page) (int, string, error) {

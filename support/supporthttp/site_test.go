@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -52,7 +53,7 @@ func TestEveryRouteIsRefusedWithoutItsRight(t *testing.T) {
 			}
 		}
 	}
-	held, _, err := o.reminders.Support().Held(t.Context(), "north", automation.HeldBySupport, storage.Page{})
+	held, _, err := o.reminders.Support().Held(t.Context(), "north", reasons.HeldBySupport, storage.Page{})
 	if err != nil || len(held) != 1 {
 		t.Errorf("something was done: %v %v", held, err)
 	}
@@ -463,7 +464,7 @@ func TestAnActionIsRehearsedThenDoneThenTold(t *testing.T) {
 		t.Error(body)
 	}
 	held := func() int {
-		rows, _, err := o.reminders.Support().Held(t.Context(), "north", automation.HeldBySupport, storage.Page{})
+		rows, _, err := o.reminders.Support().Held(t.Context(), "north", reasons.HeldBySupport, storage.Page{})
 		o.must(err)
 		return len(rows)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey"
@@ -100,7 +101,7 @@ func TestSQLiteReadsListsByTheirIndexes(t *testing.T) {
 		"what is on hold": {"outgoing_message", "outgoing_message_holds (hold_reason=?", "", &driver.Position{ID: 7},
 			where(driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", notify.HoldRetries), mails)},
 		"what is on hold in a tenant": {"automation_scheduler", "automation_scheduler_scope_holds (scope=? AND hold_reason=?", "", &driver.Position{ID: 7},
-			where(driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", automation.HeldBySupport))},
+			where(driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", reasons.HeldBySupport))},
 		"failed runs":         {"automation_scheduler", "automation_scheduler_failed (scope=?", "scheduled_on", before, append(where(driver.Eq("is_on_support_hold", true)), runs...)},
 		"recent runs":         {"automation_scheduler", "automation_scheduler_recent (scope=? AND scheduled_on", "scheduled_on", before, runs},
 		"of one subscription": {"automation_scheduler", "automation_scheduler_runs (scope=? AND source=? AND scheduled_on", "scheduled_on", before, append(where(driver.Eq("source", "7")), runs...)},

@@ -20,6 +20,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/automation/settings"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
@@ -95,7 +96,7 @@ func newDesk(t *testing.T) *desk17 {
 			}
 		}
 	}
-	_, err := d.reminders.Deactivate(t.Context(), "", "certificate", automation.Source{Type: "employee", ID: "teacher-017"}, automation.SourceNoLongerValid)
+	_, err := d.reminders.Deactivate(t.Context(), "", "certificate", automation.Source{Type: "employee", ID: "teacher-017"}, reasons.SourceNoLongerValid)
 	d.must(err)
 	set := settings.New(store, nil)
 	_, err = set.As(automation.By{Actor: "pat", Reason: "parents asked for the evening"}).SaveReminder(t.Context(), settings.ReminderSetting{ID: "expiry", Type: "certificate", Active: true, Offsets: []int{7}, SendAt: "18:00"})
@@ -209,7 +210,7 @@ var tasks = map[string]struct {
 	"release a hold": {
 		steps: []step{{`tr.Hold a[href^="needs"]`, ""}, {`form.bulk button[value=Release]`, ""}, reason, {".primary", ""}}, says: []string{"Done for 2 of 2"},
 		done: func(d *desk17) error {
-			return nobody(d.reminders.Support().Held(d.Context(), "", automation.HeldBySupport, storage.Page{}))
+			return nobody(d.reminders.Support().Held(d.Context(), "", reasons.HeldBySupport, storage.Page{}))
 		},
 	},
 	"settle a doubt by evidence": {
@@ -222,7 +223,7 @@ var tasks = map[string]struct {
 		steps: append(looked("becker"), step{`.entry.Planned details[open] button[value=Cancel]`, ""}, reason, step{".primary", ""}), says: []string{"Done for 1 of 1"},
 		done: func(d *desk17) error {
 			e, err := d.reminders.Explain(d.Context(), "", d.tomorrow)
-			if err == nil && e.Schedule.ReasonCode != automation.CancelledBySupport {
+			if err == nil && e.Schedule.ReasonCode != reasons.CancelledBySupport {
 				err = fmt.Errorf("it is %s", e.Schedule.Status)
 			}
 			return err

@@ -1,4 +1,7 @@
-package automation
+// Package reasons has the codes by which package automation says why: why a row is in its
+// state or on hold ([Reason]), why there is none ([Cause]), and why an Ensure made none.
+// Names without a package are those of package automation.
+package reasons
 
 // Reason is a short code that says why a row is in its state or on hold. Codes
 // are stored and never change; hosts may add their own.
@@ -6,7 +9,7 @@ type Reason = string
 
 // Reasons of rows that are no longer wanted. None of them counts as a failure.
 const (
-	// SourceNoLongerValid: the [Validator] no longer recognised the source. No
+	// SourceNoLongerValid: the Validator no longer recognised the source. No
 	// action needed.
 	SourceNoLongerValid Reason = "SourceNoLongerValid"
 	// ReminderSettingInactive: the setting is off or gone. Switch it on and tell the
@@ -18,30 +21,30 @@ const (
 	// Superseded: the source changed, or its setting, and no longer asks for
 	// this reminder. No action needed; if it asks again, the reminder comes back.
 	Superseded Reason = "Superseded"
-	// ThresholdNoLongerMet: a newer reading no longer meets the [Threshold]. No
+	// ThresholdNoLongerMet: a newer reading no longer meets the Threshold. No
 	// action needed; a later reading that does brings the row back, or makes
 	// another, by the firing policy.
 	ThresholdNoLongerMet Reason = "ThresholdNoLongerMet"
-	// Invalidated: an [InvalidationProvider] ended the row and gave no reason. No
+	// Invalidated: an InvalidationProvider ended the row and gave no reason. No
 	// action needed.
 	Invalidated Reason = "Invalidated"
-	// TooLate: the row was later than [Lateness] allows. If it happens often,
+	// TooLate: the row was later than Lateness allows. If it happens often,
 	// processes are down for too long.
 	TooLate Reason = "TooLate"
-	// Overtaken: a later occurrence or offset was due too, and [Lateness] runs only
+	// Overtaken: a later occurrence or offset was due too, and Lateness runs only
 	// the latest. Asking again does not bring it back. If it happens often, processes
 	// are down for too long, or the cadence is too dense.
 	Overtaken Reason = "Overtaken"
-	// SentByOldJob: for your [Validator], about a run that the scheduler before this one
+	// SentByOldJob: for your Validator, about a run that the scheduler before this one
 	// had sent. No action needed; asking again does not bring it back.
 	SentByOldJob Reason = "SentByOldJob"
 	// Shadow: the old scheduler owns the run and does it. No action needed; a move
 	// of the roll-out makes a future row Pending.
 	Shadow Reason = "Shadow"
-	// NoRecipients: the [RecipientProvider] named nobody. Mend the data, then retry
+	// NoRecipients: the RecipientProvider named nobody. Mend the data, then retry
 	// the row.
 	NoRecipients Reason = "NoRecipients"
-	// SkippedByPolicy: the [DeliveryPolicy] left nobody over. No action needed,
+	// SkippedByPolicy: the DeliveryPolicy left nobody over. No action needed,
 	// unless the policy is wrong: mend it, then retry the row.
 	SkippedByPolicy Reason = "SkippedByPolicy"
 	// PersonErased: whom the row was about was erased. No action needed.
@@ -63,7 +66,7 @@ const (
 )
 
 // Reasons of support holds. A held row is never due; an audited
-// [Support.Release], [Support.Retry] or [Support.Cancel] decides about it.
+// Support.Release, Support.Retry or Support.Cancel decides about it.
 const (
 	// InputConflict: the same key was asked for with another input (HoldDetail). If
 	// the row is right, release it; else cancel it and give the other input another
@@ -74,12 +77,12 @@ const (
 	DeliveryConflict Reason = "DeliveryConflict"
 	// OwnershipConflict: the old scheduler owns or has delivered the run
 	// (HoldDetail). Nothing was sent for the row. If it has delivered, cancel the
-	// row; if it never will, [Rollout.TransferOwnership], then release.
+	// row; if it never will, Rollout.TransferOwnership, then release.
 	OwnershipConflict Reason = "OwnershipConflict"
 	// RetriesExhausted: the last try failed. Mend the cause in Diagnostics, then
 	// release.
 	RetriesExhausted Reason = "RetriesExhausted"
-	// PermanentFailure: your code returned a [Permanent] error. Mend its cause, then
+	// PermanentFailure: your code returned a Permanent error. Mend its cause, then
 	// release.
 	PermanentFailure Reason = "PermanentFailure"
 	// Undecodable: this version cannot read a column, such as an unknown zone. Mend
@@ -95,8 +98,3 @@ const (
 	// Release or Retry brings it back.
 	CancelledBySupport Reason = "CancelledBySupport"
 )
-
-// holdReasons are those of support holds. A hold has no other reason.
-var holdReasons = []Reason{
-	InputConflict, DeliveryConflict, OwnershipConflict, RetriesExhausted, PermanentFailure, Undecodable, Unserved, HeldBySupport, CancelledBySupport,
-}
