@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/dst"
+	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/keys"
@@ -28,27 +30,6 @@ func ParseDate(s string) (Date, error) { return civil.ParseDate(s) }
 // column of a database gives. An instant outside the years 1 to 9999, the zero Time in
 // some zones, gives a Date that a Candidate refuses.
 func DateOf(t time.Time) Date { return civil.DateOf(t, t.Location()) }
-
-// GapPolicy says what becomes of a local time that the clocks of a zone jump
-// over. Empty means GapForward (Automation & Reminders, "Two trigger types").
-type GapPolicy = civil.GapPolicy
-
-// The gap policies, for 02:30 where clocks jump from 02:00 to 03:00.
-const (
-	GapForward = civil.ShiftForward // 03:00, the first instant behind the gap
-	GapBack    = civil.ShiftBack    // 01:59:59, the last second before it
-	GapSkip    = civil.Skip         // no row is made
-)
-
-// OverlapPolicy says which instant is meant by a local time that the clocks of
-// a zone show twice. Empty means OverlapFirst.
-type OverlapPolicy = civil.OverlapPolicy
-
-// The overlap policies.
-const (
-	OverlapFirst  = civil.First
-	OverlapSecond = civil.Second
-)
 
 // By says who takes a support action and why: Actor, a person or program that can be
 // found again, in at most 200 bytes, and Reason, in at most 1000. Both are required.
@@ -83,7 +64,7 @@ const (
 	DateBased TriggerType = "DateBased" // so many days before a date, at a time of day in a zone
 	// InstantBased rows are so long before an instant; see [Candidate].At.
 	InstantBased TriggerType = "InstantBased"
-	// ThresholdCondition rows are due at once, since a reading met a [Threshold].
+	// ThresholdCondition rows are due at once, since a reading met a [threshold.Threshold].
 	ThresholdCondition TriggerType = "ThresholdCondition"
 	Recurring          TriggerType = "Recurring" // an occurrence of a series; see Recurrence
 	// ScheduledRun rows are at an instant: those of types that hosts add, and the
@@ -148,12 +129,12 @@ type Candidate struct {
 	Zone string
 	// Gap and Overlap say what becomes of a local time that does not exist or
 	// exists twice; default the type's, else GapForward and OverlapFirst.
-	Gap     GapPolicy
-	Overlap OverlapPolicy
+	Gap     dst.GapPolicy
+	Overlap dst.OverlapPolicy
 
 	// Threshold makes it a ThresholdCondition; TargetDate, DaysBefore, SendAt and
 	// ScheduledOn are empty then, and Zone is that of the days of OncePerDay.
-	Threshold *Threshold
+	Threshold *threshold.Threshold
 
 	// ScheduledOn is the moment of a host's type; it may change under the same key.
 	ScheduledOn time.Time
@@ -226,94 +207,22 @@ type Recurrence struct {
 	Except []Date
 }
 
-// Threshold is the condition of a reminder that is due when a measured value
-// crosses a line, rather than at a date (Automation & Reminders, "Two trigger
-// types"). A [TriggerProvider] only measures: it gives a candidate with the
-// Reading of now whether it meets the Value or not, and the scheduler compares.
-// Met, the candidate asks for a row that is due at once; not met, open rows that
-// stand for it end with ThresholdNoLongerMet.
-//
-// A provider that leaves the candidate out while the condition is not met tells
-// of no fall: its open rows end as Superseded, but FalseToTrue sees no new rise
-// later. In the same way, a fall and a rise that no event told of are one state.
-type Threshold struct {
-	// Metric is the name of what is measured, such as "occupancy". It is required
-	// and stands in the key.
-	Metric string
-	// Comparison is what Reading has to be, beside Value; default AtLeast. Where
-	// the key holds the Value, another comparison under the same key is a conflict,
-	// like any other input; another TriggerKey makes another row.
-	Comparison Comparison
-	// Value is the threshold as a decimal number, in any spelling that
-	// keys.Decimal takes: "0.90" and ".9" are one threshold. It is required.
-	Value string
-	// Reading is what the provider measured, a decimal number as Value. It is
-	// required of candidates.
-	Reading string
-	// Policy says how often a condition that is met fires; default
-	// OncePerThreshold, which tells nobody twice about the same line.
-	Policy FiringPolicy
-	// Scope is what of the source was measured, where there are several such
-	// things, such as a room of a building; default "source", all of it. It may not
-	// hold ':', '@' or a control character. OncePerSource does not look at it.
-	Scope string
-}
-
 // defaultThresholdScope stands for the source as a whole.
 const defaultThresholdScope = "source"
 
-// FiringPolicy says how often a condition that is met fires. It is part of the
-// key, so another policy makes other rows.
-type FiringPolicy = keys.FiringPolicy
-
-// The firing policies. A row that ended before it was delivered, since the
-// condition was no longer met, is Pending again when the same firing is asked
-// for again; one that is Completed stays so.
-const (
-	// OncePerSource fires once for the source, setting, trigger key and metric,
-	// whatever Value and Scope. Several thresholds of it are one row, which is
-	// wanted while any of them is met.
-	OncePerSource = keys.OncePerSource
-	// OncePerThreshold fires once for each Value in each Scope.
-	OncePerThreshold = keys.OncePerThreshold
-	// OncePerDay fires once for each Value and Scope on each day on which an event
-	// finds the condition met. The day is the local one in the candidate's zone, or
-	// the business unit's, or the type's. Nothing fires by itself at midnight. A row
-	// of the day before that is still open stays so while the condition is met.
-	OncePerDay = keys.OncePerDay
-	// FalseToTrue fires for each Value and Scope each time the condition rises from
-	// not met to met, the first reading included. The rises are counted when an
-	// event's Version is newer than the last one that was measured, so it has to
-	// grow with whatever changes the reading. Sources without versions are read in
-	// the order of their events, so there every change counts.
-	FalseToTrue = keys.FalseToTrue
-)
-
-// Comparison says how a reading is compared with the value of a [Threshold].
-// Empty means AtLeast.
-type Comparison string
-
-// The comparisons. They are exact: decimals are never rounded.
-const (
-	AtLeast  Comparison = "AtLeast"  // the reading is the value or more
-	MoreThan Comparison = "MoreThan" // the reading is more than the value
-	AtMost   Comparison = "AtMost"   // the reading is the value or less
-	LessThan Comparison = "LessThan" // the reading is less than the value
-)
-
 // comparisons has what is true of the sign of reading minus value, and how
 // people say it.
-var comparisons = map[Comparison]struct {
+var comparisons = map[threshold.Comparison]struct {
 	holds func(sign int) bool
 	words string
 }{
-	AtLeast:  {func(sign int) bool { return sign >= 0 }, "at least"},
-	MoreThan: {func(sign int) bool { return sign > 0 }, "more than"},
-	AtMost:   {func(sign int) bool { return sign <= 0 }, "at most"},
-	LessThan: {func(sign int) bool { return sign < 0 }, "less than"},
+	threshold.AtLeast:  {func(sign int) bool { return sign >= 0 }, "at least"},
+	threshold.MoreThan: {func(sign int) bool { return sign > 0 }, "more than"},
+	threshold.AtMost:   {func(sign int) bool { return sign <= 0 }, "at most"},
+	threshold.LessThan: {func(sign int) bool { return sign < 0 }, "less than"},
 }
 
-func (c Comparison) check() error {
+func checkComparison(c threshold.Comparison) error {
 	if _, ok := comparisons[c]; !ok {
 		return fmt.Errorf("%.40q is not one of AtLeast, MoreThan, AtMost, LessThan", c)
 	}
@@ -321,7 +230,7 @@ func (c Comparison) check() error {
 }
 
 // met compares two numbers in the spelling of keys.Decimal.
-func (c Comparison) met(reading, value string) bool {
+func meets(c threshold.Comparison, reading, value string) bool {
 	return comparisons[c].holds(rational(reading).Cmp(rational(value)))
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/notify"
 )
 
@@ -78,8 +79,8 @@ func (h *school) asks(setting string, p pupil) (out []automation.Candidate) {
 	for _, n := range r.offsets {
 		out = append(out, automation.Candidate{TargetDate: date(2026, 3, 1).AddDays(p.exam + farAhead), DaysBefore: n + farAhead, SendAt: fmt.Sprintf("%02d:00", r.hour)})
 	}
-	return append(out, automation.Candidate{Threshold: &automation.Threshold{
-		Metric: "lessons", Value: fmt.Sprint(manyLessons), Reading: fmt.Sprint(p.lessons), Policy: automation.OncePerThreshold,
+	return append(out, automation.Candidate{Threshold: &threshold.Threshold{
+		Metric: "lessons", Value: fmt.Sprint(manyLessons), Reading: fmt.Sprint(p.lessons), Policy: threshold.OncePerThreshold,
 	}})
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -66,11 +67,11 @@ func TestPlansOfAnOpenTransactionAreNotUsedAgain(t *testing.T) {
 func TestComparisonsAreExact(t *testing.T) {
 	t.Parallel()
 	const nearly = "0.90000000000000000000000000000000000000000000000000001"
-	for comparison, want := range map[Comparison][3]bool{
-		AtLeast: {false, true, true}, MoreThan: {false, false, true}, AtMost: {true, true, false}, LessThan: {true, false, false},
+	for comparison, want := range map[threshold.Comparison][3]bool{
+		threshold.AtLeast: {false, true, true}, threshold.MoreThan: {false, false, true}, threshold.AtMost: {true, true, false}, threshold.LessThan: {true, false, false},
 	} {
 		for i, reading := range []string{"-0.9", "0.9", nearly} {
-			if got := comparison.met(reading, "0.9"); got != want[i] {
+			if got := meets(comparison, reading, "0.9"); got != want[i] {
 				t.Errorf("%s %s 0.9: %v", reading, comparison, got)
 			}
 		}

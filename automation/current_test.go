@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/dst"
 	"github.com/belfry-go/belfry/automation/reasons"
 )
 
@@ -222,7 +223,7 @@ func TestAnAnswerThatWasMadeWithAnOlderSettingUndoesNoNewerOne(t *testing.T) {
 
 func TestAPreviewOfASourceSaysWhatBecomesOfEachCandidate(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		k := w.withKnowing(func(t *automation.ReminderType) { t.Gap, t.Zone = automation.GapSkip, "Europe/Dublin" })
+		k := w.withKnowing(func(t *automation.ReminderType) { t.Gap, t.Zone = dst.GapSkip, "Europe/Dublin" })
 		w.hire(k.staff, 1)
 		w.hear(k.staff, "000")
 		k.offsets, k.sendAt = []int{14, 30, 90, 33}, "01:30" // 29 March has no 01:30

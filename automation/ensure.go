@@ -75,7 +75,7 @@ func answer(outcome storage.Outcome, row, want *scheduleRow) Ensured {
 //     is too late (OffsetPassed); attempts, diagnostics,
 //     coordinates and a hold stay
 //
-// A [Threshold] that is not met asks for no row (ThresholdNotMet), and open rows
+// A [threshold.Threshold] that is not met asks for no row (ThresholdNotMet), and open rows
 // that stand for it end. Its reading counts as the newest, so where events tell
 // of the same source, leave it to them. One that is met has the moment of the
 // first call, which a repeated one does not move.

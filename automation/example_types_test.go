@@ -7,6 +7,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
@@ -113,8 +114,8 @@ func (b bookings) EventTypes() []string { return []string{"class-changed"} }
 func (b bookings) Wanted(_ context.Context, of []automation.Request) ([]automation.Answer, error) {
 	out := make([]automation.Answer, len(of))
 	for i, r := range of {
-		out[i].Candidates = []automation.Candidate{{Threshold: &automation.Threshold{
-			Metric: "bookings", Value: "18", Reading: b[r.Source.ID], Policy: automation.FalseToTrue,
+		out[i].Candidates = []automation.Candidate{{Threshold: &threshold.Threshold{
+			Metric: "bookings", Value: "18", Reading: b[r.Source.ID], Policy: threshold.FalseToTrue,
 		}}}
 	}
 	return out, nil

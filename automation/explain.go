@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
@@ -342,7 +343,7 @@ func (s explainer) tryOut(ctx context.Context, row *scheduleRow) *try {
 type Condition struct {
 	// Threshold is what was compared last. Before the first reading it has what
 	// the key says.
-	Threshold Threshold
+	Threshold threshold.Threshold
 	// Met is what the last reading said, of SourceVersion; zero: without versions.
 	Met           bool
 	SourceVersion int64
@@ -359,7 +360,7 @@ func loadCondition(ctx context.Context, from driver.Reader, scope Scope, text st
 		return nil, nil
 	}
 	f := key.Firing()
-	c := &Condition{Threshold: Threshold{Metric: key.Metric, Value: f.Value, Policy: f.Policy, Scope: f.Scope}}
+	c := &Condition{Threshold: threshold.Threshold{Metric: key.Metric, Value: f.Value, Policy: f.Policy, Scope: f.Scope}}
 	place, err := stateKey(key)
 	if err != nil {
 		return nil, err
@@ -380,7 +381,7 @@ func loadCondition(ctx context.Context, from driver.Reader, scope Scope, text st
 func (c *Condition) String() string {
 	t := c.Threshold
 	words := []string{t.Metric, comparisons[t.Comparison].words, t.Value}
-	if t.Policy != OncePerSource {
+	if t.Policy != threshold.OncePerSource {
 		words = append(words, "in", t.Scope)
 	}
 	words = append(words, "("+string(t.Policy)+"),", c.last())

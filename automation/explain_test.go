@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/dst"
 	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
@@ -145,7 +146,7 @@ func TestEachCauseOfAnAbsence(t *testing.T) {
 		w := newWorld(t, spy, clk, &automation.Options{Settings: settings})
 		w.because("certificate", reasons.CauseNoSuchType, "no event of the source was ever handled")
 		p := w.withTriggers(func(t *automation.ReminderType) {
-			t.Gap = automation.GapSkip
+			t.Gap = dst.GapSkip
 			t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) { return to, nil })
 		})
 		w.s.Register(visits())

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/threshold"
 )
 
 // firingStep is a step of a history: what is measured when, and who hears of it.
@@ -64,7 +65,7 @@ func letters(fired []string) string {
 	for _, policy := range policies {
 		for _, key := range fired {
 			if strings.Contains(key, ":"+string(policy)+":") {
-				out = append(out, map[automation.FiringPolicy]string{automation.OncePerSource: "S", automation.OncePerThreshold: "T", automation.OncePerDay: "D", automation.FalseToTrue: "F"}[policy])
+				out = append(out, map[threshold.FiringPolicy]string{threshold.OncePerSource: "S", threshold.OncePerThreshold: "T", threshold.OncePerDay: "D", threshold.FalseToTrue: "F"}[policy])
 			}
 		}
 	}
@@ -72,7 +73,7 @@ func letters(fired []string) string {
 }
 
 // tell runs one policy through lines, one event each, and says what was sent.
-func (w *world) tell(m *meter, policy automation.FiringPolicy, seen map[string]bool, version *int64, lines ...line) []string {
+func (w *world) tell(m *meter, policy threshold.FiringPolicy, seen map[string]bool, version *int64, lines ...line) []string {
 	w.t.Helper()
 	var all []automation.Candidate
 	for _, l := range lines {
@@ -86,7 +87,7 @@ func (w *world) tell(m *meter, policy automation.FiringPolicy, seen map[string]b
 }
 
 // firingStory is one policy alone: what each step sends.
-func firingStory(t *testing.T, policy automation.FiringPolicy, want [7][]string) {
+func firingStory(t *testing.T, policy threshold.FiringPolicy, want [7][]string) {
 	eachWorld(t, func(w *world) {
 		m, seen, version := w.withMeter(nil), map[string]bool{}, int64(0)
 		for i, step := range []struct {
@@ -111,24 +112,24 @@ func firingStory(t *testing.T, policy automation.FiringPolicy, want [7][]string)
 }
 
 func TestOncePerSourceFiresOnceWhateverIsCrossed(t *testing.T) {
-	firingStory(t, automation.OncePerSource, [7][]string{{"any:OncePerSource:source"}, {}, {}, {}, {}, {}, {}})
+	firingStory(t, threshold.OncePerSource, [7][]string{{"any:OncePerSource:source"}, {}, {}, {}, {}, {}, {}})
 }
 
 func TestOncePerThresholdFiresForEachValueAndScope(t *testing.T) {
-	firingStory(t, automation.OncePerThreshold, [7][]string{
+	firingStory(t, threshold.OncePerThreshold, [7][]string{
 		{"10:OncePerThreshold:source"}, {}, {}, {}, {"20:OncePerThreshold:source"}, {"20:OncePerThreshold:east"}, {},
 	})
 }
 
 func TestOncePerDayFiresOnEachDayOnWhichItIsSeen(t *testing.T) {
-	firingStory(t, automation.OncePerDay, [7][]string{
+	firingStory(t, threshold.OncePerDay, [7][]string{
 		{"10:OncePerDay:source@2026-03-01"}, {}, {}, {"10:OncePerDay:source@2026-03-02"},
 		{"20:OncePerDay:source@2026-03-02"}, {"20:OncePerDay:east@2026-03-02"}, {},
 	})
 }
 
 func TestFalseToTrueFiresOnEachRise(t *testing.T) {
-	firingStory(t, automation.FalseToTrue, [7][]string{
+	firingStory(t, threshold.FalseToTrue, [7][]string{
 		{"10:FalseToTrue:source@1"}, {}, {"10:FalseToTrue:source@2"}, {}, {"20:FalseToTrue:source@1"}, {"20:FalseToTrue:east@1"}, {},
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/internal/work"
@@ -197,7 +198,7 @@ type Due struct {
 	// Threshold is set in a ThresholdCondition: what the key says, and for people
 	// the Comparison, Value and Reading of what the [TriggerProvider] wants now, or those
 	// of the last reading. They are empty if there was none.
-	Threshold *Threshold
+	Threshold *threshold.Threshold
 	// Occurrence is set in an occurrence of a series.
 	Occurrence *Occurrence
 	// Run is the id of a ManualRun.

@@ -12,7 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/dst"
 	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -188,7 +190,7 @@ func TestWhatIsRefusedBesideAnInstant(t *testing.T) {
 		"ScheduledOn": func(c *automation.Candidate) { c.ScheduledOn = start },
 		"At":          func(c *automation.Candidate) { c.Recurrence = &automation.Recurrence{Cron: "0 9 * * *"} },
 		"At ": func(c *automation.Candidate) {
-			c.Threshold = &automation.Threshold{Metric: "m", Value: "1", Reading: "2"}
+			c.Threshold = &threshold.Threshold{Metric: "m", Value: "1", Reading: "2"}
 		},
 		"At  ":   func(c *automation.Candidate) { c.Type, c.AutomationType = "", "backup" },
 		"Before": func(c *automation.Candidate) { c.At = time.Date(1, 1, 1, 1, 0, 0, 0, time.UTC) },
@@ -242,7 +244,7 @@ func TestSupportKnowsInstants(t *testing.T) {
 		w.must(err)
 		if diff := cmp.Diff([]automation.Occurrence{{
 			Key: instantKey(lesson, "2h"), LocalDate: date(2026, 3, 1), LocalTime: "15:00", Zone: "Europe/Paris",
-			On: lesson.Add(-2 * time.Hour), Resolution: automation.ResolvedExact,
+			On: lesson.Add(-2 * time.Hour), Resolution: dst.ResolvedExact,
 		}}, next); diff != "" {
 			w.t.Error(diff)
 		}

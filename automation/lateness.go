@@ -33,7 +33,7 @@ type Lateness struct {
 	// Deactivated, Overtaken, also while they wait for a retry, and none is made. A
 	// series goes on with the last occurrence that is due; those in between have no
 	// rows. Of rows before a date or an instant it compares those of one setting, source
-	// and trigger key: a later offset overtakes an earlier one. Of a [Threshold] a later
+	// and trigger key: a later offset overtakes an earlier one. Of a [threshold.Threshold] a later
 	// day, or rise, overtakes an earlier one. What is on hold is left out.
 	OnlyLatest bool
 	// SkipOverlapped leaves out the occurrences of a series whose moment passed

@@ -14,6 +14,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -123,7 +124,7 @@ func TestOnlyTheLatestDayOfAConditionRuns(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := w.withTriggers(func(t *automation.ReminderType) { t.Lateness.OnlyLatest = true })
 		full := func(value string) automation.Candidate {
-			return automation.Candidate{Zone: "UTC", Threshold: &automation.Threshold{Metric: "occupancy", Value: value, Reading: "0.97", Policy: automation.OncePerDay}}
+			return automation.Candidate{Zone: "UTC", Threshold: &threshold.Threshold{Metric: "occupancy", Value: value, Reading: "0.97", Policy: threshold.OncePerDay}}
 		}
 		p.set(full("0.9"), full("0.95"))
 		for d := range 5 {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation/dst"
 	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/storetest"
@@ -132,8 +133,8 @@ func TestOnlyDecidingColumnsDecide(t *testing.T) {
 			func(r *scheduleRow) { r.LocalDate = "2026-03-02" },
 			func(r *scheduleRow) { r.SendAt = "17:00" },
 			func(r *scheduleRow) { r.TimeZone = "Europe/Paris" },
-			func(r *scheduleRow) { r.GapPolicy = GapSkip },
-			func(r *scheduleRow) { r.OverlapPolicy = OverlapFirst },
+			func(r *scheduleRow) { r.GapPolicy = dst.GapSkip },
+			func(r *scheduleRow) { r.OverlapPolicy = dst.OverlapFirst },
 			func(r *scheduleRow) { r.Kind = "other" },
 			func(r *scheduleRow) { r.Person = "kim" },
 		} {
@@ -172,7 +173,7 @@ func everything() *scheduleRow {
 		AutomationType: "a", TriggerType: DateBased, BusinessUnit: "north", Person: "sam", Setting: "set", SourceType: "course", Source: "1",
 		TriggerKey: "default", TargetDate: "2026-05-01", DaysBefore: 3, InputHash: "hash", CreatedOn: start,
 		ScheduledOn: start, LocalDate: "2026-03-01", SendAt: "09:00", TimeZone: "Europe/Dublin",
-		GapPolicy: GapForward, OverlapPolicy: "second",
+		GapPolicy: dst.GapForward, OverlapPolicy: "second",
 		Tries:       driver.Tries{NextRetryOn: start, RetryCount: 1, LeaseLossCount: 2, EndedOn: start, ReasonCode: reasons.HandlerFailed},
 		SupportHold: driver.SupportHold{IsOnSupportHold: true, HoldReason: reasons.HeldBySupport},
 		Diagnostics: "boom", HoldDetail: "by hand", EventType: "changed", EventID: "7",

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/dst"
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/keys"
 )
@@ -38,7 +39,7 @@ func (s planner) resolve(ctx context.Context, want *scheduleRow, c Candidate, t 
 	if err != nil {
 		return "Zone", err
 	}
-	policy := civil.Policy{Gap: cmp.Or(c.Gap, t.Gap, GapForward), Overlap: cmp.Or(c.Overlap, t.Overlap, OverlapFirst)}
+	policy := civil.Policy{Gap: cmp.Or(c.Gap, t.Gap, dst.GapForward), Overlap: cmp.Or(c.Overlap, t.Overlap, dst.OverlapFirst)}
 	if err := policy.Validate(); err != nil {
 		return "Gap, Overlap", err
 	}
@@ -71,19 +72,6 @@ func (s *core) zone(ctx context.Context, c Candidate, t ReminderType) (string, *
 	return name, loc, err
 }
 
-// Resolution says how a local time became an instant.
-type Resolution = civil.Resolution
-
-// The resolutions: a local time exists once, was in a gap of the zone's clocks
-// and moved, or existed twice.
-const (
-	ResolvedExact   = civil.Exact
-	ResolvedForward = civil.ShiftedForward // to the end of the gap
-	ResolvedBack    = civil.ShiftedBack    // to the second before the gap
-	ResolvedFirst   = civil.FirstOfTwo
-	ResolvedSecond  = civil.SecondOfTwo
-)
-
 // Occurrence is a moment at which a candidate happens: one of many for a
 // [Recurrence], the only one otherwise.
 type Occurrence struct {
@@ -91,8 +79,8 @@ type Occurrence struct {
 	LocalDate  Date   // what was asked for, on the clocks of Zone
 	LocalTime  string // 09:00, or 09:00:30
 	Zone       string
-	On         time.Time  // the instant, in UTC
-	Resolution Resolution // how the local time became On
+	On         time.Time      // the instant, in UTC
+	Resolution dst.Resolution // how the local time became On
 }
 
 // occurrence is what a row of a series stands for.
@@ -135,7 +123,7 @@ func (s *Scheduler) Preview(ctx context.Context, c Candidate, n int) ([]Occurren
 		return nil, nil
 	}
 	row := p.want
-	one := Occurrence{Key: row.Key, Zone: row.TimeZone, LocalTime: row.SendAt, On: row.ScheduledOn, Resolution: ResolvedExact}
+	one := Occurrence{Key: row.Key, Zone: row.TimeZone, LocalTime: row.SendAt, On: row.ScheduledOn, Resolution: dst.ResolvedExact}
 	switch row.TriggerType {
 	case InstantBased:
 		one.LocalDate, err = civil.ParseDate(row.LocalDate)
@@ -149,7 +137,7 @@ func (s *Scheduler) Preview(ctx context.Context, c Candidate, n int) ([]Occurren
 }
 
 // resolution says how the local time of a date-based row became its moment.
-func resolution(r *scheduleRow) (Date, Resolution, error) {
+func resolution(r *scheduleRow) (Date, dst.Resolution, error) {
 	date, err := civil.ParseDate(r.LocalDate)
 	if err != nil {
 		return Date{}, "", err

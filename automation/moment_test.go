@@ -10,7 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/dst"
 	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -19,7 +21,7 @@ import (
 // they show 01:00 to 02:00 twice.
 func TestDaylightSavingIsByPolicy(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		at := func(d automation.Date, gap automation.GapPolicy, overlap automation.OverlapPolicy) automation.Ensured {
+		at := func(d automation.Date, gap dst.GapPolicy, overlap dst.OverlapPolicy) automation.Ensured {
 			c := candidate(func(c *automation.Candidate) {
 				c.TargetDate, c.DaysBefore, c.SendAt, c.Zone, c.Gap, c.Overlap = d, 0, "01:30", "Europe/London", gap, overlap
 				c.TriggerKey = "t" + string(gap) + string(overlap)
@@ -32,17 +34,17 @@ func TestDaylightSavingIsByPolicy(t *testing.T) {
 			want time.Time
 		}{
 			{at(spring, "", ""), day(2026, 3, 29, 1)},
-			{at(spring, automation.GapForward, ""), day(2026, 3, 29, 1)},
-			{at(spring, automation.GapBack, ""), day(2026, 3, 29, 1).Add(-time.Second)},
+			{at(spring, dst.GapForward, ""), day(2026, 3, 29, 1)},
+			{at(spring, dst.GapBack, ""), day(2026, 3, 29, 1).Add(-time.Second)},
 			{at(autumn, "", ""), day(2026, 10, 25, 0).Add(30 * time.Minute)},
-			{at(autumn, "", automation.OverlapFirst), day(2026, 10, 25, 0).Add(30 * time.Minute)},
-			{at(autumn, "", automation.OverlapSecond), day(2026, 10, 25, 1).Add(30 * time.Minute)},
+			{at(autumn, "", dst.OverlapFirst), day(2026, 10, 25, 0).Add(30 * time.Minute)},
+			{at(autumn, "", dst.OverlapSecond), day(2026, 10, 25, 1).Add(30 * time.Minute)},
 		} {
 			if c.got.Outcome != storage.Created || !c.got.ScheduledOn.Equal(c.want) {
 				w.t.Errorf("%+v, want %v", c.got, c.want)
 			}
 		}
-		if got := at(spring, automation.GapSkip, ""); got.Outcome != reasons.TimeSkipped || len(w.rows()) != 6 {
+		if got := at(spring, dst.GapSkip, ""); got.Outcome != reasons.TimeSkipped || len(w.rows()) != 6 {
 			w.t.Errorf("%+v", got)
 		}
 	})
@@ -132,14 +134,14 @@ func TestPreview(t *testing.T) {
 		})
 		got, err := w.s.Preview(w.ctx, newYork, 2)
 		want := []automation.Occurrence{
-			{on(day(2026, 3, 8, 7)), date(2026, 3, 8), "02:30", "America/New_York", day(2026, 3, 8, 7), automation.ResolvedForward},
-			{on(day(2026, 3, 9, 6).Add(30 * time.Minute)), date(2026, 3, 9), "02:30", "America/New_York", day(2026, 3, 9, 6).Add(30 * time.Minute), automation.ResolvedExact},
+			{on(day(2026, 3, 8, 7)), date(2026, 3, 8), "02:30", "America/New_York", day(2026, 3, 8, 7), dst.ResolvedForward},
+			{on(day(2026, 3, 9, 6).Add(30 * time.Minute)), date(2026, 3, 9), "02:30", "America/New_York", day(2026, 3, 9, 6).Add(30 * time.Minute), dst.ResolvedExact},
 		}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			w.t.Error(diff, err)
 		}
 		got, err = w.s.Preview(w.ctx, candidate(nil), 5)
-		want = []automation.Occurrence{{certificateKey, date(2026, 4, 1), "09:00", "UTC", day(2026, 4, 1, 9), automation.ResolvedExact}}
+		want = []automation.Occurrence{{certificateKey, date(2026, 4, 1), "09:00", "UTC", day(2026, 4, 1, 9), dst.ResolvedExact}}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			w.t.Error(diff, err)
 		}
@@ -158,7 +160,7 @@ func TestRecurringCandidatesThatAreRefused(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		for want, c := range map[string]automation.Candidate{
 			`TargetDate: goes with no Recurrence: a reminder has one of them`: daily(func(c *automation.Candidate) { c.TargetDate = date(2026, 3, 1) }),
-			`Threshold: goes with no Recurrence: a reminder has one of them`:  daily(func(c *automation.Candidate) { c.Threshold = &automation.Threshold{} }),
+			`Threshold: goes with no Recurrence: a reminder has one of them`:  daily(func(c *automation.Candidate) { c.Threshold = &threshold.Threshold{} }),
 			`ScheduledOn: does not go with a Recurrence or a Run`:             daily(func(c *automation.Candidate) { c.ScheduledOn = start }),
 			`SendAt: goes with no Cron, which says itself when`:               daily(func(c *automation.Candidate) { c.SendAt = "09:00" }),
 			`SendAt: is not set, neither here nor by the type`: daily(func(c *automation.Candidate) {

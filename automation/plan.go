@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
@@ -235,14 +236,14 @@ func (s planner) planThreshold(ctx context.Context, c Candidate, t ReminderType)
 	if field := c.dated(); field != "" {
 		return plan{}, field, errors.New("is not for candidates with a Threshold, which are due at once")
 	}
-	threshold, field, err := c.Threshold.complete()
+	full, field, err := completeThreshold(*c.Threshold)
 	if err != nil {
 		return plan{}, "Threshold." + field, err
 	}
 	c = c.reminder(t)
-	c.Threshold = &threshold
-	k := condition{candidate: c, met: threshold.Comparison.met(threshold.Reading, threshold.Value)}
-	if threshold.Policy == OncePerDay {
+	c.Threshold = &full
+	k := condition{candidate: c, met: meets(full.Comparison, full.Reading, full.Value)}
+	if full.Policy == threshold.OncePerDay {
 		if k.candidate.Zone, k.loc, err = s.zone(ctx, c, t); err != nil {
 			return plan{}, "Zone", err
 		}
@@ -284,10 +285,10 @@ func (c Candidate) dated() string {
 
 // complete fills in the defaults and the one spelling of the numbers. It
 // returns the field at fault beside an error.
-func (t Threshold) complete() (out Threshold, field string, err error) {
-	t.Comparison = cmp.Or(t.Comparison, AtLeast)
-	t.Policy, t.Scope = cmp.Or(t.Policy, OncePerThreshold), cmp.Or(t.Scope, defaultThresholdScope)
-	if err = t.Comparison.check(); err != nil {
+func completeThreshold(t threshold.Threshold) (out threshold.Threshold, field string, err error) {
+	t.Comparison = cmp.Or(t.Comparison, threshold.AtLeast)
+	t.Policy, t.Scope = cmp.Or(t.Policy, threshold.OncePerThreshold), cmp.Or(t.Scope, defaultThresholdScope)
+	if err = checkComparison(t.Comparison); err != nil {
 		return t, "Comparison", err
 	}
 	if t.Value, err = keys.Decimal(t.Value); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -19,7 +20,7 @@ import (
 func TestWhoeverOnlyLooksWaitsForNoWriter(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		m := w.withMeter(nil)
-		m.set(line{value: "10", reading: "15"}.under(automation.FalseToTrue))
+		m.set(line{value: "10", reading: "15"}.under(threshold.FalseToTrue))
 		w.handle(booked(1))
 		s := &staff{people: map[string]person{}, offsets: []int{30, 7}, sendAt: "09:00"}
 		w.s.Register(certificates(func(t *automation.ReminderType) {

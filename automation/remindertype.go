@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/dst"
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
@@ -61,8 +62,8 @@ type ReminderType struct {
 	// panics on a zone that is not in the IANA data of this machine.
 	SendAt  string
 	Zone    string
-	Gap     GapPolicy
-	Overlap OverlapPolicy
+	Gap     dst.GapPolicy
+	Overlap dst.OverlapPolicy
 	// BusinessDay may move the local date of a reminder by the host's calendar;
 	// the key stays. Nil leaves it. It may be called from several goroutines.
 	BusinessDay func(ctx context.Context, scope Scope, businessUnit string, d Date) (Date, error)

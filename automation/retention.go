@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
@@ -203,7 +204,7 @@ func outrun(ctx context.Context, from driver.Reader, rows []*scheduleRow) (map[i
 	rises := map[driver.ScopedKey][]rise{}
 	for _, row := range rows {
 		id, key, ok := conditionOf(row)
-		if !ok || id.policy != FalseToTrue {
+		if !ok || id.policy != threshold.FalseToTrue {
 			continue
 		}
 		place := driver.ScopedKey{Scope: id.scope, Key: id.state}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
@@ -337,7 +338,7 @@ func TestARiseIsRememberedUntilTheNextOne(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		m := w.withMeter(func(t *automation.ReminderType) { t.Retention = automation.Retention{After: days} })
 		reads := func(version int64, reading string) {
-			m.set(line{value: "18", reading: reading, comparison: automation.AtLeast}.under(automation.FalseToTrue))
+			m.set(line{value: "18", reading: reading, comparison: threshold.AtLeast}.under(threshold.FalseToTrue))
 			w.handle(booked(version))
 			w.poll()
 		}

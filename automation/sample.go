@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/notify"
 )
 
@@ -14,7 +15,7 @@ import (
 var everyField = eventData{
 	Source: Source{"employee", "7"}, TargetDate: Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30, Key: "reminder:…",
 	At: sampleMoment, Occurrence: sampleMoment,
-	thresholdData: &thresholdData{Metric: "bookings", Comparison: AtLeast, Value: "18", Reading: "19", Scope: defaultThresholdScope},
+	thresholdData: &thresholdData{Metric: "bookings", Comparison: threshold.AtLeast, Value: "18", Reading: "19", Scope: defaultThresholdScope},
 }
 
 var sampleMoment = &occurrenceData{LocalDate: Date{Year: 2026, Month: 5, Day: 1}, LocalTime: "09:00", Zone: "UTC"}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -319,7 +320,7 @@ func TestI19_RisesThatNoEventToldAreCountedByReconciliation(t *testing.T) {
 			{"12", map[string]int{"scanned": 1, "created": 1, "pages": 1}},
 		} {
 			version++
-			m.set(line{value: "10", reading: step.reading}.under(automation.FalseToTrue))
+			m.set(line{value: "10", reading: step.reading}.under(threshold.FalseToTrue))
 			before := w.everything()
 			dry := run(true)
 			if diff := cmp.Diff(before, w.everything()); diff != "" {

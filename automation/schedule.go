@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/dst"
 	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/backoff"
 	"github.com/belfry-go/belfry/internal/permanent"
@@ -51,8 +52,8 @@ type Schedule struct {
 	LocalDate     string // 2006-01-02
 	SendAt        string
 	TimeZone      string
-	GapPolicy     GapPolicy
-	OverlapPolicy OverlapPolicy
+	GapPolicy     dst.GapPolicy
+	OverlapPolicy dst.OverlapPolicy
 
 	NextRetryOn    time.Time // zero unless a retry waits
 	RetryCount     int
@@ -109,12 +110,12 @@ type scheduleRow struct {
 	CreatedOn time.Time `db:"created_on,fixed,unclaimed"`
 
 	// ScheduledOn is the moment in UTC; the five below say how it came about.
-	ScheduledOn   time.Time     `db:"scheduled_on,planned"`
-	LocalDate     string        `db:"scheduled_local_date,planned,plain"`
-	SendAt        string        `db:"send_at,planned,plain"`
-	TimeZone      string        `db:"time_zone,planned,plain"`
-	GapPolicy     GapPolicy     `db:"gap_policy,planned,plain"`
-	OverlapPolicy OverlapPolicy `db:"overlap_policy,planned,plain"`
+	ScheduledOn   time.Time         `db:"scheduled_on,planned"`
+	LocalDate     string            `db:"scheduled_local_date,planned,plain"`
+	SendAt        string            `db:"send_at,planned,plain"`
+	TimeZone      string            `db:"time_zone,planned,plain"`
+	GapPolicy     dst.GapPolicy     `db:"gap_policy,planned,plain"`
+	OverlapPolicy dst.OverlapPolicy `db:"overlap_policy,planned,plain"`
 
 	driver.Tries
 	driver.SupportHold

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/dst"
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/internal/recur"
 	"github.com/belfry-go/belfry/keys"
@@ -39,15 +40,15 @@ type series struct {
 	Person       string `db:"person,null,person"`
 	InputHash    string `db:"input_hash,plain"` // of the occurrences to come
 
-	Cron          string        `db:"cron,plain"`
-	RRule         string        `db:"rrule,plain"`
-	StartDate     string        `db:"start_date,plain"` // 2006-01-02; empty: none
-	EndDate       string        `db:"end_date,plain"`
-	ExceptDates   string        `db:"except_dates,plain"` // 2006-01-02,…
-	StartTime     string        `db:"start_time,plain"`   // 15:04; empty with cron
-	TimeZone      string        `db:"time_zone,plain"`
-	GapPolicy     GapPolicy     `db:"gap_policy,plain"`
-	OverlapPolicy OverlapPolicy `db:"overlap_policy,plain"`
+	Cron          string            `db:"cron,plain"`
+	RRule         string            `db:"rrule,plain"`
+	StartDate     string            `db:"start_date,plain"` // 2006-01-02; empty: none
+	EndDate       string            `db:"end_date,plain"`
+	ExceptDates   string            `db:"except_dates,plain"` // 2006-01-02,…
+	StartTime     string            `db:"start_time,plain"`   // 15:04; empty with cron
+	TimeZone      string            `db:"time_zone,plain"`
+	GapPolicy     dst.GapPolicy     `db:"gap_policy,plain"`
+	OverlapPolicy dst.OverlapPolicy `db:"overlap_policy,plain"`
 
 	// Active series have a current occurrence.
 	Active        bool      `db:"active"`
@@ -334,7 +335,7 @@ func (s planner) timeline(ctx context.Context, want *series, c Candidate, t Remi
 	if err != nil {
 		return recur.Timeline{}, "Zone", err
 	}
-	policy := civil.Policy{Gap: cmp.Or(c.Gap, t.Gap, GapForward), Overlap: cmp.Or(c.Overlap, t.Overlap, OverlapFirst)}
+	policy := civil.Policy{Gap: cmp.Or(c.Gap, t.Gap, dst.GapForward), Overlap: cmp.Or(c.Overlap, t.Overlap, dst.OverlapFirst)}
 	if err := policy.Validate(); err != nil {
 		return recur.Timeline{}, "Gap, Overlap", err
 	}

@@ -64,7 +64,7 @@ type About struct {
 //
 // A candidate may leave out Scope, Type, Setting and Source, which are those of the call;
 // others are refused. A series goes on as it is while a candidate asks for it, and a
-// [Threshold] is measured as by an event. Calls about one source run one after the other.
+// [threshold.Threshold] is measured as by an event. Calls about one source run one after the other.
 // Use either Set or a [TriggerProvider] for a type: each withdraws what only the other
 // asked for.
 //

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -20,13 +21,13 @@ import (
 // It is never due.
 type thresholdState struct {
 	storage.Record
-	Met           bool       `db:"met"`
-	Rises         int64      `db:"rises"`
-	SourceVersion int64      `db:"source_version"` // of the reading; zero: without versions
-	Stream        string     `db:"stream,plain"`   // what SourceVersion counts
-	Comparison    Comparison `db:"comparison,plain"`
-	Value         string     `db:"value,plain"` // what the reading was compared with
-	Reading       string     `db:"reading,plain"`
+	Met           bool                 `db:"met"`
+	Rises         int64                `db:"rises"`
+	SourceVersion int64                `db:"source_version"` // of the reading; zero: without versions
+	Stream        string               `db:"stream,plain"`   // what SourceVersion counts
+	Comparison    threshold.Comparison `db:"comparison,plain"`
+	Value         string               `db:"value,plain"` // what the reading was compared with
+	Reading       string               `db:"reading,plain"`
 }
 
 var thresholdStates = driver.Define[thresholdState]("threshold_state").Grows(driver.WithEntities).
@@ -83,7 +84,7 @@ type condition struct {
 type conditionID struct {
 	scope  Scope
 	state  string
-	policy FiringPolicy
+	policy threshold.FiringPolicy
 }
 
 func (k *condition) id() conditionID {
@@ -121,11 +122,11 @@ func (k *condition) row(day string, rises int64) (scheduleRow, error) {
 		return scheduleRow{}, err
 	}
 	in := keys.Input{Metric: id.Metric, Threshold: id.Value, Policy: id.Policy, Scope: id.ScopeKey}
-	if id.Policy != OncePerSource {
+	if id.Policy != threshold.OncePerSource {
 		in.Comparison = string(k.candidate.Threshold.Comparison)
 	}
 	want := k.candidate.row(key, ThresholdCondition, in)
-	if id.Policy == OncePerDay {
+	if id.Policy == threshold.OncePerDay {
 		want.LocalDate, want.TimeZone = day, k.candidate.Zone
 	}
 	return want, nil
@@ -160,8 +161,8 @@ func conditionOf(row *scheduleRow) (conditionID, keys.Threshold, bool) {
 // whose thresholds are one condition.
 func stateKey(k keys.Threshold) (string, error) {
 	f := k.Firing()
-	if f.Policy != OncePerSource {
-		f.Policy = OncePerThreshold
+	if f.Policy != threshold.OncePerSource {
+		f.Policy = threshold.OncePerThreshold
 	}
 	value, scope, err := f.Parts()
 	if err != nil {
@@ -249,7 +250,7 @@ func (p plan) fire(state *thresholdState, now time.Time) (plan, error) {
 	want, err := p.condition.row(p.condition.today(now), max(state.Rises, 1))
 	want.ScheduledOn = now
 	p.want = want
-	if p.condition.candidate.Threshold.Policy == FalseToTrue && !state.Met {
+	if p.condition.candidate.Threshold.Policy == threshold.FalseToTrue && !state.Met {
 		p.unmet = true
 	}
 	return p, err
@@ -262,7 +263,7 @@ func (d *Due) threshold(r *scheduleRow) (err error) {
 		return fmt.Errorf("automation: key of %s: it is not that of a threshold", r.Key)
 	}
 	firing := key.Firing()
-	d.Threshold = &Threshold{Metric: key.Metric, Value: firing.Value, Policy: firing.Policy, Scope: firing.Scope}
+	d.Threshold = &threshold.Threshold{Metric: key.Metric, Value: firing.Value, Policy: firing.Policy, Scope: firing.Scope}
 	if r.LocalDate == "" {
 		return nil
 	}
@@ -318,14 +319,14 @@ func (d *Due) measured(p plan) {
 	}
 }
 
-func (d *Due) read(c Comparison, value, reading string) {
+func (d *Due) read(c threshold.Comparison, value, reading string) {
 	d.Threshold.Comparison, d.Threshold.Value, d.Threshold.Reading = c, value, reading
 }
 
 // thresholdData is what the renderer gets to see of a condition.
 type thresholdData struct {
 	Metric     string
-	Comparison Comparison
+	Comparison threshold.Comparison
 	Value      string
 	Reading    string
 	Scope      string

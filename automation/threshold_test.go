@@ -12,6 +12,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -92,7 +93,7 @@ func TestI7_AnEqualVersionCountsNoRise(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		m, seen := w.withMeter(nil), map[string]bool{}
 		tell := func(version int64, reading string) []string {
-			m.set(line{value: "10", reading: reading}.under(automation.FalseToTrue))
+			m.set(line{value: "10", reading: reading}.under(threshold.FalseToTrue))
 			w.handle(booked(version))
 			w.poll()
 			return w.firings(seen)
@@ -127,10 +128,10 @@ func TestI7_AnEqualVersionCountsNoRise(t *testing.T) {
 func TestI7_AnOlderReadingChangesNothing(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		m := w.withMeter(nil)
-		m.set(line{value: "10", reading: "11"}.under(automation.FalseToTrue))
+		m.set(line{value: "10", reading: "11"}.under(threshold.FalseToTrue))
 		w.handle(booked(5))
 		rows, states := w.rows(), w.conditions()
-		m.set(line{value: "10", reading: "9"}.under(automation.FalseToTrue))
+		m.set(line{value: "10", reading: "9"}.under(threshold.FalseToTrue))
 		if got := w.handle(booked(4)); got.Outcome != automation.EventStale {
 			w.t.Errorf("%+v", got)
 		}
@@ -145,7 +146,7 @@ func TestASourceWithoutVersionsCountsEveryChange(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		m, seen := w.withMeter(nil), map[string]bool{}
 		for i, reading := range []string{"11", "12", "9", "9", "10", "8", "13"} {
-			m.set(line{value: "10", reading: reading}.under(automation.FalseToTrue))
+			m.set(line{value: "10", reading: reading}.under(threshold.FalseToTrue))
 			w.handle(booked(0))
 			w.poll()
 			want := [][]string{{"10:FalseToTrue:source@1"}, {}, {}, {}, {"10:FalseToTrue:source@2"}, {}, {"10:FalseToTrue:source@3"}}[i]
@@ -165,8 +166,8 @@ func TestTwoCandidatesUnderOneKeyAreWantedIfEitherIsMet(t *testing.T) {
 				m := w.withMeter(nil)
 				tell := func(version int64, low, high, reading string) (met int, row automation.ScheduleRow) {
 					c := []automation.Candidate{
-						line{value: low, reading: reading}.under(automation.OncePerSource),
-						line{value: high, reading: reading, scope: "east", comparison: automation.MoreThan}.under(automation.OncePerSource),
+						line{value: low, reading: reading}.under(threshold.OncePerSource),
+						line{value: high, reading: reading, scope: "east", comparison: threshold.MoreThan}.under(threshold.OncePerSource),
 					}
 					turn(c)
 					m.set(c...)
@@ -204,9 +205,9 @@ func TestTwoCandidatesUnderOneKeyAreWantedIfEitherIsMet(t *testing.T) {
 func TestI3_AnotherComparisonUnderTheSameKeyIsAConflict(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		m := w.withMeter(nil)
-		m.set(line{value: "10", reading: "11"}.under(automation.OncePerThreshold))
+		m.set(line{value: "10", reading: "11"}.under(threshold.OncePerThreshold))
 		w.handle(booked(1))
-		m.set(line{value: "10", reading: "11", comparison: automation.MoreThan}.under(automation.OncePerThreshold))
+		m.set(line{value: "10", reading: "11", comparison: threshold.MoreThan}.under(threshold.OncePerThreshold))
 		if _, err := w.s.HandleEvent(w.ctx, booked(2)); err == nil || !w.row(thresholdKey("10:OncePerThreshold:source")).IsOnSupportHold {
 			w.t.Error(err)
 		}
@@ -221,22 +222,22 @@ func TestThresholdSettingsChanges(t *testing.T) {
 		want map[string]string
 	}{
 		"threshold: deactivated and made anew": {
-			then: []automation.Candidate{line{value: "12", reading: "15"}.under(automation.OncePerThreshold)},
+			then: []automation.Candidate{line{value: "12", reading: "15"}.under(threshold.OncePerThreshold)},
 			want: map[string]string{thresholdKey("10:OncePerThreshold:source"): "Deactivated Superseded", thresholdKey("12:OncePerThreshold:source"): "Pending"},
 		},
 		"threshold, not met: deactivated": {
-			then: []automation.Candidate{line{value: "20", reading: "15"}.under(automation.OncePerThreshold)},
+			then: []automation.Candidate{line{value: "20", reading: "15"}.under(threshold.OncePerThreshold)},
 			want: map[string]string{thresholdKey("10:OncePerThreshold:source"): "Deactivated Superseded"},
 		},
 		"policy: deactivated and made anew": {
-			then: []automation.Candidate{line{value: "10", reading: "15"}.under(automation.FalseToTrue)},
+			then: []automation.Candidate{line{value: "10", reading: "15"}.under(threshold.FalseToTrue)},
 			want: map[string]string{thresholdKey("10:OncePerThreshold:source"): "Deactivated Superseded", thresholdKey("10:FalseToTrue:source@1"): "Pending"},
 		},
 		"nothing is measured any more": {
 			want: map[string]string{thresholdKey("10:OncePerThreshold:source"): "Deactivated Superseded"},
 		},
 		"setting off: deactivated": {
-			off: true, then: []automation.Candidate{line{value: "10", reading: "15"}.under(automation.OncePerThreshold)},
+			off: true, then: []automation.Candidate{line{value: "10", reading: "15"}.under(threshold.OncePerThreshold)},
 			want: map[string]string{thresholdKey("10:OncePerThreshold:source"): "Deactivated ReminderSettingInactive"},
 		},
 	} {
@@ -246,7 +247,7 @@ func TestThresholdSettingsChanges(t *testing.T) {
 				settings := settingsMap{"capacity": settings["capacity"]}
 				w := newWorld(t, store, clk, &automation.Options{Settings: settings})
 				m := w.withMeter(nil)
-				m.set(line{value: "10", reading: "15"}.under(automation.OncePerThreshold))
+				m.set(line{value: "10", reading: "15"}.under(threshold.OncePerThreshold))
 				w.handle(booked(1))
 				settings["capacity"] = !c.off
 				m.set(c.then...)
@@ -265,14 +266,14 @@ func TestThresholdSettingsChanges(t *testing.T) {
 // A host without events says directly what it measured.
 func TestEnsureOfAThresholdThatIsNotMetEndsItsRow(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		of := func(class, reading string, policy automation.FiringPolicy) automation.Candidate {
+		of := func(class, reading string, policy threshold.FiringPolicy) automation.Candidate {
 			c := line{value: "10", reading: reading}.under(policy)
 			c.Type, c.Source, c.Zone = "capacity", automation.Source{"class", class}, "UTC"
 			return c
 		}
 		say := func(reading string, want ...storage.Outcome) []automation.Ensured {
 			w.t.Helper()
-			got := w.ensure(of("7", reading, automation.FalseToTrue), of("7", reading, automation.OncePerDay), of("8", "11", automation.OncePerThreshold))
+			got := w.ensure(of("7", reading, threshold.FalseToTrue), of("7", reading, threshold.OncePerDay), of("8", "11", threshold.OncePerThreshold))
 			var all []storage.Outcome
 			for _, e := range got {
 				all = append(all, e.Outcome)
@@ -306,7 +307,7 @@ func TestI28_TenantsCountTheirOwnRises(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		m := w.withMeter(nil)
 		tell := func(scope automation.Scope, version int64, reading string) automation.EventResult {
-			m.set(line{value: "10", reading: reading}.under(automation.FalseToTrue))
+			m.set(line{value: "10", reading: reading}.under(threshold.FalseToTrue))
 			e := booked(version)
 			e.Scope = scope
 			return w.handle(e)
@@ -329,31 +330,31 @@ func TestI28_TenantsCountTheirOwnRises(t *testing.T) {
 
 func TestABadThresholdIsNamedAndNothingIsWritten(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		good := line{value: "10", reading: "11"}.under(automation.OncePerThreshold)
+		good := line{value: "10", reading: "11"}.under(threshold.OncePerThreshold)
 		good.Type, good.Source = "capacity", automation.Source{"class", "7"}
-		for want, change := range map[string]func(*automation.Candidate, *automation.Threshold){
-			"TargetDate: is not for candidates with a Threshold":             func(c *automation.Candidate, _ *automation.Threshold) { c.TargetDate = date(2026, 5, 1) },
-			"DaysBefore: is not for candidates with a Threshold":             func(c *automation.Candidate, _ *automation.Threshold) { c.DaysBefore = 1 },
-			"SendAt: is not for candidates with a Threshold":                 func(c *automation.Candidate, _ *automation.Threshold) { c.SendAt = "09:00" },
-			"ScheduledOn: is not for candidates with a Threshold":            func(c *automation.Candidate, _ *automation.Threshold) { c.ScheduledOn = start },
-			`Threshold.Comparison: "About" is not one of`:                    func(_ *automation.Candidate, t *automation.Threshold) { t.Comparison = "About" },
-			`Threshold.Value: keys: decimal "much": is not a decimal number`: func(_ *automation.Candidate, t *automation.Threshold) { t.Value = "much" },
-			"Threshold.Reading: keys: decimal: is empty":                     func(_ *automation.Candidate, t *automation.Threshold) { t.Reading = "" },
-			"metricKey: is empty":                                            func(_ *automation.Candidate, t *automation.Threshold) { t.Metric = "" },
-			"scope: holds '@' at byte 1":                                     func(_ *automation.Candidate, t *automation.Threshold) { t.Scope = "a@1" },
-			`firingPolicy "Often": is not one of`:                            func(_ *automation.Candidate, t *automation.Threshold) { t.Policy = "Often" },
-			"Zone: is not set":                                               func(_ *automation.Candidate, t *automation.Threshold) { t.Policy = automation.OncePerDay },
-			"scope: has 190 bytes, more than": func(_ *automation.Candidate, t *automation.Threshold) {
-				t.Policy, t.Scope = automation.FalseToTrue, strings.Repeat("s", 190)
+		for want, change := range map[string]func(*automation.Candidate, *threshold.Threshold){
+			"TargetDate: is not for candidates with a Threshold":             func(c *automation.Candidate, _ *threshold.Threshold) { c.TargetDate = date(2026, 5, 1) },
+			"DaysBefore: is not for candidates with a Threshold":             func(c *automation.Candidate, _ *threshold.Threshold) { c.DaysBefore = 1 },
+			"SendAt: is not for candidates with a Threshold":                 func(c *automation.Candidate, _ *threshold.Threshold) { c.SendAt = "09:00" },
+			"ScheduledOn: is not for candidates with a Threshold":            func(c *automation.Candidate, _ *threshold.Threshold) { c.ScheduledOn = start },
+			`Threshold.Comparison: "About" is not one of`:                    func(_ *automation.Candidate, t *threshold.Threshold) { t.Comparison = "About" },
+			`Threshold.Value: keys: decimal "much": is not a decimal number`: func(_ *automation.Candidate, t *threshold.Threshold) { t.Value = "much" },
+			"Threshold.Reading: keys: decimal: is empty":                     func(_ *automation.Candidate, t *threshold.Threshold) { t.Reading = "" },
+			"metricKey: is empty":                                            func(_ *automation.Candidate, t *threshold.Threshold) { t.Metric = "" },
+			"scope: holds '@' at byte 1":                                     func(_ *automation.Candidate, t *threshold.Threshold) { t.Scope = "a@1" },
+			`firingPolicy "Often": is not one of`:                            func(_ *automation.Candidate, t *threshold.Threshold) { t.Policy = "Often" },
+			"Zone: is not set":                                               func(_ *automation.Candidate, t *threshold.Threshold) { t.Policy = threshold.OncePerDay },
+			"scope: has 190 bytes, more than": func(_ *automation.Candidate, t *threshold.Threshold) {
+				t.Policy, t.Scope = threshold.FalseToTrue, strings.Repeat("s", 190)
 			},
-			"Threshold: is for reminders; a host's type": func(c *automation.Candidate, _ *automation.Threshold) {
+			"Threshold: is for reminders; a host's type": func(c *automation.Candidate, _ *threshold.Threshold) {
 				c.AutomationType, c.Type, c.ScheduledOn = "export", "", start
 			},
-			"source: holds ':' at byte 1": func(c *automation.Candidate, _ *automation.Threshold) { c.Source.ID = "7:8" },
+			"source: holds ':' at byte 1": func(c *automation.Candidate, _ *threshold.Threshold) { c.Source.ID = "7:8" },
 		} {
-			bad, threshold := good, *good.Threshold
-			change(&bad, &threshold)
-			bad.Threshold = &threshold
+			bad, changed := good, *good.Threshold
+			change(&bad, &changed)
+			bad.Threshold = &changed
 			_, err := w.s.Ensure(w.ctx, good, bad)
 			var refused *automation.CandidateError
 			if !errors.As(err, &refused) || refused.Index != 1 || !strings.Contains(err.Error(), want) {
@@ -370,7 +371,7 @@ func TestABadThresholdIsNamedAndNothingIsWritten(t *testing.T) {
 func TestARiseThatIsRolledBackIsNotCounted(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		m := w.withMeter(nil)
-		m.set(line{value: "10", reading: "11"}.under(automation.FalseToTrue))
+		m.set(line{value: "10", reading: "11"}.under(threshold.FalseToTrue))
 		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
 			if got, err := w.s.WithTx(tx).HandleEvent(w.ctx, booked(1)); err != nil || got.Ensured[0].Outcome != storage.Created {
 				w.t.Errorf("%+v %v", got, err)

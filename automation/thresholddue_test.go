@@ -14,6 +14,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -40,7 +41,7 @@ func TestARowOfYesterdayIsStillWantedWhileItsConditionIsMet(t *testing.T) {
 				m.set(line{value: "10", reading: "11"}.under(policy))
 				clk.Set(time.Date(2026, 6, 30, 11, 59, 0, 0, time.UTC))
 				made := w.handle(booked(1)).Ensured[0].Key
-				if policy == automation.OncePerDay && made != thresholdKey("10:OncePerDay:source@2026-06-30") {
+				if policy == threshold.OncePerDay && made != thresholdKey("10:OncePerDay:source@2026-06-30") {
 					t.Error(made)
 				}
 				clk.Set(time.Date(2026, 6, 30, 12, 1, 0, 0, time.UTC))
@@ -51,7 +52,7 @@ func TestARowOfYesterdayIsStillWantedWhileItsConditionIsMet(t *testing.T) {
 				if row := w.row(made); row.Status != automation.StatusCompleted {
 					t.Errorf("%+v", row)
 				}
-				want := map[bool]int{true: 2, false: 1}[policy == automation.OncePerDay]
+				want := map[bool]int{true: 2, false: 1}[policy == threshold.OncePerDay]
 				if got := w.out.dispatched(); len(got) != want {
 					t.Error(got)
 				}
@@ -66,27 +67,27 @@ func TestADueThresholdKnowsItsReading(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		found := &source{}
 		m := w.withMeter(func(t *automation.ReminderType) { t.Validator = found })
-		m.set(line{value: "10.0", reading: "11.50"}.under(automation.OncePerSource), line{value: "7", reading: "5", scope: "east", comparison: automation.LessThan}.under(automation.OncePerDay))
+		m.set(line{value: "10.0", reading: "11.50"}.under(threshold.OncePerSource), line{value: "7", reading: "5", scope: "east", comparison: threshold.LessThan}.under(threshold.OncePerDay))
 		w.handle(booked(1))
 		w.poll()
-		want := map[automation.FiringPolicy]*automation.Threshold{
-			automation.OncePerSource: {Metric: "bookings", Comparison: automation.AtLeast, Value: "10", Reading: "11.5", Policy: automation.OncePerSource},
-			automation.OncePerDay:    {Metric: "bookings", Comparison: automation.LessThan, Value: "7", Reading: "5", Policy: automation.OncePerDay, Scope: "east"},
+		want := map[threshold.FiringPolicy]*threshold.Threshold{
+			threshold.OncePerSource: {Metric: "bookings", Comparison: threshold.AtLeast, Value: "10", Reading: "11.5", Policy: threshold.OncePerSource},
+			threshold.OncePerDay:    {Metric: "bookings", Comparison: threshold.LessThan, Value: "7", Reading: "5", Policy: threshold.OncePerDay, Scope: "east"},
 		}
 		for _, d := range found.seen {
 			if diff := cmp.Diff(want[d.Threshold.Policy], d.Threshold); diff != "" || d.TriggerType != automation.ThresholdCondition {
 				w.t.Error(diff)
 			}
-			if d.Threshold.Policy == automation.OncePerDay && (d.LocalDate != date(2026, 3, 1) || d.Zone != "UTC") {
+			if d.Threshold.Policy == threshold.OncePerDay && (d.LocalDate != date(2026, 3, 1) || d.Zone != "UTC") {
 				w.t.Errorf("%+v", d)
 			}
 		}
 		if len(found.seen) != 2 {
 			w.t.Error(found.seen)
 		}
-		m.set(line{value: "20", reading: "20"}.under(automation.OncePerThreshold))
+		m.set(line{value: "20", reading: "20"}.under(threshold.OncePerThreshold))
 		w.handle(booked(2))
-		m.set(line{value: "20", reading: "30"}.under(automation.OncePerThreshold))
+		m.set(line{value: "20", reading: "30"}.under(threshold.OncePerThreshold))
 		w.poll()
 		var data map[string]any
 		if err := json.Unmarshal(w.out.jobs[2].EventData, &data); err != nil {
@@ -123,7 +124,7 @@ func TestI18_AReadingThatNoLongerMeetsEndsTheDueRow(t *testing.T) {
 				m.set(line{value: "10", reading: "12"}.under(policy))
 				again := w.handle(booked(3)).Ensured[0].Key
 				w.poll()
-				if got := w.out.dispatched(); len(got) != 1 || got[0] != again || (again == made) == (policy == automation.FalseToTrue) {
+				if got := w.out.dispatched(); len(got) != 1 || got[0] != again || (again == made) == (policy == threshold.FalseToTrue) {
 					w.t.Error(got, again)
 				}
 				m.set(line{value: "10", reading: "9"}.under(policy))
@@ -147,9 +148,9 @@ func TestADueRowOfAnotherThresholdIsReplaced(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		m := w.withMeter(nil)
 		m.version = 2
-		m.set(line{value: "10", reading: "25"}.under(automation.FalseToTrue))
+		m.set(line{value: "10", reading: "25"}.under(threshold.FalseToTrue))
 		w.handle(booked(1))
-		m.set(line{value: "20", reading: "25"}.under(automation.FalseToTrue))
+		m.set(line{value: "20", reading: "25"}.under(threshold.FalseToTrue))
 		w.poll()
 		want := map[string]string{thresholdKey("10:FalseToTrue:source@1"): "Deactivated InputChanged", thresholdKey("20:FalseToTrue:source@1"): "Pending"}
 		if diff := cmp.Diff(want, w.statuses()); diff != "" {
@@ -158,7 +159,7 @@ func TestADueRowOfAnotherThresholdIsReplaced(t *testing.T) {
 		if state := w.conditions()["bookings 20 source"]; state.Rises != 1 || state.SourceVersion != 2 || !state.Met {
 			w.t.Errorf("%+v", state)
 		}
-		m.set(line{value: "20", reading: "30"}.under(automation.FalseToTrue))
+		m.set(line{value: "20", reading: "30"}.under(threshold.FalseToTrue))
 		if got := w.handle(booked(2)); got.Ensured[0].Outcome != storage.Unchanged {
 			w.t.Errorf("%+v", got)
 		}
@@ -173,10 +174,10 @@ func TestADueRowOfAnotherThresholdIsReplaced(t *testing.T) {
 func TestI7_AnOlderAnswerCountsNothing(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		m := w.withMeter(nil)
-		m.set(line{value: "10", reading: "25"}.under(automation.FalseToTrue), line{value: "20", reading: "19"}.under(automation.FalseToTrue))
+		m.set(line{value: "10", reading: "25"}.under(threshold.FalseToTrue), line{value: "20", reading: "19"}.under(threshold.FalseToTrue))
 		w.handle(booked(2))
 		m.version = 1
-		m.set(line{value: "20", reading: "25"}.under(automation.FalseToTrue))
+		m.set(line{value: "20", reading: "25"}.under(threshold.FalseToTrue))
 		w.poll()
 		if diff := cmp.Diff(map[string]string{thresholdKey("10:FalseToTrue:source@1"): "Deactivated InputChanged"}, w.statuses()); diff != "" {
 			w.t.Error(diff)
@@ -191,7 +192,7 @@ func TestAThresholdRowThatCannotBeReadIsHeld(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
 		w.ensure(candidate(nil))
-		w.withMeter(nil).set(line{value: "10", reading: "11"}.under(automation.OncePerDay))
+		w.withMeter(nil).set(line{value: "10", reading: "11"}.under(threshold.OncePerDay))
 		w.handle(booked(1))
 		key := thresholdKey("10:OncePerDay:source@2026-03-01")
 		w.change(key, func(r *automation.ScheduleRow) { r.LocalDate = "2026-02-30" })
@@ -212,7 +213,7 @@ func TestExplainTellsOfAThreshold(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		m := w.withMeter(nil)
 		tell := func(version int64, reading string) {
-			m.set(line{value: "10", reading: reading, comparison: automation.MoreThan}.under(automation.FalseToTrue), line{value: "20", reading: reading}.under(automation.OncePerSource))
+			m.set(line{value: "10", reading: reading, comparison: threshold.MoreThan}.under(threshold.FalseToTrue), line{value: "20", reading: reading}.under(threshold.OncePerSource))
 			w.handle(booked(version))
 		}
 		rising, once := thresholdKey("10:FalseToTrue:source@1"), thresholdKey("any:OncePerSource:source")
@@ -232,7 +233,7 @@ func TestExplainTellsOfAThreshold(t *testing.T) {
 				w.t.Error(diff)
 			}
 			condition := &automation.Condition{
-				Threshold: automation.Threshold{Metric: "bookings", Comparison: automation.MoreThan, Value: "10", Reading: "15", Policy: automation.FalseToTrue, Scope: "source"},
+				Threshold: threshold.Threshold{Metric: "bookings", Comparison: threshold.MoreThan, Value: "10", Reading: "15", Policy: threshold.FalseToTrue, Scope: "source"},
 				Met:       true, SourceVersion: 2, Rises: 1,
 			}
 			if diff := cmp.Diff(condition, e.Condition); diff != "" {
@@ -256,14 +257,14 @@ func TestARerunOfAThresholdIsOneOfItsCondition(t *testing.T) {
 			eachWorld(t, func(w *world) {
 				found := &source{}
 				m := w.withMeter(func(t *automation.ReminderType) { t.Validator = found })
-				m.set(line{value: "10", reading: "11"}.under(automation.OncePerThreshold))
+				m.set(line{value: "10", reading: "11"}.under(threshold.OncePerThreshold))
 				made := w.handle(booked(1)).Ensured[0].Key
 				w.poll()
 				again := w.rerun(made)
 				if again.Key != strings.Replace(made, "default", "default~1", 1) {
 					w.t.Errorf("%+v", again)
 				}
-				m.set(line{value: "10", reading: c.reading}.under(automation.OncePerThreshold))
+				m.set(line{value: "10", reading: c.reading}.under(threshold.OncePerThreshold))
 				w.handle(booked(2))
 				w.poll()
 				if got := w.statuses()[again.Key]; got != c.want {
@@ -291,7 +292,7 @@ func TestAThresholdThatIsNotMetExplainsAnAbsence(t *testing.T) {
 		m := w.withMeter(nil)
 		because := func(reading string, want reasons.Cause, key string) {
 			t.Helper()
-			m.set(line{value: "10", reading: reading}.under(automation.FalseToTrue))
+			m.set(line{value: "10", reading: reading}.under(threshold.FalseToTrue))
 			a, err := w.s.ExplainMissing(w.ctx, "", "capacity", automation.Source{"class", "7"})
 			if err != nil || a.Cause != want || len(a.Findings) != 1 || a.Findings[0].Key != thresholdKey(key) {
 				t.Errorf("%s %v, want %s of %s", a, err, want, key)

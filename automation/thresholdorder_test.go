@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -154,16 +155,16 @@ func capacityStory(t *testing.T, store *storetest.Spy, version int64) map[string
 }
 
 // policies in the order of their letters in the stories below.
-var policies = []automation.FiringPolicy{automation.OncePerSource, automation.OncePerThreshold, automation.OncePerDay, automation.FalseToTrue}
+var policies = []threshold.FiringPolicy{threshold.OncePerSource, threshold.OncePerThreshold, threshold.OncePerDay, threshold.FalseToTrue}
 
 // line is what a host wants to know about the bookings of a class.
 type line struct {
 	value, reading, scope string
-	comparison            automation.Comparison
+	comparison            threshold.Comparison
 }
 
-func (l line) under(policy automation.FiringPolicy) automation.Candidate {
-	return automation.Candidate{Threshold: &automation.Threshold{
+func (l line) under(policy threshold.FiringPolicy) automation.Candidate {
+	return automation.Candidate{Threshold: &threshold.Threshold{
 		Metric: "bookings", Value: l.value, Reading: l.reading, Scope: l.scope, Comparison: l.comparison, Policy: policy,
 	}}
 }

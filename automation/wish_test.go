@@ -15,6 +15,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -95,7 +96,7 @@ func TestWishesOfEveryKind(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
 		full := func(reading string) automation.Candidate {
-			return automation.Candidate{Threshold: &automation.Threshold{Metric: "occupancy", Value: "0.9", Reading: reading}}
+			return automation.Candidate{Threshold: &threshold.Threshold{Metric: "occupancy", Value: "0.9", Reading: reading}}
 		}
 		weekly := automation.Candidate{Recurrence: &automation.Recurrence{Cron: "0 9 * * MON"}}
 		one := offsets(date(2026, 5, 1), 30)[0]

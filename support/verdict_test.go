@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
@@ -248,7 +249,7 @@ var causes = map[string]cause{
 		before: func(s *school, p string) {
 			for _, reading := range []string{"95", "10"} {
 				s.remind(p, func(c *automation.Candidate) {
-					*c = automation.Candidate{Scope: tenant, Type: "crowded", Source: c.Source, Person: p, Threshold: &automation.Threshold{Metric: "occupancy", Value: "90", Reading: reading}}
+					*c = automation.Candidate{Scope: tenant, Type: "crowded", Source: c.Source, Person: p, Threshold: &threshold.Threshold{Metric: "occupancy", Value: "90", Reading: reading}}
 				})
 			}
 		}},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/dst"
 	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/states"
@@ -38,8 +39,8 @@ type Subscription struct {
 	// automation.Options.Zone. When that changes, see [Service.Refresh].
 	Zone string
 	// Gap and Overlap are as in automation.Candidate.
-	Gap     automation.GapPolicy
-	Overlap automation.OverlapPolicy
+	Gap     dst.GapPolicy
+	Overlap dst.OverlapPolicy
 
 	// Recipients get the report, unless the type resolves others; at most 200.
 	Recipients []notify.Recipient
@@ -105,19 +106,19 @@ type row struct {
 
 // document is what no query asks for.
 type document struct {
-	Cron       string                   `json:"cron,omitempty"`
-	RRule      string                   `json:"rrule,omitempty"`
-	Start      automation.Date          `json:"start,omitzero"`
-	End        automation.Date          `json:"end,omitzero"`
-	Except     []automation.Date        `json:"except,omitempty"`
-	SendAt     string                   `json:"sendAt,omitempty"`
-	Zone       string                   `json:"zone,omitempty"`
-	Gap        automation.GapPolicy     `json:"gap,omitempty"`
-	Overlap    automation.OverlapPolicy `json:"overlap,omitempty"`
-	Recipients []notify.Recipient       `json:"recipients,omitempty"`
-	Template   string                   `json:"template,omitempty"`
-	Delivery   Delivery                 `json:"delivery,omitzero"`
-	Parameters json.RawMessage          `json:"parameters,omitempty"`
+	Cron       string             `json:"cron,omitempty"`
+	RRule      string             `json:"rrule,omitempty"`
+	Start      automation.Date    `json:"start,omitzero"`
+	End        automation.Date    `json:"end,omitzero"`
+	Except     []automation.Date  `json:"except,omitempty"`
+	SendAt     string             `json:"sendAt,omitempty"`
+	Zone       string             `json:"zone,omitempty"`
+	Gap        dst.GapPolicy      `json:"gap,omitempty"`
+	Overlap    dst.OverlapPolicy  `json:"overlap,omitempty"`
+	Recipients []notify.Recipient `json:"recipients,omitempty"`
+	Template   string             `json:"template,omitempty"`
+	Delivery   Delivery           `json:"delivery,omitzero"`
+	Parameters json.RawMessage    `json:"parameters,omitempty"`
 }
 
 // maxRow bounds a subscription with its recipients.

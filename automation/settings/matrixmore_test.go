@@ -7,6 +7,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/settings"
+	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/keys"
 )
 
@@ -18,7 +19,7 @@ func seats(values ...string) settings.ReminderSetting {
 		r.Offsets, r.SendAt = nil, ""
 		for _, v := range values {
 			r.Thresholds = append(r.Thresholds, settings.Threshold{
-				Metric: "taken", Comparison: automation.AtLeast, Value: v, Policy: keys.OncePerThreshold,
+				Metric: "taken", Comparison: threshold.AtLeast, Value: v, Policy: keys.OncePerThreshold,
 			})
 		}
 	})

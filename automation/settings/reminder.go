@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/internal/recur"
 	"github.com/belfry-go/belfry/keys"
@@ -96,7 +97,7 @@ type Threshold struct {
 	// Metric names what is measured, such as "occupancy".
 	Metric string
 	// Comparison says on which side of Value the condition is met.
-	Comparison automation.Comparison
+	Comparison threshold.Comparison
 	// Value is a decimal number in any spelling.
 	Value string
 	// Policy says how often a met condition fires.
@@ -110,7 +111,7 @@ func (f *faults) thresholds(all []Threshold) {
 		at := fmt.Sprintf("Thresholds[%d].", i)
 		f.Part(at+"Metric", t.Metric)
 		switch t.Comparison {
-		case automation.AtLeast, automation.MoreThan, automation.AtMost, automation.LessThan:
+		case threshold.AtLeast, threshold.MoreThan, threshold.AtMost, threshold.LessThan:
 		default:
 			f.Add(at+"Comparison", "is %.40q, but must be one of AtLeast, MoreThan, AtMost, LessThan", string(t.Comparison))
 		}

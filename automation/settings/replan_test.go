@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/settings"
+	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -197,7 +198,7 @@ func TestADueRowIsComparedWithItsSettingOfNow(t *testing.T) {
 		eachWorld(t, func(w *world) {
 			w.targets = []settings.Target{{Readings: []settings.Reading{{Metric: "occupancy", Value: "95"}}}}
 			setting := w.save(expiry(func(r *settings.ReminderSetting) {
-				r.Thresholds = []settings.Threshold{{Metric: "occupancy", Comparison: automation.AtLeast, Value: "90", Policy: automation.OncePerThreshold}}
+				r.Thresholds = []settings.Threshold{{Metric: "occupancy", Comparison: threshold.AtLeast, Value: "90", Policy: threshold.OncePerThreshold}}
 			}))
 			w.changeReachesSources()
 			setting.Thresholds[0].Value = "99"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/settings"
+	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -23,8 +24,8 @@ func full(change func(*settings.ReminderSetting)) settings.ReminderSetting {
 		Scope: "north", ID: "expiry", Type: "certificate", Name: "Ablauf ✓", Active: true, BusinessUnit: "office",
 		Offsets: []int{30, 0, -3}, SendAt: "09:00:30", Cadence: settings.Cadence{Cron: "0 9 * * 1", Start: firstOfMay, Except: []automation.Date{firstOfMay}}, Template: "friendly", Channels: []string{"email:smtp"},
 		Thresholds: []settings.Threshold{
-			{Metric: "occupancy", Comparison: automation.AtLeast, Value: "0.90", Policy: keys.FalseToTrue},
-			{Metric: "occupancy", Comparison: automation.AtLeast, Value: "1", Policy: keys.OncePerDay},
+			{Metric: "occupancy", Comparison: threshold.AtLeast, Value: "0.90", Policy: keys.FalseToTrue},
+			{Metric: "occupancy", Comparison: threshold.AtLeast, Value: "1", Policy: keys.OncePerDay},
 		},
 	}
 	if change != nil {
@@ -67,8 +68,8 @@ func TestEveryFaultIsListedAndNothingIsWritten(t *testing.T) {
 			Offsets: []int{30, 7, 30, 9999}, SendAt: "9:00",
 			Thresholds: []settings.Threshold{
 				{Metric: "a:b", Comparison: "=>", Value: "much", Policy: "Twice"},
-				{Metric: "m", Comparison: automation.MoreThan, Value: "0.9", Policy: keys.OncePerDay},
-				{Metric: "m", Comparison: automation.AtLeast, Value: ".90", Policy: keys.OncePerDay},
+				{Metric: "m", Comparison: threshold.MoreThan, Value: "0.9", Policy: keys.OncePerDay},
+				{Metric: "m", Comparison: threshold.AtLeast, Value: ".90", Policy: keys.OncePerDay},
 			},
 			Cadence: settings.Cadence{RRule: "\x00", End: automation.Date{Year: 2026, Month: 2, Day: 30}}, Template: "\xff", Channels: []string{"", "email:smtp", "email:smtp"},
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/wiring"
 	"github.com/belfry-go/belfry/notify"
@@ -159,7 +160,7 @@ func (r ReminderSetting) onThresholds(c automation.Candidate, readings []Reading
 			if is.Metric != t.Metric {
 				continue
 			}
-			c.Threshold = &automation.Threshold{
+			c.Threshold = &threshold.Threshold{
 				Metric: t.Metric, Comparison: t.Comparison, Value: t.Value, Policy: t.Policy, Reading: is.Value, Scope: is.Scope,
 			}
 			out = append(out, c)
