@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/work"
@@ -52,7 +53,7 @@ func (t taken) giveBack(ctx context.Context, tx storage.Tx, refused []*scheduleR
 	var back []*ownership
 	for _, row := range refused {
 		if o := t[row]; o != nil {
-			o.Status, o.EndedOn, o.Coordinates = OwnershipOwned, time.Time{}, nil
+			o.Status, o.EndedOn, o.Coordinates = cutover.Owned, time.Time{}, nil
 			back = append(back, o)
 		}
 	}
@@ -71,7 +72,7 @@ type acquiring struct {
 
 // want says what each row asks of the guard.
 func (a *acquiring) want(ctx context.Context, from driver.Reader) error {
-	var parts []RolloutPart
+	var parts []cutover.Part
 	for i, d := range a.done {
 		if !a.s.registry.guards(d.Row.Kind) {
 			continue
@@ -90,17 +91,17 @@ func (a *acquiring) want(ctx context.Context, from driver.Reader) error {
 
 // wanted is the run as the row leaves it, and nil while it is under way.
 func (a *acquiring) wanted(d work.Done[scheduleRow, *decision]) *ownership {
-	o := ownershipOf(d.Row, AutomationScheduler)
+	o := ownershipOf(d.Row, cutover.AutomationScheduler)
 	switch {
 	case d.Row.inShadow():
-		o.Owner = OldScheduler
+		o.Owner = cutover.OldScheduler
 		return o
 	case d.Result != nil && d.Result.artifacts.deliver():
-		o.Status, o.Coordinates = OwnershipDeliveryCreated, d.Result.artifacts.coordinates()
+		o.Status, o.Coordinates = cutover.DeliveryCreated, d.Result.artifacts.coordinates()
 	case d.Row.IsOpen() || d.Row.Status == StatusFailed:
 		return nil
 	default:
-		o.Status = OwnershipCancelled
+		o.Status = cutover.Cancelled
 	}
 	o.EndedOn = a.now
 	return o
@@ -112,16 +113,16 @@ func (a *acquiring) wanted(d work.Done[scheduleRow, *decision]) *ownership {
 func decideAcquireAt(now time.Time) driver.Decide[ownership] {
 	return func(stored, want *ownership) (storage.Outcome, bool) {
 		switch {
-		case want.Owner == OldScheduler:
-			return storage.Unchanged, stored.give(OldScheduler)
-		case want.Status == OwnershipDeliveryCreated && stored.ran(AutomationScheduler):
+		case want.Owner == cutover.OldScheduler:
+			return storage.Unchanged, stored.give(cutover.OldScheduler)
+		case want.Status == cutover.DeliveryCreated && stored.ran(cutover.AutomationScheduler):
 			if bytes.Equal(stored.Coordinates, want.Coordinates) {
 				return storage.Unchanged, false
 			}
 			return storage.Conflict, false
-		case want.Status == OwnershipDeliveryCreated && stored.Owner != AutomationScheduler:
+		case want.Status == cutover.DeliveryCreated && stored.Owner != cutover.AutomationScheduler:
 			return storage.Conflict, false
-		case stored.Owner != AutomationScheduler || stored.Status == OwnershipDeliveryCreated:
+		case stored.Owner != cutover.AutomationScheduler || stored.Status == cutover.DeliveryCreated:
 			return storage.Unchanged, false
 		}
 		stored.adopt(want)
@@ -139,7 +140,7 @@ func (a *acquiring) settle(ctx context.Context, tx storage.Tx, got []driver.Ensu
 	for n, g := range got {
 		row, want := a.done[a.places[n]].Row, a.wants[n]
 		a.s.tel.rolledOut(ctx, want, g.Outcome == storage.Conflict, a.now)
-		if want.Status == OwnershipDeliveryCreated && (g.Outcome == storage.Created || g.Outcome == storage.Updated) {
+		if want.Status == cutover.DeliveryCreated && (g.Outcome == storage.Created || g.Outcome == storage.Updated) {
 			a.taken[row] = g.Row
 		}
 		if g.Outcome != storage.Conflict {
@@ -185,39 +186,17 @@ func (t *telemetry) rolledOut(ctx context.Context, o *ownership, conflict bool, 
 	switch {
 	case conflict:
 		outcome = "Conflict"
-	case o.Owner == OldScheduler:
+	case o.Owner == cutover.OldScheduler:
 		outcome = string(reasons.Shadow)
 	}
 	t.stageRun(ctx, o.Stage, outcome)
-	if outcome == OwnershipDeliveryCreated {
+	if outcome == cutover.DeliveryCreated {
 		t.rolloutLatency.Record(ctx, now.Sub(o.ScheduledOn).Seconds(), metric.WithAttributes(attribute.Int("stage", int(o.Stage))))
 	}
 }
 
-func (t *telemetry) stageRun(ctx context.Context, stage Stage, outcome string) {
+func (t *telemetry) stageRun(ctx context.Context, stage cutover.Stage, outcome string) {
 	t.rolloutRuns.Add(ctx, 1, metric.WithAttributes(attribute.Int("stage", int(stage)), attribute.String("outcome", outcome)))
-}
-
-// OldRun is a run as the old scheduler knows it.
-type OldRun struct {
-	// Key is the SchedulerKey that the run has here; see package keys.
-	Key string
-	// Type is the reminder type, or the type of report, that serves the run here, for
-	// runs that only the old scheduler knows. Empty: what the key says, and of a
-	// reminder its setting.
-	Type string
-	// Coordinates say where the old scheduler keeps the delivery, as JSON of at most
-	// 4 KiB; empty: nothing is said.
-	Coordinates json.RawMessage
-	// RanOn is when it delivered the run; zero: now.
-	RanOn time.Time
-}
-
-// OldAnswer is what the guard says to the old scheduler about one run.
-type OldAnswer struct {
-	// Granted says that the run is the old scheduler's to deliver; it must not otherwise.
-	Granted bool
-	Ownership
 }
 
 // maxOldCoordinates bounds what the old scheduler may say about a delivery.
@@ -228,17 +207,17 @@ const maxOldCoordinates = 4 << 10
 // to the transaction that creates what will be sent, and create nothing for a run
 // that is not Granted. A retry with the same Coordinates is granted again; without
 // Coordinates it is not, since nobody could tell it from another delivery.
-func (s Rollout) DeliverForOldScheduler(ctx context.Context, scope Scope, runs ...OldRun) ([]OldAnswer, error) {
-	var answers []OldAnswer
+func (s Rollout) DeliverForOldScheduler(ctx context.Context, scope Scope, runs ...cutover.OldRun) ([]cutover.OldAnswer, error) {
+	var answers []cutover.OldAnswer
 	err := s.inTx(ctx, func(tx storage.Tx) error {
 		rows, err := s.oldRows(scope, runs)
 		if err != nil {
 			return err
 		}
 		got, err := ownerships.Ensure(ctx, tx, decideOldDelivery, rows...)
-		answers = make([]OldAnswer, len(got))
+		answers = make([]cutover.OldAnswer, len(got))
 		for i, g := range got {
-			answers[i] = OldAnswer{Granted: g.Outcome != storage.Conflict, Ownership: g.Row.view()}
+			answers[i] = cutover.OldAnswer{Granted: g.Outcome != storage.Conflict, Ownership: g.Row.view()}
 		}
 		return err
 	})
@@ -250,28 +229,28 @@ func (s Rollout) DeliverForOldScheduler(ctx context.Context, scope Scope, runs .
 
 // delivered makes o what the old scheduler leaves behind.
 func (o *ownership) delivered(on time.Time) {
-	o.Status, o.OldRanOn, o.RunOn, o.EndedOn = OwnershipDeliveryCreated, on, on, on
+	o.Status, o.OldRanOn, o.RunOn, o.EndedOn = cutover.DeliveryCreated, on, on, on
 }
 
 // decideOldDelivery is the compare-and-swap of the old side.
 func decideOldDelivery(stored, want *ownership) (storage.Outcome, bool) {
 	switch {
-	case stored.ran(OldScheduler) && len(want.Coordinates) > 0 && bytes.Equal(stored.Coordinates, want.Coordinates):
+	case stored.ran(cutover.OldScheduler) && len(want.Coordinates) > 0 && bytes.Equal(stored.Coordinates, want.Coordinates):
 		return storage.Unchanged, false
-	case stored.Owner != OldScheduler || stored.Status != OwnershipOwned:
+	case stored.Owner != cutover.OldScheduler || stored.Status != cutover.Owned:
 		return storage.Conflict, false
 	}
-	stored.to(want.EndedOn, OwnershipDeliveryCreated)
+	stored.to(want.EndedOn, cutover.DeliveryCreated)
 	stored.Coordinates, stored.OldRanOn = want.Coordinates, want.OldRanOn
 	return storage.Updated, true
 }
 
 // oldRows checks runs that the old scheduler has delivered, or is about to, and makes
 // the rows that stand for them.
-func (s Rollout) oldRows(scope Scope, runs []OldRun) ([]*ownership, error) {
+func (s Rollout) oldRows(scope Scope, runs []cutover.OldRun) ([]*ownership, error) {
 	rows := make([]*ownership, len(runs))
 	for i, run := range runs {
-		if err := run.check(); err != nil {
+		if err := checkOldRun(run); err != nil {
 			return nil, fmt.Errorf("run %d: %w", i, err)
 		}
 		on := driver.Time(run.RanOn)
@@ -279,8 +258,8 @@ func (s Rollout) oldRows(scope Scope, runs []OldRun) ([]*ownership, error) {
 			on = s.now()
 		}
 		rows[i] = &ownership{
-			Record: storage.Record{Scope: scope, Key: run.Key, Status: OwnershipOwned},
-			Owner:  OldScheduler, OwnerVersion: 1, Coordinates: run.Coordinates, RunOn: on,
+			Record: storage.Record{Scope: scope, Key: run.Key, Status: cutover.Owned},
+			Owner:  cutover.OldScheduler, OwnerVersion: 1, Coordinates: run.Coordinates, RunOn: on,
 		}
 		if len(run.Coordinates) == 0 {
 			rows[i].Coordinates = nil
@@ -315,7 +294,7 @@ func (o *ownership) read(named string) {
 	o.Kind = cmp.Or(o.Kind, named, o.Setting)
 }
 
-func (r OldRun) check() error {
+func checkOldRun(r cutover.OldRun) error {
 	if _, err := keys.Parse(r.Key); err != nil {
 		return fmt.Errorf("its Key: %w", err)
 	}
@@ -329,7 +308,7 @@ func (r OldRun) check() error {
 }
 
 // TransferOwnership gives one run to a side, and takes its row out of shadow or
-// puts it there: the way to pick single runs in [StageRunNow], to do what the old
+// puts it there: the way to pick single runs in [cutover.StageRunNow], to do what the old
 // scheduler will not do, or to give back what this side should not, and then a series
 // goes on with its next run here. A hold stays
 // until it is released. It is audited.
@@ -337,8 +316,8 @@ func (r OldRun) check() error {
 // The error wraps [ErrActionRefused] unless the run is Owned by the other side,
 // and, towards this side, where the part is at a stage before StageRunNow; it is
 // storage.ErrNotFound where the guard of scope knows no such key.
-func (s Rollout) TransferOwnership(ctx context.Context, scope Scope, key string, to Owner, by By) error {
-	if to != OldScheduler && to != AutomationScheduler {
+func (s Rollout) TransferOwnership(ctx context.Context, scope Scope, key string, to cutover.Owner, by By) error {
+	if to != cutover.OldScheduler && to != cutover.AutomationScheduler {
 		return fmt.Errorf("automation: TransferOwnership: %.40q is not a side", string(to))
 	}
 	if err := by.Check(); err != nil {
@@ -354,16 +333,16 @@ func (s Rollout) TransferOwnership(ctx context.Context, scope Scope, key string,
 }
 
 // transfer writes the row of automation_scheduler first, as everybody does.
-func (s Rollout) transfer(ctx context.Context, tx storage.Tx, scope Scope, key string, to Owner, by By) error {
+func (s Rollout) transfer(ctx context.Context, tx storage.Tx, scope Scope, key string, to cutover.Owner, by By) error {
 	o, err := ownerships.Get(ctx, tx, scope, key)
 	if err != nil {
 		return err
 	}
-	stages, err := loadStages(ctx, tx, []RolloutPart{o.rolloutPart()})
+	stages, err := loadStages(ctx, tx, []cutover.Part{o.rolloutPart()})
 	if err != nil {
 		return err
 	}
-	if stage := stages.of(o.rolloutPart()); to == AutomationScheduler && stage < StageRunNow {
+	if stage := stages.of(o.rolloutPart()); to == cutover.AutomationScheduler && stage < cutover.StageRunNow {
 		return fmt.Errorf("%w: its part is at stage %s", ErrActionRefused, stage)
 	}
 	if now := *o; !now.give(to) { // before anything is written: a bound transaction may go on

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -15,12 +16,12 @@ import (
 func TestI22_WhatARunLedToOutlivesItsConflict(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
-		w.to(certificatesPart, automation.StageScheduled)
+		w.to(certificatesPart, cutover.StageScheduled)
 		w.ensure(candidate(nil))
 		w.change(certificateKey, func(r *automation.ScheduleRow) {
 			r.DispatchResult = []byte(`{"path":"Skipped","skippedReasonCode":"NoRecipients","summary":"as of yesterday"}`)
 		})
-		w.setOwnership(certificateKey, func(o *automation.OwnershipRow) { automation.GiveOwner(o, automation.OldScheduler) })
+		w.setOwnership(certificateKey, func(o *automation.OwnershipRow) { automation.GiveOwner(o, cutover.OldScheduler) })
 		w.clk.Set(whenDue)
 		if !w.old(certificateKey, `{"mail":"m-1"}`) {
 			w.t.Fatal("the old scheduler was refused its own run")

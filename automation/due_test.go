@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
@@ -284,8 +285,8 @@ func TestAConflictOfDeliveryHoldsItsRowOnly(t *testing.T) {
 func TestAGuardedRunWhoseDeliveryIsInConflictStaysOwned(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(func(t *automation.ReminderType) { t.Guarded = true }))
-		for _, stage := range []automation.Stage{automation.StageShadow, automation.StageRunNow, automation.StageScheduled} {
-			if _, err := w.s.Rollout().MoveRollout(w.ctx, automation.RolloutPart{Type: "certificate"}, stage, ann, nil); err != nil {
+		for _, stage := range []cutover.Stage{cutover.StageShadow, cutover.StageRunNow, cutover.StageScheduled} {
+			if _, err := w.s.Rollout().MoveRollout(w.ctx, cutover.Part{Type: "certificate"}, stage, ann, nil); err != nil {
 				w.t.Fatal(err)
 			}
 		}
@@ -298,13 +299,13 @@ func TestAGuardedRunWhoseDeliveryIsInConflictStaysOwned(t *testing.T) {
 		}
 		w.pollAt(day(2026, 4, 1, 9))
 		o, err := w.s.Rollout().Ownership(w.ctx, "", certificateKey)
-		if err != nil || o.Owner != automation.AutomationScheduler || o.Status != automation.OwnershipOwned {
+		if err != nil || o.Owner != cutover.AutomationScheduler || o.Status != cutover.Owned {
 			w.t.Errorf("%+v, %v", o, err)
 		}
-		if err := w.s.Rollout().TransferOwnership(w.ctx, "", certificateKey, automation.OldScheduler, ann); err != nil {
+		if err := w.s.Rollout().TransferOwnership(w.ctx, "", certificateKey, cutover.OldScheduler, ann); err != nil {
 			w.t.Error(err)
 		}
-		got, err := w.s.Rollout().DeliverForOldScheduler(w.ctx, "", automation.OldRun{Key: certificateKey})
+		got, err := w.s.Rollout().DeliverForOldScheduler(w.ctx, "", cutover.OldRun{Key: certificateKey})
 		if err != nil || !got[0].Granted {
 			w.t.Errorf("%+v, %v", got, err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/storage"
@@ -54,7 +55,7 @@ func migration(ctx context.Context) (store *memory.Store, reminders *automation.
 }
 
 var (
-	part = automation.RolloutPart{Type: "certificate", BusinessUnit: "dublin"}
+	part = cutover.Part{Type: "certificate", BusinessUnit: "dublin"}
 	by   = automation.By{Actor: "ann", Reason: "certificates of Dublin move to Belfry"}
 	due  = time.Date(2026, 4, 1, 8, 0, 0, 0, time.UTC) // 09:00 in Dublin
 )
@@ -63,19 +64,19 @@ var (
 func ExampleRollout_MoveRollout() {
 	ctx := context.Background()
 	_, reminders, tick, _ := migration(ctx)
-	move := func(to automation.Stage, dryRun bool) {
+	move := func(to cutover.Stage, dryRun bool) {
 		move, err := reminders.Rollout().MoveRollout(ctx, part, to, by, &automation.ActionOptions{DryRun: dryRun})
 		fmt.Printf("to %v: taken %d, returned %d, left %d %v\n", to, move.Taken, move.Returned, move.Left, err)
 	}
-	move(automation.StageShadow, false)
-	move(automation.StageRunNow, false)
-	move(automation.StageScheduled, true)
-	move(automation.StageScheduled, false)
-	move(automation.StageShadow, false) // second thoughts
-	move(automation.StageRunNow, false)
-	move(automation.StageScheduled, false)
+	move(cutover.StageShadow, false)
+	move(cutover.StageRunNow, false)
+	move(cutover.StageScheduled, true)
+	move(cutover.StageScheduled, false)
+	move(cutover.StageShadow, false) // second thoughts
+	move(cutover.StageRunNow, false)
+	move(cutover.StageScheduled, false)
 	tick(due)
-	move(automation.StageCutOver, false)
+	move(cutover.StageCutOver, false)
 	// Output:
 	// to 1 Shadow: taken 0, returned 0, left 0 <nil>
 	// to 2 RunNow: taken 0, returned 0, left 0 <nil>
@@ -94,16 +95,16 @@ func ExampleRollout_MoveRollout() {
 func ExampleRollout_Compare() {
 	ctx := context.Background()
 	_, reminders, tick, keys := migration(ctx)
-	part := automation.RolloutPart{Type: "certificate", BusinessUnit: "dublin"}
+	part := cutover.Part{Type: "certificate", BusinessUnit: "dublin"}
 	opts, since, ranOn := &automation.ActionOptions{DryRun: false}, due.Add(-24*time.Hour), due.Add(20*time.Minute)
-	move, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageShadow, by, opts)
+	move, err := reminders.Rollout().MoveRollout(ctx, part, cutover.StageShadow, by, opts)
 	fmt.Println(move.To, err)
 	tick(due.Add(time.Hour))
 	for _, key := range keys[:2] { // the old job forgot one
-		report, err := reminders.Rollout().ReportOldRun(ctx, part, automation.OldRun{Key: key, RanOn: ranOn})
+		report, err := reminders.Rollout().ReportOldRun(ctx, part, cutover.OldRun{Key: key, RanOn: ranOn})
 		fmt.Println("recorded:", report.Recorded, err)
 	}
-	comparison, err := reminders.Rollout().Compare(ctx, part, automation.Window{From: since}, 5*time.Minute)
+	comparison, err := reminders.Rollout().Compare(ctx, part, cutover.Window{From: since}, 5*time.Minute)
 	fmt.Println("both:", comparison.Both, "late:", comparison.Late, "same:", comparison.Same(), err)
 	for _, run := range comparison.Runs {
 		fmt.Println(run.Kind, run.Key)
@@ -127,7 +128,7 @@ func ExampleRollout_DeliverForOldScheduler() {
 	deliver := func(key string) error {
 		return store.InTx(ctx, func(tx storage.Tx) error {
 			guard := reminders.WithTx(tx)
-			answers, err := guard.Rollout().DeliverForOldScheduler(ctx, "", automation.OldRun{Key: key, Coordinates: coordinates})
+			answers, err := guard.Rollout().DeliverForOldScheduler(ctx, "", cutover.OldRun{Key: key, Coordinates: coordinates})
 			if err != nil || !answers[0].Granted {
 				return errors.Join(err, errors.New("not ours"))
 			}
@@ -136,7 +137,7 @@ func ExampleRollout_DeliverForOldScheduler() {
 		})
 	}
 	fmt.Println(deliver(keys[0]))
-	for stage := automation.StageShadow; stage <= automation.StageScheduled; stage++ {
+	for stage := cutover.StageShadow; stage <= cutover.StageScheduled; stage++ {
 		if _, err := reminders.Rollout().MoveRollout(ctx, part, stage, by, nil); err != nil {
 			panic(err)
 		}
@@ -156,12 +157,12 @@ func ExampleRollout_TransferOwnership() {
 	ctx := context.Background()
 	_, reminders, tick, keys := migration(ctx)
 	key := keys[0]
-	for stage := automation.StageShadow; stage <= automation.StageRunNow; stage++ {
+	for stage := cutover.StageShadow; stage <= cutover.StageRunNow; stage++ {
 		if _, err := reminders.Rollout().MoveRollout(ctx, part, stage, by, nil); err != nil {
 			panic(err)
 		}
 	}
-	err := reminders.Rollout().TransferOwnership(ctx, "", key, automation.AutomationScheduler, by)
+	err := reminders.Rollout().TransferOwnership(ctx, "", key, cutover.AutomationScheduler, by)
 	fmt.Println(err)
 	tick(due)
 	for _, key := range keys[:2] {
@@ -180,18 +181,18 @@ func ExampleRollout_OwnershipConflicts() {
 	ctx := context.Background()
 	_, reminders, tick, _ := migration(ctx)
 	opts := &automation.ActionOptions{DryRun: false}
-	move, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageShadow, by, opts)
+	move, err := reminders.Rollout().MoveRollout(ctx, part, cutover.StageShadow, by, opts)
 	fmt.Println(move.To, err)
-	picked, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageRunNow, by, opts)
+	picked, err := reminders.Rollout().MoveRollout(ctx, part, cutover.StageRunNow, by, opts)
 	fmt.Println(picked.To, err)
-	taken, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageScheduled, by, opts)
+	taken, err := reminders.Rollout().MoveRollout(ctx, part, cutover.StageScheduled, by, opts)
 	fmt.Println(taken.To, "taken:", taken.Taken, err)
 	tick(due.Add(2 * time.Minute))
 	conflicts, _, err := reminders.Rollout().OwnershipConflicts(ctx, "", storage.Page{})
 	fmt.Println(len(conflicts), err)
-	left, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageCutOver, by, opts)
+	left, err := reminders.Rollout().MoveRollout(ctx, part, cutover.StageCutOver, by, opts)
 	fmt.Println(left.To, "left:", left.Left, err)
-	returned, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageShadow, by, opts)
+	returned, err := reminders.Rollout().MoveRollout(ctx, part, cutover.StageShadow, by, opts)
 	fmt.Println(returned.To, "returned:", returned.Returned, err)
 	// Output:
 	// 1 Shadow <nil>
@@ -209,12 +210,12 @@ func ExampleRollout_OwnershipConflicts() {
 func ExampleRollout_Rollouts() {
 	ctx := context.Background()
 	_, reminders, _, _ := migration(ctx)
-	for _, p := range []automation.RolloutPart{{Type: "certificate"}, part} {
-		if _, err := reminders.Rollout().MoveRollout(ctx, p, automation.StageShadow, by, nil); err != nil {
+	for _, p := range []cutover.Part{{Type: "certificate"}, part} {
+		if _, err := reminders.Rollout().MoveRollout(ctx, p, cutover.StageShadow, by, nil); err != nil {
 			panic(err)
 		}
 	}
-	if _, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageRunNow, by, nil); err != nil {
+	if _, err := reminders.Rollout().MoveRollout(ctx, part, cutover.StageRunNow, by, nil); err != nil {
 		panic(err)
 	}
 	all, err := reminders.Rollout().Rollouts(ctx, "")

@@ -3,6 +3,7 @@ package automation
 import (
 	"context"
 
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
@@ -84,9 +85,9 @@ func CandidateAsksFor(ctx context.Context, s *Scheduler, c Candidate, row *sched
 
 // InsertMoving writes a part at a stage as a move that was cut off leaves it: what
 // it has to move has not been moved.
-func InsertMoving(ctx context.Context, tx storage.Tx, part RolloutPart, stage Stage) error {
+func InsertMoving(ctx context.Context, tx storage.Tx, part cutover.Part, stage cutover.Stage) error {
 	_, err := rollouts.Insert(ctx, tx, &rollout{
-		Record:       storage.Record{Scope: part.Scope, Key: part.key(), Kind: part.Type, Status: rolloutMoving},
+		Record:       storage.Record{Scope: part.Scope, Key: rolloutKey(part), Kind: part.Type, Status: rolloutMoving},
 		BusinessUnit: part.BusinessUnit, Source: part.Source, Stage: stage,
 	})
 	return err

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -218,13 +219,13 @@ func TestTheRunsOfAHostUnderTheGuard(t *testing.T) {
 		w.ensure(nightly(nil), now)
 		w.pollAt(day(2026, 3, 2, 3))
 		b.since(w.t)
-		part := automation.RolloutPart{Type: "backup"}
-		move := func(to automation.Stage) {
+		part := cutover.Part{Type: "backup"}
+		move := func(to cutover.Stage) {
 			_, err := w.s.Rollout().MoveRollout(w.ctx, part, to, ann, nil)
 			w.must(err)
 		}
-		move(automation.StageShadow)
-		move(automation.StageRunNow)
+		move(cutover.StageShadow)
+		move(cutover.StageRunNow)
 		now.Run = "second"
 		w.ensure(now)
 		w.runAll()
@@ -232,7 +233,7 @@ func TestTheRunsOfAHostUnderTheGuard(t *testing.T) {
 			w.t.Error(got)
 		}
 		b.ran = nil
-		move(automation.StageScheduled)
+		move(cutover.StageScheduled)
 		w.pollAt(day(2026, 3, 3, 2))
 		b.since(w.t, "eu-1 2026-03-03 03:00")
 	})

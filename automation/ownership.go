@@ -6,41 +6,25 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// Owner is a side of the ownership guard: who may create the delivery of a run
-// (Report Subscription, "One-Owner Guard").
-type Owner string
-
-// The two sides.
-const (
-	OldScheduler        Owner = "OldScheduler"        // what did the work before
-	AutomationScheduler Owner = "AutomationScheduler" // this package
-)
-
-// The statuses of an [Ownership].
-const (
-	OwnershipOwned           = "Owned"           // its owner may deliver; only now may it change owner
-	OwnershipDeliveryCreated = "DeliveryCreated" // its owner has created the delivery; for ever
-	OwnershipCancelled       = "Cancelled"       // there is nothing to deliver: nobody wants it any more, or has it to get
-)
-
 // ownershipMachine is the table of legal transitions of a run's ownership.
 var ownershipMachine = states.Machine{
 	Name:  "RunOwnership",
-	Start: []string{OwnershipOwned, OwnershipDeliveryCreated, OwnershipCancelled},
+	Start: []string{cutover.Owned, cutover.DeliveryCreated, cutover.Cancelled},
 	Edges: []states.Edge{
-		{From: OwnershipOwned, To: OwnershipOwned, Event: "a move of the roll-out or support gives it to the other side"},
-		{From: OwnershipOwned, To: OwnershipDeliveryCreated, Event: "its owner creates the delivery, in the same transaction"},
-		{From: OwnershipOwned, To: OwnershipCancelled, Event: "nobody wants the run any more, or the due pass found nothing to deliver"},
-		{From: OwnershipCancelled, To: OwnershipOwned, Event: "the run is asked for again"},
-		{From: OwnershipCancelled, To: OwnershipDeliveryCreated, Event: "support has it tried again, and its owner delivers"},
+		{From: cutover.Owned, To: cutover.Owned, Event: "a move of the roll-out or support gives it to the other side"},
+		{From: cutover.Owned, To: cutover.DeliveryCreated, Event: "its owner creates the delivery, in the same transaction"},
+		{From: cutover.Owned, To: cutover.Cancelled, Event: "nobody wants the run any more, or the due pass found nothing to deliver"},
+		{From: cutover.Cancelled, To: cutover.Owned, Event: "the run is asked for again"},
+		{From: cutover.Cancelled, To: cutover.DeliveryCreated, Event: "support has it tried again, and its owner delivers"},
 	},
-	Terminal: []string{OwnershipDeliveryCreated},
+	Terminal: []string{cutover.DeliveryCreated},
 }
 
 // ownership is a row of report_run_ownership: which side delivers the run of a
@@ -50,7 +34,7 @@ var ownershipMachine = states.Machine{
 type ownership struct {
 	storage.Record
 
-	Owner        Owner           `db:"owner_type,plain"`
+	Owner        cutover.Owner   `db:"owner_type,plain"`
 	OwnerVersion int64           `db:"owner_version"` // grows whenever the owner changes
 	Coordinates  json.RawMessage `db:"coordinates,json,null,person"`
 
@@ -59,11 +43,11 @@ type ownership struct {
 	SourceType   string `db:"source_type,indexed,plain"`
 	Source       string `db:"source,indexed,person"`
 
-	ScheduledOn time.Time `db:"scheduled_on"` // zero: the run was never ensured here
-	OldRanOn    time.Time `db:"old_ran_on"`   // when the old scheduler delivered it, or says so
-	RunOn       time.Time `db:"run_on"`       // ScheduledOn, or else OldRanOn
-	EndedOn     time.Time `db:"ended_on"`     // zero while Owned
-	Stage       Stage     `db:"stage"`        // of the roll-out when it ended here
+	ScheduledOn time.Time     `db:"scheduled_on"` // zero: the run was never ensured here
+	OldRanOn    time.Time     `db:"old_ran_on"`   // when the old scheduler delivered it, or says so
+	RunOn       time.Time     `db:"run_on"`       // ScheduledOn, or else OldRanOn
+	EndedOn     time.Time     `db:"ended_on"`     // zero while Owned
+	Stage       cutover.Stage `db:"stage"`        // of the roll-out when it ended here
 }
 
 // ownerships is the table of the guard.
@@ -75,14 +59,14 @@ func (o *ownership) to(now time.Time, status string) {
 	ownershipMachine.Must(o.Status, status)
 	o.Status = status
 	o.EndedOn = time.Time{}
-	if status != OwnershipOwned {
+	if status != cutover.Owned {
 		o.EndedOn = now
 	}
 }
 
 // give hands an Owned run to a side. It reports whether anything changed.
-func (o *ownership) give(to Owner) bool {
-	if o.Status != OwnershipOwned || o.Owner == to {
+func (o *ownership) give(to cutover.Owner) bool {
+	if o.Status != cutover.Owned || o.Owner == to {
 		return false
 	}
 	o.Owner, o.OwnerVersion = to, o.OwnerVersion+1
@@ -90,43 +74,22 @@ func (o *ownership) give(to Owner) bool {
 }
 
 // ran reports whether the side has created the delivery.
-func (o *ownership) ran(side Owner) bool {
-	return o.Owner == side && o.Status == OwnershipDeliveryCreated
+func (o *ownership) ran(side cutover.Owner) bool {
+	return o.Owner == side && o.Status == cutover.DeliveryCreated
 }
 
-// Ownership says which side delivers a run.
-type Ownership struct {
-	Scope  Scope
-	Key    string
-	Owner  Owner
-	Status string
-	// Version grows whenever the owner changes; 1 is the first one.
-	Version int64
-	// Coordinates are what the owner wrote when it created the delivery; see
-	// [Rollout.DeliverForOldScheduler] and [notify.DispatchResult].
-	Coordinates json.RawMessage
-
-	// What the run is about; empty as long as only the old scheduler knows it.
-	Type, BusinessUnit, Setting string
-	Source                      Source
-	ScheduledOn                 time.Time // UTC; zero: it was never ensured here
-	OldRanOn                    time.Time // UTC, when the old scheduler delivered it; zero: it did not say so
-	EndedOn                     time.Time // UTC; zero while Owned
-	Stage                       Stage     // of the roll-out when it ended here
-}
-
-func (o *ownership) view() Ownership {
-	return Ownership{
+func (o *ownership) view() cutover.Ownership {
+	return cutover.Ownership{
 		Scope: o.Scope, Key: o.Key, Owner: o.Owner, Status: o.Status, Version: o.OwnerVersion, Coordinates: o.Coordinates,
-		Type: o.Kind, BusinessUnit: o.BusinessUnit, Setting: o.Setting, Source: Source{o.SourceType, o.Source},
+		Type: o.Kind, BusinessUnit: o.BusinessUnit, Setting: o.Setting, SourceType: o.SourceType, Source: o.Source,
 		ScheduledOn: o.ScheduledOn, OldRanOn: o.OldRanOn, EndedOn: o.EndedOn, Stage: o.Stage,
 	}
 }
 
 // Ownership tells which side delivers a run. The error is storage.ErrNotFound
 // where the guard of scope knows no such key.
-func (s Rollout) Ownership(ctx context.Context, scope Scope, key string) (Ownership, error) {
-	var out Ownership
+func (s Rollout) Ownership(ctx context.Context, scope Scope, key string) (cutover.Ownership, error) {
+	var out cutover.Ownership
 	err := s.read(ctx, func(from driver.Reader) error {
 		o, err := ownerships.Get(ctx, from, scope, key)
 		if err == nil {
@@ -135,24 +98,15 @@ func (s Rollout) Ownership(ctx context.Context, scope Scope, key string) (Owners
 		return err
 	})
 	if err != nil {
-		return Ownership{}, fmt.Errorf("automation: Ownership: %w", err)
+		return cutover.Ownership{}, fmt.Errorf("automation: Ownership: %w", err)
 	}
 	return out, nil
-}
-
-// ContestedRun is a run on support hold that both sides wanted.
-type ContestedRun struct {
-	Key         string
-	Type        string
-	ScheduledOn time.Time
-	Detail      string // names both sides
-	Ownership   Ownership
 }
 
 // OwnershipConflicts lists the rows of a scope that are on hold for an
 // [reasons.OwnershipConflict], by their keys, and says where the next page begins; empty after
 // the last. What is to be done about one is written at the reason.
-func (s Rollout) OwnershipConflicts(ctx context.Context, scope Scope, p storage.Page) (out []ContestedRun, next string, err error) {
+func (s Rollout) OwnershipConflicts(ctx context.Context, scope Scope, p storage.Page) (out []cutover.ContestedRun, next string, err error) {
 	err = s.read(ctx, func(from driver.Reader) error {
 		rows, after, err := schedules.Page(ctx, from, scope, p, driver.Query{
 			Where: []driver.Cond{driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", string(reasons.OwnershipConflict))},
@@ -165,9 +119,9 @@ func (s Rollout) OwnershipConflicts(ctx context.Context, scope Scope, p storage.
 			places[i] = schedules.ScopedKeyOf(r)
 		}
 		known, err := ownerships.GetMany(ctx, from, places)
-		out, next = make([]ContestedRun, len(rows)), after
+		out, next = make([]cutover.ContestedRun, len(rows)), after
 		for i, r := range rows {
-			out[i] = ContestedRun{Key: r.Key, Type: r.Kind, ScheduledOn: r.ScheduledOn, Detail: r.HoldDetail}
+			out[i] = cutover.ContestedRun{Key: r.Key, Type: r.Kind, ScheduledOn: r.ScheduledOn, Detail: r.HoldDetail}
 			if o := known[places[i]]; o != nil {
 				out[i].Ownership = o.view()
 			}
@@ -199,7 +153,7 @@ func (s ensurer) ensureRows(ctx context.Context, tx storage.Tx, decide driver.De
 // guarding is what the ownership guard knows of rows that are about to be made.
 type guarding struct {
 	now    time.Time
-	owners map[int]Owner // by place; only of rows under the guard
+	owners map[int]cutover.Owner // by place; only of rows under the guard
 }
 
 // lookUpOwners says who owns the runs of the rows, or will. What is read here
@@ -209,9 +163,9 @@ func (s ensurer) lookUpOwners(ctx context.Context, from driver.Reader, wants []*
 	if !s.registry.guardsAny() {
 		return g, nil
 	}
-	var parts []RolloutPart
+	var parts []cutover.Part
 	var places []driver.ScopedKey
-	g.owners = map[int]Owner{}
+	g.owners = map[int]cutover.Owner{}
 	for i, w := range wants {
 		if s.registry.guards(w.Kind) {
 			parts = append(parts, w.rolloutPart())
@@ -234,12 +188,12 @@ func (s ensurer) lookUpOwners(ctx context.Context, from driver.Reader, wants []*
 // ownerFor is who has to own the run of a wanted row. What the old scheduler
 // owns is taken from it while the moment lies ahead: a run that has come may be
 // in its hands.
-func ownerFor(stage Stage, known *ownership, w *scheduleRow, now time.Time) Owner {
-	if known == nil || known.Status == OwnershipCancelled { // nobody has it in hand
-		return stage.owner(w.Key)
+func ownerFor(stage cutover.Stage, known *ownership, w *scheduleRow, now time.Time) cutover.Owner {
+	if known == nil || known.Status == cutover.Cancelled { // nobody has it in hand
+		return stageOwner(stage, w.Key)
 	}
-	if known.Owner == OldScheduler && known.Status == OwnershipOwned && stage.runs(w.Key) && w.ScheduledOn.After(now) {
-		return AutomationScheduler
+	if known.Owner == cutover.OldScheduler && known.Status == cutover.Owned && stageRuns(stage, w.Key) && w.ScheduledOn.After(now) {
+		return cutover.AutomationScheduler
 	}
 	return known.Owner
 }
@@ -249,7 +203,7 @@ func ownerFor(stage Stage, known *ownership, w *scheduleRow, now time.Time) Owne
 func (g guarding) shape(wants []*scheduleRow) {
 	for i, owner := range g.owners {
 		switch w := wants[i]; {
-		case owner == OldScheduler:
+		case owner == cutover.OldScheduler:
 			w.shade(g.now)
 		case w.inShadow():
 			w.Status, w.ReasonCode, w.EndedOn = StatusPending, "", time.Time{}
@@ -279,9 +233,9 @@ func (o *ownership) settle(now time.Time, got driver.Ensured[scheduleRow]) bool 
 	case got.Outcome == storage.Conflict || got.Outcome == storage.InFlight || got.Row.Status == StatusCancelled:
 		return false
 	case got.Row.Status == StatusCompleted:
-		o.Owner, o.Status, o.EndedOn = AutomationScheduler, OwnershipDeliveryCreated, now
+		o.Owner, o.Status, o.EndedOn = cutover.AutomationScheduler, cutover.DeliveryCreated, now
 	case got.Row.Status == StatusDeactivated && !got.Row.inShadow():
-		o.Status, o.EndedOn = OwnershipCancelled, now
+		o.Status, o.EndedOn = cutover.Cancelled, now
 	}
 	return true
 }
@@ -307,8 +261,8 @@ func (s *core) disown(ctx context.Context, tx storage.Tx, ended []note) error {
 		}
 		var over []*ownership
 		for _, o := range known {
-			if o.Status == OwnershipOwned {
-				o.to(s.now(), OwnershipCancelled)
+			if o.Status == cutover.Owned {
+				o.to(s.now(), cutover.Cancelled)
 				over = append(over, o)
 			}
 		}
@@ -317,9 +271,9 @@ func (s *core) disown(ctx context.Context, tx storage.Tx, ended []note) error {
 }
 
 // ownershipOf is the guard's row of a run that is asked for.
-func ownershipOf(r *scheduleRow, owner Owner) *ownership {
+func ownershipOf(r *scheduleRow, owner cutover.Owner) *ownership {
 	return &ownership{
-		Record: storage.Record{Scope: r.Scope, Key: r.Key, Kind: r.Kind, Status: OwnershipOwned},
+		Record: storage.Record{Scope: r.Scope, Key: r.Key, Kind: r.Kind, Status: cutover.Owned},
 		Owner:  owner, OwnerVersion: 1,
 		BusinessUnit: r.BusinessUnit, Setting: r.Setting, SourceType: r.SourceType, Source: r.Source,
 		ScheduledOn: r.ScheduledOn, RunOn: r.ScheduledOn,
@@ -331,16 +285,16 @@ func ownershipOf(r *scheduleRow, owner Owner) *ownership {
 // whoever is to have it.
 func decideOwnedAt(now time.Time) driver.Decide[ownership] {
 	return func(stored, want *ownership) (storage.Outcome, bool) {
-		if want.Status != OwnershipOwned {
+		if want.Status != cutover.Owned {
 			return storage.Unchanged, false
 		}
 		write := stored.adopt(want)
-		cancelled := stored.Status == OwnershipCancelled
+		cancelled := stored.Status == cutover.Cancelled
 		if cancelled {
-			stored.to(now, OwnershipOwned)
+			stored.to(now, cutover.Owned)
 			write = true
 		}
-		if (cancelled || want.Owner == AutomationScheduler) && stored.give(want.Owner) {
+		if (cancelled || want.Owner == cutover.AutomationScheduler) && stored.give(want.Owner) {
 			write = true
 		}
 		if write {

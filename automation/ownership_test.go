@@ -11,6 +11,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
@@ -23,22 +24,22 @@ import (
 func TestI22_TheOldSchedulerIsRefusedWhatIsNotItsOwn(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
-		w.to(certificatesPart, automation.StageScheduled)
+		w.to(certificatesPart, cutover.StageScheduled)
 		w.ensure(candidate(nil))
-		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipOwned)
+		w.owned(certificateKey, cutover.AutomationScheduler, cutover.Owned)
 		w.clk.Set(whenDue)
 		if w.old(certificateKey, `{}`) {
 			w.t.Error("the old scheduler was granted the run")
 		}
 		w.poll()
-		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipDeliveryCreated)
+		w.owned(certificateKey, cutover.AutomationScheduler, cutover.DeliveryCreated)
 		if w.old(certificateKey, `{}`) || len(w.out.dispatched()) != 1 {
 			w.t.Error("delivered, and then granted", w.out.dispatched())
 		}
 		got, _ := w.s.Rollout().Ownership(w.ctx, "", certificateKey)
 		job, _ := w.s.Explain(w.ctx, "", certificateKey)
 		want := `{"notification":{"pk":"7","rk":"` + job.Dispatched.Notification.RowKey + `"}}`
-		if string(got.Coordinates) != want || got.Stage != automation.StageScheduled || !got.EndedOn.Equal(whenDue) {
+		if string(got.Coordinates) != want || got.Stage != cutover.StageScheduled || !got.EndedOn.Equal(whenDue) {
 			w.t.Errorf("%s, want %s: %+v", got.Coordinates, want, got)
 		}
 	})
@@ -49,9 +50,9 @@ func TestI22_TheOldSchedulerIsRefusedWhatIsNotItsOwn(t *testing.T) {
 func TestI22_ARunThatTheOldSchedulerDeliveredIsHeld(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
-		w.to(certificatesPart, automation.StageScheduled)
+		w.to(certificatesPart, cutover.StageScheduled)
 		w.ensure(candidate(nil))
-		w.setOwnership(certificateKey, func(o *automation.OwnershipRow) { automation.GiveOwner(o, automation.OldScheduler) })
+		w.setOwnership(certificateKey, func(o *automation.OwnershipRow) { automation.GiveOwner(o, cutover.OldScheduler) })
 		w.clk.Set(whenDue)
 		if !w.old(certificateKey, `{"mail":"m-1"}`) {
 			w.t.Fatal("the old scheduler was refused its own run")
@@ -89,16 +90,16 @@ func TestSupportResolvesAConflict(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.begunByTheOld()
 		w.is(certificateKey, "Failed OwnershipConflict held OwnershipConflict")
-		if err := w.s.Rollout().TransferOwnership(w.ctx, "", certificateKey, automation.AutomationScheduler, ann); err != nil {
+		if err := w.s.Rollout().TransferOwnership(w.ctx, "", certificateKey, cutover.AutomationScheduler, ann); err != nil {
 			w.t.Fatal(err)
 		}
 		w.do(w.s.Support().Release)
 		w.poll()
-		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipDeliveryCreated)
+		w.owned(certificateKey, cutover.AutomationScheduler, cutover.DeliveryCreated)
 		if len(w.out.dispatched()) != 1 || w.old(certificateKey, "") {
 			w.t.Error(w.out.dispatched())
 		}
-		if err := w.s.Rollout().TransferOwnership(w.ctx, "", certificateKey, automation.OldScheduler, ann); err == nil || !strings.Contains(err.Error(), "DeliveryCreated") {
+		if err := w.s.Rollout().TransferOwnership(w.ctx, "", certificateKey, cutover.OldScheduler, ann); err == nil || !strings.Contains(err.Error(), "DeliveryCreated") {
 			w.t.Errorf("what is delivered changes owner: %v", err)
 		}
 	})
@@ -108,9 +109,9 @@ func TestSupportResolvesAConflict(t *testing.T) {
 func (w *world) begunByTheOld() {
 	w.t.Helper()
 	w.guardCertificates(nil)
-	w.to(certificatesPart, automation.StageScheduled)
+	w.to(certificatesPart, cutover.StageScheduled)
 	w.ensure(candidate(nil))
-	w.setOwnership(certificateKey, func(o *automation.OwnershipRow) { automation.GiveOwner(o, automation.OldScheduler) })
+	w.setOwnership(certificateKey, func(o *automation.OwnershipRow) { automation.GiveOwner(o, cutover.OldScheduler) })
 	w.pollAt(whenDue)
 }
 
@@ -122,7 +123,7 @@ func TestARefusedTransferWritesNothing(t *testing.T) {
 		w.is(certificateKey, held)
 		for _, by := range []automation.By{ann, {}} {
 			err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-				if err := w.s.WithTx(tx).Rollout().TransferOwnership(w.ctx, "", certificateKey, automation.OldScheduler, by); err == nil {
+				if err := w.s.WithTx(tx).Rollout().TransferOwnership(w.ctx, "", certificateKey, cutover.OldScheduler, by); err == nil {
 					w.t.Error("given to whom it belongs to")
 				}
 				return nil
@@ -140,15 +141,15 @@ func TestARefusedTransferWritesNothing(t *testing.T) {
 func TestI22_TheGuardAndTheDeliveryAreOneTransaction(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
-		w.to(certificatesPart, automation.StageScheduled)
+		w.to(certificatesPart, cutover.StageScheduled)
 		w.ensure(candidate(nil))
 		w.out.fail = errBoom
 		w.pollAt(whenDue)
-		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipOwned)
+		w.owned(certificateKey, cutover.AutomationScheduler, cutover.Owned)
 		w.out.fail = nil
 		w.clk.Set(w.row(certificateKey).DueOn)
 		w.poll()
-		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipDeliveryCreated)
+		w.owned(certificateKey, cutover.AutomationScheduler, cutover.DeliveryCreated)
 	})
 }
 
@@ -168,11 +169,11 @@ func TestARetryIsTheSameDelivery(t *testing.T) {
 			return out, nil
 		}), Guarded: true})
 		w.out.Notifier.Register(notify.Type{Name: "export"})
-		w.to(automation.RolloutPart{Type: "export"}, automation.StageCutOver)
+		w.to(cutover.Part{Type: "export"}, cutover.StageCutOver)
 		ask := automation.Candidate{AutomationType: "export", Source: automation.Source{"file", "1"}, ScheduledOn: start.Add(time.Hour)}
 		key := w.ensure(ask)[0].Key
 		w.pollAt(start.Add(time.Hour))
-		w.owned(key, automation.AutomationScheduler, automation.OwnershipDeliveryCreated)
+		w.owned(key, cutover.AutomationScheduler, cutover.DeliveryCreated)
 		w.ensure(ask)
 		w.poll()
 		w.is(key, "Deactivated again")
@@ -199,18 +200,18 @@ func TestARunWithNothingToDeliverIsCancelled(t *testing.T) {
 				return []notify.Recipient{sam}, nil
 			})
 		})
-		w.to(certificatesPart, automation.StageScheduled)
+		w.to(certificatesPart, cutover.StageScheduled)
 		w.ensure(candidate(nil))
 		w.pollAt(whenDue)
-		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipCancelled)
+		w.owned(certificateKey, cutover.AutomationScheduler, cutover.Cancelled)
 		if w.old(certificateKey, "") {
 			w.t.Error("the old scheduler delivers what was found to be empty")
 		}
 		nobody = false
 		w.ensure(candidate(nil))
-		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipOwned)
+		w.owned(certificateKey, cutover.AutomationScheduler, cutover.Owned)
 		w.poll()
-		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipDeliveryCreated)
+		w.owned(certificateKey, cutover.AutomationScheduler, cutover.DeliveryCreated)
 	})
 }
 
@@ -221,13 +222,13 @@ func TestACancelledRunThatIsRetriedIsDelivered(t *testing.T) {
 		w.guardCertificates(func(t *automation.ReminderType) {
 			t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) { return to, nil })
 		})
-		w.to(certificatesPart, automation.StageScheduled)
+		w.to(certificatesPart, cutover.StageScheduled)
 		w.ensure(candidate(nil))
 		w.pollAt(whenDue)
 		to = append(to, sam)
 		w.do(w.s.Support().Retry)
 		w.poll()
-		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipDeliveryCreated)
+		w.owned(certificateKey, cutover.AutomationScheduler, cutover.DeliveryCreated)
 	})
 }
 
@@ -244,7 +245,7 @@ func TestWhatWasDeliveredBeforeTheGuardIsNotGivenAway(t *testing.T) {
 		w.s = automation.New(w.store, &recorder{Notifier: notify.New(w.store, nil)}, &w.opts)
 		w.guardCertificates(nil)
 		w.ensure(candidate(nil))
-		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipDeliveryCreated)
+		w.owned(certificateKey, cutover.AutomationScheduler, cutover.DeliveryCreated)
 		if w.old(certificateKey, "") {
 			w.t.Error("the old scheduler delivers it once more")
 		}
@@ -276,7 +277,7 @@ func TestTheOldSchedulerDeliversARunOnce(t *testing.T) {
 func TestAMarkOfTheOldSchedulerVanishesWithItsTransaction(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-			got, err := w.s.WithTx(tx).Rollout().DeliverForOldScheduler(w.ctx, "", automation.OldRun{Key: certificateKey})
+			got, err := w.s.WithTx(tx).Rollout().DeliverForOldScheduler(w.ctx, "", cutover.OldRun{Key: certificateKey})
 			if err == nil && !got[0].Granted {
 				w.t.Error("refused")
 			}
@@ -292,7 +293,7 @@ func TestTheGuardRefusesWhatIsNoRun(t *testing.T) {
 	t.Parallel()
 	clk := clock.NewMock()
 	w := newWorld(t, memory.New(&memory.Options{Clock: clk}), clk, nil)
-	for want, run := range map[string]automation.OldRun{
+	for want, run := range map[string]cutover.OldRun{
 		"run 0: its Key:": {Key: "mail 7"},
 		"no JSON":         {Key: certificateKey, Coordinates: []byte("m-1")},
 		"more than":       {Key: certificateKey, Coordinates: []byte(`"` + strings.Repeat("x", 5000) + `"`)},
@@ -302,9 +303,9 @@ func TestTheGuardRefusesWhatIsNoRun(t *testing.T) {
 		}
 	}
 	for _, err := range []error{
-		second(w.s.Rollout().DeliverForOldScheduler(w.ctx, "\x00any", automation.OldRun{Key: certificateKey})), second(w.s.Rollout().Ownership(w.ctx, "\x00any", certificateKey)),
+		second(w.s.Rollout().DeliverForOldScheduler(w.ctx, "\x00any", cutover.OldRun{Key: certificateKey})), second(w.s.Rollout().Ownership(w.ctx, "\x00any", certificateKey)),
 		third(w.s.Rollout().OwnershipConflicts(w.ctx, "\x00any", storage.Page{})), second(w.s.Rollout().Rollouts(w.ctx, "\x00any")),
-		w.s.Rollout().TransferOwnership(w.ctx, "\x00any", certificateKey, automation.OldScheduler, ann),
+		w.s.Rollout().TransferOwnership(w.ctx, "\x00any", certificateKey, cutover.OldScheduler, ann),
 		w.s.Rollout().TransferOwnership(w.ctx, "", certificateKey, "me", ann), second(w.s.Rollout().Ownership(w.ctx, "", certificateKey)),
 	} {
 		if err == nil {
@@ -321,14 +322,14 @@ func third[V, N any](_ V, _ N, err error) error { return err }
 func TestI28_TheGuardKeepsTenantsApart(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
-		w.to(certificatesPart, automation.StageScheduled)
+		w.to(certificatesPart, cutover.StageScheduled)
 		w.ensure(candidate(nil), candidate(func(c *automation.Candidate) { c.Scope = "north" }))
 		north, err := w.s.Rollout().Ownership(w.ctx, "north", certificateKey)
-		if err != nil || north.Owner != automation.OldScheduler {
+		if err != nil || north.Owner != cutover.OldScheduler {
 			w.t.Errorf("the stage of one tenant is another's: %+v %v", north, err)
 		}
 		w.pollAt(whenDue)
-		got, err := w.s.Rollout().DeliverForOldScheduler(w.ctx, "north", automation.OldRun{Key: certificateKey})
+		got, err := w.s.Rollout().DeliverForOldScheduler(w.ctx, "north", cutover.OldRun{Key: certificateKey})
 		if err != nil || !got[0].Granted || len(w.out.dispatched()) != 1 {
 			w.t.Errorf("%+v %v %v", got, err, w.out.dispatched())
 		}
@@ -368,7 +369,7 @@ func TestI22_ARunThatIsNotWantedIsNobodys(t *testing.T) {
 		"event":   func(w *world, p *triggers) { p.set(); w.handle(changed(2)) },
 		"support": func(w *world, _ *triggers) { w.do(w.s.Support().Cancel) },
 	} {
-		for _, stage := range []automation.Stage{automation.StageShadow, automation.StageScheduled} {
+		for _, stage := range []cutover.Stage{cutover.StageShadow, cutover.StageScheduled} {
 			t.Run(fmt.Sprint(name, "/", stage), func(t *testing.T) {
 				eachWorld(t, func(w *world) {
 					p := &triggers{}
@@ -377,7 +378,7 @@ func TestI22_ARunThatIsNotWantedIsNobodys(t *testing.T) {
 					p.set(offsets(date(2026, 5, 1), 30)...)
 					w.handle(changed(1))
 					end(w, p)
-					if got := w.owner(certificateKey); !strings.HasSuffix(got, automation.OwnershipCancelled) {
+					if got := w.owner(certificateKey); !strings.HasSuffix(got, cutover.Cancelled) {
 						w.t.Error(got)
 					}
 					if w.old(certificateKey, "") {
@@ -388,7 +389,7 @@ func TestI22_ARunThatIsNotWantedIsNobodys(t *testing.T) {
 					}
 					p.set(offsets(date(2026, 5, 1), 30)...)
 					w.handle(changed(3)) // wanted after all
-					if got := w.owner(certificateKey); !strings.HasSuffix(got, automation.OwnershipOwned) {
+					if got := w.owner(certificateKey); !strings.HasSuffix(got, cutover.Owned) {
 						w.t.Error(got)
 					}
 					w.pollAt(whenDue)
@@ -405,7 +406,7 @@ func TestI22_ARunThatIsNotWantedIsNobodys(t *testing.T) {
 // may deliver it, wherever the part is, and no move gives it to one.
 func TestI22_ARunThatComesBackTooLateIsNobodys(t *testing.T) {
 	t.Parallel()
-	for _, stage := range []automation.Stage{automation.StageShadow, automation.StageScheduled} {
+	for _, stage := range []cutover.Stage{cutover.StageShadow, cutover.StageScheduled} {
 		t.Run(stage.String(), func(t *testing.T) {
 			eachWorld(t, func(w *world) {
 				p := &triggers{}
@@ -421,10 +422,10 @@ func TestI22_ARunThatComesBackTooLateIsNobodys(t *testing.T) {
 					w.t.Errorf("%+v", got)
 				}
 				w.is(certificateKey, "Deactivated Superseded")
-				if got := w.owner(certificateKey); !strings.HasSuffix(got, automation.OwnershipCancelled) {
+				if got := w.owner(certificateKey); !strings.HasSuffix(got, cutover.Cancelled) {
 					w.t.Error(got)
 				}
-				w.to(certificatesPart, automation.StageDesign)
+				w.to(certificatesPart, cutover.StageDesign)
 				if w.old(certificateKey, "") {
 					w.t.Error("the old scheduler may do what is too late")
 				}
@@ -439,16 +440,16 @@ func TestI22_ARunThatComesBackIsWhoseThePartIs(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := &triggers{}
 		w.guardCertificates(func(t *automation.ReminderType) { t.Triggers = p })
-		w.to(certificatesPart, automation.StageScheduled)
+		w.to(certificatesPart, cutover.StageScheduled)
 		p.set(offsets(date(2026, 5, 1), 30)...)
 		w.handle(changed(1))
 		p.set()
 		w.handle(changed(2))
-		w.to(certificatesPart, automation.StageShadow)
+		w.to(certificatesPart, cutover.StageShadow)
 		p.set(offsets(date(2026, 5, 1), 30)...)
 		w.handle(changed(3))
 		w.is(certificateKey, "Deactivated Shadow")
-		w.owned(certificateKey, automation.OldScheduler, automation.OwnershipOwned)
+		w.owned(certificateKey, cutover.OldScheduler, cutover.Owned)
 		w.pollAt(whenDue)
 		if !w.old(certificateKey, "") || len(w.out.dispatched()) > 0 {
 			w.t.Error("the old scheduler was refused", w.out.dispatched())

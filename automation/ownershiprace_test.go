@@ -13,6 +13,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/internal/work"
@@ -145,9 +146,9 @@ func (r *race) oldOne(rnd *rand.Rand) {
 	for _, key := range due {
 		o := known[key]
 		switch {
-		case o != nil && o.Status == automation.OwnershipDeliveryCreated:
+		case o != nil && o.Status == cutover.DeliveryCreated:
 			r.over(key)
-		case o == nil || o.Owner == automation.OldScheduler || rnd.IntN(4) == 0: // sometimes it tries what is not its own
+		case o == nil || o.Owner == cutover.OldScheduler || rnd.IntN(4) == 0: // sometimes it tries what is not its own
 			r.oldDelivers(key, r.wild && rnd.IntN(5) == 0)
 		}
 	}
@@ -183,7 +184,7 @@ func (r *race) over(key string) {
 func (r *race) oldDelivers(key string, dies bool) {
 	s := r.procs[0]
 	err := r.spy.InTx(r.ctx, func(tx storage.Tx) error {
-		got, err := s.WithTx(tx).Rollout().DeliverForOldScheduler(r.ctx, "", automation.OldRun{Key: key, Coordinates: []byte(`{"old":true}`)})
+		got, err := s.WithTx(tx).Rollout().DeliverForOldScheduler(r.ctx, "", cutover.OldRun{Key: key, Coordinates: []byte(`{"old":true}`)})
 		switch {
 		case err != nil || !got[0].Granted:
 			return err
@@ -203,17 +204,17 @@ func (r *race) oldDelivers(key string, dies bool) {
 
 // moveOne moves a unit a step on, or back by any number, and may be cut off.
 func (r *race) moveOne(rnd *rand.Rand) {
-	part := automation.RolloutPart{Type: "certificate", BusinessUnit: fmt.Sprint("u", rnd.IntN(raceUnits))}
+	part := cutover.Part{Type: "certificate", BusinessUnit: fmt.Sprint("u", rnd.IntN(raceUnits))}
 	s := r.procs[rnd.IntN(len(r.procs))]
 	for range 3 {
-		dry, err := s.Rollout().MoveRollout(r.ctx, part, automation.StageDesign, ann, &automation.ActionOptions{DryRun: true})
+		dry, err := s.Rollout().MoveRollout(r.ctx, part, cutover.StageDesign, ann, &automation.ActionOptions{DryRun: true})
 		if err != nil {
 			r.saw("move failed")
 			return
 		}
-		to := min(dry.From+1, automation.StageCutOver)
+		to := min(dry.From+1, cutover.StageCutOver)
 		if rnd.IntN(4) == 0 {
-			to = automation.Stage(rnd.IntN(int(dry.From) + 1))
+			to = cutover.Stage(rnd.IntN(int(dry.From) + 1))
 		}
 		m, err := s.Rollout().MoveRollout(r.ctx, part, to, ann, nil)
 		if err != nil && !errors.Is(err, automation.ErrActionRefused) {
@@ -262,8 +263,8 @@ func (r *race) converge() {
 	r.flaky.arm(false, 0)
 	r.world.s = r.procs[0]
 	for n := range raceUnits {
-		part := automation.RolloutPart{Type: "certificate", BusinessUnit: fmt.Sprint("u", n)}
-		r.bring(part, []automation.Stage{automation.StageCutOver, automation.StageShadow}[n%2])
+		part := cutover.Part{Type: "certificate", BusinessUnit: fmt.Sprint("u", n)}
+		r.bring(part, []cutover.Stage{cutover.StageCutOver, cutover.StageShadow}[n%2])
 	}
 	for step := range 60 {
 		for _, act := range []func(*rand.Rand){r.pollOne, r.pollOne, r.oldOne, r.oldOne} {
@@ -274,14 +275,14 @@ func (r *race) converge() {
 }
 
 // bring finishes what was cut off, and moves the part to a stage.
-func (r *race) bring(part automation.RolloutPart, stage automation.Stage) {
+func (r *race) bring(part cutover.Part, stage cutover.Stage) {
 	list, err := r.s.Rollout().Rollouts(r.ctx, "")
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	now := automation.RolloutStatus{}
+	now := cutover.Status{}
 	for _, p := range list {
-		if p.RolloutPart == part {
+		if p.Part == part {
 			now = p
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage"
@@ -64,18 +65,18 @@ func playOld(t *testing.T, w *world, old other) {
 	expect("delivers it", run("guard", one), one)
 	expect("delivers it again", run("guard", one), "")
 	expect("delivers a run that nobody knows", run("guard", nine), nine)
-	w.owned(one, automation.OldScheduler, automation.OwnershipDeliveryCreated)
-	w.owned(nine, automation.OldScheduler, automation.OwnershipDeliveryCreated)
+	w.owned(one, cutover.OldScheduler, cutover.DeliveryCreated)
+	w.owned(nine, cutover.OldScheduler, cutover.DeliveryCreated)
 	if got, err := w.s.Rollout().Ownership(w.ctx, "", one); err != nil || string(got.Coordinates) != `{"mail":"m-1"}` || !got.OldRanOn.Equal(start) {
 		t.Errorf("%+v %v", got, err)
 	}
-	w.to(certificatesPart, automation.StageScheduled)
+	w.to(certificatesPart, cutover.StageScheduled)
 	expect("delivers what is taken from it", run("guard", two), "")
 	w.pollAt(whenDue.Add(2 * time.Minute))
-	w.owned(two, automation.AutomationScheduler, automation.OwnershipDeliveryCreated)
+	w.owned(two, cutover.AutomationScheduler, cutover.DeliveryCreated)
 	expect("delivers what is delivered", run("guard", two), "")
 	expect("nothing is overdue", run("overdue", ""), "")
-	w.to(certificatesPart, automation.StageShadow)
+	w.to(certificatesPart, cutover.StageShadow)
 	w.clk.Add(time.Hour)
 	expect("a run is overdue", run("overdue", ""), employeeKey("4"))
 	expect("delivers what was returned", run("guard", employeeKey("4")), employeeKey("4"))
@@ -84,12 +85,12 @@ func playOld(t *testing.T, w *world, old other) {
 		t.Errorf("dispatched here: %v", got)
 	}
 	// What only the published SQL knows is seen by a comparison.
-	got, err := w.s.Rollout().Compare(w.ctx, certificatesPart, automation.Window{From: start}, 60*24*time.Hour)
+	got, err := w.s.Rollout().Compare(w.ctx, certificatesPart, cutover.Window{From: start}, 60*24*time.Hour)
 	if err != nil || got.OnlyThere != 1 || got.Both != 2 || got.OnlyHere != 2 {
 		t.Errorf("%+v %v", got, err)
 	}
-	narrow := automation.RolloutPart{Type: certificatesPart.Type, Source: "9"}
-	got, err = w.s.Rollout().Compare(w.ctx, narrow, automation.Window{From: start}, 60*24*time.Hour)
+	narrow := cutover.Part{Type: certificatesPart.Type, Source: "9"}
+	got, err = w.s.Rollout().Compare(w.ctx, narrow, cutover.Window{From: start}, 60*24*time.Hour)
 	if err != nil || got.OnlyThere != 1 || got.Both+got.OnlyHere != 0 {
 		t.Errorf("of one source: %+v %v", got, err)
 	}
@@ -179,7 +180,7 @@ func closing(t *testing.T, store interface {
 }
 
 // certificatesPart is all work of the type in the empty scope.
-var certificatesPart = automation.RolloutPart{Type: "certificate"}
+var certificatesPart = cutover.Part{Type: "certificate"}
 
 // guardCertificates registers the type under the guard.
 func (w *world) guardCertificates(change func(*automation.ReminderType)) {
@@ -192,9 +193,9 @@ func (w *world) guardCertificates(change func(*automation.ReminderType)) {
 }
 
 // to moves a part to a stage, forward step by step.
-func (w *world) to(part automation.RolloutPart, stage automation.Stage) (last automation.RolloutMove) {
+func (w *world) to(part cutover.Part, stage cutover.Stage) (last cutover.Move) {
 	w.t.Helper()
-	now, err := w.s.Rollout().MoveRollout(w.ctx, part, automation.StageDesign, ann, &automation.ActionOptions{DryRun: true})
+	now, err := w.s.Rollout().MoveRollout(w.ctx, part, cutover.StageDesign, ann, &automation.ActionOptions{DryRun: true})
 	for next := min(now.From+1, stage); err == nil && next <= stage; next++ {
 		last, err = w.s.Rollout().MoveRollout(w.ctx, part, next, ann, nil)
 	}
@@ -214,7 +215,7 @@ func (w *world) owner(key string) string {
 	return string(o.Owner) + " " + o.Status
 }
 
-func (w *world) owned(key string, want automation.Owner, status string) {
+func (w *world) owned(key string, want cutover.Owner, status string) {
 	w.t.Helper()
 	if got := w.owner(key); got != string(want)+" "+status {
 		w.t.Errorf("%s: %s, want %s %s", key, got, want, status)
@@ -224,7 +225,7 @@ func (w *world) owned(key string, want automation.Owner, status string) {
 // old is what the guard answers to the old scheduler when it delivers.
 func (w *world) old(key, coordinates string) bool {
 	w.t.Helper()
-	got, err := w.s.Rollout().DeliverForOldScheduler(w.ctx, "", automation.OldRun{Key: key, Coordinates: json.RawMessage(coordinates)})
+	got, err := w.s.Rollout().DeliverForOldScheduler(w.ctx, "", cutover.OldRun{Key: key, Coordinates: json.RawMessage(coordinates)})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -255,7 +256,7 @@ func (w *world) setOwnership(key string, f func(*automation.OwnershipRow)) {
 }
 
 // setStage writes a stage and moves nothing, like a move that was cut off.
-func (w *world) setStage(part automation.RolloutPart, stage automation.Stage) {
+func (w *world) setStage(part cutover.Part, stage cutover.Stage) {
 	w.t.Helper()
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
 		return automation.InsertMoving(w.ctx, tx, part, stage)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/internal/storetest"
@@ -27,7 +28,7 @@ func TestWhoeverOnlyLooksWaitsForNoWriter(t *testing.T) {
 			t.Guarded, t.Lateness.OnlyLatest, t.Triggers = true, true, s
 			t.Scan = &automation.Scan{Read: s.Read, SourceType: "employee", Window: 100, Batch: 2, Scopes: []automation.Scope{""}}
 		}))
-		w.to(certificatesPart, automation.StageScheduled)
+		w.to(certificatesPart, cutover.StageScheduled)
 		w.hire(s, 3)
 		w.ensure(daily(nil), candidate(nil))
 		storetest.BesideAWriter(w.t, w.store, w.reads())
@@ -45,7 +46,7 @@ func rehearsed(text string) error {
 // reads are calls that only look.
 func (w *world) reads() map[string]func(context.Context) error {
 	support, rollout, upkeep := w.s.Support(), w.s.Rollout(), w.s.Maintenance()
-	page, window := storage.Page{}, automation.Window{From: start.AddDate(0, 0, -7)}
+	page, window := storage.Page{}, cutover.Window{From: start.AddDate(0, 0, -7)}
 	explain := func(key string) func(context.Context) error {
 		return func(ctx context.Context) error {
 			e, err := w.s.Explain(ctx, "", key)

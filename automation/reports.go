@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/internal/sweep"
@@ -276,7 +277,7 @@ func (s Support) refuseShadow(ctx context.Context, tx storage.Tx, c Candidate) e
 		return err
 	}
 	guard, err := s.ensurer().lookUpOwners(ctx, tx, []*scheduleRow{&plans[0].want})
-	if err == nil && guard.owners[0] == OldScheduler {
+	if err == nil && guard.owners[0] == cutover.OldScheduler {
 		err = fmt.Errorf("%w: the old scheduler has the runs of this report", ErrActionRefused)
 	}
 	return err

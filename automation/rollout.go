@@ -8,61 +8,31 @@ import (
 	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// Stage is how far a part of the work has moved from an old scheduler to this
-// one (Report Subscription, "Step-by-step rollout").
-type Stage int
-
-// The stages. The zero value leaves everything to the old scheduler.
-const (
-	// StageDesign: rows are made, and are not due; nothing is compared yet.
-	StageDesign Stage = 0
-	// StageShadow: as before, and [Rollout.Compare] tells how they differ from
-	// what the old scheduler did.
-	StageShadow Stage = 1
-	// StageRunNow: runs that people ask for are done here: manual ones, reruns, and
-	// those that [Rollout.TransferOwnership] picks.
-	StageRunNow Stage = 2
-	// StageScheduled: scheduled runs are done here as well; the old scheduler still
-	// asks for each, and is refused.
-	StageScheduled Stage = 3
-	// StageCutOver: as before; the old scheduler's job is switched off.
-	StageCutOver Stage = 4
-)
-
-var stageNames = []string{"Design", "Shadow", "RunNow", "Scheduled", "CutOver"}
-
-// String is the stage's number and name, as "3 Scheduled".
-func (s Stage) String() string {
-	if s < StageDesign || s > StageCutOver {
-		return fmt.Sprint(int(s))
-	}
-	return fmt.Sprintf("%d %s", int(s), stageNames[s])
-}
-
-func (s Stage) check() error {
-	if s < StageDesign || s > StageCutOver {
+func checkStage(s cutover.Stage) error {
+	if s < cutover.StageDesign || s > cutover.StageCutOver {
 		return fmt.Errorf("stage %d is not one of 0 to 4", int(s))
 	}
 	return nil
 }
 
 // runs reports whether a run of that key is done here without being picked.
-func (s Stage) runs(key string) bool {
-	return s >= StageScheduled || s == StageRunNow && asked(key)
+func stageRuns(s cutover.Stage, key string) bool {
+	return s >= cutover.StageScheduled || s == cutover.StageRunNow && asked(key)
 }
 
 // owner is who gets a new run of that key.
-func (s Stage) owner(key string) Owner {
-	if s.runs(key) {
-		return AutomationScheduler
+func stageOwner(s cutover.Stage, key string) cutover.Owner {
+	if stageRuns(s, key) {
+		return cutover.AutomationScheduler
 	}
-	return OldScheduler
+	return cutover.OldScheduler
 }
 
 // asked reports whether a person asked for the run: it is manual, or a rerun.
@@ -94,30 +64,6 @@ func asked(key string) bool {
 	return strings.Contains(trigger, rerunMark)
 }
 
-// RolloutPart is the part of the work that moves together from an old scheduler
-// to this one: all work of a type, that of a business unit, or that of one source.
-// Of the parts that cover a run the narrowest counts: one that names its Source
-// before one that names its BusinessUnit.
-type RolloutPart struct {
-	Scope Scope
-	// Type is a reminder type or a host's automation type; required.
-	Type string
-	// BusinessUnit or Source, not both, narrow it down; empty: all of them. Source is
-	// the id of the entity, such as a report subscription.
-	BusinessUnit, Source string
-}
-
-// RolloutStatus is how far a part has come.
-type RolloutStatus struct {
-	RolloutPart
-	Stage Stage
-	// Moving says that a move to Stage was not finished: some of its runs still are
-	// as before. [Rollout.MoveRollout] to the same stage finishes it.
-	Moving bool
-	By     By        // who moved it last, and why
-	On     time.Time // UTC
-}
-
 // The statuses of a rollout.
 const (
 	rolloutMoving  = "Moving"
@@ -127,54 +73,54 @@ const (
 // rollout is a row of automation_rollout. It is never due; Type is the part's.
 type rollout struct {
 	storage.Record
-	BusinessUnit string    `db:"business_unit,fixed,plain"`
-	Source       string    `db:"source,fixed,person"`
-	Stage        Stage     `db:"stage"`
-	ChangedBy    string    `db:"changed_by,person"`
-	Reason       string    `db:"reason,content"`
-	ChangedOn    time.Time `db:"changed_on"`
+	BusinessUnit string        `db:"business_unit,fixed,plain"`
+	Source       string        `db:"source,fixed,person"`
+	Stage        cutover.Stage `db:"stage"`
+	ChangedBy    string        `db:"changed_by,person"`
+	Reason       string        `db:"reason,content"`
+	ChangedOn    time.Time     `db:"changed_on"`
 }
 
 var rollouts = driver.Define[rollout]("automation_rollout").Grows(driver.Bounded).
 	Kept(driver.Always, "one for each part of a roll-out").Limit(maxRow)
 
-func (r *rollout) view() RolloutStatus {
-	return RolloutStatus{
-		RolloutPart: RolloutPart{Scope: r.Scope, Type: r.Kind, BusinessUnit: r.BusinessUnit, Source: r.Source},
-		Stage:       r.Stage, Moving: r.Status == rolloutMoving, By: By{Actor: r.ChangedBy, Reason: r.Reason}, On: r.ChangedOn,
+func (r *rollout) view() cutover.Status {
+	return cutover.Status{
+		Part:  cutover.Part{Scope: r.Scope, Type: r.Kind, BusinessUnit: r.BusinessUnit, Source: r.Source},
+		Stage: r.Stage, Moving: r.Status == rolloutMoving, By: By{Actor: r.ChangedBy, Reason: r.Reason}, On: r.ChangedOn,
 	}
 }
 
 // key is unique within the scope, since no name holds a control character.
-func (p RolloutPart) key() string {
+func rolloutKey(p cutover.Part) string {
 	return strings.Join([]string{p.Type, p.BusinessUnit, p.Source}, "\x1f")
 }
 
-func (p RolloutPart) check() error {
+func checkRolloutPart(p cutover.Part) error {
 	if p.Type == "" {
-		return errors.New("automation: RolloutPart: Type is not set")
+		return errors.New("automation: cutover.Part: Type is not set")
 	}
 	if p.BusinessUnit != "" && p.Source != "" {
-		return errors.New("automation: RolloutPart: it names a BusinessUnit and a Source, and may name one of them")
+		return errors.New("automation: cutover.Part: it names a BusinessUnit and a Source, and may name one of them")
 	}
 	for _, part := range []struct{ field, text string }{
 		{"Scope", string(p.Scope)}, {"Type", p.Type}, {"BusinessUnit", p.BusinessUnit}, {"Source", p.Source},
 	} {
 		if _, err := checkTenancy("", part.text); err != nil {
-			return fmt.Errorf("automation: RolloutPart: %s: %w", part.field, err)
+			return fmt.Errorf("automation: cutover.Part: %s: %w", part.field, err)
 		}
 	}
 	return nil
 }
 
 // covers reports whether a run belongs to the part, as far as is known.
-func (p RolloutPart) covers(o *ownership) bool {
+func coversRun(p cutover.Part, o *ownership) bool {
 	return p.Type == o.Kind && (p.BusinessUnit == "" || p.BusinessUnit == o.BusinessUnit) &&
 		(p.Source == "" || p.Source == o.Source)
 }
 
 // narrowed are the conditions beside the type.
-func (p RolloutPart) narrowed() []driver.Cond {
+func narrowedTo(p cutover.Part) []driver.Cond {
 	switch {
 	case p.Source != "":
 		return []driver.Cond{driver.Eq("source", p.Source)}
@@ -185,9 +131,9 @@ func (p RolloutPart) narrowed() []driver.Cond {
 }
 
 // wider are the parts that cover p's runs, the narrowest first.
-func (p RolloutPart) wider() []RolloutPart {
-	all := RolloutPart{Scope: p.Scope, Type: p.Type}
-	out := make([]RolloutPart, 0, 3)
+func widerParts(p cutover.Part) []cutover.Part {
+	all := cutover.Part{Scope: p.Scope, Type: p.Type}
+	out := make([]cutover.Part, 0, 3)
 	if p.Source != "" {
 		source := all
 		source.Source = p.Source
@@ -202,39 +148,39 @@ func (p RolloutPart) wider() []RolloutPart {
 }
 
 // rolloutPart is where the run belongs: with both names, of which a part has one.
-func (r *scheduleRow) rolloutPart() RolloutPart {
-	return RolloutPart{Scope: r.Scope, Type: r.Kind, BusinessUnit: r.BusinessUnit, Source: r.Source}
+func (r *scheduleRow) rolloutPart() cutover.Part {
+	return cutover.Part{Scope: r.Scope, Type: r.Kind, BusinessUnit: r.BusinessUnit, Source: r.Source}
 }
 
-func (o *ownership) rolloutPart() RolloutPart {
-	return RolloutPart{Scope: o.Scope, Type: o.Kind, BusinessUnit: o.BusinessUnit, Source: o.Source}
+func (o *ownership) rolloutPart() cutover.Part {
+	return cutover.Part{Scope: o.Scope, Type: o.Kind, BusinessUnit: o.BusinessUnit, Source: o.Source}
 }
 
 // stages are those of parts that were moved.
-type stages map[RolloutPart]Stage
+type stages map[cutover.Part]cutover.Stage
 
 // of is the stage of the runs of a part; nobody has moved it: the first one.
-func (st stages) of(p RolloutPart) Stage {
-	for _, wider := range p.wider() {
+func (st stages) of(p cutover.Part) cutover.Stage {
+	for _, wider := range widerParts(p) {
 		if stage, ok := st[wider]; ok {
 			return stage
 		}
 	}
-	return StageDesign
+	return cutover.StageDesign
 }
 
 // loadStages reads what decides about runs of the parts.
-func loadStages(ctx context.Context, from driver.Reader, parts []RolloutPart) (stages, error) {
+func loadStages(ctx context.Context, from driver.Reader, parts []cutover.Part) (stages, error) {
 	var wanted []driver.ScopedKey
 	for _, p := range parts {
-		for _, wider := range p.wider() {
-			wanted = append(wanted, driver.ScopedKey{Scope: p.Scope, Key: wider.key()})
+		for _, wider := range widerParts(p) {
+			wanted = append(wanted, driver.ScopedKey{Scope: p.Scope, Key: rolloutKey(wider)})
 		}
 	}
 	found, err := rollouts.GetMany(ctx, from, wanted)
 	out := stages{}
 	for _, r := range found {
-		out[r.view().RolloutPart] = r.Stage
+		out[r.view().Part] = r.Stage
 	}
 	return out, err
 }
@@ -262,7 +208,7 @@ func (b *batch) checkRollout(ctx context.Context) {
 // allowedAmong are the tries that their stage lets run, and those that were
 // picked one by one.
 func allowedAmong(ctx context.Context, from driver.Reader, tries []*try) (map[*try]bool, error) {
-	var parts []RolloutPart
+	var parts []cutover.Part
 	for _, t := range tries {
 		parts = append(parts, t.row.rolloutPart())
 	}
@@ -274,15 +220,15 @@ func allowedAmong(ctx context.Context, from driver.Reader, tries []*try) (map[*t
 	var picked []driver.ScopedKey
 	for i, t := range tries {
 		switch stage := stages.of(parts[i]); {
-		case stage.runs(t.row.Key):
+		case stageRuns(stage, t.row.Key):
 			allowed[t] = true
-		case stage == StageRunNow:
+		case stage == cutover.StageRunNow:
 			picked = append(picked, schedules.ScopedKeyOf(t.row))
 		}
 	}
 	known, err := ownerships.GetMany(ctx, from, picked)
 	for _, t := range tries {
-		if o := known[schedules.ScopedKeyOf(t.row)]; o != nil && o.Owner == AutomationScheduler {
+		if o := known[schedules.ScopedKeyOf(t.row)]; o != nil && o.Owner == cutover.AutomationScheduler {
 			allowed[t] = true
 		}
 	}
@@ -341,7 +287,7 @@ func (s ensurer) eachShadow(ctx context.Context, from driver.Reader, scope Scope
 	guard := slices.DeleteFunc(slices.Clone(where), func(c driver.Cond) bool {
 		return !slices.Contains([]string{"setting", "source_type", "source", "key"}, c.Column)
 	})
-	guard = append(guard, driver.Eq("owner_type", OldScheduler), driver.Null("ended_on"))
+	guard = append(guard, driver.Eq("owner_type", cutover.OldScheduler), driver.Null("ended_on"))
 	for after := (*driver.Position)(nil); ; {
 		found, err := ownerships.Find(ctx, from, scope, driver.Query{Where: guard, Limit: deactivatePage, After: after})
 		if err != nil || len(found) == 0 {
@@ -372,7 +318,7 @@ func shadowsAmong(ctx context.Context, from driver.Reader, scope Scope, of []*ow
 // scheduler's.
 func (s ensurer) shadowSeries(ctx context.Context, from driver.Reader, plans []plan) ([]plan, error) {
 	out := slices.Clone(plans)
-	var parts []RolloutPart
+	var parts []cutover.Part
 	for _, p := range out {
 		if p.series != nil && s.registry.guards(p.want.Kind) {
 			parts = append(parts, p.want.rolloutPart())
@@ -381,7 +327,7 @@ func (s ensurer) shadowSeries(ctx context.Context, from driver.Reader, plans []p
 	stages, err := loadStages(ctx, from, parts)
 	for i := range out {
 		p := &out[i]
-		p.shadow = p.series != nil && s.registry.guards(p.want.Kind) && !stages.of(p.want.rolloutPart()).runs(p.want.Key)
+		p.shadow = p.series != nil && s.registry.guards(p.want.Kind) && !stageRuns(stages.of(p.want.rolloutPart()), p.want.Key)
 	}
 	return out, err
 }

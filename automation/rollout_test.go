@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
@@ -22,11 +23,11 @@ import (
 func TestARowInShadowIsNeverDue(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
-		w.to(certificatesPart, automation.StageShadow)
+		w.to(certificatesPart, cutover.StageShadow)
 		for range 2 {
 			w.ensure(candidate(nil))
 			w.is(certificateKey, "Deactivated Shadow")
-			w.owned(certificateKey, automation.OldScheduler, automation.OwnershipOwned)
+			w.owned(certificateKey, cutover.OldScheduler, cutover.Owned)
 		}
 		version := w.row(certificateKey).Version
 		w.pollAt(whenDue.Add(48 * time.Hour))
@@ -46,13 +47,13 @@ func TestARowInShadowIsNeverDue(t *testing.T) {
 func TestI22_ARetriedShadowDoesNotAcquire(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
-		w.to(certificatesPart, automation.StageShadow)
+		w.to(certificatesPart, cutover.StageShadow)
 		w.ensure(candidate(nil))
 		w.clk.Set(whenDue)
 		w.do(w.s.Support().Retry)
 		w.poll()
 		w.is(certificateKey, "Deactivated Shadow")
-		w.owned(certificateKey, automation.OldScheduler, automation.OwnershipOwned)
+		w.owned(certificateKey, cutover.OldScheduler, cutover.Owned)
 		if len(w.out.dispatched()) != 0 || !w.old(certificateKey, "") {
 			w.t.Error(w.out.dispatched())
 		}
@@ -72,7 +73,7 @@ func TestARowFromBeforeTheGuardGoesIntoShadow(t *testing.T) {
 		w.guardCertificates(nil)
 		w.pollAt(whenDue)
 		w.is(certificateKey, "Deactivated Shadow")
-		w.owned(certificateKey, automation.OldScheduler, automation.OwnershipOwned)
+		w.owned(certificateKey, cutover.OldScheduler, cutover.Owned)
 	})
 }
 
@@ -90,7 +91,7 @@ func TestEventsEndRowsInShadow(t *testing.T) {
 			w.t.Error(diff)
 		}
 		w.is(certificateKey, "Deactivated Superseded")
-		w.to(certificatesPart, automation.StageScheduled)
+		w.to(certificatesPart, cutover.StageScheduled)
 		w.is(certificateKey, "Deactivated Superseded")
 		w.is(key("2026-05-01", "7"), "Pending Shadow")
 		p.set(offsets(date(2026, 5, 1), 30, 7)...)
@@ -105,33 +106,33 @@ func TestAPartMovesForthAndBack(t *testing.T) {
 		w.guardCertificates(nil)
 		w.ensure(candidate(nil), of("", "certificate", 1))
 		other := "reminder:certificate:employee:7:1:2026-05-01:30"
-		for _, stage := range []automation.Stage{automation.StageShadow, automation.StageRunNow} {
+		for _, stage := range []cutover.Stage{cutover.StageShadow, cutover.StageRunNow} {
 			if got := w.to(certificatesPart, stage); got.Taken+got.Returned+got.Left != 0 {
 				w.t.Errorf("%s: %+v", stage, got)
 			}
-			w.owned(certificateKey, automation.OldScheduler, automation.OwnershipOwned)
+			w.owned(certificateKey, cutover.OldScheduler, cutover.Owned)
 		}
-		if err := w.s.Rollout().TransferOwnership(w.ctx, "", other, automation.AutomationScheduler, ann); err != nil {
+		if err := w.s.Rollout().TransferOwnership(w.ctx, "", other, cutover.AutomationScheduler, ann); err != nil {
 			w.t.Fatal(err)
 		}
 		w.is(other, "Pending Shadow")
-		want := automation.RolloutMove{
-			Part: certificatesPart, From: automation.StageRunNow, To: automation.StageScheduled, DryRun: true, Taken: 1,
-			Runs: []automation.MovedRun{{Key: certificateKey, Owner: automation.AutomationScheduler, ScheduledOn: whenDue}},
+		want := cutover.Move{
+			Part: certificatesPart, From: cutover.StageRunNow, To: cutover.StageScheduled, DryRun: true, Taken: 1,
+			Runs: []cutover.MovedRun{{Key: certificateKey, Owner: cutover.AutomationScheduler, ScheduledOn: whenDue}},
 		}
-		dry, err := w.s.Rollout().MoveRollout(w.ctx, certificatesPart, automation.StageScheduled, ann, &automation.ActionOptions{DryRun: true})
+		dry, err := w.s.Rollout().MoveRollout(w.ctx, certificatesPart, cutover.StageScheduled, ann, &automation.ActionOptions{DryRun: true})
 		if diff := cmp.Diff(want, dry); diff != "" || err != nil {
 			w.t.Error(diff, err)
 		}
-		w.owned(certificateKey, automation.OldScheduler, automation.OwnershipOwned)
+		w.owned(certificateKey, cutover.OldScheduler, cutover.Owned)
 		want.DryRun = false
-		if diff := cmp.Diff(want, w.to(certificatesPart, automation.StageScheduled)); diff != "" {
+		if diff := cmp.Diff(want, w.to(certificatesPart, cutover.StageScheduled)); diff != "" {
 			w.t.Error(diff)
 		}
 		w.is(certificateKey, "Pending Shadow")
-		w.to(certificatesPart, automation.StageCutOver)
+		w.to(certificatesPart, cutover.StageCutOver)
 		w.clk.Set(whenDue)
-		if got := w.to(certificatesPart, automation.StageShadow); got.Returned != 2 || !got.Runs[0].Overdue || got.Runs[0].Owner != automation.OldScheduler {
+		if got := w.to(certificatesPart, cutover.StageShadow); got.Returned != 2 || !got.Runs[0].Overdue || got.Runs[0].Owner != cutover.OldScheduler {
 			w.t.Errorf("%+v", got)
 		}
 		for _, key := range []string{certificateKey, other} {
@@ -145,7 +146,7 @@ func TestAPartMovesForthAndBack(t *testing.T) {
 			w.t.Error(got)
 		}
 		list, err := w.s.Rollout().Rollouts(w.ctx, "")
-		if err != nil || len(list) != 1 || list[0].Stage != automation.StageShadow || list[0].Moving || list[0].By != ann {
+		if err != nil || len(list) != 1 || list[0].Stage != cutover.StageShadow || list[0].Moving || list[0].By != ann {
 			w.t.Errorf("%+v %v", list, err)
 		}
 	})
@@ -157,7 +158,7 @@ func TestAMoveForwardLeavesWhatHasCome(t *testing.T) {
 		w.guardCertificates(nil)
 		w.ensure(candidate(nil))
 		w.clk.Set(whenDue)
-		got := w.to(certificatesPart, automation.StageScheduled)
+		got := w.to(certificatesPart, cutover.StageScheduled)
 		if got.Left != 1 || got.Taken != 0 || !got.Runs[0].Left || !got.Runs[0].Overdue {
 			w.t.Errorf("%+v", got)
 		}
@@ -174,11 +175,11 @@ func TestI22_AMoveBackTakesTheRowFromItsWorker(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(func(t *automation.ReminderType) {
 			t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) {
-				w.to(certificatesPart, automation.StageShadow)
+				w.to(certificatesPart, cutover.StageShadow)
 				return []notify.Recipient{sam}, nil
 			})
 		})
-		w.to(certificatesPart, automation.StageScheduled)
+		w.to(certificatesPart, cutover.StageScheduled)
 		w.ensure(candidate(nil))
 		w.clk.Set(whenDue)
 		w.poll()
@@ -193,12 +194,12 @@ func TestI22_AMoveBackTakesTheRowFromItsWorker(t *testing.T) {
 func TestTheNarrowestPartCounts(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
-		slow := automation.RolloutPart{Type: "certificate", Source: "8"}
-		dublin := automation.RolloutPart{Type: "certificate", BusinessUnit: "dublin"}
-		person := automation.RolloutPart{Type: "certificate", Source: "9"}
-		w.to(slow, automation.StageShadow)
-		w.to(dublin, automation.StageScheduled)
-		w.to(person, automation.StageRunNow)
+		slow := cutover.Part{Type: "certificate", Source: "8"}
+		dublin := cutover.Part{Type: "certificate", BusinessUnit: "dublin"}
+		person := cutover.Part{Type: "certificate", Source: "9"}
+		w.to(slow, cutover.StageShadow)
+		w.to(dublin, cutover.StageScheduled)
+		w.to(person, cutover.StageRunNow)
 		made := w.ensure(
 			candidate(nil),
 			candidate(func(c *automation.Candidate) { c.Source.ID, c.BusinessUnit = "8", "dublin" }),
@@ -212,9 +213,9 @@ func TestTheNarrowestPartCounts(t *testing.T) {
 			}
 		}
 		check("Deactivated Shadow", "Deactivated Shadow", "Pending", "Deactivated Shadow")
-		w.to(certificatesPart, automation.StageCutOver)
+		w.to(certificatesPart, cutover.StageCutOver)
 		check("Pending Shadow", "Deactivated Shadow", "Pending", "Deactivated Shadow")
-		w.to(certificatesPart, automation.StageDesign)
+		w.to(certificatesPart, cutover.StageDesign)
 		check("Deactivated Shadow", "Deactivated Shadow", "Pending", "Deactivated Shadow")
 	})
 }
@@ -223,10 +224,10 @@ func TestTheNarrowestPartCounts(t *testing.T) {
 func TestAMoveIsFinishedByRepeatingIt(t *testing.T) {
 	t.Parallel()
 	for _, way := range []struct {
-		from, to automation.Stage
-		owner    automation.Owner
+		from, to cutover.Stage
+		owner    cutover.Owner
 	}{
-		{automation.StageRunNow, automation.StageScheduled, automation.AutomationScheduler}, {automation.StageScheduled, automation.StageShadow, automation.OldScheduler}, {automation.StageScheduled, automation.StageRunNow, automation.OldScheduler},
+		{cutover.StageRunNow, cutover.StageScheduled, cutover.AutomationScheduler}, {cutover.StageScheduled, cutover.StageShadow, cutover.OldScheduler}, {cutover.StageScheduled, cutover.StageRunNow, cutover.OldScheduler},
 	} {
 		for at := 2; at <= 6; at++ {
 			for _, lost := range []bool{false, true} {
@@ -244,10 +245,10 @@ func TestAMoveIsFinishedByRepeatingIt(t *testing.T) {
 					t.Fatal(err)
 				}
 				status := "Pending Shadow"
-				if way.owner == automation.OldScheduler {
+				if way.owner == cutover.OldScheduler {
 					status = "Deactivated Shadow"
 				}
-				w.owned(certificateKey, way.owner, automation.OwnershipOwned)
+				w.owned(certificateKey, way.owner, cutover.Owned)
 				w.is(certificateKey, status)
 				if list, _ := w.s.Rollout().Rollouts(w.ctx, ""); list[0].Moving || list[0].Stage != way.to {
 					t.Errorf("%d %v: %+v", at, lost, list)
@@ -263,18 +264,18 @@ func TestAMoveRefusesWhatMakesNoSense(t *testing.T) {
 	clk.Set(start)
 	w := newWorld(t, memory.New(&memory.Options{Clock: clk}), clk, nil)
 	w.guardCertificates(nil)
-	move := func(part automation.RolloutPart, to automation.Stage, by automation.By) error {
+	move := func(part cutover.Part, to cutover.Stage, by automation.By) error {
 		_, err := w.s.Rollout().MoveRollout(w.ctx, part, to, by, nil)
 		return err
 	}
 	for want, err := range map[string]error{
-		"goes to the next one": move(certificatesPart, automation.StageRunNow, ann),
+		"goes to the next one": move(certificatesPart, cutover.StageRunNow, ann),
 		"not one of 0 to 4":    move(certificatesPart, 5, ann),
-		"no actor":             move(certificatesPart, automation.StageShadow, automation.By{Reason: "r"}),
-		"Type is not set":      move(automation.RolloutPart{}, automation.StageShadow, ann),
-		"RolloutPart: Scope":   move(automation.RolloutPart{Scope: "\x00any", Type: "certificate"}, automation.StageShadow, ann),
-		"Source":               move(automation.RolloutPart{Type: "certificate", Source: "a\x1fb"}, automation.StageShadow, ann),
-		"may name one of them": move(automation.RolloutPart{Type: "certificate", BusinessUnit: "dublin", Source: "9"}, automation.StageShadow, ann),
+		"no actor":             move(certificatesPart, cutover.StageShadow, automation.By{Reason: "r"}),
+		"Type is not set":      move(cutover.Part{}, cutover.StageShadow, ann),
+		"cutover.Part: Scope":  move(cutover.Part{Scope: "\x00any", Type: "certificate"}, cutover.StageShadow, ann),
+		"Source":               move(cutover.Part{Type: "certificate", Source: "a\x1fb"}, cutover.StageShadow, ann),
+		"may name one of them": move(cutover.Part{Type: "certificate", BusinessUnit: "dublin", Source: "9"}, cutover.StageShadow, ann),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -283,12 +284,12 @@ func TestAMoveRefusesWhatMakesNoSense(t *testing.T) {
 	if list, err := w.s.Rollout().Rollouts(w.ctx, ""); len(list) != 0 || err != nil {
 		t.Errorf("half written: %+v %v", list, err)
 	}
-	w.to(certificatesPart, automation.StageShadow)
-	if err := move(certificatesPart, automation.StageShadow, ann); !errors.Is(err, automation.ErrActionRefused) {
+	w.to(certificatesPart, cutover.StageShadow)
+	if err := move(certificatesPart, cutover.StageShadow, ann); !errors.Is(err, automation.ErrActionRefused) {
 		t.Errorf("moved twice: %v", err)
 	}
 	w.ensure(candidate(nil))
-	if err := w.s.Rollout().TransferOwnership(w.ctx, "", certificateKey, automation.AutomationScheduler, ann); !errors.Is(err, automation.ErrActionRefused) {
+	if err := w.s.Rollout().TransferOwnership(w.ctx, "", certificateKey, cutover.AutomationScheduler, ann); !errors.Is(err, automation.ErrActionRefused) {
 		t.Errorf("picked in shadow: %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -15,12 +16,8 @@ import (
 // maxCompared bounds the runs that one comparison looks at.
 const maxCompared = 100_000
 
-// Window is a time that [Rollout.Compare] looks at: moments from From on and before Until. Until may be zero or lie ahead; it
-// is now at most, since what is still to come proves nothing.
-type Window struct{ From, Until time.Time }
-
 // check completes the window.
-func (w Window) check(now time.Time) (Window, error) {
+func completeWindow(w cutover.Window, now time.Time) (cutover.Window, error) {
 	w.From, w.Until = driver.Time(w.From), driver.Time(w.Until)
 	if w.Until.IsZero() || w.Until.After(now) {
 		w.Until = now
@@ -31,11 +28,13 @@ func (w Window) check(now time.Time) (Window, error) {
 	return w, nil
 }
 
-func (w Window) holds(on time.Time) bool { return !on.Before(w.From) && on.Before(w.Until) }
+func windowHolds(w cutover.Window, on time.Time) bool {
+	return !on.Before(w.From) && on.Before(w.Until)
+}
 
 // eachRun visits the runs of a part whose moment is in the window, with their
 // rows (nil: there is none), and tells whether there were more than it looks at.
-func eachRun(ctx context.Context, from driver.Reader, part RolloutPart, w Window, visit func(*ownership, *scheduleRow)) (capped bool, err error) {
+func eachRun(ctx context.Context, from driver.Reader, part cutover.Part, w cutover.Window, visit func(*ownership, *scheduleRow)) (capped bool, err error) {
 	where := []driver.Cond{driver.Eq("kind", part.Type), driver.AtLeast("run_on", w.From), driver.Less("run_on", w.Until)}
 	seen := 0
 	for after := (*driver.Position)(nil); ; {
@@ -51,7 +50,7 @@ func eachRun(ctx context.Context, from driver.Reader, part RolloutPart, w Window
 			if o.SourceType == "" {
 				o.read(o.Kind) // the old scheduler's own SQL leaves it to the key
 			}
-			if part.covers(o) {
+			if coversRun(part, o) {
 				visit(o, rows[o.Key])
 			}
 		}
@@ -82,84 +81,41 @@ func rowsOfRuns(ctx context.Context, from driver.Reader, scope Scope, runs []*ow
 	return out, nil
 }
 
-// DifferenceOfRuns says how a run differs between the two schedulers.
-type DifferenceOfRuns string
-
-// The kinds of difference in a [RolloutComparison].
-const (
-	// OnlyHere: this side expects the run, and the old scheduler has not reported it.
-	OnlyHere DifferenceOfRuns = "OnlyHere"
-	// OnlyThere: the old scheduler did a run that this side does not expect, or not
-	// any more.
-	OnlyThere DifferenceOfRuns = "OnlyThere"
-	// RanLate and RanEarly: both know it; the old scheduler ran it after or before
-	// the moment that it has here, by more than the tolerance.
-	RanLate  DifferenceOfRuns = "RanLate"
-	RanEarly DifferenceOfRuns = "RanEarly"
-)
-
-// RolloutComparison compares what this side expects of a part with what the old
-// scheduler did.
-type RolloutComparison struct {
-	Part   RolloutPart
-	Window Window
-	// Both are known to both sides, Late and Early ones among them.
-	Both, Late, Early, OnlyHere, OnlyThere int
-	// Runs names the first 1000 that differ, by kind and key.
-	Runs []ComparedRun
-	// Capped says that there are more runs than are looked at: 100,000, and of a
-	// series 10,000. Compare a shorter window.
-	Capped bool
-}
-
-// ComparedRun is a run that differs.
-type ComparedRun struct {
-	Kind        DifferenceOfRuns
-	Key         string
-	ScheduledOn time.Time // here; zero: it is not expected
-	OldRanOn    time.Time // there; zero: it was not reported
-}
-
-// Same reports whether the two sides agree about every run.
-func (c RolloutComparison) Same() bool {
-	return !c.Capped && c.Late+c.Early+c.OnlyHere+c.OnlyThere == 0
-}
-
 // Compare compares the runs that this side expects in a window, in shadow or not,
 // with those that the old scheduler has reported ([Rollout.ReportOldRun]) or
 // delivered under the guard (Report Subscription, "Step-by-step rollout"). A
 // recurring reminder is expected at each of its occurrences, as its cadence is
 // now. Tolerance is how far apart the moments may lie; zero means five minutes.
 // It writes nothing.
-func (s Rollout) Compare(ctx context.Context, part RolloutPart, w Window, tolerance time.Duration) (RolloutComparison, error) {
-	w, err := w.check(s.now())
+func (s Rollout) Compare(ctx context.Context, part cutover.Part, w cutover.Window, tolerance time.Duration) (cutover.Comparison, error) {
+	w, err := completeWindow(w, s.now())
 	if err == nil {
-		err = part.check()
+		err = checkRolloutPart(part)
 	}
-	c := comparing{part: part, window: w, runs: map[string]*ComparedRun{}}
+	c := comparing{part: part, window: w, runs: map[string]*cutover.ComparedRun{}}
 	if err == nil {
 		err = s.read(ctx, func(from driver.Reader) error {
-			c.runs, c.capped = map[string]*ComparedRun{}, false
+			c.runs, c.capped = map[string]*cutover.ComparedRun{}, false
 			return c.read(ctx, from)
 		})
 	}
 	if err != nil {
-		return RolloutComparison{}, fmt.Errorf("automation: Compare: %w", err)
+		return cutover.Comparison{}, fmt.Errorf("automation: Compare: %w", err)
 	}
 	return c.report(cmp.Or(tolerance, 5*time.Minute)), nil
 }
 
 // comparing is one call of Compare.
 type comparing struct {
-	part   RolloutPart
-	window Window
-	runs   map[string]*ComparedRun
+	part   cutover.Part
+	window cutover.Window
+	runs   map[string]*cutover.ComparedRun
 	capped bool
 }
 
 func (c *comparing) read(ctx context.Context, from driver.Reader) error {
 	capped, err := eachRun(ctx, from, c.part, c.window, func(o *ownership, row *scheduleRow) {
-		r := &ComparedRun{Key: o.Key, OldRanOn: o.OldRanOn}
+		r := &cutover.ComparedRun{Key: o.Key, OldRanOn: o.OldRanOn}
 		if expected(row) {
 			r.ScheduledOn = o.ScheduledOn
 		}
@@ -184,7 +140,7 @@ func expected(row *scheduleRow) bool {
 // series on in shadow.
 func (c *comparing) readSeries(ctx context.Context, from driver.Reader) error {
 	for after := (*driver.Position)(nil); ; {
-		page, err := c.part.series(ctx, from, after)
+		page, err := seriesOfPart(c.part, ctx, from, after)
 		if err != nil || len(page) == 0 {
 			return err
 		}
@@ -208,7 +164,7 @@ func (c *comparing) occurrences(d *series, missing map[string]time.Time) {
 	from := later(c.window.From, d.CreatedOn).Add(-time.Microsecond)
 	for range 10_000 {
 		next, ok := line.After(from)
-		if !ok || !c.window.holds(next.On) {
+		if !ok || !windowHolds(c.window, next.On) {
 			return
 		}
 		from = next.On
@@ -231,7 +187,7 @@ func (c *comparing) occurrences(d *series, missing map[string]time.Time) {
 func (c *comparing) addMissing(ctx context.Context, from driver.Reader, missing map[string]time.Time) error {
 	all := make([]driver.ScopedKey, 0, len(missing))
 	for key, on := range missing {
-		c.runs[key] = &ComparedRun{Key: key, ScheduledOn: on}
+		c.runs[key] = &cutover.ComparedRun{Key: key, ScheduledOn: on}
 		all = append(all, driver.ScopedKey{Scope: c.part.Scope, Key: key})
 	}
 	for some := range slices.Chunk(all, compareChunk) {
@@ -247,22 +203,22 @@ func (c *comparing) addMissing(ctx context.Context, from driver.Reader, missing 
 }
 
 // report counts and lists the differences.
-func (c *comparing) report(tolerance time.Duration) RolloutComparison {
-	out := RolloutComparison{Part: c.part, Window: c.window, Capped: c.capped}
+func (c *comparing) report(tolerance time.Duration) cutover.Comparison {
+	out := cutover.Comparison{Part: c.part, Window: c.window, Capped: c.capped}
 	for _, r := range c.runs {
 		late := r.OldRanOn.Sub(r.ScheduledOn)
 		switch {
 		case r.OldRanOn.IsZero():
-			r.Kind = OnlyHere
+			r.Kind = cutover.OnlyHere
 			out.OnlyHere++
 		case r.ScheduledOn.IsZero():
-			r.Kind = OnlyThere
+			r.Kind = cutover.OnlyThere
 			out.OnlyThere++
 		case late > tolerance:
-			r.Kind = RanLate
+			r.Kind = cutover.RanLate
 			out.Late++
 		case late < -tolerance:
-			r.Kind = RanEarly
+			r.Kind = cutover.RanEarly
 			out.Early++
 		}
 		if !r.OldRanOn.IsZero() && !r.ScheduledOn.IsZero() {
@@ -272,39 +228,28 @@ func (c *comparing) report(tolerance time.Duration) RolloutComparison {
 			out.Runs = append(out.Runs, *r)
 		}
 	}
-	slices.SortFunc(out.Runs, func(a, b ComparedRun) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Key, b.Key)) })
+	slices.SortFunc(out.Runs, func(a, b cutover.ComparedRun) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Key, b.Key))
+	})
 	out.Runs = out.Runs[:min(len(out.Runs), maxMoved)]
 	return out
 }
 
-// OldReport is what [Rollout.ReportOldRun] found.
-type OldReport struct {
-	// Recorded runs were news, Known ones were reported or delivered under the guard
-	// before.
-	Recorded, Known int
-	// Trespassed names runs that were this side's and not delivered yet. They count
-	// as delivered by the old scheduler from now on; where this side wanted them,
-	// their rows go on hold when they are due.
-	Trespassed []string
-	// Doubled names runs that this side had delivered already: people heard twice.
-	Doubled []string
-}
-
 // ReportOldRun tells what the old scheduler has done, as long as it does not ask
-// the guard itself: in [StageDesign] and [StageShadow]. [Rollout.Compare] looks
+// the guard itself: in [cutover.StageDesign] and [cutover.StageShadow]. [Rollout.Compare] looks
 // at it, and a run that was reported is never delivered here. Runs that are not
 // known here belong to part for the comparison, whose Type is required. It is
 // safe to repeat; the first report of a run stands.
-func (s Rollout) ReportOldRun(ctx context.Context, part RolloutPart, runs ...OldRun) (OldReport, error) {
-	if err := part.check(); err != nil {
-		return OldReport{}, err
+func (s Rollout) ReportOldRun(ctx context.Context, part cutover.Part, runs ...cutover.OldRun) (cutover.OldReport, error) {
+	if err := checkRolloutPart(part); err != nil {
+		return cutover.OldReport{}, err
 	}
-	typed := make([]OldRun, len(runs))
+	typed := make([]cutover.OldRun, len(runs))
 	for i, run := range runs {
 		run.Type = part.Type
 		typed[i] = run
 	}
-	var report OldReport
+	var report cutover.OldReport
 	err := s.inTx(ctx, func(tx storage.Tx) error {
 		rows, err := s.oldRows(part.Scope, typed)
 		if err != nil {
@@ -318,15 +263,15 @@ func (s Rollout) ReportOldRun(ctx context.Context, part RolloutPart, runs ...Old
 			before[stored.Key] = *stored
 			return stored.reported(want)
 		}, rows...)
-		report = OldReport{}
+		report = cutover.OldReport{}
 		for _, g := range got {
 			was, known := before[g.Row.Key]
-			report.count(g, was, known)
+			countReported(&report, g, was, known)
 		}
 		return err
 	})
 	if err != nil {
-		return OldReport{}, fmt.Errorf("automation: ReportOldRun: %w", err)
+		return cutover.OldReport{}, fmt.Errorf("automation: ReportOldRun: %w", err)
 	}
 	return report, nil
 }
@@ -337,25 +282,25 @@ func (o *ownership) reported(want *ownership) (storage.Outcome, bool) {
 	switch {
 	case !o.OldRanOn.IsZero():
 		return storage.Unchanged, false
-	case o.Status != OwnershipDeliveryCreated:
-		if o.Status == OwnershipCancelled {
-			o.to(time.Time{}, OwnershipOwned)
+	case o.Status != cutover.DeliveryCreated:
+		if o.Status == cutover.Cancelled {
+			o.to(time.Time{}, cutover.Owned)
 		}
-		o.give(OldScheduler)
-		o.to(want.EndedOn, OwnershipDeliveryCreated)
+		o.give(cutover.OldScheduler)
+		o.to(want.EndedOn, cutover.DeliveryCreated)
 		o.Coordinates = want.Coordinates
 	}
 	o.OldRanOn = want.OldRanOn
 	return storage.Updated, true
 }
 
-func (r *OldReport) count(g driver.Ensured[ownership], was ownership, known bool) {
+func countReported(r *cutover.OldReport, g driver.Ensured[ownership], was ownership, known bool) {
 	switch {
-	case known && was.ran(AutomationScheduler):
+	case known && was.ran(cutover.AutomationScheduler):
 		r.Doubled = append(r.Doubled, g.Row.Key)
 	case g.Outcome == storage.Unchanged:
 		r.Known++
-	case known && was.Owner == AutomationScheduler:
+	case known && was.Owner == cutover.AutomationScheduler:
 		r.Trespassed = append(r.Trespassed, g.Row.Key)
 	default:
 		r.Recorded++

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/metric/noop"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -32,11 +33,11 @@ func ofEmployees(ids string) (out []automation.Candidate) {
 	return out
 }
 
-func (w *world) ran(part automation.RolloutPart, on time.Time, keys ...string) automation.OldReport {
+func (w *world) ran(part cutover.Part, on time.Time, keys ...string) cutover.OldReport {
 	w.t.Helper()
-	var runs []automation.OldRun
+	var runs []cutover.OldRun
 	for _, key := range keys {
-		runs = append(runs, automation.OldRun{Key: key, RanOn: on})
+		runs = append(runs, cutover.OldRun{Key: key, RanOn: on})
 	}
 	got, err := w.s.Rollout().ReportOldRun(w.ctx, part, runs...)
 	if err != nil {
@@ -50,7 +51,7 @@ func TestAComparisonNamesWhatDiffers(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := &triggers{}
 		w.guardCertificates(func(t *automation.ReminderType) { t.Triggers = p })
-		w.to(certificatesPart, automation.StageShadow)
+		w.to(certificatesPart, cutover.StageShadow)
 		w.ensure(ofEmployees("12345")...)
 		p.set(offsets(date(2026, 5, 1), 30)...)
 		w.handle(changed(1))
@@ -64,27 +65,27 @@ func TestAComparisonNamesWhatDiffers(t *testing.T) {
 		if got := w.ran(certificatesPart, whenDue, employeeKey("1"), employeeKey("9")); got.Known != 1 || got.Recorded != 1 {
 			w.t.Errorf("%+v", got)
 		}
-		got, err := w.s.Rollout().Compare(w.ctx, certificatesPart, automation.Window{From: whenDue.Add(-6 * time.Hour)}, 0)
+		got, err := w.s.Rollout().Compare(w.ctx, certificatesPart, cutover.Window{From: whenDue.Add(-6 * time.Hour)}, 0)
 		if err != nil || got.Same() {
 			w.t.Fatal(err)
 		}
 		on := func(minutes int) time.Time { return whenDue.Add(time.Duration(minutes) * time.Minute) }
-		want := automation.RolloutComparison{
-			Part: certificatesPart, Window: automation.Window{on(-360), on(1440)}, Both: 4, Late: 2, Early: 1, OnlyHere: 1, OnlyThere: 3,
-			Runs: []automation.ComparedRun{
-				{automation.OnlyHere, employeeKey("5"), on(4), time.Time{}},
-				{automation.OnlyThere, employeeKey("7"), time.Time{}, on(1)},
-				{automation.OnlyThere, employeeKey("8"), time.Time{}, on(1)},
-				{automation.OnlyThere, employeeKey("9"), time.Time{}, on(0)},
-				{automation.RanEarly, employeeKey("3"), on(2), on(-60)},
-				{automation.RanLate, employeeKey("2"), on(1), on(120)},
-				{automation.RanLate, employeeKey("4"), on(3), on(1440)},
+		want := cutover.Comparison{
+			Part: certificatesPart, Window: cutover.Window{From: on(-360), Until: on(1440)}, Both: 4, Late: 2, Early: 1, OnlyHere: 1, OnlyThere: 3,
+			Runs: []cutover.ComparedRun{
+				{Kind: cutover.OnlyHere, Key: employeeKey("5"), ScheduledOn: on(4)},
+				{Kind: cutover.OnlyThere, Key: employeeKey("7"), OldRanOn: on(1)},
+				{Kind: cutover.OnlyThere, Key: employeeKey("8"), OldRanOn: on(1)},
+				{Kind: cutover.OnlyThere, Key: employeeKey("9"), OldRanOn: on(0)},
+				{Kind: cutover.RanEarly, Key: employeeKey("3"), ScheduledOn: on(2), OldRanOn: on(-60)},
+				{Kind: cutover.RanLate, Key: employeeKey("2"), ScheduledOn: on(1), OldRanOn: on(120)},
+				{Kind: cutover.RanLate, Key: employeeKey("4"), ScheduledOn: on(3), OldRanOn: on(1440)},
 			},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			w.t.Error(diff)
 		}
-		if got, err = w.s.Rollout().Compare(w.ctx, automation.RolloutPart{Type: "certificate", BusinessUnit: "other"}, automation.Window{From: start}, 0); err != nil || !got.Same() || got.Both != 0 {
+		if got, err = w.s.Rollout().Compare(w.ctx, cutover.Part{Type: "certificate", BusinessUnit: "other"}, cutover.Window{From: start}, 0); err != nil || !got.Same() || got.Both != 0 {
 			w.t.Errorf("another unit: %+v %v", got, err)
 		}
 	})
@@ -95,7 +96,7 @@ func TestAComparisonNamesWhatDiffers(t *testing.T) {
 func TestASeriesInShadowIsComparedAndCutOver(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
-		w.to(certificatesPart, automation.StageShadow)
+		w.to(certificatesPart, cutover.StageShadow)
 		for range 2 {
 			if got := w.ensure(daily(nil)); got[0].Status != automation.StatusDeactivated {
 				w.t.Errorf("%+v", got)
@@ -107,21 +108,21 @@ func TestASeriesInShadowIsComparedAndCutOver(t *testing.T) {
 		nine := func(d int) time.Time { return day(2026, 3, d, 9) }
 		w.ran(certificatesPart, nine(1), on(nine(1)))
 		w.ran(certificatesPart, nine(3), on(nine(3)))
-		got, err := w.s.Rollout().Compare(w.ctx, automation.RolloutPart{Type: "certificate", Source: "7"}, automation.Window{From: start}, 0)
-		want := []automation.ComparedRun{{automation.OnlyHere, on(nine(2)), nine(2), time.Time{}}, {automation.OnlyHere, on(nine(4)), nine(4), time.Time{}}}
+		got, err := w.s.Rollout().Compare(w.ctx, cutover.Part{Type: "certificate", Source: "7"}, cutover.Window{From: start}, 0)
+		want := []cutover.ComparedRun{{Kind: cutover.OnlyHere, Key: on(nine(2)), ScheduledOn: nine(2)}, {Kind: cutover.OnlyHere, Key: on(nine(4)), ScheduledOn: nine(4)}}
 		if diff := cmp.Diff(want, got.Runs); diff != "" || got.Both != 2 || err != nil {
 			w.t.Error(diff, got.Both, err)
 		}
 		if health, err := w.s.Health(w.ctx, storage.Everywhere()); err != nil || len(health.Lost) != 0 {
 			w.t.Errorf("a series in shadow counts as stuck: %+v %v", health, err)
 		}
-		w.to(certificatesPart, automation.StageScheduled)
+		w.to(certificatesPart, cutover.StageScheduled)
 		w.wantShort("03-01T09:00 Deactivated Shadow", "03-05T09:00 Pending")
 		w.pollAt(nine(5))
-		w.owned(on(nine(5)), automation.AutomationScheduler, automation.OwnershipDeliveryCreated)
-		w.owned(on(nine(6)), automation.AutomationScheduler, automation.OwnershipOwned)
-		w.to(certificatesPart, automation.StageShadow)
-		w.owned(on(nine(6)), automation.OldScheduler, automation.OwnershipOwned)
+		w.owned(on(nine(5)), cutover.AutomationScheduler, cutover.DeliveryCreated)
+		w.owned(on(nine(6)), cutover.AutomationScheduler, cutover.Owned)
+		w.to(certificatesPart, cutover.StageShadow)
+		w.owned(on(nine(6)), cutover.OldScheduler, cutover.Owned)
 		w.clk.Set(nine(6))
 		if w.poll(); !w.old(on(nine(6)), "") || len(w.out.dispatched()) != 1 {
 			w.t.Error(w.out.dispatched())
@@ -135,12 +136,12 @@ func TestAnEnsureAfterTheCutOverReactivates(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
 		w.ensure(daily(nil), candidate(nil))
-		w.setStage(certificatesPart, automation.StageCutOver)
+		w.setStage(certificatesPart, cutover.StageCutOver)
 		got := w.ensure(daily(nil), candidate(nil))
 		if got[0].Outcome != "Reactivated" || got[1].Outcome != "Reactivated" {
 			w.t.Errorf("%+v", got)
 		}
-		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipOwned)
+		w.owned(certificateKey, cutover.AutomationScheduler, cutover.Owned)
 		w.is(certificateKey, "Pending Shadow")
 	})
 }
@@ -150,17 +151,17 @@ func TestAnEnsureAfterTheCutOverReactivates(t *testing.T) {
 func TestAReportTellsWhereTheOldSchedulerTrespassed(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
-		w.to(certificatesPart, automation.StageScheduled)
+		w.to(certificatesPart, cutover.StageScheduled)
 		w.ensure(ofEmployees("12")...)
 		w.pollAt(whenDue)
 		got := w.ran(certificatesPart, whenDue, employeeKey("1"), employeeKey("2"))
-		want := automation.OldReport{Trespassed: []string{employeeKey("2")}, Doubled: []string{employeeKey("1")}}
+		want := cutover.OldReport{Trespassed: []string{employeeKey("2")}, Doubled: []string{employeeKey("1")}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			w.t.Error(diff)
 		}
 		w.pollAt(whenDue.Add(time.Hour))
 		w.is(employeeKey("2"), "Failed OwnershipConflict held OwnershipConflict")
-		w.owned(employeeKey("1"), automation.AutomationScheduler, automation.OwnershipDeliveryCreated)
+		w.owned(employeeKey("1"), cutover.AutomationScheduler, cutover.DeliveryCreated)
 		conflicts, _, err := w.s.Rollout().OwnershipConflicts(w.ctx, "", storage.Page{})
 		if err != nil || len(conflicts) != 1 || conflicts[0].Key != employeeKey("2") {
 			w.t.Error(conflicts, err)
@@ -173,13 +174,13 @@ func TestAWindowHasToHoldSomething(t *testing.T) {
 	clk := clock.NewMock()
 	clk.Set(start)
 	w := newWorld(t, memory.New(&memory.Options{Clock: clk}), clk, nil)
-	for _, window := range []automation.Window{{}, {From: start}, {From: start.Add(-time.Hour), Until: start.Add(-2 * time.Hour)}} {
+	for _, window := range []cutover.Window{{}, {From: start}, {From: start.Add(-time.Hour), Until: start.Add(-2 * time.Hour)}} {
 		_, err := w.s.Rollout().Compare(w.ctx, certificatesPart, window, 0)
-		if window != (automation.Window{}) && (err == nil || !strings.Contains(err.Error(), "Window is empty")) {
+		if window != (cutover.Window{}) && (err == nil || !strings.Contains(err.Error(), "Window is empty")) {
 			t.Errorf("%v: %v", window, err)
 		}
 	}
-	if _, err := w.s.Rollout().Compare(w.ctx, automation.RolloutPart{}, automation.Window{From: start.Add(-time.Hour)}, 0); err == nil {
+	if _, err := w.s.Rollout().Compare(w.ctx, cutover.Part{}, cutover.Window{From: start.Add(-time.Hour)}, 0); err == nil {
 		t.Error("a part without a type")
 	}
 }
@@ -207,7 +208,7 @@ func TestReconciliationKeepsRowsInShadow(t *testing.T) {
 			w.t.Errorf("%+v", got)
 		}
 		w.is(keyOf("001", "2026-05-01", 30), "Deactivated Superseded")
-		w.to(certificatesPart, automation.StageScheduled)
+		w.to(certificatesPart, cutover.StageScheduled)
 		w.is(keyOf("001", "2026-05-01", 30), "Deactivated Superseded")
 		w.is(keyOf("001", "2026-06-01", 30), "Pending Shadow")
 		if got := w.reconcile(all); got.Unchanged != 3 {
@@ -273,12 +274,12 @@ func TestRunsUnderTheGuardAreMeasuredByStage(t *testing.T) {
 	m := &stageMeters{counts: map[string]int64{}, values: map[string][]float64{}}
 	w := newWorld(t, memory.New(&memory.Options{Clock: clk}), clk, &automation.Options{MeterProvider: m})
 	w.guardCertificates(nil)
-	w.to(certificatesPart, automation.StageScheduled)
+	w.to(certificatesPart, cutover.StageScheduled)
 	w.ensure(ofEmployees("123")...)
-	w.setOwnership(employeeKey("2"), func(o *automation.OwnershipRow) { automation.GiveOwner(o, automation.OldScheduler) })
-	w.setOwnership(employeeKey("3"), func(o *automation.OwnershipRow) { automation.MoveOwner(o, start, automation.OwnershipDeliveryCreated) })
+	w.setOwnership(employeeKey("2"), func(o *automation.OwnershipRow) { automation.GiveOwner(o, cutover.OldScheduler) })
+	w.setOwnership(employeeKey("3"), func(o *automation.OwnershipRow) { automation.MoveOwner(o, start, cutover.DeliveryCreated) })
 	w.pollAt(whenDue.Add(time.Minute))
-	w.to(certificatesPart, automation.StageShadow)
+	w.to(certificatesPart, cutover.StageShadow)
 	if err := w.s.Support().Release(w.ctx, "", employeeKey("2"), ann); err != nil {
 		t.Fatal(err)
 	}

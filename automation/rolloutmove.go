@@ -4,44 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// maxMoved is how many runs a [RolloutMove] names.
+// maxMoved is how many runs a [cutover.Move] names.
 const maxMoved = 1000
 
 // movePage is how many runs one transaction of a move gives to the other side.
 const movePage = 500
-
-// RolloutMove is what a move of the roll-out did, or would do.
-type RolloutMove struct {
-	Part     RolloutPart
-	From, To Stage
-	DryRun   bool
-	// Taken runs went to this side, Returned ones to the old scheduler. Left ones
-	// stay with the old scheduler although the part has moved on, since their moment
-	// has come: it must do them, or has done them and did not say so. At most 1000
-	// are counted.
-	Taken, Returned, Left int
-	// Runs names the first 1000 of them.
-	Runs []MovedRun
-}
-
-// MovedRun is a run that a move gives to a side, or leaves with the old scheduler.
-type MovedRun struct {
-	Key         string
-	Owner       Owner // after the move
-	ScheduledOn time.Time
-	// Overdue says that its moment has come, so that its owner has to look for it:
-	// nobody will be reminded of it.
-	Overdue bool
-	Left    bool // it was the old scheduler's before
-}
 
 // MoveRollout moves a part of the work to a stage: forward by one, back by any
 // number, as far as it takes (Report Subscription, "Step-by-step rollout"). Runs
@@ -58,11 +35,11 @@ type MovedRun struct {
 // same stage, which finishes it, while runs that nobody moved stay with the owner
 // they have. A finished move to the stage that the part has is refused with
 // [ErrActionRefused].
-func (s Rollout) MoveRollout(ctx context.Context, part RolloutPart, to Stage, by By, opts *ActionOptions) (RolloutMove, error) {
-	if err := errors.Join(part.check(), to.check(), by.Check()); err != nil {
-		return RolloutMove{}, fmt.Errorf("automation: MoveRollout: %w", err)
+func (s Rollout) MoveRollout(ctx context.Context, part cutover.Part, to cutover.Stage, by By, opts *ActionOptions) (cutover.Move, error) {
+	if err := errors.Join(checkRolloutPart(part), checkStage(to), by.Check()); err != nil {
+		return cutover.Move{}, fmt.Errorf("automation: MoveRollout: %w", err)
 	}
-	m := &moving{s: s.core, report: RolloutMove{Part: part, To: to, DryRun: audit.IsDry(opts)}, by: by, now: s.now()}
+	m := &moving{s: s.core, report: cutover.Move{Part: part, To: to, DryRun: audit.IsDry(opts)}, by: by, now: s.now()}
 	err := s.inTx(ctx, func(tx storage.Tx) error { return m.begin(ctx, tx) })
 	for _, step := range []func(context.Context) error{m.moveRuns, m.countLeft, m.wakeSeries, m.end} {
 		if err == nil {
@@ -78,7 +55,7 @@ func (s Rollout) MoveRollout(ctx context.Context, part RolloutPart, to Stage, by
 // moving is one call of MoveRollout.
 type moving struct {
 	s      *core
-	report RolloutMove
+	report cutover.Move
 	by     By
 	now    time.Time
 }
@@ -86,7 +63,7 @@ type moving struct {
 // begin writes the new stage, from which on new runs go to their new owner.
 func (m *moving) begin(ctx context.Context, tx storage.Tx) error {
 	part, to := m.report.Part, m.report.To
-	have, err := loadStages(ctx, tx, []RolloutPart{part})
+	have, err := loadStages(ctx, tx, []cutover.Part{part})
 	if err != nil {
 		return err
 	}
@@ -95,7 +72,7 @@ func (m *moving) begin(ctx context.Context, tx storage.Tx) error {
 		return fmt.Errorf("%w: from stage %s it goes to the next one, not to %s", ErrActionRefused, m.report.From, to)
 	}
 	row := &rollout{
-		Record:       storage.Record{Scope: part.Scope, Key: part.key(), Kind: part.Type, Status: rolloutSettled},
+		Record:       storage.Record{Scope: part.Scope, Key: rolloutKey(part), Kind: part.Type, Status: rolloutSettled},
 		BusinessUnit: part.BusinessUnit, Source: part.Source, Stage: m.report.From,
 	}
 	if m.report.DryRun {
@@ -104,7 +81,7 @@ func (m *moving) begin(ctx context.Context, tx storage.Tx) error {
 	if _, err := rollouts.Insert(ctx, tx, row); err != nil {
 		return err
 	}
-	return audit.Change(ctx, tx, rollouts, part.Scope, row.Key, "MoveTo"+stageNames[to], m.by, func(r *rollout, now time.Time) string {
+	return audit.Change(ctx, tx, rollouts, part.Scope, row.Key, "MoveTo"+stageName(to), m.by, func(r *rollout, now time.Time) string {
 		_, own := have[part]
 		switch {
 		case r.Stage == to && r.Status == rolloutSettled && own:
@@ -124,7 +101,7 @@ func (m *moving) end(ctx context.Context) error {
 		return nil
 	}
 	return m.s.inTx(ctx, func(tx storage.Tx) error {
-		row, err := rollouts.Get(ctx, tx, m.report.Part.Scope, m.report.Part.key())
+		row, err := rollouts.Get(ctx, tx, m.report.Part.Scope, rolloutKey(m.report.Part))
 		if err != nil || row.Stage != m.report.To {
 			return err // somebody moves it elsewhere by now
 		}
@@ -132,17 +109,23 @@ func (m *moving) end(ctx context.Context) error {
 		if err := rollouts.Save(ctx, tx, row); err != nil {
 			return err
 		}
-		if _, reminds := m.s.registry.reminder(row.Kind); m.report.To.runs("") && reminds {
+		if _, reminds := m.s.registry.reminder(row.Kind); stageRuns(m.report.To, "") && reminds {
 			return MarkReplan(ctx, tx, Replan{Scope: row.Scope, Type: row.Kind, BusinessUnit: row.BusinessUnit})
 		}
 		return nil
 	})
 }
 
+// stageName is the name of a stage without its number.
+func stageName(s cutover.Stage) string {
+	_, name, _ := strings.Cut(s.String(), " ")
+	return name
+}
+
 // Rollouts lists the parts of a scope that were ever moved, in the order of their
 // first move.
-func (s Rollout) Rollouts(ctx context.Context, scope Scope) ([]RolloutStatus, error) {
-	var out []RolloutStatus
+func (s Rollout) Rollouts(ctx context.Context, scope Scope) ([]cutover.Status, error) {
+	var out []cutover.Status
 	err := s.read(ctx, func(from driver.Reader) error {
 		out = nil
 		for after := (*driver.Position)(nil); ; {
@@ -165,17 +148,17 @@ func (s Rollout) Rollouts(ctx context.Context, scope Scope) ([]RolloutStatus, er
 // moveRuns gives the runs of the part to the side that their stage names. What
 // has come is not taken from the old scheduler.
 func (m *moving) moveRuns(ctx context.Context) error {
-	if err := m.moveFrom(ctx, driver.Eq("owner_type", string(AutomationScheduler))); err != nil {
+	if err := m.moveFrom(ctx, driver.Eq("owner_type", string(cutover.AutomationScheduler))); err != nil {
 		return err
 	}
-	return m.moveFrom(ctx, driver.Eq("owner_type", string(OldScheduler)), driver.Greater("scheduled_on", m.now))
+	return m.moveFrom(ctx, driver.Eq("owner_type", string(cutover.OldScheduler)), driver.Greater("scheduled_on", m.now))
 }
 
 func (m *moving) moveFrom(ctx context.Context, from ...driver.Cond) error {
 	where := append(m.where(), from...)
 	for after := (*driver.Position)(nil); ; {
 		var page []*ownership
-		var moved []MovedRun
+		var moved []cutover.MovedRun
 		err := driver.RetryStale("a run that was to move", func() error {
 			return m.s.inTx(ctx, func(tx storage.Tx) (err error) {
 				page, err = ownerships.Find(ctx, tx, m.report.Part.Scope, driver.Query{Where: where, Limit: movePage, After: after})
@@ -197,16 +180,16 @@ func (m *moving) moveFrom(ctx context.Context, from ...driver.Cond) error {
 // over those of a source.
 func (m *moving) where() []driver.Cond {
 	p := m.report.Part
-	out := []driver.Cond{driver.Eq("kind", p.Type), driver.Eq("status", OwnershipOwned), driver.Null("ended_on")}
-	return append(out, p.narrowed()...)
+	out := []driver.Cond{driver.Eq("kind", p.Type), driver.Eq("status", cutover.Owned), driver.Null("ended_on")}
+	return append(out, narrowedTo(p)...)
 }
 
-func (m *moving) count(moved []MovedRun) {
+func (m *moving) count(moved []cutover.MovedRun) {
 	for _, r := range moved {
 		switch {
 		case r.Left:
 			m.report.Left++
-		case r.Owner == OldScheduler:
+		case r.Owner == cutover.OldScheduler:
 			m.report.Returned++
 		default:
 			m.report.Taken++
@@ -219,7 +202,7 @@ func (m *moving) count(moved []MovedRun) {
 
 // movePage moves what is to be moved of a page: first the rows of
 // automation_scheduler, then the guard's.
-func (m *moving) movePage(ctx context.Context, tx storage.Tx, page []*ownership) ([]MovedRun, error) {
+func (m *moving) movePage(ctx context.Context, tx storage.Tx, page []*ownership) ([]cutover.MovedRun, error) {
 	stages, err := m.stages(ctx, tx, page)
 	if err != nil || len(page) == 0 {
 		return nil, err
@@ -228,16 +211,16 @@ func (m *moving) movePage(ctx context.Context, tx storage.Tx, page []*ownership)
 	if err != nil {
 		return nil, err
 	}
-	var moved []MovedRun
+	var moved []cutover.MovedRun
 	var given []*ownership
 	var notes []note
 	for _, o := range page {
 		row := rows[o.Key]
-		if row != nil && row.Status == StatusCancelled || !o.give(stages.of(o.rolloutPart()).owner(o.Key)) {
+		if row != nil && row.Status == StatusCancelled || !o.give(stageOwner(stages.of(o.rolloutPart()), o.Key)) {
 			continue
 		}
 		given = append(given, o)
-		moved = append(moved, MovedRun{Key: o.Key, Owner: o.Owner, ScheduledOn: o.ScheduledOn, Overdue: !o.ScheduledOn.After(m.now)})
+		moved = append(moved, cutover.MovedRun{Key: o.Key, Owner: o.Owner, ScheduledOn: o.ScheduledOn, Overdue: !o.ScheduledOn.After(m.now)})
 		if n, ok := m.s.rollout().follow(row, o.Owner); ok {
 			notes = append(notes, n)
 		}
@@ -250,7 +233,7 @@ func (m *moving) movePage(ctx context.Context, tx storage.Tx, page []*ownership)
 
 // stages are those of the runs, as the move leaves them.
 func (m *moving) stages(ctx context.Context, from driver.Reader, page []*ownership) (stages, error) {
-	parts := make([]RolloutPart, len(page))
+	parts := make([]cutover.Part, len(page))
 	for i, o := range page {
 		parts[i] = o.rolloutPart()
 	}
@@ -263,16 +246,16 @@ func (m *moving) stages(ctx context.Context, from driver.Reader, page []*ownersh
 
 // follow changes the row of a run that went to a side: out of shadow, or into it.
 // Rows that ended for another reason stay as they are.
-func (s Rollout) follow(row *scheduleRow, to Owner) (note, bool) {
+func (s Rollout) follow(row *scheduleRow, to cutover.Owner) (note, bool) {
 	if row == nil {
 		return note{}, false
 	}
 	n := note{row: row, was: row.past(), reason: "owned by " + string(to)}
 	switch {
-	case to == AutomationScheduler && row.inShadow():
+	case to == cutover.AutomationScheduler && row.inShadow():
 		n.action = ActionReactivated
 		row.reactivate(s.now())
-	case to == OldScheduler && (row.IsOpen() || row.Status == StatusFailed):
+	case to == cutover.OldScheduler && (row.IsOpen() || row.Status == StatusFailed):
 		n.action = ActionDeactivated
 		row.deactivate(s.now(), reasons.Shadow)
 	default:
@@ -292,10 +275,10 @@ func (s *core) saveMoved(ctx context.Context, tx storage.Tx, by author, notes []
 
 // countLeft names what stays with the old scheduler although the part moved on.
 func (m *moving) countLeft(ctx context.Context) error {
-	if m.report.To < StageRunNow {
+	if m.report.To < cutover.StageRunNow {
 		return nil
 	}
-	where := append(m.where(), driver.Eq("owner_type", string(OldScheduler)), driver.AtMost("scheduled_on", m.now))
+	where := append(m.where(), driver.Eq("owner_type", string(cutover.OldScheduler)), driver.AtMost("scheduled_on", m.now))
 	return m.s.read(ctx, func(from driver.Reader) error {
 		page, err := ownerships.Find(ctx, from, m.report.Part.Scope, driver.Query{Where: where, Limit: maxMoved})
 		if err != nil {
@@ -305,10 +288,10 @@ func (m *moving) countLeft(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		var left []MovedRun
+		var left []cutover.MovedRun
 		for _, o := range page {
-			if stages.of(o.rolloutPart()).runs(o.Key) {
-				left = append(left, MovedRun{Key: o.Key, Owner: OldScheduler, ScheduledOn: o.ScheduledOn, Overdue: true, Left: true})
+			if stageRuns(stages.of(o.rolloutPart()), o.Key) {
+				left = append(left, cutover.MovedRun{Key: o.Key, Owner: cutover.OldScheduler, ScheduledOn: o.ScheduledOn, Overdue: true, Left: true})
 			}
 		}
 		m.count(left)
@@ -320,13 +303,13 @@ func (m *moving) countLeft(ctx context.Context) error {
 // they were in shadow: nobody did, since nothing was due. Going back there is
 // nothing to wake.
 func (m *moving) wakeSeries(ctx context.Context) error {
-	if m.report.DryRun || !m.report.To.runs("") {
+	if m.report.DryRun || !stageRuns(m.report.To, "") {
 		return nil
 	}
 	for after := (*driver.Position)(nil); ; {
 		var page []*series
 		err := m.s.inTx(ctx, func(tx storage.Tx) (err error) {
-			if page, err = m.report.Part.series(ctx, tx, after); err != nil {
+			if page, err = seriesOfPart(m.report.Part, ctx, tx, after); err != nil {
 				return err
 			}
 			return m.s.rollout().advanceShadows(ctx, tx, page)
@@ -340,8 +323,8 @@ func (m *moving) wakeSeries(ctx context.Context) error {
 
 // series reads a page of active series that may belong to the part, in the order
 // of their keys.
-func (p RolloutPart) series(ctx context.Context, from driver.Reader, after *driver.Position) ([]*series, error) {
-	where := append([]driver.Cond{driver.Eq("kind", p.Type), driver.Eq("active", true)}, p.narrowed()...)
+func seriesOfPart(p cutover.Part, ctx context.Context, from driver.Reader, after *driver.Position) ([]*series, error) {
+	where := append([]driver.Cond{driver.Eq("kind", p.Type), driver.Eq("active", true)}, narrowedTo(p)...)
 	return seriesTable.Find(ctx, from, p.Scope, driver.Query{Where: where, OrderBy: "key", Limit: movePage, After: after})
 }
 
@@ -381,7 +364,7 @@ func (s Rollout) deliveredAhead(ctx context.Context, from driver.Reader, page []
 	for _, d := range page {
 		if row := rows[d.ID]; row != nil {
 			o := known[schedules.ScopedKeyOf(row)]
-			out[d.ID] = o != nil && o.ran(OldScheduler)
+			out[d.ID] = o != nil && o.ran(cutover.OldScheduler)
 		}
 	}
 	return out, err

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -25,7 +26,7 @@ func TestASeriesGoesOnBehindWhatTheOldSchedulerHas(t *testing.T) {
 	t.Run("it asked before there was a row", func(t *testing.T) {
 		eachWorld(t, func(w *world) {
 			w.guardCertificates(nil)
-			w.to(certificatesPart, automation.StageScheduled)
+			w.to(certificatesPart, cutover.StageScheduled)
 			w.ensure(daily(nil))
 			for d := 2; d <= 3; d++ {
 				if !w.old(on(nine(d)), "") {
@@ -34,7 +35,7 @@ func TestASeriesGoesOnBehindWhatTheOldSchedulerHas(t *testing.T) {
 			}
 			w.pollAt(day(2026, 3, 3, 12))
 			w.wantShort("03-01T09:00 Completed", "03-02T09:00 Deactivated Shadow", "03-03T09:00 Deactivated Shadow", "03-04T09:00 Pending")
-			w.owned(on(nine(4)), automation.AutomationScheduler, automation.OwnershipOwned)
+			w.owned(on(nine(4)), cutover.AutomationScheduler, cutover.Owned)
 		})
 	})
 	t.Run("it ran before its moment, then the part moved", func(t *testing.T) {
@@ -44,14 +45,14 @@ func TestASeriesGoesOnBehindWhatTheOldSchedulerHas(t *testing.T) {
 			if !w.old(on(nine(1)), "") {
 				w.t.Error("refused")
 			}
-			w.to(certificatesPart, automation.StageScheduled)
+			w.to(certificatesPart, cutover.StageScheduled)
 			w.wantShort("03-01T09:00 Deactivated Shadow", "03-02T09:00 Pending")
 		})
 	})
 	t.Run("it ran before its moment, then the host asked for the series", func(t *testing.T) {
 		eachWorld(t, func(w *world) {
 			w.guardCertificates(nil)
-			w.to(certificatesPart, automation.StageScheduled)
+			w.to(certificatesPart, cutover.StageScheduled)
 			if !w.old(on(nine(1)), "") {
 				w.t.Error("refused")
 			}
@@ -62,11 +63,11 @@ func TestASeriesGoesOnBehindWhatTheOldSchedulerHas(t *testing.T) {
 	t.Run("support gave a run back", func(t *testing.T) {
 		eachWorld(t, func(w *world) {
 			w.guardCertificates(nil)
-			w.to(certificatesPart, automation.StageScheduled)
+			w.to(certificatesPart, cutover.StageScheduled)
 			w.ensure(daily(nil))
-			w.must(w.s.Rollout().TransferOwnership(w.ctx, "", on(nine(1)), automation.OldScheduler, ann))
+			w.must(w.s.Rollout().TransferOwnership(w.ctx, "", on(nine(1)), cutover.OldScheduler, ann))
 			w.wantShort("03-01T09:00 Deactivated Shadow", "03-02T09:00 Pending")
-			w.owned(on(nine(1)), automation.OldScheduler, automation.OwnershipOwned)
+			w.owned(on(nine(1)), cutover.OldScheduler, cutover.Owned)
 		})
 	})
 }
@@ -76,7 +77,7 @@ func TestASeriesThatSleepsBehindItsPartIsLost(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
 		w.ensure(daily(nil))
-		w.setStage(certificatesPart, automation.StageScheduled)
+		w.setStage(certificatesPart, cutover.StageScheduled)
 		w.clk.Set(day(2026, 3, 1, 12))
 		if health, err := w.s.Health(w.ctx, storage.Everywhere()); err != nil || len(health.Lost) != 1 || health.Lost[0].Key != on(day(2026, 3, 1, 9)) {
 			w.t.Errorf("%+v %v", health, err)

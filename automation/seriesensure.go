@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/recur"
 	"github.com/belfry-go/belfry/storage"
@@ -288,7 +289,7 @@ func (s ensurer) deactivateOnly(ctx context.Context, tx storage.Tx, e Event, by 
 // next occurrence.
 func passedOver(ctx context.Context, from driver.Reader, rows []*scheduleRow) ([]gone, error) {
 	var shadows []*scheduleRow
-	var parts []RolloutPart
+	var parts []cutover.Part
 	for _, r := range rows {
 		if r.recurs() && r.inShadow() {
 			shadows, parts = append(shadows, r), append(parts, r.rolloutPart())
@@ -300,7 +301,7 @@ func passedOver(ctx context.Context, from driver.Reader, rows []*scheduleRow) ([
 	stages, err := loadStages(ctx, from, parts)
 	var out []gone
 	for i, r := range shadows {
-		if stages.of(parts[i]).runs(r.Key) {
+		if stageRuns(stages.of(parts[i]), r.Key) {
 			out = append(out, r.gone())
 		}
 	}

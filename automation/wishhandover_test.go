@@ -5,24 +5,25 @@ import (
 	"strings"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // isOurs reports whether new runs of the key's type are done here.
 func (w *wishWorld) isOurs(key string) bool {
-	return w.stage == nil || w.stage[strings.Split(key, ":")[1]] >= automation.StageScheduled
+	return w.stage == nil || w.stage[strings.Split(key, ":")[1]] >= cutover.StageScheduled
 }
 
 // handOver moves a type to another stage: forward step by step, or back at once.
 func (w *wishWorld) handOver() {
 	typ, _ := w.anyType()
-	to := pick(w, automation.StageShadow, automation.StageRunNow, automation.StageScheduled, automation.StageCutOver)
+	to := pick(w, cutover.StageShadow, cutover.StageRunNow, cutover.StageScheduled, cutover.StageCutOver)
 	if to == w.stage[typ] {
 		return
 	}
 	for next := min(w.stage[typ]+1, to); next <= to; next++ {
-		_, err := w.s.Rollout().MoveRollout(w.ctx, automation.RolloutPart{Scope: w.scope, Type: typ}, next, ann, nil)
+		_, err := w.s.Rollout().MoveRollout(w.ctx, cutover.Part{Scope: w.scope, Type: typ}, next, ann, nil)
 		w.must(err)
 		w.stage[typ] = next
 		w.hand(w.clk.Now(), "reminder:"+typ+":")
@@ -36,10 +37,10 @@ func (w *wishWorld) runOld() {
 	if w.stage == nil {
 		return
 	}
-	var runs []automation.OldRun
+	var runs []cutover.OldRun
 	for key, row := range w.rowsOf() {
 		if !row.ScheduledOn.After(w.clk.Now()) {
-			runs = append(runs, automation.OldRun{Key: key})
+			runs = append(runs, cutover.OldRun{Key: key})
 		}
 	}
 	got, err := w.s.Rollout().DeliverForOldScheduler(w.ctx, w.scope, runs...)

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/testlevel"
@@ -252,9 +253,9 @@ type wishWorld struct {
 	exams, buses string // the types: the one is spoken for by Set, the other by events
 	rules        map[string]*wishRule
 	pupil        map[string]*wisher
-	zones        map[string]string           // of units
-	inForce      map[string]string           // the cadence of each series
-	stage        map[string]automation.Stage // of types; empty: there is no old scheduler
+	zones        map[string]string        // of units
+	inForce      map[string]string        // the cadence of each series
+	stage        map[string]cutover.Stage // of types; empty: there is no old scheduler
 	told         []automation.Event
 	scanned      bool           // events about buses are lost, but for those who leave
 	out          map[string]int // what was dispatched
@@ -272,7 +273,7 @@ func newWishWorld(ctx context.Context, store storage.Store, clk *handClock, n in
 		CatchUp: pick(w, time.Hour, 24*time.Hour, 30*24*time.Hour), Window: pick(w, 0, 0, 12*time.Hour), OnlyLatest: pick(w, false, false, true),
 	}, ours: w.isOurs, old: map[string]bool{}}
 	if n%3 == 1 {
-		w.stage = map[string]automation.Stage{w.exams: automation.StageDesign, w.buses: automation.StageDesign}
+		w.stage = map[string]cutover.Stage{w.exams: cutover.StageDesign, w.buses: cutover.StageDesign}
 		w.lateness.OnlyLatest = false // what overtakes what is not told to an old scheduler
 	}
 	w.say("lateness %+v", w.lateness)

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/internal/httpapi"
 )
@@ -78,7 +79,7 @@ type ownership struct {
 	Stage       *int            `json:"stage,omitempty"`
 }
 
-func ownershipOf(o automation.Ownership) ownership {
+func ownershipOf(o cutover.Ownership) ownership {
 	out := ownership{
 		Key: o.Key, Owner: string(o.Owner), Version: o.Version, Status: o.Status, Coordinates: o.Coordinates,
 		ScheduledOn: o.ScheduledOn.UTC(), OldRanOn: o.OldRanOn.UTC(), EndedOn: o.EndedOn.UTC(),

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/cutover"
 )
 
 type runPage struct {
@@ -153,8 +154,8 @@ func TestI22_ARunSaysWhoOwnsIt(t *testing.T) {
 			h.Error(a.Body)
 		}
 		by := automation.By{Actor: "sam", Reason: "the roll-out"}
-		part := automation.RolloutPart{Scope: "tenant", Type: "sales"}
-		for _, stage := range []automation.Stage{automation.StageShadow, automation.StageRunNow, automation.StageScheduled} {
+		part := cutover.Part{Scope: "tenant", Type: "sales"}
+		for _, stage := range []cutover.Stage{cutover.StageShadow, cutover.StageRunNow, cutover.StageScheduled} {
 			if _, err := h.work.Rollout().MoveRollout(h.Context(), part, stage, by, nil); err != nil {
 				h.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage"
@@ -19,8 +20,8 @@ func TestI22_AGuardedReportIsDeliveredByItsOwnerOnly(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 		w := newWorld(t, store, clk, func(sales *report.Type) { sales.Guarded = true })
-		part := automation.RolloutPart{Type: "sales", Source: "g-1"}
-		move := func(to automation.Stage) {
+		part := cutover.Part{Type: "sales", Source: "g-1"}
+		move := func(to cutover.Stage) {
 			t.Helper()
 			if _, err := w.work.Rollout().MoveRollout(w.ctx, part, to, automation.By(support), nil); err != nil {
 				t.Fatal(to, err)
@@ -36,8 +37,8 @@ func TestI22_AGuardedReportIsDeliveredByItsOwnerOnly(t *testing.T) {
 				t.Errorf("%+v %v, sent %v", asked, err, subjects(sent))
 			}
 		}
-		move(automation.StageShadow)
-		move(automation.StageRunNow)
+		move(cutover.StageShadow)
+		move(cutover.StageRunNow)
 		w.must(second(w.reports.RunNow(w.ctx, "", "g-1", "early", support)))
 		if sent := w.pollAt(at(3, 3, 9, 0)); len(sent) == 0 {
 			t.Error("a run that was asked for was not delivered")
@@ -45,11 +46,11 @@ func TestI22_AGuardedReportIsDeliveredByItsOwnerOnly(t *testing.T) {
 		if sent := w.pollAt(at(3, 9, 9, 0)); len(sent) != 0 {
 			t.Errorf("a scheduled run of the old scheduler: %v", subjects(sent))
 		}
-		move(automation.StageScheduled)
+		move(cutover.StageScheduled)
 		if diff := cmp.Diff([]string{"sam@example.com: Sales of 2026-03-16"}, subjects(w.pollAt(at(3, 16, 9, 0)))); diff != "" {
 			t.Error(diff)
 		}
-		move(automation.StageRunNow)
+		move(cutover.StageRunNow)
 		if sent := w.pollAt(at(3, 23, 9, 0)); len(sent) != 0 {
 			t.Errorf("after the way back: %v", subjects(sent))
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/internal/storetest"
@@ -82,7 +83,7 @@ type firm struct {
 	jobs      []job
 	knows     int
 	off, down bool // the old scheduler, and this side
-	log       map[string]automation.OldRun
+	log       map[string]cutover.OldRun
 
 	stages             map[string]string // of the branches
 	wanted             map[string]string // the stage in which a report was wanted, by its subject
@@ -93,7 +94,7 @@ type firm struct {
 }
 
 // move makes a move as its dry run foretells it.
-func (f *firm) move(unit string, to automation.Stage) automation.RolloutMove {
+func (f *firm) move(unit string, to cutover.Stage) cutover.Move {
 	f.Helper()
 	planned, err := f.work.Rollout().MoveRollout(f.ctx, part(unit), to, automation.By(support), &automation.ActionOptions{DryRun: true})
 	f.must(err)
@@ -106,12 +107,12 @@ func (f *firm) move(unit string, to automation.Stage) automation.RolloutMove {
 	return done
 }
 
-func part(unit string) automation.RolloutPart {
-	return automation.RolloutPart{Type: "sales", BusinessUnit: unit}
+func part(unit string) cutover.Part {
+	return cutover.Part{Type: "sales", BusinessUnit: unit}
 }
 
 // moveAll moves each part that has a stage.
-func (f *firm) moveAll(to automation.Stage) {
+func (f *firm) moveAll(to cutover.Stage) {
 	f.Helper()
 	parts, err := f.work.Rollout().Rollouts(f.ctx, "")
 	f.must(err)
@@ -125,7 +126,7 @@ func (f *firm) look() {
 	f.Helper()
 	parts, err := f.work.Rollout().Rollouts(f.ctx, "")
 	f.must(err)
-	known := map[string]automation.Stage{}
+	known := map[string]cutover.Stage{}
 	for _, p := range parts {
 		known[p.BusinessUnit] = p.Stage
 	}
@@ -141,7 +142,7 @@ func (f *firm) look() {
 // compare counts what is on both sides, only here, and only there.
 func (f *firm) compare(unit string, since time.Time) [3]int {
 	f.Helper()
-	c, err := f.work.Rollout().Compare(f.ctx, part(unit), automation.Window{From: since}, 0)
+	c, err := f.work.Rollout().Compare(f.ctx, part(unit), cutover.Window{From: since}, 0)
 	f.must(err)
 	if c.Late+c.Early > 0 || c.Capped {
 		f.Errorf("%+v", c)
@@ -199,7 +200,7 @@ func (f *firm) cron() {
 func (f *firm) deliver(j job, on time.Time, knows int) {
 	f.Helper()
 	key, subject := j.run(f.T, on)
-	run := automation.OldRun{Key: key, Type: "sales", Coordinates: json.RawMessage(`{"outbox":"` + key + `"}`), RanOn: f.clk.Now()}
+	run := cutover.OldRun{Key: key, Type: "sales", Coordinates: json.RawMessage(`{"outbox":"` + key + `"}`), RanOn: f.clk.Now()}
 	granted := true
 	f.must(f.store.InTx(f.ctx, func(tx storage.Tx) error {
 		if knows == silent {
@@ -214,7 +215,7 @@ func (f *firm) deliver(j job, on time.Time, knows int) {
 		return
 	}
 	f.by[subject] = append(f.by[subject], "old")
-	f.log[key] = automation.OldRun{Key: key, RanOn: f.clk.Now()} // it does not say where
+	f.log[key] = cutover.OldRun{Key: key, RanOn: f.clk.Now()} // it does not say where
 }
 
 // belfry does what is due on this side, and notes new conflicts.
@@ -234,7 +235,7 @@ func (f *firm) belfry() {
 	}
 }
 
-func (f *firm) contests() []automation.ContestedRun {
+func (f *firm) contests() []cutover.ContestedRun {
 	f.Helper()
 	got, _, err := f.work.Rollout().OwnershipConflicts(f.ctx, "", storage.Page{})
 	f.must(err)
@@ -305,7 +306,7 @@ func TestI22_ReportsMoveThroughAllStagesAndNoneIsDoubledOrMissed(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 		clk.Set(at(2, 22, 6, 0))
 		f := &firm{
-			log: map[string]automation.OldRun{}, stages: map[string]string{}, wanted: map[string]string{}, by: map[string][]string{},
+			log: map[string]cutover.OldRun{}, stages: map[string]string{}, wanted: map[string]string{}, by: map[string][]string{},
 			refused: map[string]int{}, conflicts: map[string]int{}, contested: map[string]bool{},
 		}
 		f.world = newWorld(t, store, clk, func(sales *report.Type) {
@@ -353,7 +354,7 @@ func (f *firm) design() {
 		f.is("in shadow", len(runs) > 0 && !slices.ContainsFunc(runs, func(r report.RunState) bool { return r.Reason != reasons.Shadow }), true)
 	}
 	f.until(3, 1, 0)
-	f.move("", automation.StageShadow)
+	f.move("", cutover.StageShadow)
 	f.knows = tells
 	f.readLog()
 	f.until(3, 12, 0)
@@ -368,22 +369,22 @@ func (f *firm) design() {
 // forward is stages 2 and 3, one branch before the others.
 func (f *firm) forward() {
 	f.knows = asks
-	f.move("dublin", automation.StageRunNow)
+	f.move("dublin", cutover.StageRunNow)
 	f.must(second(f.reports.RunNow(f.ctx, "", "dublin-sales", "", support)))
 	f.wanted["dublin-sales of 2026-03-15, asked for"] = f.stages["dublin"]
 	f.must(second(f.reports.Refresh(f.ctx, "", storage.Page{})))
 	picked := "report-subscription:dublin-sales:scheduled:2026-03-16T09:00:00Z"
-	f.must(f.work.Rollout().TransferOwnership(f.ctx, "", picked, automation.AutomationScheduler, automation.By(support)))
+	f.must(f.work.Rollout().TransferOwnership(f.ctx, "", picked, cutover.AutomationScheduler, automation.By(support)))
 	f.until(3, 22, 0)
-	f.move("dublin", automation.StageScheduled)
+	f.move("dublin", cutover.StageScheduled)
 	f.until(3, 29, 0)
 	for _, unit := range []string{"newyork", "riyadh", "sydney"} {
 		f.is(unit, f.compare(unit, at(3, 12, 0, 0)), same)
 	}
 	f.healthy()
-	f.move("", automation.StageRunNow)
+	f.move("", cutover.StageRunNow)
 	f.until(4, 1, 0)
-	f.move("", automation.StageScheduled)
+	f.move("", cutover.StageScheduled)
 	f.until(4, 5, 20)
 }
 
@@ -393,7 +394,7 @@ func (f *firm) incidents() {
 	f.down = true
 	f.until(4, 6, 2)
 	var overdue []string
-	for _, r := range f.move("sydney", automation.StageShadow).Runs {
+	for _, r := range f.move("sydney", cutover.StageShadow).Runs {
 		if r.Overdue {
 			overdue = append(overdue, r.Key)
 		}
@@ -411,11 +412,11 @@ func (f *firm) incidents() {
 		f.Fatalf("%+v", contests)
 	}
 	f.must(f.work.Support().Cancel(f.ctx, "", contests[0].Key, automation.By(support)))
-	f.move("riyadh", automation.StageShadow)
+	f.move("riyadh", cutover.StageShadow)
 	f.until(4, 7, 0)
 	for _, unit := range []string{"riyadh", "sydney"} {
-		f.move(unit, automation.StageRunNow)
-		f.move(unit, automation.StageScheduled)
+		f.move(unit, cutover.StageRunNow)
+		f.move(unit, cutover.StageScheduled)
 	}
 	f.until(4, 19, 0)
 }
@@ -428,10 +429,10 @@ func (f *firm) job(guid string) job {
 func (f *firm) end() {
 	f.healthy()
 	f.is("only there", f.compare("", at(4, 8, 0, 0))[2], 0)
-	f.moveAll(automation.StageCutOver)
+	f.moveAll(cutover.StageCutOver)
 	f.off = true
 	f.until(5, 3, 0)
-	f.moveAll(automation.StageScheduled)
+	f.moveAll(cutover.StageScheduled)
 	f.off = false
 	for unit, stage := range f.stages {
 		f.stages[unit] = strings.Replace(stage, "Scheduled", "again", 1)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/keys"
@@ -39,13 +40,13 @@ func (s *Service) Run(ctx context.Context, scope automation.Scope, key string) (
 
 // Ownership tells which side delivers a run, or storage.ErrNotFound where the guard
 // knows no such run: those of a type that is not Guarded are not in it.
-func (s *Service) Ownership(ctx context.Context, scope automation.Scope, key string) (automation.Ownership, error) {
+func (s *Service) Ownership(ctx context.Context, scope automation.Scope, key string) (cutover.Ownership, error) {
 	if err := reportKey(key); err != nil {
-		return automation.Ownership{}, err
+		return cutover.Ownership{}, err
 	}
 	owned, err := s.scheduler.Rollout().Ownership(ctx, scope, key)
 	if err != nil {
-		return automation.Ownership{}, fmt.Errorf("report: Ownership: %w", err)
+		return cutover.Ownership{}, fmt.Errorf("report: Ownership: %w", err)
 	}
 	return owned, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/automation/settings"
 	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/notify"
@@ -82,9 +83,9 @@ func TestWhatIsSavedInShadowReachesWhatIsHandedOver(t *testing.T) {
 		office.Zone = "America/New_York"
 		w.saveUnit(office)
 		w.drain()
-		for _, stage := range []automation.Stage{automation.StageShadow, automation.StageRunNow, automation.StageScheduled} {
+		for _, stage := range []cutover.Stage{cutover.StageShadow, cutover.StageRunNow, cutover.StageScheduled} {
 			by := automation.By{Actor: "ann", Reason: "hand-over"}
-			if _, err := w.reminders.Rollout().MoveRollout(w.ctx, automation.RolloutPart{Type: "guarded"}, stage, by, nil); err != nil {
+			if _, err := w.reminders.Rollout().MoveRollout(w.ctx, cutover.Part{Type: "guarded"}, stage, by, nil); err != nil {
 				w.Fatal(err)
 			}
 		}

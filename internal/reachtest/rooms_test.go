@@ -12,6 +12,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/automation/settings"
@@ -229,8 +230,8 @@ func (w *world) desk(ctx context.Context, scope storage.Scope) room {
 
 func (w *world) automation(ctx context.Context, scope storage.Scope) []room {
 	s, support, rollout, upkeep := w.work, w.work.Support(), w.work.Rollout(), w.work.Maintenance()
-	part := automation.RolloutPart{Scope: scope, Type: "certificate"}
-	window := automation.Window{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC)}
+	part := cutover.Part{Scope: scope, Type: "certificate"}
+	window := cutover.Window{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC)}
 	return []room{
 		{s, map[string]func() error{
 			"Deactivate":     func() error { return second(s.Deactivate(ctx, scope, "certificate", employee, "Gone")) },
@@ -289,14 +290,14 @@ func (w *world) automation(ctx context.Context, scope storage.Scope) []room {
 		{rollout, map[string]func() error{
 			"Compare": func() error { return second(rollout.Compare(ctx, part, window, time.Minute)) },
 			"DeliverForOldScheduler": func() error {
-				return second(rollout.DeliverForOldScheduler(ctx, scope, automation.OldRun{Key: w.reminder}))
+				return second(rollout.DeliverForOldScheduler(ctx, scope, cutover.OldRun{Key: w.reminder}))
 			},
-			"MoveRollout":        func() error { return second(rollout.MoveRollout(ctx, part, automation.StageShadow, by, nil)) },
+			"MoveRollout":        func() error { return second(rollout.MoveRollout(ctx, part, cutover.StageShadow, by, nil)) },
 			"Ownership":          func() error { return second(rollout.Ownership(ctx, scope, w.reminder)) },
 			"OwnershipConflicts": func() error { return third(rollout.OwnershipConflicts(ctx, scope, storage.Page{})) },
-			"ReportOldRun":       func() error { return second(rollout.ReportOldRun(ctx, part, automation.OldRun{Key: w.reminder})) },
+			"ReportOldRun":       func() error { return second(rollout.ReportOldRun(ctx, part, cutover.OldRun{Key: w.reminder})) },
 			"Rollouts":           func() error { return second(rollout.Rollouts(ctx, scope)) },
-			"TransferOwnership":  func() error { return rollout.TransferOwnership(ctx, scope, w.reminder, automation.OldScheduler, by) },
+			"TransferOwnership":  func() error { return rollout.TransferOwnership(ctx, scope, w.reminder, cutover.OldScheduler, by) },
 		}},
 		{upkeep, map[string]func() error{
 			"PreviewReplan": func() error {
