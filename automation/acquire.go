@@ -148,7 +148,7 @@ func (a *acquiring) settle(ctx context.Context, tx storage.Tx, got []driver.Ensu
 		}
 		lost[a.places[n]] = true
 		row.yield(a.now, reasons.OwnershipConflict, conflictText(want, g.Row), a.done[a.places[n]].Result.before)
-		held, notes = append(held, row), append(notes, note{row, past{StatusProcessing, actor(row.EventType, row.EventID)}, ActionHeld, string(reasons.OwnershipConflict)})
+		held, notes = append(held, row), append(notes, note{row, past{StatusProcessing, actor(row.EventType, row.EventID)}, actionHeld, string(reasons.OwnershipConflict)})
 	}
 	if err := schedules.Save(ctx, tx, held...); err != nil {
 		return nil, err

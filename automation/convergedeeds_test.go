@@ -158,7 +158,7 @@ func (c *chaos) asWanted(id string) {
 // changed: of a row that support made due although nobody asks for it, which ends
 // when it is due.
 func (c *chaos) unseen(d automation.Difference) bool {
-	return d.Kind == automation.WouldDeactivate && c.revived[d.Key]
+	return d.Kind == "WouldDeactivate" && c.revived[d.Key]
 }
 
 // rule changes a setting, which no event tells: the host counts it as a change of

@@ -395,7 +395,7 @@ func (d *dispatching) holdRefused(now time.Time, taken taken) error {
 	var notes []note
 	for i, row := range d.done {
 		if conflict := d.refused[i]; conflict != nil {
-			notes = append(notes, note{row.Row, row.Row.past(), ActionHeld, string(reasons.DeliveryConflict)})
+			notes = append(notes, note{row.Row, row.Row.past(), actionHeld, string(reasons.DeliveryConflict)})
 			row.Row.yield(now, reasons.DeliveryConflict, conflict.Error(), row.Result.before)
 			held = append(held, row.Row)
 		}

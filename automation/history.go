@@ -19,7 +19,16 @@ import (
 // maxHistory is how much of a row's history Explain shows.
 const maxHistory = 100
 
-// Action is what was done to a row, as its history tells it.
+// Action is what was done to a row, as its history tells it: by support one of the
+// constants, by programs
+//
+//   - Created, Updated and Reactivated: it was asked for, asked for at another moment or
+//     for another type, or asked for after it had ended
+//   - Completed: delivery work is queued
+//   - Deactivated: it was no longer wanted, by an event or at its moment
+//   - Held: on hold for a conflict
+//   - TryFailed: a try failed, of which the last one puts the row on hold
+//   - LeaseLost: a worker died or stalled, which counts as a try
 type Action string
 
 // What support does; the first four can be done in bulk.
@@ -33,14 +42,14 @@ const (
 
 // What programs do.
 const (
-	ActionCreated     Action = "Created"
-	ActionCompleted   Action = "Completed"   // delivery work is queued
-	ActionUpdated     Action = "Updated"     // it was asked for again, at another moment or for another type
-	ActionReactivated Action = "Reactivated" // it was asked for again after it had ended
-	ActionDeactivated Action = "Deactivated" // no longer wanted, by an event or at its moment
-	ActionHeld        Action = "Held"        // on hold for a conflict
-	ActionTryFailed   Action = "TryFailed"   // the last one puts the row on hold
-	ActionLeaseLost   Action = "LeaseLost"   // a worker died or stalled, which counts as a try
+	actionCreated     Action = "Created"
+	actionCompleted   Action = "Completed"
+	actionUpdated     Action = "Updated"
+	actionReactivated Action = "Reactivated"
+	actionDeactivated Action = "Deactivated"
+	actionHeld        Action = "Held"
+	actionTryFailed   Action = "TryFailed"
+	actionLeaseLost   Action = "LeaseLost"
 )
 
 // Transition is one thing that happened to a row.
@@ -77,14 +86,14 @@ func historyOf(ctx context.Context, from driver.Reader, r *scheduleRow) ([]Trans
 	if err != nil {
 		return nil, err
 	}
-	made := Transition{On: r.CreatedOn, Action: ActionCreated, Actor: actor(r.EventType, r.EventID).name, To: StatusPending}
+	made := Transition{On: r.CreatedOn, Action: actionCreated, Actor: actor(r.EventType, r.EventID).name, To: StatusPending}
 	if len(entries) == maxHistory {
 		made.Actor = "" // it may be told by an entry further back
 	}
 	var out []Transition
 	for _, e := range entries {
 		t := Transition{e.On, Action(e.Action), e.Actor, e.Reason, e.From, e.To}
-		if t.Action == ActionCreated && t.On.Equal(made.On) {
+		if t.Action == actionCreated && t.On.Equal(made.On) {
 			made = t
 			continue
 		}
@@ -96,7 +105,7 @@ func historyOf(ctx context.Context, from driver.Reader, r *scheduleRow) ([]Trans
 		if later < 0 {
 			later = len(out)
 		}
-		out = slices.Insert(out, later, Transition{r.EndedOn, ActionCompleted, actorDuePass.name, "", StatusProcessing, StatusCompleted})
+		out = slices.Insert(out, later, Transition{r.EndedOn, actionCompleted, actorDuePass.name, "", StatusProcessing, StatusCompleted})
 	}
 	slices.SortStableFunc(out, func(a, b Transition) int { return cmp.Compare(a.On.UnixMicro(), b.On.UnixMicro()) })
 	return out, nil
@@ -157,7 +166,7 @@ func (n note) entry(by author, now time.Time) *audit.Entry {
 // made tells who made the row, which the change has overwritten in it.
 func (n note) made() *audit.Entry {
 	e := n.entry(n.was.by, n.row.CreatedOn)
-	e.SubjectVersion, e.Action, e.Reason, e.From, e.To = audit.FirstVersion, string(ActionCreated), "", "", StatusPending
+	e.SubjectVersion, e.Action, e.Reason, e.From, e.To = audit.FirstVersion, string(actionCreated), "", "", StatusPending
 	return e
 }
 
@@ -245,12 +254,12 @@ func ensuredNotes(got []driver.Ensured[scheduleRow], was map[*scheduleRow]past) 
 		if !changed {
 			continue
 		}
-		n := note{g.Row, before, ActionUpdated, "for " + stampText(g.Row.ScheduledOn)}
+		n := note{g.Row, before, actionUpdated, "for " + stampText(g.Row.ScheduledOn)}
 		switch g.Outcome {
 		case storage.Reactivated:
-			n.action = ActionReactivated
+			n.action = actionReactivated
 		case storage.Conflict:
-			n.action, n.reason = ActionHeld, g.Row.HoldReason
+			n.action, n.reason = actionHeld, g.Row.HoldReason
 		}
 		out = append(out, n)
 	}
@@ -275,7 +284,7 @@ func (n *note) settled(now time.Time) bool {
 	r := n.row
 	switch {
 	case r.Status == StatusDeactivated:
-		n.action, n.reason = ActionDeactivated, r.ReasonCode
+		n.action, n.reason = actionDeactivated, r.ReasonCode
 		return true
 	case r.Status == StatusFailed:
 		n.reason = fmt.Sprintf("%s, on hold: %s", r.ReasonCode, r.HoldReason)
@@ -284,9 +293,9 @@ func (n *note) settled(now time.Time) bool {
 	default:
 		return false
 	}
-	n.action = ActionTryFailed
+	n.action = actionTryFailed
 	if r.ReasonCode == reasons.LeaseExpired {
-		n.action = ActionLeaseLost
+		n.action = actionLeaseLost
 	}
 	return true
 }

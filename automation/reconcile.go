@@ -162,15 +162,15 @@ func (r *ReconcileReport) count(p *page) {
 
 func (r *ReconcileReport) countRow(kind DifferenceKind) {
 	switch kind {
-	case WouldCreate:
+	case wouldCreate:
 		r.Created++
-	case WouldUpdate:
+	case wouldUpdate:
 		r.Updated++
-	case WouldReactivate:
+	case wouldReactivate:
 		r.Reactivated++
-	case WouldDeactivate:
+	case wouldDeactivate:
 		r.Deactivated++
-	case WouldConflict:
+	case wouldConflict:
 		r.Conflicts++
 	}
 }
@@ -185,17 +185,18 @@ func (r *ReconcileReport) list(p *page) {
 	}
 }
 
-// DifferenceKind says what a reconciliation does about a [Difference], or would
-// do in a dry run.
+// DifferenceKind says what a reconciliation does about a [Difference], or would do in a dry
+// run: WouldCreate a row that is missing, WouldUpdate its moment or type, WouldReactivate one
+// that has ended, WouldDeactivate one that its source does not ask for, or WouldConflict,
+// which puts a row that stands for another input on support hold.
 type DifferenceKind string
 
-// The kinds of difference.
 const (
-	WouldCreate     DifferenceKind = "WouldCreate"     // a wanted row is missing
-	WouldUpdate     DifferenceKind = "WouldUpdate"     // its moment or type is not the wanted one
-	WouldReactivate DifferenceKind = "WouldReactivate" // it has ended and is wanted again
-	WouldDeactivate DifferenceKind = "WouldDeactivate" // nobody asks for it any more
-	WouldConflict   DifferenceKind = "WouldConflict"   // it stands for another input: support hold
+	wouldCreate     DifferenceKind = "WouldCreate"
+	wouldUpdate     DifferenceKind = "WouldUpdate"
+	wouldReactivate DifferenceKind = "WouldReactivate"
+	wouldDeactivate DifferenceKind = "WouldDeactivate"
+	wouldConflict   DifferenceKind = "WouldConflict"
 )
 
 // Difference is a row that is not as its source wants it.
@@ -276,7 +277,7 @@ func (v *verdict) difference(source Source) (Difference, bool) {
 	kind, settled := differenceOf[v.outcome], ""
 	switch v.outcome {
 	case storage.Unchanged, storage.InFlight:
-		kind = WouldUpdate
+		kind = wouldUpdate
 	case storage.Conflict:
 		if !v.writes {
 			settled = "it is on hold already"
@@ -292,7 +293,7 @@ func (v *verdict) difference(source Source) (Difference, bool) {
 // rows, for candidates that repeat a key.
 func diff(now time.Time, source Source, p eventPlan, rows map[string]*scheduleRow, open []*scheduleRow, explain bool) (f found) {
 	end := func(row *scheduleRow, why reasons.Reason) {
-		f.differences = append(f.differences, Difference{WouldDeactivate, row.Key, source, row.Setting, string(why), false})
+		f.differences = append(f.differences, Difference{wouldDeactivate, row.Key, source, row.Setting, string(why), false})
 	}
 	ends := p.superseded()
 	for _, row := range open {

@@ -42,7 +42,7 @@ func (p *page) end(ctx context.Context, tx storage.Tx, among []*pageSource) erro
 	var keys []string
 	for _, x := range among {
 		for _, d := range x.found.differences {
-			if d.Kind == WouldDeactivate {
+			if d.Kind == wouldDeactivate {
 				because[d.Key], keys = reasons.Reason(d.Detail), append(keys, d.Key)
 			}
 		}
@@ -62,7 +62,7 @@ func (p *page) ensure(ctx context.Context, tx storage.Tx, among []*pageSource) e
 	for _, x := range among {
 		different := map[string]bool{}
 		for _, d := range x.found.differences {
-			different[d.Key] = d.Kind != WouldDeactivate && !d.settled
+			different[d.Key] = d.Kind != wouldDeactivate && !d.settled
 		}
 		for _, plan := range x.asked {
 			if different[plan.want.Key] && !x.plan.off[plan.want.Setting] {

@@ -168,7 +168,7 @@ func (p *reportsPage) scanned(now time.Time, t ReminderType) *page {
 
 // differenceOf are the outcomes that were a repair.
 var differenceOf = map[storage.Outcome]DifferenceKind{
-	storage.Created: WouldCreate, storage.Updated: WouldUpdate, storage.Reactivated: WouldReactivate, storage.Conflict: WouldConflict,
+	storage.Created: wouldCreate, storage.Updated: wouldUpdate, storage.Reactivated: wouldReactivate, storage.Conflict: wouldConflict,
 }
 
 // HandleReports adds a type of report: from now on this process serves the runs
@@ -261,7 +261,7 @@ func (s Support) RunReport(ctx context.Context, c Candidate, by By) (out Ensured
 		if err != nil {
 			return err
 		}
-		made := note{row, past{by: person(by)}, ActionCreated, by.Reason}
+		made := note{row, past{by: person(by)}, actionCreated, by.Reason}
 		return audit.Write(ctx, tx, made.entry(person(by), row.CreatedOn))
 	})
 	if err != nil {

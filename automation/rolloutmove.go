@@ -253,10 +253,10 @@ func (s Rollout) follow(row *scheduleRow, to cutover.Owner) (note, bool) {
 	n := note{row: row, was: row.past(), reason: "owned by " + string(to)}
 	switch {
 	case to == cutover.AutomationScheduler && row.inShadow():
-		n.action = ActionReactivated
+		n.action = actionReactivated
 		row.reactivate(s.now())
 	case to == cutover.OldScheduler && (row.IsOpen() || row.Status == StatusFailed):
-		n.action = ActionDeactivated
+		n.action = actionDeactivated
 		row.deactivate(s.now(), reasons.Shadow)
 	default:
 		return note{}, false

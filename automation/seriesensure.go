@@ -169,7 +169,7 @@ func (t *taking) change(ctx context.Context, from driver.Reader, stored *series,
 
 // end ends the occurrence of a cadence that was.
 func (t *taking) end(row *scheduleRow) note {
-	n := note{row, row.past(), ActionDeactivated, string(reasons.Superseded)}
+	n := note{row, row.past(), actionDeactivated, string(reasons.Superseded)}
 	row.EventType, row.EventID = t.origin.Type, t.origin.ID
 	row.deactivate(t.now, reasons.Superseded)
 	return n

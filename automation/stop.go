@@ -131,7 +131,7 @@ func (d *ending) pick(rows []*scheduleRow) []note {
 			d.series[key] = reason
 		}
 		if ends && row.mayEnd() {
-			n := note{row, row.past(), ActionDeactivated, reason}
+			n := note{row, row.past(), actionDeactivated, reason}
 			row.EventType, row.EventID = d.event.Type, d.event.ID
 			if d.skips {
 				row.skip(d.now, reason)

@@ -183,7 +183,7 @@ func (s Support) ensureRerun(ctx context.Context, tx storage.Tx, row, next *sche
 	if err != nil {
 		return Ensured{}, err
 	}
-	first := note{made, past{by: person(by)}, ActionCreated, by.Reason}.entry(person(by), made.CreatedOn)
+	first := note{made, past{by: person(by)}, actionCreated, by.Reason}.entry(person(by), made.CreatedOn)
 	return answer(storage.Created, made, next), audit.Write(ctx, tx, first)
 }
 

@@ -60,10 +60,10 @@ func TestARowOnHoldWaitsForItsRelease(t *testing.T) {
 		}
 		e, err := w.s.Explain(w.ctx, "", certificateKey)
 		want := []automation.Transition{
-			{On: start, Action: automation.ActionCreated, Actor: "host", To: automation.StatusPending},
+			{On: start, Action: "Created", Actor: "host", To: automation.StatusPending},
 			{On: start, Action: automation.ActionHold, Actor: "ann", Reason: ann.Reason, From: automation.StatusPending, To: automation.StatusPending},
 			{On: day(2026, 4, 1, 9), Action: automation.ActionRelease, Actor: "ann", Reason: ann.Reason, From: automation.StatusPending, To: automation.StatusPending},
-			{On: day(2026, 4, 1, 9), Action: automation.ActionCompleted, Actor: "due pass", From: automation.StatusProcessing, To: automation.StatusCompleted},
+			{On: day(2026, 4, 1, 9), Action: "Completed", Actor: "due pass", From: automation.StatusProcessing, To: automation.StatusCompleted},
 		}
 		if diff := cmp.Diff(want, e.History); err != nil || diff != "" {
 			w.t.Error(err, diff)
