@@ -14,7 +14,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/causes"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/internal/testlevel"
@@ -285,7 +285,7 @@ func (r *retelling) retell(w wish) {
 		return
 	}
 	got := r.ask(w, "hello")
-	if ok := got == storage.Unchanged || w.kind == "certificate" && got == reasons.OffsetPassed; !ok {
+	if ok := got == storage.Unchanged || w.kind == "certificate" && got == causes.OffsetPassed; !ok {
 		r.t.Errorf("%s %s is %s on %s", w.kind, w.id, got, r.clk.Now())
 	}
 }

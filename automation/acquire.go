@@ -13,11 +13,11 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/belfry-go/belfry/automation/cutover"
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -165,7 +165,7 @@ func (a *acquiring) settle(ctx context.Context, tx storage.Tx, got []driver.Ensu
 // yield puts a row on hold whose run is another's, or whose delivery is in conflict with
 // what exists. What it was settled as was never committed; nothing of it exists under the
 // coordinates that it named. What it led to before stays.
-func (r *scheduleRow) yield(now time.Time, why reasons.Reason, detail string, before json.RawMessage) {
+func (r *scheduleRow) yield(now time.Time, why Reason, detail string, before json.RawMessage) {
 	r.Status = StatusProcessing
 	r.ReasonCode, r.Diagnostics, r.DispatchResult = why, storable(detail), before
 	r.mergeResult(notify.DispatchResult{ConflictReason: string(why)})

@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -80,7 +80,7 @@ func TestOneRowThatIsRefusedDoesNotStopTheRest(t *testing.T) {
 		if diff := cmp.Diff(before[numberedKey(0)], w.row(numberedKey(0))); diff != "" {
 			t.Error("a row that is refused:", diff)
 		}
-		for i, held := range []reasons.Reason{"", reasons.HeldBySupport, reasons.HeldBySupport, reasons.HeldBySupport} {
+		for i, held := range []automation.Reason{"", reasons.HeldBySupport, reasons.HeldBySupport, reasons.HeldBySupport} {
 			if row := w.row(numberedKey(i)); row.HoldReason != held {
 				t.Errorf("%+v", row)
 			}

@@ -15,11 +15,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -104,7 +104,7 @@ type chaos struct {
 
 	events  []automation.Event
 	paused  bool
-	stopped map[string]reasons.Reason         // what support holds or has cancelled
+	stopped map[string]automation.Reason      // what support holds or has cancelled
 	told    map[string]int64                  // the newest version of each pupil that an event told
 	revived map[string]bool                   // what support released or retried
 	ended   map[string]bool                   // what events ended since the poll under way began
@@ -122,7 +122,7 @@ type process struct {
 func newChaos(ctx context.Context, store storage.Store, clk *handClock, n int) *chaos {
 	c := &chaos{
 		ctx: ctx, clk: clk, store: &storetest.Spy{Store: store},
-		stopped: map[string]reasons.Reason{}, told: map[string]int64{}, revived: map[string]bool{}, ended: map[string]bool{}, done: map[string]automation.ScheduleRow{},
+		stopped: map[string]automation.Reason{}, told: map[string]int64{}, revived: map[string]bool{}, ended: map[string]bool{}, done: map[string]automation.ScheduleRow{},
 	}
 	exam, bus := fmt.Sprint("exam", n), fmt.Sprint("bus", n)
 	c.host = &school{

@@ -12,9 +12,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -263,7 +263,7 @@ func (c *chaos) support(d deed) {
 		c.stopped[key] = row.HoldReason
 	}
 	c.revived[key] = c.revived[key] || d.M/2%4 == 1 || d.M/2%4 == 2
-	want := []reasons.Reason{reasons.HeldBySupport, "", "", reasons.CancelledBySupport}[d.M/2%4]
+	want := []automation.Reason{reasons.HeldBySupport, "", "", reasons.CancelledBySupport}[d.M/2%4]
 	if err == nil && c.stopped[key] != want {
 		c.wrong("support did %d to %s, which is %+v", d.M/2%4, key, row)
 	}

@@ -12,10 +12,10 @@ import (
 
 	"github.com/benbjohnson/clock"
 
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -82,7 +82,7 @@ func TestComparisonsAreExact(t *testing.T) {
 // does not become one.
 func TestAHostsReasonIsNoAttribute(t *testing.T) {
 	t.Parallel()
-	for reason, want := range map[reasons.Reason]string{
+	for reason, want := range map[Reason]string{
 		reasons.Superseded: "Superseded", reasons.Invalidated: "Invalidated", "left: sam@example.com": "Host", "": "Host",
 	} {
 		if got := countedAs(reason); got != want {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/reasons"
 )
 
 // checkCurrent compares due rows with what their sources want now, of which all are asked

@@ -9,8 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/causes"
 	"github.com/belfry-go/belfry/automation/dst"
-	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/reasons"
 )
 
 // knows is a provider that notes what it is asked.
@@ -232,15 +233,15 @@ func TestAPreviewOfASourceSaysWhatBecomesOfEachCandidate(t *testing.T) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		causes := map[string]reasons.Cause{}
+		found := map[string]causes.Cause{}
 		for _, f := range got {
-			causes[f.Key] = f.Cause
+			found[f.Key] = f.Cause
 		}
-		want := map[string]reasons.Cause{
-			keyOf("000", "2026-05-01", 14): reasons.CauseNotAskedYet, keyOf("000", "2026-05-01", 30): reasons.CauseExists,
-			keyOf("000", "2026-05-01", 90): reasons.CauseOffsetPassed, keyOf("000", "2026-05-01", 33): reasons.CauseTimeSkipped,
+		want := map[string]causes.Cause{
+			keyOf("000", "2026-05-01", 14): causes.CauseNotAskedYet, keyOf("000", "2026-05-01", 30): causes.CauseExists,
+			keyOf("000", "2026-05-01", 90): causes.CauseOffsetPassed, keyOf("000", "2026-05-01", 33): causes.CauseTimeSkipped,
 		}
-		if diff := cmp.Diff(want, causes); diff != "" {
+		if diff := cmp.Diff(want, found); diff != "" {
 			w.t.Error(diff)
 		}
 		if last := got[len(got)-1]; !last.ScheduledOn.Equal(day(2026, 4, 17, 0).Add(30 * 60e9)) {
@@ -248,7 +249,7 @@ func TestAPreviewOfASourceSaysWhatBecomesOfEachCandidate(t *testing.T) {
 		}
 		k.off = true
 		got, err = w.s.PreviewSource(w.ctx, "", "certificate", automation.Source{"employee", "000"})
-		if err != nil || got[len(got)-1].Cause != reasons.CauseSettingOff {
+		if err != nil || got[len(got)-1].Cause != causes.CauseSettingOff {
 			w.t.Errorf("%+v %v", got, err)
 		}
 		k.fails = func(automation.Source) error { return errBoom }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -80,7 +80,7 @@ func lookUp(plans []plan, row *scheduleRow) (p plan, known, wanted bool) {
 
 // ending says why a row that no plan names ends. One of an earlier day stays
 // while its condition is met.
-func (d demand) ending(row *scheduleRow) (reasons.Reason, bool) {
+func (d demand) ending(row *scheduleRow) (Reason, bool) {
 	_, known, met := d.of(row)
 	switch {
 	case met:
@@ -102,7 +102,7 @@ func (s ensurer) endUnmet(ctx context.Context, tx storage.Tx, plans []plan, by a
 	}
 	d := demandOf(plans)
 	for scope, some := range unmet {
-		_, err := s.deactivateBy(ctx, tx, Event{Scope: scope}, by, rowsOf(some), func(row *scheduleRow) (reasons.Reason, bool) {
+		_, err := s.deactivateBy(ctx, tx, Event{Scope: scope}, by, rowsOf(some), func(row *scheduleRow) (Reason, bool) {
 			_, known, met := d.of(row)
 			return reasons.ThresholdNoLongerMet, known && !met
 		})

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -42,9 +42,9 @@ type try struct {
 	// stream is what versions of the row's source count.
 	stream string
 
-	err    error          // it failed
-	broken bool           // err says that the row cannot be decoded
-	stop   reasons.Reason // it is no longer wanted
+	err    error  // it failed
+	broken bool   // err says that the row cannot be decoded
+	stop   Reason // it is no longer wanted
 	done   bool
 	later  bool      // it is wanted at a later moment, which decision asks for
 	moment time.Time // at which it is wanted now, where that is known

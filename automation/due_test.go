@@ -13,9 +13,9 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/cutover"
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -70,7 +70,7 @@ func TestADueReminderQueuesItsDelivery(t *testing.T) {
 // What is no longer valid is an outcome: Deactivated with its reason, and no try
 // is counted.
 func TestI18_WhatIsNoLongerValidIsDeactivatedAndNoFailure(t *testing.T) {
-	for want, change := range map[reasons.Reason]func(*automation.ReminderType){
+	for want, change := range map[automation.Reason]func(*automation.ReminderType){
 		reasons.SourceNoLongerValid: func(t *automation.ReminderType) {
 			t.Validator = automation.ValidatorFunc(func(context.Context, automation.Due) (automation.Validity, error) { return automation.Validity{}, nil })
 		},
@@ -105,7 +105,7 @@ func TestI18_WhatIsNoLongerValidIsDeactivatedAndNoFailure(t *testing.T) {
 	})
 }
 
-func (w *world) checkEnded(key string, why reasons.Reason) {
+func (w *world) checkEnded(key string, why automation.Reason) {
 	w.t.Helper()
 	row := w.row(key)
 	got, err := row.Dispatched()

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/unserved"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 )
 
 // duePass is what a Poller runs over automation_scheduler.

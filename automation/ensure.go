@@ -6,8 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/causes"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -24,7 +25,7 @@ type Ensured struct {
 	Status          string
 	ScheduledOn     time.Time
 	IsOnSupportHold bool
-	HoldReason      reasons.Reason
+	HoldReason      Reason
 	// Result has the coordinates of what was dispatched for the row.
 	Result notify.DispatchResult
 	// InputDiffers says that the row is Completed and was so for another input,
@@ -165,7 +166,7 @@ func (s ensurer) ensureActive(ctx context.Context, tx storage.Tx, plans []plan, 
 	var places []int
 	for i, plan := range plans {
 		if plan.isOff(off) {
-			out[i] = Ensured{Outcome: reasons.SettingInactive, Scope: plan.want.Scope, Key: plan.want.Key}
+			out[i] = Ensured{Outcome: causes.SettingInactive, Scope: plan.want.Scope, Key: plan.want.Key}
 			continue
 		}
 		active, places = append(active, plan), append(places, i)
@@ -232,15 +233,15 @@ func (s ensurer) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, orig
 		p, want := &plans[i], &plans[i].want
 		switch {
 		case p.skipped:
-			out[i] = Ensured{Outcome: reasons.TimeSkipped, Scope: want.Scope, Key: want.Key}
+			out[i] = Ensured{Outcome: causes.TimeSkipped, Scope: want.Scope, Key: want.Key}
 		case p.ended:
-			out[i] = Ensured{Outcome: reasons.SeriesEnded, Scope: want.Scope}
+			out[i] = Ensured{Outcome: causes.SeriesEnded, Scope: want.Scope}
 		case p.found != nil:
 			out[i] = asFound(p.found)
 		case p.unmet:
-			out[i] = Ensured{Outcome: reasons.ThresholdNotMet, Scope: want.Scope, Key: want.Key}
+			out[i] = Ensured{Outcome: causes.ThresholdNotMet, Scope: want.Scope, Key: want.Key}
 		case late.missing[i] != "":
-			out[i] = Ensured{Outcome: reasons.OffsetPassed, Scope: want.Scope, Key: want.Key, ScheduledOn: want.ScheduledOn}
+			out[i] = Ensured{Outcome: causes.OffsetPassed, Scope: want.Scope, Key: want.Key, ScheduledOn: want.ScheduledOn}
 		default:
 			want.CreatedOn, want.DueOn = now, want.dueOn()
 			want.EventType, want.EventID = origin.Type, origin.ID
@@ -285,7 +286,7 @@ func decideAt(now time.Time, late map[*scheduleRow]bool) driver.Decide[scheduleR
 		case stored.isOver():
 			return storage.Unchanged, false
 		case late[want] && !stored.IsOpen() && !stored.inShadow() && !stopped:
-			return reasons.OffsetPassed, false
+			return causes.OffsetPassed, false
 		case want.inShadow():
 			return decideShadow(now, stored, want)
 		case stored.sameMoment(want) && (stored.Status == StatusPending || stopped):

@@ -12,8 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/causes"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -199,7 +200,7 @@ func TestAFirstImportDoesNotSendThePast(t *testing.T) {
 		for _, e := range got {
 			outcomes = append(outcomes, e.Outcome)
 		}
-		want := []storage.Outcome{storage.Unchanged, reasons.OffsetPassed, storage.Created, storage.Created}
+		want := []storage.Outcome{storage.Unchanged, causes.OffsetPassed, storage.Created, storage.Created}
 		if diff := cmp.Diff(want, outcomes); diff != "" || len(w.rows()) != 3 {
 			w.t.Error(diff)
 		}
@@ -335,12 +336,12 @@ func TestEnsureSaysThatASettingIsOff(t *testing.T) {
 		other := candidate(func(c *automation.Candidate) { c.Setting = "nobody made it" })
 		host := automation.Candidate{AutomationType: "sweep", Source: automation.Source{"night", "1"}, ScheduledOn: day(2026, 4, 1, 9)}
 		got := w.ensure(other, candidate(nil), host)
-		want := []storage.Outcome{reasons.SettingInactive, storage.Created, storage.Created} // a host's type has no setting
+		want := []storage.Outcome{causes.SettingInactive, storage.Created, storage.Created} // a host's type has no setting
 		if diff := cmp.Diff(want, []storage.Outcome{got[0].Outcome, got[1].Outcome, got[2].Outcome}); diff != "" || len(w.rows()) != 2 {
 			t.Error(diff, w.statuses())
 		}
 		settings["certificate"] = false
-		if got := w.ensure(candidate(nil))[0]; got.Outcome != reasons.SettingInactive {
+		if got := w.ensure(candidate(nil))[0]; got.Outcome != causes.SettingInactive {
 			t.Errorf("%+v", got)
 		}
 	})

@@ -8,9 +8,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -117,7 +117,7 @@ func (s planner) planTriggers(ctx context.Context, e Event, name string, p *even
 }
 
 // superseded tells of an open row of the source whether it has to go, and why.
-func (p eventPlan) superseded() func(*scheduleRow) (reasons.Reason, bool) {
+func (p eventPlan) superseded() func(*scheduleRow) (Reason, bool) {
 	wanted := map[string]bool{}
 	for _, plan := range p.plans {
 		if !plan.skipped && !plan.unmet {
@@ -125,7 +125,7 @@ func (p eventPlan) superseded() func(*scheduleRow) (reasons.Reason, bool) {
 		}
 	}
 	conditions, series := demandOf(p.plans), p.series()
-	return func(row *scheduleRow) (reasons.Reason, bool) {
+	return func(row *scheduleRow) (Reason, bool) {
 		if p.off[row.Setting] {
 			return reasons.ReminderSettingInactive, true
 		}
@@ -313,7 +313,7 @@ func (s ensurer) endInvalid(ctx context.Context, tx storage.Tx, e Event, invalid
 		if len(in.Keys) > 0 {
 			deactivate = s.deactivateOnly
 		}
-		ended, err := deactivate(ctx, tx, e, actor(e.Type, e.ID), where, most-len(all), func(row *scheduleRow) (reasons.Reason, bool) {
+		ended, err := deactivate(ctx, tx, e, actor(e.Type, e.ID), where, most-len(all), func(row *scheduleRow) (Reason, bool) {
 			return in.Reason, len(in.Keys) == 0 || slices.Contains(in.Keys, row.Key) || slices.Contains(in.Keys, row.baseKey())
 		})
 		if err != nil {

@@ -16,10 +16,10 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -172,8 +172,8 @@ func TestI17_WhatIsGivenUpWaitsForAPersonAndGoesOn(t *testing.T) {
 	faults := map[string]error{"7": errors.New("no connection"), "8": automation.Permanent(errors.New("no such table"))}
 	fails := automation.RecipientFunc(func(_ context.Context, d automation.Due) ([]notify.Recipient, error) { return nil, faults[d.Source.ID] })
 	eachAcademy(t, func(r *automation.ReminderType) { r.Recipients = fails }, func(s *academy) {
-		because := map[string]reasons.Reason{}
-		for id, reason := range map[string]reasons.Reason{"7": reasons.RetriesExhausted, "8": reasons.PermanentFailure} {
+		because := map[string]automation.Reason{}
+		for id, reason := range map[string]automation.Reason{"7": reasons.RetriesExhausted, "8": reasons.PermanentFailure} {
 			got, err := s.reminders.Ensure(s.Context(), automation.Candidate{
 				Type: "certificate", Source: automation.Source{Type: "employee", ID: id},
 				TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30,

@@ -8,11 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/causes"
 	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -274,7 +275,7 @@ func (s explainer) askedAgain(e Explanation, r *scheduleRow) string {
 	switch outcome, _ := decideAt(now, map[*scheduleRow]bool{&want: limit != ""})(&stored, &want); outcome {
 	case storage.Reactivated:
 		return again
-	case reasons.OffsetPassed:
+	case causes.OffsetPassed:
 		return never + r.passedBy(now, limit)
 	}
 	return never + "what it was about is over"

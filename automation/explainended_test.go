@@ -10,7 +10,8 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/causes"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -19,13 +20,13 @@ func TestExplainSaysOfAnEndedRowWhatAskingAgainDoes(t *testing.T) {
 	t.Parallel()
 	const again, never = "nothing, unless it is asked for again", "nothing, and nothing if it is asked for again: "
 	for name, c := range map[string]struct {
-		reason reasons.Reason
+		reason automation.Reason
 		at     time.Time
 		want   string
 		does   storage.Outcome
 	}{
 		"superseded":            {reasons.Superseded, day(2026, 4, 1, 10), again, storage.Reactivated},
-		"superseded, long past": {reasons.Superseded, day(2026, 4, 5, 10), never + "its time, 1 April 09:00, had passed by 4 days, more than CatchUp (24 h)", reasons.OffsetPassed},
+		"superseded, long past": {reasons.Superseded, day(2026, 4, 5, 10), never + "its time, 1 April 09:00, had passed by 4 days, more than CatchUp (24 h)", causes.OffsetPassed},
 		"overtaken":             {reasons.Overtaken, day(2026, 4, 1, 10), never + "what it was about is over", storage.Unchanged},
 		"sent by the old job":   {reasons.SentByOldJob, day(2026, 4, 1, 10), never + "what it was about is over", storage.Unchanged},
 	} {
@@ -97,9 +98,9 @@ func TestExplainMissingSaysThatWhatWasStoppedHasEnded(t *testing.T) {
 		p.set(offsets(date(2026, 5, 1), 30)...)
 		w.handle(changed(1))
 		w.do(w.s.Support().Cancel)
-		w.because("certificate", reasons.CauseEnded, certificateKey+": it has ended (Ended), Cancelled, CancelledBySupport")
+		w.because("certificate", causes.CauseEnded, certificateKey+": it has ended (Ended), Cancelled, CancelledBySupport")
 		p.set(offsets(date(2026, 5, 1), 30, 14)...)
-		w.because("certificate", reasons.CauseNotAskedYet, certificateKey+": it has ended (Ended), Cancelled, CancelledBySupport")
+		w.because("certificate", causes.CauseNotAskedYet, certificateKey+": it has ended (Ended), Cancelled, CancelledBySupport")
 	})
 }
 
@@ -126,7 +127,7 @@ func TestExplainMissingSaysOfAPastDateWhenItWasAskedFor(t *testing.T) {
 				w := newWorld(t, store, clk, nil)
 				w.s.Register(certificates(nil))
 				ask(w)
-				w.because("certificate", reasons.CauseOffsetPassed, key, words)
+				w.because("certificate", causes.CauseOffsetPassed, key, words)
 				w.says(key, "there is no row: "+words)
 			})
 		})
@@ -135,10 +136,10 @@ func TestExplainMissingSaysOfAPastDateWhenItWasAskedFor(t *testing.T) {
 		eachWorld(t, func(w *world) {
 			p := w.withTriggers(nil)
 			p.set(passed)
-			w.because("certificate", reasons.CauseOffsetPassed, "its time, 18 February 09:00, had passed by 10 days")
+			w.because("certificate", causes.CauseOffsetPassed, "its time, 18 February 09:00, had passed by 10 days")
 			w.handle(changed(1))
 			w.clk.Add(24 * time.Hour)
-			w.because("certificate", reasons.CauseOffsetPassed, key, words)
+			w.because("certificate", causes.CauseOffsetPassed, key, words)
 		})
 	})
 	t.Run("a source remembers the last ten", func(t *testing.T) {
@@ -186,7 +187,7 @@ func TestExplainMissingSaysOfAPastDateWhenItWasAskedFor(t *testing.T) {
 			p.set(passed)
 			w.handle(changed(1))
 			settings["certificate"] = false
-			w.because("certificate", reasons.CauseSettingOff, key, words)
+			w.because("certificate", causes.CauseSettingOff, key, words)
 		})
 	})
 }
@@ -196,7 +197,7 @@ func TestExplainMissingSaysOfARowOnce(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := w.withTriggers(nil)
 		p.set(offsets(date(2026, 5, 1), 30, 30)...)
-		if got := w.missing("certificate"); len(got.Findings) != 1 || got.Cause != reasons.CauseNotAskedYet {
+		if got := w.missing("certificate"); len(got.Findings) != 1 || got.Cause != causes.CauseNotAskedYet {
 			w.t.Error(got)
 		}
 	})

@@ -10,13 +10,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -115,7 +115,7 @@ type Outcome struct {
 	// Deactivate ends the row as no longer wanted, which is not a failure; the reason
 	// is kept with it. Result and Artifacts count as they do for a row that is
 	// completed.
-	Deactivate reasons.Reason
+	Deactivate Reason
 	// Result is kept with the row, merged with what is there.
 	Result notify.DispatchResult
 	Artifacts
@@ -307,7 +307,7 @@ type Validator interface {
 // NoLongerValid without a reason of its own.
 type Validity struct {
 	valid  bool
-	reason reasons.Reason
+	reason Reason
 }
 
 // StillValid says that the source still wants what the row stands for.
@@ -316,10 +316,10 @@ func StillValid() Validity { return Validity{valid: true} }
 // NoLongerValid says that the source is gone or wants no reminder any more: the
 // row ends as Deactivated, which is not a failure. An empty reason is
 // SourceNoLongerValid.
-func NoLongerValid(reason reasons.Reason) Validity { return Validity{reason: reason} }
+func NoLongerValid(reason Reason) Validity { return Validity{reason: reason} }
 
 // why is the reason for which the row ends; empty if it goes on.
-func (v Validity) why() reasons.Reason {
+func (v Validity) why() Reason {
 	if v.valid {
 		return ""
 	}

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/backlog"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -140,8 +140,12 @@ func (s Support) Coming(ctx context.Context, scope Scope, after, until time.Time
 	return out, more, nil
 }
 
+// Reason is a code that says why a row is in its state or on hold: one of package reasons, or
+// a host's own. Codes are stored and never change.
+type Reason = string
+
 // holdReasons are those of support holds. A hold has no other reason.
-var holdReasons = []reasons.Reason{
+var holdReasons = []Reason{
 	reasons.InputConflict, reasons.DeliveryConflict, reasons.OwnershipConflict, reasons.RetriesExhausted,
 	reasons.PermanentFailure, reasons.Undecodable, reasons.Unserved, reasons.HeldBySupport, reasons.CancelledBySupport,
 }

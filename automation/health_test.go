@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/backlog"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -184,7 +184,7 @@ func TestHealthCountsNoFurtherThanItsLimit(t *testing.T) {
 }
 
 // hold puts every row on hold.
-func (w *world) hold(why reasons.Reason) {
+func (w *world) hold(why automation.Reason) {
 	w.t.Helper()
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
 		rows, err := automation.Schedules.Find(w.ctx, tx, "", driver.Query{Limit: 2 * backlog.Limit})

@@ -12,10 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/causes"
 	"github.com/belfry-go/belfry/automation/dst"
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -124,16 +125,16 @@ func TestNothingIsSaidAtOnceAboutWhatIsBookedForToday(t *testing.T) {
 		now     time.Time
 		want    []storage.Outcome
 	}{
-		"in the morning":                 {0, start, []storage.Outcome{reasons.OffsetPassed, storage.Created}},
-		"just before its moment":         {0, lesson.Add(-125 * time.Minute), []storage.Outcome{reasons.OffsetPassed, storage.Created}},
-		"just after its moment":          {0, lesson.Add(-105 * time.Minute), []storage.Outcome{reasons.OffsetPassed, storage.Created}},
-		"an hour before":                 {0, lesson.Add(-time.Hour), []storage.Outcome{reasons.OffsetPassed, reasons.OffsetPassed}},
+		"in the morning":                 {0, start, []storage.Outcome{causes.OffsetPassed, storage.Created}},
+		"just before its moment":         {0, lesson.Add(-125 * time.Minute), []storage.Outcome{causes.OffsetPassed, storage.Created}},
+		"just after its moment":          {0, lesson.Add(-105 * time.Minute), []storage.Outcome{causes.OffsetPassed, storage.Created}},
+		"an hour before":                 {0, lesson.Add(-time.Hour), []storage.Outcome{causes.OffsetPassed, causes.OffsetPassed}},
 		"the day before":                 {0, lesson.Add(-25 * time.Hour), []storage.Outcome{storage.Created, storage.Created}},
-		"an hour before, and it may":     {90 * time.Minute, lesson.Add(-time.Hour), []storage.Outcome{reasons.OffsetPassed, storage.Created}},
+		"an hour before, and it may":     {90 * time.Minute, lesson.Add(-time.Hour), []storage.Outcome{causes.OffsetPassed, storage.Created}},
 		"in the morning, and all may":    {24 * time.Hour, start, []storage.Outcome{storage.Created, storage.Created}},
-		"just before, and nothing may":   {1, lesson.Add(-125 * time.Minute), []storage.Outcome{reasons.OffsetPassed, storage.Created}},
-		"a minute after, nothing may":    {1, lesson.Add(-119 * time.Minute), []storage.Outcome{reasons.OffsetPassed, reasons.OffsetPassed}},
-		"at the moment, and nothing may": {1, lesson.Add(-120 * time.Minute), []storage.Outcome{reasons.OffsetPassed, storage.Created}},
+		"just before, and nothing may":   {1, lesson.Add(-125 * time.Minute), []storage.Outcome{causes.OffsetPassed, storage.Created}},
+		"a minute after, nothing may":    {1, lesson.Add(-119 * time.Minute), []storage.Outcome{causes.OffsetPassed, causes.OffsetPassed}},
+		"at the moment, and nothing may": {1, lesson.Add(-120 * time.Minute), []storage.Outcome{causes.OffsetPassed, storage.Created}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
@@ -232,12 +233,12 @@ func TestSupportKnowsInstants(t *testing.T) {
 		p.set(hoursTo(lesson, 24*time.Hour, 2*time.Hour)...)
 		missing, err := w.s.ExplainMissing(w.ctx, "", "certificate", changed(1).Source)
 		w.must(err)
-		causes := map[string]reasons.Cause{}
+		found := map[string]causes.Cause{}
 		for _, f := range missing.Findings {
-			causes[f.Key] = f.Cause
+			found[f.Key] = f.Cause
 		}
-		want := map[string]reasons.Cause{instantKey(lesson, "24h"): reasons.CauseOffsetPassed, instantKey(lesson, "2h"): reasons.CauseNotAskedYet}
-		if diff := cmp.Diff(want, causes); diff != "" {
+		want := map[string]causes.Cause{instantKey(lesson, "24h"): causes.CauseOffsetPassed, instantKey(lesson, "2h"): causes.CauseNotAskedYet}
+		if diff := cmp.Diff(want, found); diff != "" {
 			w.t.Error(diff)
 		}
 		next, err := w.s.Preview(w.ctx, ofSeven(hoursTo(lesson, 2*time.Hour)[0]), 3)

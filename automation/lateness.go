@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/civil"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -49,7 +49,7 @@ func (l Lateness) negative() bool { return l.CatchUp < 0 || l.Window < 0 }
 
 // verdict says why the moment of an open row is worth nothing any more; empty: it is. It is
 // overtaken where a later one of its occasion has come.
-func (l Lateness) verdict(late time.Duration, overtaken bool) reasons.Reason {
+func (l Lateness) verdict(late time.Duration, overtaken bool) Reason {
 	switch {
 	case l.Window > 0 && late > l.Window:
 		return reasons.TooLate
@@ -287,7 +287,7 @@ func (s worker) endOvertaken(ctx context.Context, tx storage.Tx, rows []*schedul
 		done[r.Scope] = append(done[r.Scope], r)
 	}
 	for scope, done := range done {
-		_, err := s.ensurer().deactivateBy(ctx, tx, Event{Scope: scope}, actorDuePass, dueBeside(s.now(), done), func(r *scheduleRow) (reasons.Reason, bool) {
+		_, err := s.ensurer().deactivateBy(ctx, tx, Event{Scope: scope}, actorDuePass, dueBeside(s.now(), done), func(r *scheduleRow) (Reason, bool) {
 			return reasons.Overtaken, runs(r) && latest[scope][r.occasion()].After(r.ScheduledOn)
 		})
 		if err != nil {

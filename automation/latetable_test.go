@@ -10,7 +10,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/causes"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -113,7 +113,7 @@ func (w *lateWorld) wantAsked(made storage.Outcome, otherwise string) {
 	w.clk.Set(w.now())
 	got := w.wish(ofSam, w.wishes...).Ensured[0].Outcome
 	w.runAll()
-	want, status := reasons.OffsetPassed, otherwise
+	want, status := causes.OffsetPassed, otherwise
 	if w.asked == "made" {
 		want, status = made, "Completed"
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -109,7 +108,7 @@ func (s Support) SchedulesByKey(ctx context.Context, scope Scope, keys ...string
 
 // Held lists the rows that are on hold for a reason, those that were made first first.
 // See Release, Retry, Cancel and Bulk.
-func (s Support) Held(ctx context.Context, scope Scope, reason reasons.Reason, p storage.Page) (rows []Schedule, next string, err error) {
+func (s Support) Held(ctx context.Context, scope Scope, reason Reason, p storage.Page) (rows []Schedule, next string, err error) {
 	if reason == "" {
 		return nil, "", errors.New("automation: Held: no reason")
 	}

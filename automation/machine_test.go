@@ -17,10 +17,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation/dst"
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -96,11 +96,11 @@ func panics(t *testing.T, f func()) (text string) {
 // Every code in the group of holds is one that Health counts.
 func TestHealthKnowsEveryReasonOfAHold(t *testing.T) {
 	t.Parallel()
-	file, err := parser.ParseFile(token.NewFileSet(), "reasons/reasons.go", nil, parser.ParseComments)
+	file, err := parser.ParseFile(token.NewFileSet(), "../reasons/reasons.go", nil, parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var codes []reasons.Reason
+	var codes []Reason
 	for _, d := range file.Decls {
 		group, ok := d.(*ast.GenDecl)
 		if !ok || !strings.HasPrefix(group.Doc.Text(), "Reasons of support holds") {
@@ -111,7 +111,7 @@ func TestHealthKnowsEveryReasonOfAHold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			codes = append(codes, reasons.Reason(code))
+			codes = append(codes, Reason(code))
 		}
 	}
 	if diff := cmp.Diff(codes, holdReasons); diff != "" || len(codes) == 0 {

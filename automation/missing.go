@@ -9,8 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/causes"
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -18,11 +19,11 @@ import (
 // Finding is what is known about one row that exists or could.
 type Finding struct {
 	Key         string // empty if no key can be built
-	Cause       reasons.Cause
-	ScheduledOn time.Time      // zero if it is not known
-	Status      string         // of a row that exists
-	Reason      reasons.Reason // of a row that has ended or is on hold
-	Detail      string         // for people
+	Cause       causes.Cause
+	ScheduledOn time.Time // zero if it is not known
+	Status      string    // of a row that exists
+	Reason      Reason    // of a row that has ended or is on hold
+	Detail      string    // for people
 }
 
 // Absence says why no row exists for a setting and a source. String tells it to
@@ -33,7 +34,7 @@ type Absence struct {
 	Source  Source
 	// Cause says why the setting, its type or its provider asks for none, or else is the
 	// one of the first finding.
-	Cause  reasons.Cause
+	Cause  causes.Cause
 	Detail string // for people; may be empty
 	// LastEvent is the event of the source that was handled last, "{type} {id}";
 	// empty: none ever was.
@@ -46,7 +47,7 @@ type Absence struct {
 func (a Absence) String() string {
 	var b strings.Builder
 	what, why := "no open row", ": "+a.Cause.Words()
-	if a.Cause == reasons.CauseExists {
+	if a.Cause == causes.CauseExists {
 		what, why = "open rows", ""
 	}
 	fmt.Fprintf(&b, "%s of %s for %s %s%s", what, a.Setting, a.Source.Type, a.Source.ID, why)
@@ -102,13 +103,13 @@ func (s *Scheduler) ExplainMissing(ctx context.Context, scope Scope, setting str
 	if err := s.read(ctx, func(from driver.Reader) error { return a.read(ctx, from) }); err != nil {
 		return a, fmt.Errorf("automation: ExplainMissing: %w", err)
 	}
-	if !slices.ContainsFunc(a.Findings, func(f Finding) bool { return f.Cause == reasons.CauseExists }) {
+	if !slices.ContainsFunc(a.Findings, func(f Finding) bool { return f.Cause == causes.CauseExists }) {
 		if err := s.explainer().explainAbsence(within(ctx, s.tx), &a); err != nil {
 			return a, fmt.Errorf("automation: ExplainMissing: %w", err)
 		}
 	}
 	slices.SortStableFunc(a.Findings, func(x, y Finding) int { return cmp.Compare(nearness(x.Cause), nearness(y.Cause)) })
-	if len(a.Findings) > 0 && (a.Cause == "" || a.Cause == reasons.CauseNoProvider) {
+	if len(a.Findings) > 0 && (a.Cause == "" || a.Cause == causes.CauseNoProvider) {
 		a.Cause = a.Findings[0].Cause
 	}
 	return a, nil
@@ -151,7 +152,7 @@ func (a *Absence) readPassed(ctx context.Context, from driver.Reader, all []pass
 	rows, err := schedules.GetMany(ctx, from, places, "key")
 	for i, p := range asked {
 		if rows[places[i]] == nil {
-			a.Findings = append(a.Findings, Finding{Key: places[i].Key, Cause: reasons.CauseOffsetPassed, ScheduledOn: p.ScheduledOn, Detail: p.Why})
+			a.Findings = append(a.Findings, Finding{Key: places[i].Key, Cause: causes.CauseOffsetPassed, ScheduledOn: p.ScheduledOn, Detail: p.Why})
 		}
 	}
 	return err
@@ -159,9 +160,9 @@ func (a *Absence) readPassed(ctx context.Context, from driver.Reader, all []pass
 
 // findingOf is about a row that is there: one that is open exists, though it may be on hold.
 func findingOf(r *scheduleRow) Finding {
-	f := Finding{Key: r.Key, Cause: reasons.CauseExists, ScheduledOn: r.ScheduledOn, Status: r.Status, Reason: r.ReasonCode}
+	f := Finding{Key: r.Key, Cause: causes.CauseExists, ScheduledOn: r.ScheduledOn, Status: r.Status, Reason: r.ReasonCode}
 	if !r.IsOpen() {
-		f.Cause = reasons.CauseEnded
+		f.Cause = causes.CauseEnded
 	}
 	if r.IsOnSupportHold {
 		f.Reason = r.HoldReason
@@ -180,7 +181,7 @@ func (s explainer) explainAbsence(ctx context.Context, a *Absence) error {
 		return err
 	}
 	if !settings[0].Active {
-		a.Cause = reasons.CauseSettingOff
+		a.Cause = causes.CauseSettingOff
 		return nil
 	}
 	p, err := s.ask(ctx, t, a.Scope, a.Source)
@@ -196,7 +197,7 @@ func (s explainer) explainAbsence(ctx context.Context, a *Absence) error {
 		switch {
 		case known < 0:
 			a.Findings = append(a.Findings, f)
-		case f.Cause != reasons.CauseOffsetPassed: // else it is remembered when it was asked for
+		case f.Cause != causes.CauseOffsetPassed: // else it is remembered when it was asked for
 			a.Findings[known] = f
 		}
 	}
@@ -232,39 +233,39 @@ func (s explainer) findAll(ctx context.Context, p *page) (out []Finding, err err
 }
 
 // nearness orders findings: what could run soonest comes first.
-func nearness(c reasons.Cause) int {
-	return slices.Index([]reasons.Cause{reasons.CauseExists, reasons.CauseNotAskedYet, reasons.CauseNoRecipients, reasons.CauseEnded, reasons.CauseThresholdNotMet, reasons.CauseOffsetPassed, reasons.CauseTimeSkipped, reasons.CauseSeriesEnded}, c)
+func nearness(c causes.Cause) int {
+	return slices.Index([]causes.Cause{causes.CauseExists, causes.CauseNotAskedYet, causes.CauseNoRecipients, causes.CauseEnded, causes.CauseThresholdNotMet, causes.CauseOffsetPassed, causes.CauseTimeSkipped, causes.CauseSeriesEnded}, c)
 }
 
 // absences are the outcomes by which no row is made.
-var absences = map[storage.Outcome]reasons.Cause{
-	reasons.SettingInactive: reasons.CauseSettingOff, reasons.TimeSkipped: reasons.CauseTimeSkipped, reasons.ThresholdNotMet: reasons.CauseThresholdNotMet,
-	reasons.SeriesEnded: reasons.CauseSeriesEnded, reasons.OffsetPassed: reasons.CauseOffsetPassed,
+var absences = map[storage.Outcome]causes.Cause{
+	causes.SettingInactive: causes.CauseSettingOff, causes.TimeSkipped: causes.CauseTimeSkipped, causes.ThresholdNotMet: causes.CauseThresholdNotMet,
+	causes.SeriesEnded: causes.CauseSeriesEnded, causes.OffsetPassed: causes.CauseOffsetPassed,
 }
 
 // findMissing says why the row of one plan is missing.
 func (s explainer) findMissing(ctx context.Context, v verdict) Finding {
 	f := Finding{Key: v.plan.want.Key, Cause: absences[v.outcome], ScheduledOn: v.plan.want.ScheduledOn}
 	switch {
-	case v.row != nil && (v.row.IsOpen() || f.Cause == "" || f.Cause == reasons.CauseOffsetPassed):
+	case v.row != nil && (v.row.IsOpen() || f.Cause == "" || f.Cause == causes.CauseOffsetPassed):
 		return findingOf(v.row)
-	case f.Cause == reasons.CauseSeriesEnded:
+	case f.Cause == causes.CauseSeriesEnded:
 		return Finding{Cause: f.Cause}
-	case f.Cause == reasons.CauseThresholdNotMet:
+	case f.Cause == causes.CauseThresholdNotMet:
 		f.ScheduledOn = time.Time{}
 		return f
-	case f.Cause == reasons.CauseOffsetPassed:
+	case f.Cause == causes.CauseOffsetPassed:
 		f.Detail = v.plan.want.passedBy(s.now(), v.limit)
 		return f
 	case f.Cause != "":
 		return f
 	}
-	f.Cause = reasons.CauseNotAskedYet
+	f.Cause = causes.CauseNotAskedYet
 	want := v.plan.want
 	t := s.tryOut(ctx, &want)
 	switch {
 	case t.stop == reasons.NoRecipients:
-		f.Cause = reasons.CauseNoRecipients
+		f.Cause = causes.CauseNoRecipients
 	case t.err != nil:
 		f.Detail = fmt.Sprintf("the step %q would fail: %s", t.at, storable(t.err.Error()))
 	case t.stop != "":
@@ -277,12 +278,12 @@ func (s explainer) findMissing(ctx context.Context, v verdict) Finding {
 // name, or the first whose provider speaks for it. It sets the cause if none does.
 func (s explainer) servedBy(ctx context.Context, a *Absence) (t ReminderType) {
 	if _, ok := s.registry.handler(a.Setting); ok {
-		a.Cause, a.Detail = reasons.CauseNoProvider, "it is a type of the host's own"
+		a.Cause, a.Detail = causes.CauseNoProvider, "it is a type of the host's own"
 		return t
 	}
 	if t, ok := s.registry.reminder(a.Setting); ok {
 		if t.Triggers == nil {
-			a.Cause = reasons.CauseNoProvider
+			a.Cause = causes.CauseNoProvider
 		}
 		return t
 	}
@@ -295,7 +296,7 @@ func (s explainer) servedBy(ctx context.Context, a *Absence) (t ReminderType) {
 			return t
 		}
 	}
-	a.Cause = reasons.CauseNoSuchType
+	a.Cause = causes.CauseNoSuchType
 	return t
 }
 
@@ -311,7 +312,7 @@ func (a *Absence) narrow(x *pageSource) {
 	if len(x.plan.plans) > 0 {
 		return
 	}
-	a.Cause = reasons.CauseProviderGaveNone
+	a.Cause = causes.CauseProviderGaveNone
 	if all > 0 {
 		a.Detail = fmt.Sprintf("it gave %d of other settings", all)
 	}
@@ -319,12 +320,12 @@ func (a *Absence) narrow(x *pageSource) {
 
 // refuse says what is wrong with the provider, or with a candidate of it.
 func (a *Absence) refuse(err error) {
-	a.Cause, a.Detail = reasons.CauseProviderFailed, storable(err.Error())
+	a.Cause, a.Detail = causes.CauseProviderFailed, storable(err.Error())
 	var refused *CandidateError
 	if errors.As(err, &refused) {
-		a.Cause = reasons.CauseCandidateRefused
+		a.Cause = causes.CauseCandidateRefused
 		if refused.Field == "Zone" {
-			a.Cause = reasons.CauseZoneUnknown
+			a.Cause = causes.CauseZoneUnknown
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/causes"
 	"github.com/belfry-go/belfry/automation/dst"
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -44,7 +44,7 @@ func TestDaylightSavingIsByPolicy(t *testing.T) {
 				w.t.Errorf("%+v, want %v", c.got, c.want)
 			}
 		}
-		if got := at(spring, dst.GapSkip, ""); got.Outcome != reasons.TimeSkipped || len(w.rows()) != 6 {
+		if got := at(spring, dst.GapSkip, ""); got.Outcome != causes.TimeSkipped || len(w.rows()) != 6 {
 			w.t.Errorf("%+v", got)
 		}
 	})

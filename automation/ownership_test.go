@@ -11,10 +11,11 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/causes"
 	"github.com/belfry-go/belfry/automation/cutover"
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -418,7 +419,7 @@ func TestI22_ARunThatComesBackTooLateIsNobodys(t *testing.T) {
 				w.handle(changed(2))
 				w.clk.Set(day(2026, 4, 20, 9))
 				p.set(offsets(date(2026, 5, 1), 30)...)
-				if got := w.handle(changed(3)).Ensured[0]; got.Outcome != reasons.OffsetPassed {
+				if got := w.handle(changed(3)).Ensured[0]; got.Outcome != causes.OffsetPassed {
 					w.t.Errorf("%+v", got)
 				}
 				w.is(certificateKey, "Deactivated Superseded")

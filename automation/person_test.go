@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -184,7 +184,7 @@ func TestAllRowsOfAPersonOrASourceAreListedByTheirMoment(t *testing.T) {
 				}
 			}
 		}
-		for reason, want := range map[reasons.Reason]string{reasons.HeldBySupport: keys[4], reasons.CancelledBySupport: keys[3], reasons.RetriesExhausted: ""} {
+		for reason, want := range map[automation.Reason]string{reasons.HeldBySupport: keys[4], reasons.CancelledBySupport: keys[3], reasons.RetriesExhausted: ""} {
 			rows, next, err := w.s.Support().Held(w.ctx, "", reason, storage.Page{})
 			if err != nil || next != "" || len(rows) > 1 || len(rows) == 1 && rows[0].Key != want || len(rows) == 0 && want != "" {
 				w.t.Errorf("%s: %+v, %v", reason, rows, err)

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -35,7 +35,7 @@ type Invalidation struct {
 	// Keys narrows it to these rows; none means all of them.
 	Keys []string
 	// Reason is kept with the rows; default Invalidated.
-	Reason reasons.Reason
+	Reason Reason
 }
 
 func (s planner) planInvalidations(ctx context.Context, e Event, name string, p *eventPlan) error {

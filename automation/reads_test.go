@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/causes"
 	"github.com/belfry-go/belfry/automation/cutover"
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
@@ -108,7 +108,7 @@ func TestWhatATransactionHasWrittenIsReadInIt(t *testing.T) {
 			if e, err := bound.Explain(w.ctx, "", certificateKey); err != nil || e.Schedule == nil || len(e.Pauses) != 1 {
 				w.t.Errorf("%+v %v", e, err)
 			}
-			if a, err := bound.ExplainMissing(w.ctx, "", "certificate", automation.Source{Type: "employee", ID: "7"}); err != nil || a.Cause != reasons.CauseExists {
+			if a, err := bound.ExplainMissing(w.ctx, "", "certificate", automation.Source{Type: "employee", ID: "7"}); err != nil || a.Cause != causes.CauseExists {
 				w.t.Errorf("%+v %v", a, err)
 			}
 			if pauses, err := bound.Support().Pauses(w.ctx, ""); err != nil || len(pauses) != 1 {

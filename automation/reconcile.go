@@ -8,7 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/causes"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -248,17 +249,17 @@ func (v *verdict) decide(off map[string]bool, table driver.Decide[scheduleRow]) 
 	want := &v.plan.want
 	switch {
 	case off[want.Setting]:
-		v.outcome = reasons.SettingInactive
+		v.outcome = causes.SettingInactive
 	case v.plan.skipped:
-		v.outcome = reasons.TimeSkipped
+		v.outcome = causes.TimeSkipped
 	case v.plan.unmet:
-		v.outcome = reasons.ThresholdNotMet
+		v.outcome = causes.ThresholdNotMet
 	case v.plan.found != nil:
 		v.outcome, v.row = storage.Unchanged, v.plan.found
 	case v.plan.ended:
-		v.outcome = reasons.SeriesEnded
+		v.outcome = causes.SeriesEnded
 	case v.row == nil && v.limit != "":
-		v.outcome = reasons.OffsetPassed
+		v.outcome = causes.OffsetPassed
 	case v.row == nil:
 		row := *want
 		v.outcome, v.writes = storage.Created, true
@@ -292,7 +293,7 @@ func (v *verdict) difference(source Source) (Difference, bool) {
 // explanations, which want the verdict on each plan as well. The wanted rows are added to
 // rows, for candidates that repeat a key.
 func diff(now time.Time, source Source, p eventPlan, rows map[string]*scheduleRow, open []*scheduleRow, explain bool) (f found) {
-	end := func(row *scheduleRow, why reasons.Reason) {
+	end := func(row *scheduleRow, why Reason) {
 		f.differences = append(f.differences, Difference{wouldDeactivate, row.Key, source, row.Setting, string(why), false})
 	}
 	ends := p.superseded()
@@ -312,10 +313,10 @@ func diff(now time.Time, source Source, p eventPlan, rows map[string]*scheduleRo
 		if explain {
 			f.verdicts = append(f.verdicts, v)
 		}
-		if plan.ends != nil && v.outcome != reasons.SettingInactive {
+		if plan.ends != nil && v.outcome != causes.SettingInactive {
 			end(plan.ends, reasons.Superseded)
 		}
-		if v.outcome == reasons.OffsetPassed {
+		if v.outcome == causes.OffsetPassed {
 			f.passed++
 		}
 		if d, differs := v.difference(source); differs {

@@ -8,12 +8,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/backlog"
 	"github.com/belfry-go/belfry/internal/backoff"
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -47,9 +47,9 @@ type reconciliation struct {
 	Skipped   []Source  `db:"skipped,json,null,person"`
 	SkippedOn time.Time `db:"skipped_on"`
 	// FailureCount counts the pages that failed since the last good one.
-	FailureCount int            `db:"failure_count"`
-	ReasonCode   reasons.Reason `db:"reason_code,plain"` // of the last failure; empty after a run without one
-	Diagnostics  string         `db:"diagnostics,content"`
+	FailureCount int    `db:"failure_count"`
+	ReasonCode   Reason `db:"reason_code,plain"` // of the last failure; empty after a run without one
+	Diagnostics  string `db:"diagnostics,content"`
 
 	// MarkedOn is when a re-plan was last asked for, and the three below what it is
 	// about; zero and empty in a scan.
@@ -106,7 +106,7 @@ func (r *reconciliation) turn(now time.Time, run ReconcileReport, p *page) {
 // fail records a page that could not be done: it is tried again after 5 minutes,
 // 15 minutes and an hour; then the run is given up, and the next one begins from
 // the same watermark. Nothing of this waits for a person.
-func (r *reconciliation) fail(now time.Time, why reasons.Reason, diagnostics string, every time.Duration) {
+func (r *reconciliation) fail(now time.Time, why Reason, diagnostics string, every time.Duration) {
 	r.FailureCount++
 	r.ReasonCode, r.Diagnostics = why, storable(diagnostics)
 	wait, more := backoff.After(string(r.Scope)+":"+r.Key, r.FailureCount)
@@ -143,7 +143,7 @@ type ReconciliationState struct {
 	// Failures counts the tries that failed since the last good page; ReasonCode
 	// and Diagnostics are those of the last one.
 	Failures    int
-	ReasonCode  reasons.Reason
+	ReasonCode  Reason
 	Diagnostics string
 }
 
@@ -265,7 +265,7 @@ func (s keeper) scanFailed(now time.Time, r *reconciliation, err error) {
 }
 
 // failed records a page that could not be done.
-func (s keeper) failed(now time.Time, r *reconciliation, why reasons.Reason, diagnostics string) {
+func (s keeper) failed(now time.Time, r *reconciliation, why Reason, diagnostics string) {
 	if r.isReplan() {
 		r.failReplan(now, why, diagnostics)
 	} else {

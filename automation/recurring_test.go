@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/causes"
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -330,7 +330,7 @@ func TestASeriesThatEnds(t *testing.T) {
 		w.clk.Set(day(2026, 3, 9, 9))
 		w.runAll()
 		w.wantShort("03-01T09:00 Completed", "03-02T09:00 Completed")
-		if got := w.ensure(twice)[0]; got.Outcome != reasons.SeriesEnded {
+		if got := w.ensure(twice)[0]; got.Outcome != causes.SeriesEnded {
 			w.t.Errorf("%+v", got)
 		}
 		longer := daily(func(c *automation.Candidate) {

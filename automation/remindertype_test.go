@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/causes"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -287,7 +287,7 @@ func TestASettingThatIsOffEndsItsRowsAndKeepsTheCompletedOnes(t *testing.T) {
 		w.pollAt(day(2026, 4, 1, 9))
 		settings["certificate"] = false
 		got := w.handle(changed(2))
-		if !slices.Equal(outcomes(got), []storage.Outcome{reasons.SettingInactive, reasons.SettingInactive}) {
+		if !slices.Equal(outcomes(got), []storage.Outcome{causes.SettingInactive, causes.SettingInactive}) {
 			t.Errorf("%+v", got)
 		}
 		want := map[string]string{key("2026-05-01", "30"): "Completed", key("2026-05-01", "7"): "Deactivated ReminderSettingInactive"}

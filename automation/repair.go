@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -38,19 +37,19 @@ func (p *page) repair(ctx context.Context, tx storage.Tx, different []*pageSourc
 
 // end deactivates the rows that no source asks for.
 func (p *page) end(ctx context.Context, tx storage.Tx, among []*pageSource) error {
-	because := map[string]reasons.Reason{}
+	because := map[string]Reason{}
 	var keys []string
 	for _, x := range among {
 		for _, d := range x.found.differences {
 			if d.Kind == wouldDeactivate {
-				because[d.Key], keys = reasons.Reason(d.Detail), append(keys, d.Key)
+				because[d.Key], keys = Reason(d.Detail), append(keys, d.Key)
 			}
 		}
 	}
 	if len(keys) == 0 {
 		return nil
 	}
-	_, err := p.s.ensurer().deactivate(ctx, tx, p.event(), []driver.Cond{driver.In("key", keys)}, func(row *scheduleRow) (reasons.Reason, bool) {
+	_, err := p.s.ensurer().deactivate(ctx, tx, p.event(), []driver.Cond{driver.In("key", keys)}, func(row *scheduleRow) (Reason, bool) {
 		return because[row.Key], true
 	})
 	return err

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/backoff"
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -136,7 +136,7 @@ func (r *reconciliation) turnReplan(began, now time.Time, run ReconcileReport, n
 
 // failReplan records a page that could not be done: it is tried again by the usual
 // back-off, and then once an hour.
-func (r *reconciliation) failReplan(now time.Time, why reasons.Reason, diagnostics string) {
+func (r *reconciliation) failReplan(now time.Time, why Reason, diagnostics string) {
 	r.FailureCount++
 	r.ReasonCode, r.Diagnostics = why, storable(diagnostics)
 	wait, more := backoff.After(string(r.Scope)+":"+r.Key, r.FailureCount)
@@ -159,7 +159,7 @@ type ReplanState struct {
 	// Failures counts the tries that failed since the last good page; ReasonCode and
 	// Diagnostics are those of the last one, or of a source that could not be planned.
 	Failures    int
-	ReasonCode  reasons.Reason
+	ReasonCode  Reason
 	Diagnostics string
 }
 

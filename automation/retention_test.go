@@ -12,12 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/causes"
 	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -52,7 +53,7 @@ func TestWhatEndedLongAgoIsDeletedAndNeverSentAgain(t *testing.T) {
 		if got := w.retain(); got != (automation.RetentionReport{Deleted: 2}) {
 			w.t.Errorf("%+v", got)
 		}
-		if got := w.ensure(candidate(nil)); got[0].Outcome != reasons.OffsetPassed {
+		if got := w.ensure(candidate(nil)); got[0].Outcome != causes.OffsetPassed {
 			w.t.Errorf("a repeated event asks for it again: %+v", got)
 		}
 		w.poll()
@@ -88,7 +89,7 @@ func TestNoKeyIsForgottenThatCouldBeAskedForAgain(t *testing.T) {
 				}
 				other := automation.New(w.store, w.out, &w.opts) // serves nothing, so it has the usual CatchUp
 				for _, s := range []*automation.Scheduler{w.s, other} {
-					if got, err := s.Ensure(w.ctx, late); !gone || err != nil || got[0].Outcome != reasons.OffsetPassed {
+					if got, err := s.Ensure(w.ctx, late); !gone || err != nil || got[0].Outcome != causes.OffsetPassed {
 						w.t.Errorf("deleted %t, on %s, and then %+v, %v", gone, w.clk.Now(), got, err)
 					}
 				}

@@ -8,8 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/causes"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 )
 
 // What was told by a later reminder is not told after it, however often an event asks.
@@ -50,7 +51,7 @@ func TestARowThatEndedComesBackWithinCatchUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		later time.Duration
 		want  string
-		ended reasons.Reason
+		ended automation.Reason
 	}{
 		"an hour":                   {time.Hour, "Completed", ""},
 		"three weeks":               {21 * 24 * time.Hour, "Deactivated NoRecipients", ""},
@@ -113,10 +114,10 @@ func TestAnEndedRowThatIsTooLateIsSaid(t *testing.T) {
 		w.clk.Set(day(2026, 4, 20, 9))
 		p.set(automation.Candidate{TargetDate: date(2026, 5, 1), DaysBefore: 30})
 		got := w.handle(changed(3)).Ensured[0]
-		if got.Outcome != reasons.OffsetPassed || got.Status != automation.StatusDeactivated {
+		if got.Outcome != causes.OffsetPassed || got.Status != automation.StatusDeactivated {
 			w.t.Errorf("%+v", got)
 		}
-		if got := w.ensure(candidate(nil))[0]; got.Outcome != reasons.OffsetPassed {
+		if got := w.ensure(candidate(nil))[0]; got.Outcome != causes.OffsetPassed {
 			w.t.Errorf("%+v", got)
 		}
 	})

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation/cutover"
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation/dst"
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/backoff"
 	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -63,11 +63,11 @@ type Schedule struct {
 	EndedBecause string
 	// ReasonCode says why it last failed or ended; it stays when the work is ensured
 	// again.
-	ReasonCode  reasons.Reason
+	ReasonCode  Reason
 	Diagnostics string // the last error, cut to 500 bytes
 
 	IsOnSupportHold bool
-	HoldReason      reasons.Reason
+	HoldReason      Reason
 	HoldDetail      string
 
 	// EventType and EventID name the event that last wrote it; both are empty if the
@@ -283,13 +283,13 @@ func (r *scheduleRow) complete(now time.Time, d notify.DispatchResult) {
 
 // deactivate says that the work is no longer wanted. Under a worker it leaves
 // lease and token alone; the new version makes the worker's settling stale.
-func (r *scheduleRow) deactivate(now time.Time, why reasons.Reason) {
+func (r *scheduleRow) deactivate(now time.Time, why Reason) {
 	r.ReasonCode = why
 	r.to(now, StatusDeactivated)
 }
 
 // skip deactivates a row at its moment and keeps the reason with the results.
-func (r *scheduleRow) skip(now time.Time, why reasons.Reason) {
+func (r *scheduleRow) skip(now time.Time, why Reason) {
 	r.mergeResult(notify.DispatchResult{Path: notify.PathSkipped, SkippedReason: string(why)})
 	r.deactivate(now, why)
 }
@@ -351,7 +351,7 @@ func (r *scheduleRow) undecodable(now time.Time, err error) {
 	r.giveUp(now, reasons.Undecodable)
 }
 
-func (r *scheduleRow) retry(now time.Time, why reasons.Reason, longRunning bool) {
+func (r *scheduleRow) retry(now time.Time, why Reason, longRunning bool) {
 	switch more := backoff.Usual.Failed(&r.Tries, now, r.Key, why); {
 	case more:
 	case longRunning && r.RetryCount <= len(backoff.Usual)+dailyRetries:
@@ -363,7 +363,7 @@ func (r *scheduleRow) retry(now time.Time, why reasons.Reason, longRunning bool)
 	r.to(now, StatusPending)
 }
 
-func (r *scheduleRow) giveUp(now time.Time, why reasons.Reason) {
+func (r *scheduleRow) giveUp(now time.Time, why Reason) {
 	r.to(now, StatusFailed)
 	r.hold(why, r.Diagnostics)
 }

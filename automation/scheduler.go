@@ -39,7 +39,7 @@
 //
 // Failures are tried again after 5 minutes, 15 minutes and an hour, and then
 // wait on support hold for a person. A source or setting that is no longer valid
-// is an outcome and no failure: the row is Deactivated with a [reasons.Reason].
+// is an outcome and no failure: the row is Deactivated with a [Reason].
 // [Scheduler.Explain] tells the story of a row to people.
 package automation
 
@@ -54,7 +54,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/loglimit"
 	"github.com/belfry-go/belfry/internal/states"
@@ -62,6 +61,7 @@ import (
 	"github.com/belfry-go/belfry/internal/wiring"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -370,7 +370,7 @@ func (t *telemetry) run(ctx context.Context, r ReconcileReport) {
 
 // countedAs is the reason if it is one that this package gives, and otherwise "Host":
 // what a host writes there may be data, and of any number of values.
-func countedAs(r reasons.Reason) string {
+func countedAs(r Reason) string {
 	switch r {
 	case reasons.Superseded, reasons.ThresholdNoLongerMet, reasons.Invalidated, reasons.SourceNoLongerValid, reasons.ReminderSettingInactive, reasons.InputChanged, reasons.TooLate, reasons.Overtaken:
 		return r

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/recur"
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -19,8 +19,8 @@ type gone struct {
 	scope  Scope
 	series string
 	on     time.Time
-	reason reasons.Reason // why it was deactivated
-	stop   bool           // the series is not wanted any more
+	reason Reason // why it was deactivated
+	stop   bool   // the series is not wanted any more
 }
 
 // maxStopped bounds how many rows in a row, that exist already and wait for a

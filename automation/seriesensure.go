@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation/cutover"
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/recur"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -262,13 +262,13 @@ func (d *ending) endCurrent(ctx context.Context, stopped []*series) error {
 			running = append(running, row)
 		}
 	}
-	d.why = func(row *scheduleRow) (reasons.Reason, bool) { return d.series[row.seriesKey()], true }
+	d.why = func(row *scheduleRow) (Reason, bool) { return d.series[row.seriesKey()], true }
 	return d.end(ctx, running)
 }
 
 // deactivateOnly ends rows and nothing else: the series of an occurrence that
 // ends goes on behind it.
-func (s ensurer) deactivateOnly(ctx context.Context, tx storage.Tx, e Event, by author, where []driver.Cond, most int, why func(*scheduleRow) (reasons.Reason, bool)) ([]Deactivation, error) {
+func (s ensurer) deactivateOnly(ctx context.Context, tx storage.Tx, e Event, by author, where []driver.Cond, most int, why func(*scheduleRow) (Reason, bool)) ([]Deactivation, error) {
 	d := s.ending(tx, e, by, why)
 	d.skips = true
 	if err := d.rows(ctx, where, most); err != nil {

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/recur"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -47,7 +47,7 @@ func (d *series) pass() { d.PastPeriod = max(d.PastPeriod, d.NextPeriod) }
 
 // notHad are the reasons of occurrences that ended without having been decided about: the
 // series went another way, or ended.
-var notHad = []reasons.Reason{reasons.Superseded, reasons.InputChanged, reasons.ReminderSettingInactive}
+var notHad = []Reason{reasons.Superseded, reasons.InputChanged, reasons.ReminderSettingInactive}
 
 // isHad reports whether the period of an occurrence is past.
 func (r *scheduleRow) isHad(now time.Time) bool {

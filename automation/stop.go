@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/pause"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
@@ -20,14 +19,14 @@ import (
 // that asks for none of them. A row that a worker has ends under it, and nothing
 // of what the worker decides is dispatched. Completed rows stay, and to ensure a
 // candidate again brings its row back. No open row is not an error.
-func (s *Scheduler) Deactivate(ctx context.Context, scope Scope, setting string, source Source, why reasons.Reason) (ended []Deactivation, err error) {
+func (s *Scheduler) Deactivate(ctx context.Context, scope Scope, setting string, source Source, why Reason) (ended []Deactivation, err error) {
 	if setting == "" || source.Type == "" || source.ID == "" || why == "" {
 		return nil, errors.New("automation: Deactivate: setting, source and reason are required")
 	}
 	err = s.inTx(ctx, func(tx storage.Tx) error {
 		ended, err = s.ensurer().deactivate(ctx, tx, Event{Scope: scope, Source: source}, []driver.Cond{
 			driver.Eq("setting", setting), driver.Eq("source_type", source.Type), driver.Eq("source", source.ID),
-		}, func(*scheduleRow) (reasons.Reason, bool) { return why, true })
+		}, func(*scheduleRow) (Reason, bool) { return why, true })
 		return err
 	})
 	if err != nil {
@@ -42,7 +41,7 @@ const deactivatePage = 500
 // Deactivation is a row that an event ended.
 type Deactivation struct {
 	Key    string
-	Reason reasons.Reason
+	Reason Reason
 }
 
 // open is the predicate of the index over the open rows of a source.
@@ -53,18 +52,18 @@ func open() driver.Cond {
 // deactivate ends the rows among the open ones that where describes for which
 // why gives a reason, and with them the series that they are occurrences of. A
 // row that a worker has is ended under it, and what the worker decides is dropped.
-func (s ensurer) deactivate(ctx context.Context, tx storage.Tx, e Event, where []driver.Cond, why func(*scheduleRow) (reasons.Reason, bool)) ([]Deactivation, error) {
+func (s ensurer) deactivate(ctx context.Context, tx storage.Tx, e Event, where []driver.Cond, why func(*scheduleRow) (Reason, bool)) ([]Deactivation, error) {
 	return s.deactivateBy(ctx, tx, e, actor(e.Type, e.ID), where, why)
 }
 
 // deactivateBy is deactivate with the name of whoever ends the rows, for the
 // history.
-func (s ensurer) deactivateBy(ctx context.Context, tx storage.Tx, e Event, by author, where []driver.Cond, why func(*scheduleRow) (reasons.Reason, bool)) ([]Deactivation, error) {
+func (s ensurer) deactivateBy(ctx context.Context, tx storage.Tx, e Event, by author, where []driver.Cond, why func(*scheduleRow) (Reason, bool)) ([]Deactivation, error) {
 	return s.deactivateSome(ctx, tx, e, by, where, math.MaxInt, why)
 }
 
 // deactivateSome is deactivateBy for as many rows as most.
-func (s ensurer) deactivateSome(ctx context.Context, tx storage.Tx, e Event, by author, where []driver.Cond, most int, why func(*scheduleRow) (reasons.Reason, bool)) ([]Deactivation, error) {
+func (s ensurer) deactivateSome(ctx context.Context, tx storage.Tx, e Event, by author, where []driver.Cond, most int, why func(*scheduleRow) (Reason, bool)) ([]Deactivation, error) {
 	d := s.ending(tx, e, by, why)
 	err := d.rows(ctx, where, most)
 	if err == nil {
@@ -73,8 +72,8 @@ func (s ensurer) deactivateSome(ctx context.Context, tx storage.Tx, e Event, by 
 	return d.ended, err
 }
 
-func (s ensurer) ending(tx storage.Tx, e Event, by author, why func(*scheduleRow) (reasons.Reason, bool)) *ending {
-	return &ending{s: s.core, tx: tx, event: e, by: by, now: s.now(), why: why, series: map[string]reasons.Reason{}}
+func (s ensurer) ending(tx storage.Tx, e Event, by author, why func(*scheduleRow) (Reason, bool)) *ending {
+	return &ending{s: s.core, tx: tx, event: e, by: by, now: s.now(), why: why, series: map[string]Reason{}}
 }
 
 // rows ends as many of the open rows that where describes as most, and no series.
@@ -106,10 +105,10 @@ type ending struct {
 	event  Event
 	by     author
 	now    time.Time
-	why    func(*scheduleRow) (reasons.Reason, bool)
+	why    func(*scheduleRow) (Reason, bool)
 	skips  bool // occurrences are skipped, and their series go on
 	ended  []Deactivation
-	series map[string]reasons.Reason // of the rows that end, whether this call or a worker ended them
+	series map[string]Reason // of the rows that end, whether this call or a worker ended them
 }
 
 // end ends those of the rows for which there is a reason.
@@ -212,7 +211,7 @@ const maxSelected = 1000
 type Selection struct {
 	Keys       []string // at most 1000, in any state
 	Setting    string
-	HoldReason reasons.Reason
+	HoldReason Reason
 	Person     string // whom they are about; see [Support.Planned]
 
 	Source    Source    // with Setting or Keys

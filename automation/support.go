@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/civil"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -352,7 +352,7 @@ func (s Support) Bulk(ctx context.Context, scope Scope, action Action, sel Selec
 
 // hold keeps the row from being due until a person releases it. The first
 // reason stands.
-func (r *scheduleRow) hold(why reasons.Reason, detail string) bool {
+func (r *scheduleRow) hold(why Reason, detail string) bool {
 	if r.IsOnSupportHold {
 		return false
 	}

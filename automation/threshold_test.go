@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/causes"
 	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -32,7 +32,7 @@ func TestAFallEndsTheRowAndARiseBringsItBack(t *testing.T) {
 		}
 		measure(day(2026, 3, 1, 9), 1, "10")
 		fallen := measure(day(2026, 3, 1, 10), 2, "9.99")
-		if !slices.Equal(outcomes(fallen), []storage.Outcome{reasons.ThresholdNotMet, reasons.ThresholdNotMet, reasons.ThresholdNotMet, reasons.ThresholdNotMet}) || len(fallen.Deactivated) != 4 {
+		if !slices.Equal(outcomes(fallen), []storage.Outcome{causes.ThresholdNotMet, causes.ThresholdNotMet, causes.ThresholdNotMet, causes.ThresholdNotMet}) || len(fallen.Deactivated) != 4 {
 			w.t.Errorf("%+v", fallen)
 		}
 		const gone = "Deactivated ThresholdNoLongerMet"
@@ -72,7 +72,7 @@ func TestI2_ARepeatedReadingChangesNothing(t *testing.T) {
 				w.clk.Add(time.Hour)
 				again := w.handle(booked(version))
 				for i, e := range again.Ensured {
-					if want := []storage.Outcome{storage.Unchanged, reasons.ThresholdNotMet}[i%2]; e.Outcome != want {
+					if want := []storage.Outcome{storage.Unchanged, causes.ThresholdNotMet}[i%2]; e.Outcome != want {
 						w.t.Errorf("%d: %+v", i, e)
 					}
 				}
@@ -172,7 +172,7 @@ func TestTwoCandidatesUnderOneKeyAreWantedIfEitherIsMet(t *testing.T) {
 					turn(c)
 					m.set(c...)
 					for _, e := range w.handle(booked(version)).Ensured {
-						if e.Outcome != reasons.ThresholdNotMet {
+						if e.Outcome != causes.ThresholdNotMet {
 							met++
 						}
 					}
@@ -255,7 +255,7 @@ func TestThresholdSettingsChanges(t *testing.T) {
 				if diff := cmp.Diff(c.want, w.statuses()); diff != "" {
 					t.Error(diff)
 				}
-				if c.off && !slices.Equal(outcomes(got), []storage.Outcome{reasons.SettingInactive}) {
+				if c.off && !slices.Equal(outcomes(got), []storage.Outcome{causes.SettingInactive}) {
 					t.Errorf("%+v", got)
 				}
 			})
@@ -283,13 +283,13 @@ func TestEnsureOfAThresholdThatIsNotMetEndsItsRow(t *testing.T) {
 			}
 			return got
 		}
-		say("9", reasons.ThresholdNotMet, reasons.ThresholdNotMet, storage.Created)
+		say("9", causes.ThresholdNotMet, causes.ThresholdNotMet, storage.Created)
 		first := say("10", storage.Created, storage.Created, storage.Unchanged)
 		w.clk.Add(time.Minute)
 		if again := say("10", storage.Unchanged, storage.Unchanged, storage.Unchanged); !again[0].ScheduledOn.Equal(first[0].ScheduledOn) {
 			w.t.Errorf("%+v", again)
 		}
-		say("9", reasons.ThresholdNotMet, reasons.ThresholdNotMet, storage.Unchanged)
+		say("9", causes.ThresholdNotMet, causes.ThresholdNotMet, storage.Unchanged)
 		say("10", storage.Created, storage.Reactivated, storage.Unchanged)
 		want := map[string]string{
 			thresholdKey("10:FalseToTrue:source@1"): "Deactivated ThresholdNoLongerMet", thresholdKey("10:FalseToTrue:source@2"): "Pending",

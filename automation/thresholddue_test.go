@@ -13,10 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/causes"
 	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -290,7 +291,7 @@ func TestAThresholdThatIsNotMetExplainsAnAbsence(t *testing.T) {
 		spy, calls := storetest.Counting(store)
 		w := newWorld(t, spy, clk, nil)
 		m := w.withMeter(nil)
-		because := func(reading string, want reasons.Cause, key string) {
+		because := func(reading string, want causes.Cause, key string) {
 			t.Helper()
 			m.set(line{value: "10", reading: reading}.under(threshold.FalseToTrue))
 			a, err := w.s.ExplainMissing(w.ctx, "", "capacity", automation.Source{"class", "7"})
@@ -298,17 +299,17 @@ func TestAThresholdThatIsNotMetExplainsAnAbsence(t *testing.T) {
 				t.Errorf("%s %v, want %s of %s", a, err, want, key)
 			}
 		}
-		because("3", reasons.CauseThresholdNotMet, "10:FalseToTrue:source@1")
-		because("11", reasons.CauseNotAskedYet, "10:FalseToTrue:source@1")
+		because("3", causes.CauseThresholdNotMet, "10:FalseToTrue:source@1")
+		because("11", causes.CauseNotAskedYet, "10:FalseToTrue:source@1")
 		w.handle(booked(1))
-		because("12", reasons.CauseExists, "10:FalseToTrue:source@1")
+		because("12", causes.CauseExists, "10:FalseToTrue:source@1")
 		w.poll()
-		because("12", reasons.CauseEnded, "10:FalseToTrue:source@1")
-		because("3", reasons.CauseThresholdNotMet, "10:FalseToTrue:source@1")
+		because("12", causes.CauseEnded, "10:FalseToTrue:source@1")
+		because("3", causes.CauseThresholdNotMet, "10:FalseToTrue:source@1")
 		w.handle(booked(2))
 		calls.Take()
 		clk.Add(time.Hour)
-		because("12", reasons.CauseNotAskedYet, "10:FalseToTrue:source@2")
+		because("12", causes.CauseNotAskedYet, "10:FalseToTrue:source@2")
 		for _, c := range calls.Take() {
 			if c.Verb != storetest.Select && c.Verb != storetest.Get {
 				t.Errorf("ExplainMissing did %+v", c)

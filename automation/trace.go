@@ -10,7 +10,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -58,10 +57,10 @@ type Trace struct {
 	// Status, Reason, NextRetryOn and Hold are the row's afterwards, unless
 	// somebody else wrote it meanwhile.
 	Status      string
-	Reason      reasons.Reason `json:",omitempty"`
-	NextRetryOn time.Time      `json:",omitzero"`
-	Hold        reasons.Reason `json:",omitempty"`
-	Error       string         `json:",omitempty"`
+	Reason      Reason    `json:",omitempty"`
+	NextRetryOn time.Time `json:",omitzero"`
+	Hold        Reason    `json:",omitempty"`
+	Error       string    `json:",omitempty"`
 }
 
 // TraceStep is a step of the due pass, for all rows that were handled together.

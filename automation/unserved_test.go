@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 

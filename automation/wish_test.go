@@ -14,8 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/causes"
 	"github.com/belfry-go/belfry/automation/threshold"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -110,7 +111,7 @@ func TestWishesOfEveryKind(t *testing.T) {
 		if want := []string{certificateKey + " Superseded", threshold + " ThresholdNoLongerMet"}; !slices.Equal(ended(got), want) {
 			w.t.Error(ended(got))
 		}
-		if !slices.Equal(outcomes(got), []storage.Outcome{storage.Unchanged, reasons.ThresholdNotMet, storage.Unchanged}) {
+		if !slices.Equal(outcomes(got), []storage.Outcome{storage.Unchanged, causes.ThresholdNotMet, storage.Unchanged}) {
 			w.t.Errorf("%+v", got)
 		}
 		w.wish(ofSam)
@@ -304,7 +305,7 @@ func TestSetDoesAsAnEventWould(t *testing.T) {
 		}
 		settings["certificate"] = false
 		got = w.wish(about, wishes...)
-		if !slices.Equal(outcomes(got), []storage.Outcome{reasons.SettingInactive, reasons.SettingInactive}) {
+		if !slices.Equal(outcomes(got), []storage.Outcome{causes.SettingInactive, causes.SettingInactive}) {
 			t.Errorf("%+v", got)
 		}
 		if row := w.row(key("2026-05-01", "7")); row.ReasonCode != reasons.ReminderSettingInactive {

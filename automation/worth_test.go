@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/causes"
 )
 
 // A reminder never goes out after what it is about: its job says until when.
@@ -66,7 +66,7 @@ func TestCatchUpEndsWithTheStartOfTheTargetDay(t *testing.T) {
 			w.t.Errorf("%+v", got)
 		}
 		w.clk.Set(day(2026, 4, 2, 4))
-		if got := ask("the day itself", 1); got.Outcome != reasons.OffsetPassed {
+		if got := ask("the day itself", 1); got.Outcome != causes.OffsetPassed {
 			w.t.Errorf("%+v", got)
 		}
 		w.clk.Set(day(2026, 4, 3, 13))

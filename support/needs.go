@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -321,7 +321,7 @@ func (l lister) waiting(scope Scope, n Need) func(context.Context, storage.Page)
 	switch {
 	case n.Table == "automation_scheduler" && l.o.Automation != nil && n.Reason != "":
 		return paged(func(ctx context.Context, p storage.Page) ([]automation.Schedule, string, error) {
-			return l.o.Automation.Support().Held(ctx, scope, reasons.Reason(n.Reason), p)
+			return l.o.Automation.Support().Held(ctx, scope, automation.Reason(n.Reason), p)
 		}, l.reminder)
 	case n.Table == "survey_instance" && l.o.Survey != nil && n.Reason != "":
 		return paged(func(ctx context.Context, p storage.Page) ([]survey.Instance, string, error) {

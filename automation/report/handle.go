@@ -8,11 +8,11 @@ import (
 	"io"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -60,7 +60,7 @@ func (s *Service) run(ctx context.Context, d automation.Due) (automation.Outcome
 }
 
 // load reads the subscription as it is now, and says why the run is not wanted.
-func (s *Service) load(ctx context.Context, d automation.Due) (run Run, stop reasons.Reason, err error) {
+func (s *Service) load(ctx context.Context, d automation.Due) (run Run, stop automation.Reason, err error) {
 	sub, err := s.Subscription(ctx, d.Scope, d.Source.ID)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):

@@ -9,7 +9,6 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/cutover"
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
@@ -132,14 +131,14 @@ type RunState struct {
 	// Status and Reason are those of automation.Schedule. Completed means that
 	// delivery is queued.
 	Status      string
-	Reason      reasons.Reason
+	Reason      automation.Reason
 	EndedOn     time.Time // zero while it is open
 	Failures    int       // tries that failed, lost leases among them
 	NextRetryOn time.Time // zero unless a retry waits
 	Diagnostics string    // the last error
 	// IsOnSupportHold runs wait for a person, for HoldReason.
 	IsOnSupportHold bool
-	HoldReason      reasons.Reason
+	HoldReason      automation.Reason
 	HoldDetail      string
 	// Delivery has the coordinates of what the run led to, and its files.
 	Delivery notify.DispatchResult

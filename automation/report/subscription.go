@@ -7,10 +7,10 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/dst"
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -288,7 +288,7 @@ func (s *Service) Delete(ctx context.Context, scope automation.Scope, guid strin
 }
 
 // endRuns ends what waits, runs that people asked for among them.
-func (s *Service) endRuns(ctx context.Context, scope automation.Scope, guid string, why reasons.Reason) error {
+func (s *Service) endRuns(ctx context.Context, scope automation.Scope, guid string, why automation.Reason) error {
 	_, err := s.scheduler.Deactivate(ctx, scope, automation.TypeReportSubscription, source(guid), why)
 	return err
 }

@@ -30,7 +30,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/automation/reasons"
+	"github.com/belfry-go/belfry/automation/causes"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/channel/file"
 	"github.com/belfry-go/belfry/storage"
@@ -127,7 +127,7 @@ func tellAll(ctx context.Context, school *school) (passed int) {
 	fmt.Printf("%d certificates on %s: %d reminders are new, %d were known.\n",
 		len(school.certificates), firstDay.Format(time.DateOnly), outcomes[storage.Created], outcomes[storage.Unchanged])
 	fmt.Printf("Always at 09:00 where people are: teacher-002 in America/New_York is reminded on%s.\n\n", strings.TrimPrefix(moments, ","))
-	return outcomes[reasons.OffsetPassed]
+	return outcomes[causes.OffsetPassed]
 }
 
 // runWorker lets a child process work from now on, until the end or its death, and

@@ -13,7 +13,6 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/cutover"
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/automation/settings"
 	"github.com/belfry-go/belfry/internal/outbox"
@@ -22,6 +21,7 @@ import (
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/notify/templates"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"

@@ -14,7 +14,7 @@ const (
 	clockAPI = "github.com/benbjohnson/clock "
 	otelAPI  = "go.opentelemetry.io/otel "
 	pgDriver = "github.com/lib/pq "
-	lower    = "health keys internal/... " + contract + clockAPI + otelAPI // what each domain stands on
+	lower    = "health keys reasons internal/... " + contract + clockAPI + otelAPI // what each domain stands on
 )
 
 // imports says who may import what beside the standard library. The first row that has the
@@ -23,7 +23,7 @@ const (
 // and so may the test packages (see kits), except those that have a row here.
 var imports = []struct{ who, may, why string }{
 	// Pure functions and contracts.
-	{"keys storage/driver storage/postgres/migrations", "", "a host may use them anywhere: standard library only"},
+	{"keys reasons storage/driver storage/postgres/migrations", "", "a host may use them anywhere: standard library only"},
 	{"internal/backoff", "storage/driver", "when to try again"},
 	{"internal/canonical internal/civil internal/states notify/internal/render internal/strictjson internal/permanent", "", "pure functions on their arguments: standard library only"},
 	{"internal/safedial internal/standardwebhooks notify/channel/internal/jws", "", "connections and signatures for any domain: standard library only"},
@@ -55,22 +55,22 @@ var imports = []struct{ who, may, why string }{
 	{"notify/channel/...", "notify/channel notify/channel/internal/... internal/... keys", "a channel is one transport: no other channel, not notify itself"},
 	{"notify", lower + "notify/channel notify/internal/... golang.org/x/text", "it delivers for everyone: no other domain, no channel"},
 	{"notify/...", lower + "notify notify/channel notify/templates golang.org/x/text", "gates, templates and HTTP belong to notify"},
-	{"automation/reasons automation/cutover automation/dst automation/threshold", "storage internal/audit internal/civil keys", "what candidates and answers consist of: nothing of the scheduler"},
-	{"automation/...", lower + "automation automation/cutover automation/dst automation/reasons automation/report automation/threshold notify notify/channel", "it decides when, and hands over to notify"},
+	{"automation/causes automation/cutover automation/dst automation/threshold", "storage internal/audit internal/civil keys", "what candidates and answers consist of: nothing of the scheduler"},
+	{"automation/...", lower + "automation automation/causes automation/cutover automation/dst automation/report automation/threshold notify notify/channel", "it decides when, and hands over to notify"},
 	{"survey/subscriber/watermill", "survey survey/form github.com/ThreeDotsLabs/watermill/message", "the host chooses the broker; a module of its own"},
 	{"survey/...", lower + "survey survey/form notify notify/channel notify/gate golang.org/x/text", "of notify it needs Gate and the transport"},
-	{"support/...", lower + "golang.org/x/sync/errgroup support automation automation/reasons automation/report notify notify/channel survey survey/form", "it reaches a database through the domains only"},
+	{"support/...", lower + "golang.org/x/sync/errgroup support automation automation/causes automation/report notify notify/channel survey survey/form", "it reaches a database through the domains only"},
 	{"internal/sweep", lower + " golang.org/x/sync/errgroup", "it deletes by the rules of the domains and knows none of them"},
 	{"internal/tables", "automation/... notify/... survey internal/... storage/driver", "it lists the tables of all domains"},
 	{"tenant", lower + " internal/tables", "it copies rows of any table and knows no domain"},
-	{"internal/demo", ". automation automation/reasons notify notify/channel notify/channel/file storage storage/sqlite support support/supporthttp github.com/benbjohnson/clock", "a host, as the examples are"},
+	{"internal/demo", ". automation automation/causes reasons notify notify/channel notify/channel/file storage storage/sqlite support support/supporthttp github.com/benbjohnson/clock", "a host, as the examples are"},
 	{"internal/...", lower, "internal packages serve the domains and know none of them, nor an adapter"},
 
 	// Programs and what drives the domains.
 	{".", lower + "golang.org/x/sync", "the Poller drives any service and knows none"},
 	{"cli", lower + ". automation/... notify/... support survey tenant", "the program that uses it chooses the database"},
 	{"cmd/...", "cli automation notify support survey storage storage/postgres storage/sqlite", "it joins the command line with two adapters"},
-	{"examples/... docs/code/...", ". automation/... health keys notify/... support/... survey/... storage/... docs/code/transactions/queries database/sql github.com golang.org go.opentelemetry.io gorm.io", "hosts: the public API, and what a host likes"},
+	{"examples/... docs/code/...", ". automation/... health keys notify/... reasons support/... survey/... storage/... docs/code/transactions/queries database/sql github.com golang.org go.opentelemetry.io gorm.io", "hosts: the public API, and what a host likes"},
 }
 
 // kits are the packages for tests, beside those whose last word ends in "test". They may

@@ -24,7 +24,7 @@ func reasonPage(t *testing.T) string {
 		"stored and never change their meaning; hosts, channels and revalidators add\n" +
 		"their own, which are not listed.\n")
 	for _, of := range []struct{ name, file string }{
-		{"automation", "automation/reasons/reasons.go"}, {"automation/report", "automation/report/reason.go"}, {"notify", "notify/reason.go"}, {"notify/gate", "notify/gate/gate.go"}, {"survey", "survey/reason.go"},
+		{"automation", "reasons/reasons.go"}, {"automation/report", "automation/report/reason.go"}, {"notify", "notify/reason.go"}, {"notify/gate", "notify/gate/gate.go"}, {"survey", "survey/reason.go"},
 	} {
 		fmt.Fprintf(&b, "\n## Package %s\n", of.name)
 		for _, group := range reasonsIn(t, root+"/"+of.file) {

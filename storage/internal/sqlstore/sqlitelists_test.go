@@ -13,8 +13,8 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/automation/reasons"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey"
 )

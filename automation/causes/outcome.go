@@ -1,4 +1,4 @@
-package reasons
+package causes
 
 import "github.com/belfry-go/belfry/storage"
 

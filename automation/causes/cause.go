@@ -1,4 +1,7 @@
-package reasons
+// Package causes says why a row does not exist, or does not run any more: the causes that
+// automation.Scheduler.ExplainMissing names, and the outcomes by which an Ensure makes none.
+// Names without a package are those of package automation.
+package causes
 
 import "fmt"
 

@@ -1,68 +1,63 @@
-// Package reasons has the codes by which package automation says why: why a row is in its
-// state or on hold ([Reason]), why there is none ([Cause]), and why an Ensure made none.
-// Names without a package are those of package automation.
+// Package reasons has the reason codes of due work: why a row is in its state, or on hold for
+// support. They are stored and never change; hosts may give codes of their own.
 package reasons
-
-// Reason is a short code that says why a row is in its state or on hold. Codes
-// are stored and never change; hosts may add their own.
-type Reason = string
 
 // Reasons of rows that are no longer wanted. None of them counts as a failure.
 const (
 	// SourceNoLongerValid: the Validator no longer recognised the source. No
 	// action needed.
-	SourceNoLongerValid Reason = "SourceNoLongerValid"
+	SourceNoLongerValid = "SourceNoLongerValid"
 	// ReminderSettingInactive: the setting is off or gone. Switch it on and tell the
 	// source's event again to have the row back.
-	ReminderSettingInactive Reason = "ReminderSettingInactive"
+	ReminderSettingInactive = "ReminderSettingInactive"
 	// InputChanged: the source now asks for something else, which was ensured in the
 	// same transaction.
-	InputChanged Reason = "InputChanged"
+	InputChanged = "InputChanged"
 	// Superseded: the source changed, or its setting, and no longer asks for
 	// this reminder. No action needed; if it asks again, the reminder comes back.
-	Superseded Reason = "Superseded"
+	Superseded = "Superseded"
 	// ThresholdNoLongerMet: a newer reading no longer meets the Threshold. No
 	// action needed; a later reading that does brings the row back, or makes
 	// another, by the firing policy.
-	ThresholdNoLongerMet Reason = "ThresholdNoLongerMet"
+	ThresholdNoLongerMet = "ThresholdNoLongerMet"
 	// Invalidated: an InvalidationProvider ended the row and gave no reason. No
 	// action needed.
-	Invalidated Reason = "Invalidated"
+	Invalidated = "Invalidated"
 	// TooLate: the row was later than Lateness allows. If it happens often,
 	// processes are down for too long.
-	TooLate Reason = "TooLate"
+	TooLate = "TooLate"
 	// Overtaken: a later occurrence or offset was due too, and Lateness runs only
 	// the latest. Asking again does not bring it back. If it happens often, processes
 	// are down for too long, or the cadence is too dense.
-	Overtaken Reason = "Overtaken"
+	Overtaken = "Overtaken"
 	// SentByOldJob: for your Validator, about a run that the scheduler before this one
 	// had sent. No action needed; asking again does not bring it back.
-	SentByOldJob Reason = "SentByOldJob"
+	SentByOldJob = "SentByOldJob"
 	// Shadow: the old scheduler owns the run and does it. No action needed; a move
 	// of the roll-out makes a future row Pending.
-	Shadow Reason = "Shadow"
+	Shadow = "Shadow"
 	// NoRecipients: the RecipientProvider named nobody. Mend the data, then retry
 	// the row.
-	NoRecipients Reason = "NoRecipients"
+	NoRecipients = "NoRecipients"
 	// SkippedByPolicy: the DeliveryPolicy left nobody over. No action needed,
 	// unless the policy is wrong: mend it, then retry the row.
-	SkippedByPolicy Reason = "SkippedByPolicy"
+	SkippedByPolicy = "SkippedByPolicy"
 	// PersonErased: whom the row was about was erased. No action needed.
-	PersonErased Reason = "PersonErased"
+	PersonErased = "PersonErased"
 )
 
 // Reasons of failures; Diagnostics has the details.
 const (
 	// HandlerFailed: your provider, policy or handler returned an error, or its
 	// decision could not be stored. It is tried again; mend the cause if it stays.
-	HandlerFailed Reason = "HandlerFailed"
+	HandlerFailed = "HandlerFailed"
 	// HandlerPanicked: your provider, policy or handler panicked. It is tried again;
 	// mend the code.
-	HandlerPanicked Reason = "HandlerPanicked"
+	HandlerPanicked = "HandlerPanicked"
 	// LeaseExpired: a worker died, or stalled for longer than its lease. The row is
 	// tried again; if it happens often, processes are killed or paused, or one row
 	// brings them down.
-	LeaseExpired Reason = "LeaseExpired"
+	LeaseExpired = "LeaseExpired"
 )
 
 // Reasons of support holds. A held row is never due; an audited
@@ -71,30 +66,30 @@ const (
 	// InputConflict: the same key was asked for with another input (HoldDetail). If
 	// the row is right, release it; else cancel it and give the other input another
 	// trigger key.
-	InputConflict Reason = "InputConflict"
+	InputConflict = "InputConflict"
 	// DeliveryConflict: another delivery exists under the row's identity. Nothing
 	// was or will be sent for the row: find out which is right, and cancel the row.
-	DeliveryConflict Reason = "DeliveryConflict"
+	DeliveryConflict = "DeliveryConflict"
 	// OwnershipConflict: the old scheduler owns or has delivered the run
 	// (HoldDetail). Nothing was sent for the row. If it has delivered, cancel the
 	// row; if it never will, Rollout.TransferOwnership, then release.
-	OwnershipConflict Reason = "OwnershipConflict"
+	OwnershipConflict = "OwnershipConflict"
 	// RetriesExhausted: the last try failed. Mend the cause in Diagnostics, then
 	// release.
-	RetriesExhausted Reason = "RetriesExhausted"
+	RetriesExhausted = "RetriesExhausted"
 	// PermanentFailure: your code returned a Permanent error. Mend its cause, then
 	// release.
-	PermanentFailure Reason = "PermanentFailure"
+	PermanentFailure = "PermanentFailure"
 	// Undecodable: this version cannot read a column, such as an unknown zone. Mend
 	// the row or the deployment, then release.
-	Undecodable Reason = "Undecodable"
+	Undecodable = "Undecodable"
 	// Unserved: no process has registered the row's type for Options.UnclaimedAfter. Run
 	// one that does, and it goes on by itself.
-	Unserved Reason = "Unserved"
+	Unserved = "Unserved"
 	// HeldBySupport: a person put the row on hold (see the audit). Release it when
 	// that is over.
-	HeldBySupport Reason = "HeldBySupport"
+	HeldBySupport = "HeldBySupport"
 	// CancelledBySupport: a person stopped the row for good (see the audit). Only
 	// Release or Retry brings it back.
-	CancelledBySupport Reason = "CancelledBySupport"
+	CancelledBySupport = "CancelledBySupport"
 )
