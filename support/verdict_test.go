@@ -16,6 +16,7 @@ import (
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
 	"github.com/belfry-go/belfry/survey"
@@ -550,17 +551,13 @@ func TestEveryReasonCodeIsSaidInWords(t *testing.T) {
 		t.Errorf("%d codes", len(support.Codes()))
 	}
 	for _, c := range support.Codes() {
-		if support.InWords(c.Package, c.Code) == "" {
-			t.Errorf("%s %s has no words", c.Package, c.Code)
-		}
-		if strings.HasPrefix(support.Meaning(c.Package, c.Code), "A code of the program") {
-			t.Errorf("%s %s means nothing", c.Package, c.Code)
+		if support.InWords(c.Code) == "" {
+			t.Errorf("%s has no words", c.Code)
 		}
 	}
-	for word := range support.Words {
-		of, code, _ := strings.Cut(word, " ")
-		if strings.HasPrefix(support.Meaning(of, code), "A code of the program") {
-			t.Errorf("%s is not a code", word)
+	for code := range support.Words {
+		if support.Meaning("belfry", code) == "" {
+			t.Errorf("%s is not a code", code)
 		}
 	}
 }
@@ -568,23 +565,22 @@ func TestEveryReasonCodeIsSaidInWords(t *testing.T) {
 // withoutCase are the codes that no cause of TestAVerdictIsRight has, by why.
 var withoutCase = map[string][]string{
 	"its row is found by its key, not by a person": {
-		"notify NoRecipients", "notify NoDestination", "notify RenderFailed", "notify ArtifactMissing", "notify Conflict", "notify NoSubscribers",
-		"notify NotSeeded", "notify Disabled", "notify PayloadIncompatible", "notify PayloadMissing", "notify HashKeyChanged", "notify EmptyDigest",
-		"automation/report SubscriptionInactive", "automation/report ReportEmpty",
+		reasons.NoRecipients, reasons.NoDestination, reasons.RenderFailed, reasons.ArtifactMissing, reasons.Conflict, reasons.NoSubscribers,
+		reasons.NotSeeded, reasons.Disabled, reasons.PayloadIncompatible, reasons.PayloadMissing, reasons.HashKeyChanged, reasons.EmptyDigest,
+		reasons.SubscriptionInactive, reasons.ReportEmpty,
 	},
-	"of a message, and its link says more": {"survey LinkOver"},
-	"nobody knows the person any more":     {"automation PersonErased", "notify Erased"},
-	"of dry runs":                          {"notify Exists"},
-	"of the move from an old scheduler":    {"automation Shadow", "automation OwnershipConflict", "automation DeliveryConflict"},
+	"of a message, and its link says more": {reasons.LinkOver},
+	"the person is no longer known":        {reasons.PersonErased, reasons.Erased},
+	"of dry runs":                          {reasons.Exists},
+	"of the move from an old scheduler":    {reasons.Shadow, reasons.OwnershipConflict, reasons.DeliveryConflict},
 	"of a process, a store or a deployment that fails": {
-		"automation LeaseExpired", "automation Undecodable", "automation Unserved", "notify LeaseLost", "notify PassFailed", "notify GateFailed", "notify NoChannel",
-		"notify AttachmentMissing", "notify Quarantine", "notify Forgotten", "notify Unserved", "notify ChannelIncapable",
-		"survey LinkFailed", "survey VersionUnreadable", "survey WrongHashKey", "survey PassFailed", "survey LeaseLost", "notify NoOwner",
-		"survey RenderFailed", "survey ContentRefused",
+		reasons.LeaseExpired, reasons.Undecodable, reasons.Unserved, reasons.LeaseLost, reasons.PassFailed, reasons.GateFailed, reasons.NoChannel,
+		reasons.AttachmentMissing, reasons.Quarantine, reasons.Forgotten, reasons.ChannelIncapable,
+		reasons.LinkFailed, reasons.VersionUnreadable, reasons.WrongHashKey, reasons.NoOwner, reasons.ContentRefused,
 	},
-	"the verdict is of the one that went instead":         {"automation Overtaken"},
-	"its link was sent, which is the verdict":             {"survey ExpiresAfter"},
-	"a person or a policy decides, and then it is theirs": {"notify IdempotencyWindowOver"},
+	"the verdict is of the one that went instead":         {reasons.Overtaken},
+	"its link was sent, which is the verdict":             {reasons.ExpiresAfter},
+	"a person or a policy decides, and then it is theirs": {reasons.IdempotencyWindowOver},
 }
 
 func TestEveryReasonCodeHasACauseOrAReasonForNone(t *testing.T) {
@@ -599,11 +595,10 @@ func TestEveryReasonCodeHasACauseOrAReasonForNone(t *testing.T) {
 		}
 	}
 	for _, c := range support.Codes() {
-		name := c.Package + " " + c.Code
-		if !met[c.Code] && !left[name] {
-			t.Errorf("%s has no cause, and nobody says why", name)
+		if !met[c.Code] && !left[c.Code] {
+			t.Errorf("%s has no cause, and no reason for none is listed", c.Code)
 		}
-		known[name] = true
+		known[c.Code] = true
 	}
 	for code := range left {
 		if !known[code] {
