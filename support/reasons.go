@@ -111,7 +111,7 @@ var words = map[string]string{
 	reasons.Absent:                  "the provider does not have it",
 	reasons.IdempotencyWindowOver:   "the provider no longer recognises a repeat of it",
 	reasons.Forgotten:               "the database has lost what was recorded at that time",
-	reasons.NoRecipients:            "no recipient was on file",
+	reasons.NoRecipients:            "no recipient or address was on file",
 	reasons.NoDestination:           "the recipient had neither a channel nor an inbox",
 	reasons.BadAddress:              "messages cannot be delivered to the address",
 	reasons.Bounced:                 "it came back",

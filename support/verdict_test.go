@@ -94,6 +94,11 @@ var causes = map[string]cause{
 			s.must(s.out.Contacts().SetPreferences(s.Context(), notify.Preference{Scope: tenant, RecipientRef: p, Type: "news", OptedOut: true}))
 			s.write(p, address(p))
 		}},
+	"support stopped all mail": {typ: "news", outcome: support.Withheld, reason: "StoppedBySupport", says: "a person has stopped messages to the recipient",
+		before: func(s *school, p string) {
+			s.must(s.out.Contacts().Stop(s.Context(), tenant, p, "", by))
+			s.write(p, address(p))
+		}},
 	"suppressed": {typ: "news", outcome: support.Withheld, reason: "Suppressed", says: "the address bounced, complained, unsubscribed or was suppressed",
 		before: func(s *school, p string) {
 			s.must(s.out.Contacts().Suppress(s.Context(), tenant, channel.HardBounce, by, notify.Destination{Method: "email", Address: address(p)}))
@@ -127,7 +132,7 @@ var causes = map[string]cause{
 			m := s.write(p, address(p))
 			s.must(s.out.Support().Cancel(s.Context(), tenant, notify.ArtifactOutgoingMessage, m, by))
 		}},
-	"it was stale": {typ: "news", outcome: support.Withheld, reason: "TooLate", says: "it was out of date before it could be sent",
+	"it was stale": {typ: "news", outcome: support.Withheld, reason: "TooLate", says: "it was too late to send it",
 		before: func(s *school, p string) {
 			s.writing(notify.OutgoingMessage{RecipientRef: p, Address: address(p), PartitionKey: "stale-" + p, ScheduledOn: s.clk.Now().Add(time.Hour), ValidUntil: s.clk.Now().Add(2 * time.Hour)})
 		}},
@@ -222,7 +227,7 @@ var causes = map[string]cause{
 			_, err := s.poller.Privacy().Erase(s.Context(), tenant, belfry.Person{Ref: p}, belfry.By(by))
 			s.must(err)
 		}},
-	"nobody was at work when it was due": {typ: "punctual", outcome: support.Withheld, reason: "TooLate", says: "it was later than its type allows",
+	"nobody was at work when it was due": {typ: "punctual", outcome: support.Withheld, reason: "TooLate", says: "it was too late to send it",
 		before: func(s *school, p string) { s.remind(p, func(c *automation.Candidate) { c.Type = "punctual" }) }},
 	"a link has no address": {typ: "survey 9", outcome: support.Withheld, reason: "BadAddress", says: "messages cannot be delivered to the address",
 		before: func(s *school, p string) { s.askBy(9, "address", p, "nowhere-"+p, 0) }},
@@ -334,7 +339,7 @@ var causes = map[string]cause{
 			s.askBy(13, "faxed", p, address(p), 0, "email:school", "fax:school")
 			s.drain()
 		}},
-	"the sends were stopped": {typ: "survey 7", outcome: support.Withheld, reason: "StoppedBySupport", says: "a person stopped its sends",
+	"the sends were stopped": {typ: "survey 7", outcome: support.Withheld, reason: "SendsStopped", says: "a person stopped its sends",
 		before: func(s *school, p string) { s.must(s.surveys.Support().Cancel(s.Context(), tenant, s.ask(p), by)) }},
 }
 
