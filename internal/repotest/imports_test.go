@@ -69,7 +69,7 @@ var imports = []struct{ who, may, why string }{
 	// Programs and what drives the domains.
 	{".", lower + "golang.org/x/sync", "the Poller drives any service and knows none"},
 	{"cli", lower + ". automation/... notify/... support survey tenant", "the program that uses it chooses the database"},
-	{"cmd/...", "cli automation notify support survey storage storage/postgres storage/sqlite", "it joins the command line with two adapters"},
+	{"cmd/...", "cli automation notify reasons support survey storage storage/postgres storage/sqlite", "it joins the command line with two adapters"},
 	{"examples/... docs/code/...", ". automation/... health keys notify/... reasons support/... survey/... storage/... docs/code/transactions/queries database/sql github.com golang.org go.opentelemetry.io gorm.io", "hosts: the public API, and what a host likes"},
 }
 
