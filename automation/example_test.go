@@ -212,7 +212,7 @@ func ExampleScheduler_Handle_recurring() {
 	// <nil>
 }
 
-// The program of the README.
+// A reminder 30 days before a certificate expires.
 func Example() {
 	ctx := context.Background()
 	store, clk := open()
@@ -221,16 +221,15 @@ func Example() {
 		return channel.Receipt{ID: "1"}, nil
 	}))
 	reminders := automation.New(store, out, nil)
-	reminders.Register(automation.ReminderType{
-		Name:     "certificate",
+	certificates := reminders.Register(automation.ReminderType{
+		Name: "certificate", SendAt: "09:00", Zone: "Europe/Dublin",
 		Template: notify.Template{Subject: "Your {{.Source.ID}} certificate expires on {{.TargetDate}}"},
 		Recipients: automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) {
 			return []notify.Recipient{{Ref: "sam", Channel: "email:print", Address: "sam@example.com"}}, nil
 		}),
 	})
-	_, err := reminders.Type("certificate").Set(ctx, automation.About{ID: "first-aid"}, automation.Candidate{
-		TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30, SendAt: "09:00", Zone: "Europe/Dublin",
-	})
+	expires := automation.Date{Year: 2026, Month: 5, Day: 1}
+	_, err := certificates.Set(ctx, automation.About{ID: "first-aid"}, automation.DaysBefore(expires, 30))
 	poller := belfry.NewPoller(store, nil, reminders, out)
 	clk.Add(40 * 24 * time.Hour)
 	fmt.Println(err, poller.Drain(ctx), poller.Drain(ctx)) // the second finds nothing
