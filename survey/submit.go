@@ -53,7 +53,7 @@ type Receipt struct {
 // links. Of one that has expired it is [ErrExpired].
 var ErrNoSurvey = errors.New("survey: there is no survey to be answered here")
 
-// ErrExpired is the [ErrNoSurvey] of a link whose time is over, for whoever holds it.
+// ErrExpired is the [ErrNoSurvey] of a link that has expired.
 var ErrExpired = fmt.Errorf("%w any more: its time is over", ErrNoSurvey)
 
 // ErrAnswered says that another response was there first. It stands.
