@@ -61,10 +61,10 @@ var mutants = []mutant{
 	{Name: "I-11 an assumption passes for the provider's word", File: "notify/doubt.go",
 		Old: "m.resolved(now, ResolvedByAssumption)", New: "", Test: "./notify TestI11_/memory"},
 	{Name: "I-12 what is in doubt is not on hold", File: "notify/doubt.go",
-		Old: "m.putOnHold(HoldInDoubt)", New: "m.DueOn = time.Time{}", Test: "./notify TestI12_/memory"},
+		Old: "m.putOnHold(reasons.OutcomeUnknown)", New: "m.DueOn = time.Time{}", Test: "./notify TestI12_/memory"},
 	{Name: "I-12 chaos: a call whose worker was killed is taken as sent", File: "notify/doubt.go",
 		Old: `default:
-		m.doubted(now, ReasonLeaseLost)`, New: "default: m.become(StatusOutcomeUnknown); m.accepted(now, channel.Receipt{})", Test: "./internal/chaostest TestI12_WhatKilled/sqlite"},
+		m.doubted(now, reasons.LeaseLost)`, New: "default: m.become(StatusOutcomeUnknown); m.accepted(now, channel.Receipt{})", Test: "./internal/chaostest TestI12_WhatKilled/sqlite"},
 	{Name: "I-13 one bad row spoils its batch", File: "internal/work/settle.go",
 		Old: "half > 0", New: "half > 1000", Test: "./internal/work TestAFailedDispatch"},
 	{Name: "I-13 a panic escapes", File: "internal/work/guard.go",
@@ -107,7 +107,7 @@ var mutants = []mutant{
 		Old: "s.tellSettled,", New: "", Test: "./automation TestTheHistoryTellsEach/memory"},
 	{Name: "I-17 a message that is given up is not held", File: "notify/tries.go",
 		Old: `if !ok {
-		m.putOnHold(HoldRetries)`, New: `if !ok {
+		m.putOnHold(reasons.RetriesExhausted)`, New: `if !ok {
 		m.DueOn = time.Time{}`, Test: "./notify TestI17_WhatIsGivenUpIsHeld/memory"},
 	{Name: "I-17 a row on hold is due", File: "automation/schedule.go",
 		Old: "!r.IsOpen() || r.IsOnSupportHold", New: "!r.IsOpen()", Test: "./automation TestEnsureNeverClearsAHold/.*/memory"},
