@@ -84,7 +84,8 @@ type Store struct {
 	losses driver.Losses
 	memory memory
 
-	preparation preparation
+	unreplicated unreplicated
+	preparation  preparation
 }
 
 var _ driver.Store = (*Store)(nil)
@@ -96,7 +97,7 @@ func New(ctx context.Context, cfg Config) (*Store, error) {
 	if err := names.check(); err != nil {
 		return nil, err
 	}
-	s := &Store{cfg: cfg, names: names, memory: memory{turn: semaphore.NewWeighted(1)}}
+	s := &Store{cfg: cfg, names: names, memory: memory{turn: semaphore.NewWeighted(1)}, unreplicated: unreplicated{turn: semaphore.NewWeighted(1)}}
 	s.defaults()
 	s.preparation.turn, s.preparation.mono = make(chan struct{}, 1), clock.New()
 	if s.preparation.done.Store(cfg.Prepare == nil); cfg.Prepare == nil {
