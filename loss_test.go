@@ -13,6 +13,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/internal/loglimit"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -29,7 +30,8 @@ func TestADatabaseThatHasForgottenRaisesAnAlarm(t *testing.T) {
 	store := memory.New(&memory.Options{Clock: clk})
 	var log bytes.Buffer
 	out := notify.New(store, nil)
-	p := belfry.NewPoller(store, &belfry.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, out)
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	p := belfry.NewPoller(store, &belfry.Options{Logger: logger}, out)
 	poll := func() {
 		t.Helper()
 		if _, err := p.PollOnce(t.Context(), 10); err != nil {
@@ -49,6 +51,7 @@ func TestADatabaseThatHasForgottenRaisesAnAlarm(t *testing.T) {
 	if log.Len() > 0 || strings.Contains(health(), "forgotten") {
 		t.Fatalf("before: %s, %s", &log, health())
 	}
+	loglimit.Limited(logger).Warn("the database was away") // a line that repeats waits for a second
 	store.Losses().Note(driver.Loss{From: clk.Now(), Until: clk.Now().Add(time.Second), NoticedOn: clk.Now().Add(time.Minute)})
 	poll()
 	poll()
