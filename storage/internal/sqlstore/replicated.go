@@ -11,33 +11,49 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// unreplicated says that the primary may show a commit that no standby has: one that was
-// cut off while it waited. A request that is repeated finds its rows, writes nothing, and
-// would be acknowledged without a wait.
-type unreplicated struct {
-	may  atomic.Bool
-	turn *semaphore.Weighted // of the one who waits
+// doubt is a question that something raises, and that one transaction answers while the
+// others wait.
+type doubt struct {
+	raised, answered atomic.Int64
+	turn             *semaphore.Weighted // of the one who asks
+}
+
+func newDoubt() doubt { return doubt{turn: semaphore.NewWeighted(1)} }
+
+func (d *doubt) raise() { d.raised.Add(1) }
+
+// answer asks if there is a doubt. What is raised meanwhile is the next one.
+func (d *doubt) answer(ctx context.Context, ask func() error) error {
+	if d.raised.Load() == d.answered.Load() {
+		return nil
+	}
+	if err := d.turn.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer d.turn.Release(1)
+	raised := d.raised.Load()
+	if raised == d.answered.Load() {
+		return nil
+	}
+	err := ask()
+	if err == nil {
+		d.answered.Store(raised)
+	}
+	return err
 }
 
 // replicated waits until the synchronous standbys have what an unknown commit of this store
-// may have left. It comes before each transaction that may acknowledge something.
+// may have left. It comes before each transaction that may acknowledge something: a commit
+// that was cut off while it waited for a standby is visible on the primary. A request that
+// is repeated finds its rows, writes nothing, and would be acknowledged without a wait.
 func (s *Store) replicated(ctx context.Context) error {
-	u := &s.unreplicated
-	if s.cfg.Dialect.replicated == "" || !u.may.Load() {
+	if s.cfg.Dialect.replicated == "" {
 		return nil
 	}
-	if err := u.turn.Acquire(ctx, 1); err != nil {
+	if err := s.unreplicated.answer(ctx, func() error { return s.replicate(ctx) }); err != nil {
 		return s.failed(ctx, "wait for a standby", err)
 	}
-	defer u.turn.Release(1)
-	if !u.may.Swap(false) {
-		return nil
-	}
-	err := s.replicate(ctx)
-	if err != nil {
-		u.may.Store(true)
-	}
-	return err
+	return nil
 }
 
 // replicate commits something of no use, and waits for the standbys as each commit does.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -41,5 +43,52 @@ func TestWhatAnUnknownCommitLeftIsReplicatedFirst(t *testing.T) {
 		if f.log() != c.want {
 			t.Errorf("%v: %s", c.says, f.log())
 		}
+	}
+}
+
+// While one transaction asks whether the database has forgotten commits, or waits for the
+// standbys, no other one goes on: it could claim what was sent.
+func TestOthersWaitForTheAnswer(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		asks  string // the statement that one of them says
+		doubt func(*Store)
+	}{
+		"forgotten":  {`"version"`, func(s *Store) { s.remember(&tx{last: witness{schema: &jobs.Schema}}); s.Suspect() }},
+		"replicated": {"logical_emit", func(s *Store) { s.unreplicated.raise() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				answered, f := make(chan struct{}), &fake{}
+				asked := 0
+				f.answer = func(_ context.Context, text string) error {
+					if strings.Contains(text, c.asks) {
+						asked++
+						<-answered
+					}
+					return nil
+				}
+				s := f.store(t, nil)
+				c.doubt(s)
+				var both sync.WaitGroup
+				runs := 0
+				for range 2 {
+					both.Go(func() {
+						if err := look(t.Context(), s, &runs); err != nil {
+							t.Error(err)
+						}
+					})
+					synctest.Wait()
+				}
+				if runs > 0 || asked != 1 {
+					t.Errorf("%d ran before the answer, which was asked for %d times", runs, asked)
+				}
+				close(answered)
+				both.Wait()
+				if runs != 2 || asked != 1 {
+					t.Errorf("%d ran, asked %d times", runs, asked)
+				}
+			})
+		})
 	}
 }

@@ -106,7 +106,7 @@ func (x *session) rollback(ctx context.Context) {
 func (x *session) commit(ctx context.Context, say func(context.Context) error) (err error) {
 	defer func() {
 		if errors.Is(err, driver.ErrOutcomeUnknown) {
-			x.store.unreplicated.may.Store(true)
+			x.store.unreplicated.raise()
 		}
 	}()
 	return x.bounded(ctx, func(ctx context.Context) error {

@@ -4,10 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -37,8 +34,7 @@ const (
 
 // memory is what a store remembers of its commits, oldest first.
 type memory struct {
-	suspect atomic.Bool         // the server may be another one, or have gone back
-	turn    *semaphore.Weighted // of the one who compares
+	suspect doubt // the server may be another one, or have gone back
 	mu      sync.Mutex
 	all     []witness
 	n       int64 // commits so far
@@ -97,21 +93,15 @@ func (m *memory) thin() {
 // recall compares the database with what it acknowledged, if the server may have changed,
 // on a connection on which a transaction that writes has begun. Others wait for the answer.
 func (s *Store) recall(ctx context.Context, c Runner) error {
+	return s.memory.suspect.answer(ctx, func() error { return s.compare(ctx, c) })
+}
+
+func (s *Store) compare(ctx context.Context, c Runner) error {
 	m := &s.memory
-	if !m.suspect.Load() {
-		return nil
-	}
-	if err := m.turn.Acquire(ctx, 1); err != nil {
-		return err
-	}
-	defer m.turn.Release(1)
-	if !m.suspect.Swap(false) {
-		return nil
-	}
 	all := m.forget(nil)
 	there, err := s.present(ctx, c, all)
 	if err != nil {
-		if m.suspect.Store(true); classOf(err) == Unknown && ctx.Err() == nil {
+		if classOf(err) == Unknown && ctx.Err() == nil {
 			m.forget(all) // a table is gone: it would fail for ever
 		}
 		return err
@@ -190,7 +180,7 @@ func missing(all []witness, there map[row]driver.Record, now time.Time) (lost []
 
 // Suspect says that the server may be another one, or its database an older one. The next
 // transaction compares.
-func (s *Store) Suspect() { s.memory.suspect.Store(true) }
+func (s *Store) Suspect() { s.memory.suspect.raise() }
 
 // suspected says of the failure of a connection what it means to memory.
 func (s *Store) suspected(class Class) {
