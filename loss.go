@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/health"
+	"github.com/belfry-go/belfry/internal/loglimit"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -30,11 +31,10 @@ func (p *Poller) alarm(ctx context.Context) {
 	if was, _ := p.alarmed.Swap(last).(driver.Loss); last == was {
 		return
 	}
-	id, err := p.store.Identity(ctx)
 	text := "belfry: the database has forgotten commits from " + last.From.Format(time.RFC3339) + " on"
-	p.options.Logger.LogAttrs(ctx, slog.LevelError, text,
-		slog.Time("from", last.From), slog.Time("until", last.Until), slog.Time("noticed", last.NoticedOn), slog.Bool("quarantine", id.StopOnLoss))
-	if err != nil {
+	p.options.Logger.LogAttrs(loglimit.Always(ctx), slog.LevelError, text,
+		slog.Time("from", last.From), slog.Time("until", last.Until), slog.Time("noticed", last.NoticedOn))
+	if _, err := p.store.Identity(ctx); err != nil {
 		p.options.Logger.WarnContext(ctx, "belfry: the loss could not be told to other processes yet", "error", err)
 	}
 }

@@ -32,8 +32,9 @@ func TestADatabaseThatHasForgottenSendsNothingAgain(t *testing.T) {
 	if err := server.Back(); err != nil {
 		t.Fatal(err)
 	}
+	kept := clk.Now()
 	clk.Add(time.Second)
-	from := clk.Now()
+	lost := clk.Now()
 	poll()
 	h.same("sent", map[string]int{"kept": 1, "sent": 1}, h.texts())
 	if err := server.Rewind(); err != nil {
@@ -46,8 +47,8 @@ func TestADatabaseThatHasForgottenSendsNothingAgain(t *testing.T) {
 		t.Errorf("in quarantine %v, %v", on, err)
 	}
 	id, err := store.Identity(t.Context())
-	if err != nil || !id.Loss.Open() || !id.Loss.From.Equal(from) || !id.Loss.Until.Equal(from) || !id.Loss.NoticedOn.Equal(noticed) {
-		t.Errorf("%+v, %v, want from %v and noticed at %v", id.Loss, err, from, noticed)
+	if err != nil || !id.Loss.Open() || !id.Loss.From.Equal(kept) || !id.Loss.Until.Equal(lost) || !id.Loss.NoticedOn.Equal(noticed) {
+		t.Errorf("%+v, %v, want from %v to %v and noticed at %v", id.Loss, err, kept, lost, noticed)
 	}
 	clk.Add(time.Hour)
 	poll()

@@ -9,7 +9,9 @@ import (
 // fail-over to a standby that was behind, a backup that was put back under running
 // processes, or a second primary. The moments are of the store's clock.
 type Loss struct {
-	// From is when the first commit was made that is known to be gone, Until the last one.
+	// From is when the last commit was made that is known to be there, or if none is, the
+	// first that is known to be gone: the others were made after that. Until is when the
+	// last commit was made that is known to be gone.
 	From, Until time.Time
 	// NoticedOn is when a process found out; zero: nothing is known to be gone.
 	NoticedOn time.Time

@@ -9,7 +9,9 @@
 //   - Each write runs in an explicit transaction, and a lost reply to COMMIT is
 //     storage.ErrOutcomeUnknown.
 //   - A COMMIT that an operator cancels while it waits for a synchronous standby passes
-//     for a success. It is storage.ErrOutcomeUnknown.
+//     for a success. It is storage.ErrOutcomeUnknown. The rows are there all the same: the
+//     next transaction of the store waits until the standbys have them. Another process
+//     that finds them does not wait.
 //   - pgx ends a call with its context, but waits for a silent network behind it. A call
 //     without a context that ends has a bound, and so has Close.
 //   - A replica is refused, and a list of hosts follows a promotion.

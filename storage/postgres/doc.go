@@ -15,7 +15,9 @@
 //     statement. Statements are sent in one step (binary_parameters=yes), nothing
 //     is prepared, and no state is kept in a session.
 //   - A COMMIT that was cancelled while it waited for a synchronous standby passes
-//     for a success. It is storage.ErrOutcomeUnknown.
+//     for a success. It is storage.ErrOutcomeUnknown. The rows are there all the same: the
+//     next transaction of the store waits until the standbys have them. Another process
+//     that finds them does not wait.
 //   - A replica is a connection like any other. It is refused, and a list of hosts
 //     follows a promotion.
 //   - At REPEATABLE READ a known key is a serialization failure. Own transactions

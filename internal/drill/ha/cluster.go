@@ -96,7 +96,7 @@ func start(ctx context.Context, synchronous bool) (_ *cluster, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.log, err = os.Create(c.path("log")); err != nil {
+	if c.log, err = os.CreateTemp("", "belfry-ha-*.log"); err != nil {
 		return nil, err
 	}
 	if c.etcdPort, err = freePort(); err != nil {
@@ -107,7 +107,10 @@ func start(ctx context.Context, synchronous bool) (_ *cluster, err error) {
 		return nil, err
 	}
 	at := fmt.Sprintf("http://127.0.0.1:%d", c.etcdPort)
-	if c.etcd, err = c.run("etcd", "--data-dir", c.path("etcd"), "--listen-client-urls", at, "--advertise-client-urls", at,
+	// By etcd's API of version 3, Patroni before 3.0.3 writes the leader key without looking
+	// who has it: a primary that was stopped takes it back from its successor, whose commits
+	// are lost.
+	if c.etcd, err = c.run("etcd", "--enable-v2", "--data-dir", c.path("etcd"), "--listen-client-urls", at, "--advertise-client-urls", at,
 		"--listen-peer-urls", fmt.Sprintf("http://127.0.0.1:%d", peer), "--initial-cluster", fmt.Sprintf("default=http://127.0.0.1:%d", peer),
 		"--initial-advertise-peer-urls", fmt.Sprintf("http://127.0.0.1:%d", peer)); err != nil {
 		return nil, err
@@ -172,8 +175,8 @@ func (c *cluster) add(name string, synchronous bool) (err error) {
 	if err != nil {
 		return err
 	}
-	config := fmt.Sprintf("scope: belfry\nname: %s\nrestapi: {listen: '127.0.0.1:%d', connect_address: '127.0.0.1:%d'}\netcd3: {host: '127.0.0.1:%d'}\n",
-		name, n.rest, n.rest, c.etcdPort) + fmt.Sprintf(settings, synchronous) + fmt.Sprintf(`
+	config := fmt.Sprintf("scope: belfry\nname: %s\nlog: {format: '%%(asctime)s %[1]s %%(levelname)s: %%(message)s'}\nrestapi: {listen: '127.0.0.1:%[2]d', connect_address: '127.0.0.1:%[2]d'}\netcd: {host: '127.0.0.1:%[3]d'}\n",
+		name, n.rest, c.etcdPort) + fmt.Sprintf(settings, synchronous) + fmt.Sprintf(`
 postgresql:
   listen: 127.0.0.1:%d
   connect_address: 127.0.0.1:%d
@@ -182,8 +185,8 @@ postgresql:
   pgpass: %s.pgpass
   pg_hba: ["local all all trust", "host all all 127.0.0.1/32 trust", "host replication all 127.0.0.1/32 trust"]
   authentication: {superuser: {username: postgres, password: x}, replication: {username: postgres, password: x}, rewind: {username: postgres, password: x}}
-  parameters: {unix_socket_directories: %s}
-`, n.port, n.port, n.dir, c.bin, n.dir, c.dir)
+  parameters: {unix_socket_directories: %s, log_line_prefix: '%%m %s [%%p] '}
+`, n.port, n.port, n.dir, c.bin, n.dir, c.dir, name)
 	if _, err := c.write(name+".yml", config); err != nil {
 		return err
 	}
@@ -372,7 +375,7 @@ func (c *cluster) await(ctx context.Context, what string, so func() bool) error 
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-late.C:
-			text, _ := os.ReadFile(c.path("log"))
+			text, _ := os.ReadFile(c.log.Name())
 			return fmt.Errorf("not within %v: %s; the end of the log:\n%s", patience, what, text[max(0, len(text)-4000):])
 		case <-wall.After(200 * time.Millisecond):
 		}
@@ -380,7 +383,7 @@ func (c *cluster) await(ctx context.Context, what string, so func() bool) error 
 	return nil
 }
 
-// stop ends all, and removes the folder.
+// stop ends all, and removes the folder. The log stays.
 func (c *cluster) stop() error {
 	c.bouncer.end()
 	c.haproxy.end()

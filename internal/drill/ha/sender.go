@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/belfry-go/belfry"
@@ -48,15 +49,18 @@ func (m *moments) gap(began, now time.Time) (from, to time.Time) {
 	return from, to
 }
 
-// probe asks every node whether it takes a write, all the time.
+// probe writes to every node that takes it, all the time, without Belfry.
 type probe struct {
 	written moments
+	rows    atomic.Int64
+	mu      sync.Mutex
+	kept    map[int64]bool // acknowledged: whether the database has them
 	stop    func()
 }
 
 func newProbe(ctx context.Context, c *cluster) *probe {
 	ctx, cancel := context.WithCancel(ctx)
-	p, running := &probe{}, sync.WaitGroup{}
+	p, running := &probe{kept: map[int64]bool{}}, sync.WaitGroup{}
 	for _, n := range c.nodes {
 		running.Go(func() {
 			db, err := sql.Open("postgres", dsn(n.port))
@@ -65,19 +69,52 @@ func newProbe(ctx context.Context, c *cluster) *probe {
 			}
 			defer func() { _ = db.Close() }()
 			for ctx.Err() == nil {
-				asking, end := context.WithTimeout(ctx, 500*time.Millisecond)
-				_, err := db.ExecContext(asking, "CREATE TABLE IF NOT EXISTS public.probe (n int); INSERT INTO public.probe SELECT 1")
-				// PostgreSQL commits what was cancelled while it waited for a synchronous standby.
-				if err == nil && asking.Err() == nil {
-					p.written.add()
-				}
-				end()
+				p.write(ctx, db)
 				pass(ctx, 50*time.Millisecond)
 			}
 		})
 	}
 	p.stop = func() { cancel(); running.Wait() }
 	return p
+}
+
+func (p *probe) write(ctx context.Context, db *sql.DB) {
+	ctx, end := context.WithTimeout(ctx, 500*time.Millisecond)
+	defer end()
+	row := p.rows.Add(1)
+	_, err := db.ExecContext(ctx, fmt.Sprintf("CREATE TABLE IF NOT EXISTS public.probe (n bigint); INSERT INTO public.probe VALUES (%d)", row))
+	if err != nil || ctx.Err() != nil { // PostgreSQL commits what was cancelled while it waited for a synchronous standby
+		return
+	}
+	p.written.add()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.kept[row] = false
+}
+
+// lost ends the writing, and counts the acknowledged rows that a database does not have.
+func (p *probe) lost(ctx context.Context, db *sql.DB) (lost int, err error) {
+	p.stop()
+	rows, err := db.QueryContext(ctx, "SELECT n FROM public.probe")
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var n int64
+		if err := rows.Scan(&n); err != nil {
+			return 0, err
+		}
+		if _, ok := p.kept[n]; ok {
+			p.kept[n] = true
+		}
+	}
+	for _, kept := range p.kept {
+		if !kept {
+			lost++
+		}
+	}
+	return lost, rows.Err()
 }
 
 // sender is one program that makes messages and sends them, by one way to the cluster.

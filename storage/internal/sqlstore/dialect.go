@@ -19,6 +19,9 @@ type statement struct {
 type Dialect struct {
 	begin string // opens a transaction in one round trip
 	view  string // opens one that reads what was committed when it began
+	// replicated commits something, which waits until the synchronous standbys have it and
+	// all that is visible. Empty: there are none.
+	replicated string
 	// detached: the driver undoes a whole transaction when the context of one of
 	// its statements ends, so contexts are looked at between statements only.
 	detached bool

@@ -80,6 +80,9 @@ func (s *Store) classIn(x *tx, err error) Class {
 
 // beginHost opens a transaction that a host can hold.
 func beginHost[H HostTx](ctx context.Context, s *Store, begin func(context.Context, Conn) (H, error)) (x *session, host H, err error) {
+	if err := s.replicated(ctx); err != nil {
+		return nil, host, err
+	}
 	x, err = s.begun(ctx, s.cfg.Writer, func(c Conn) (err error) {
 		host, err = begin(ctx, c)
 		return err

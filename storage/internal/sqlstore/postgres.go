@@ -12,6 +12,7 @@ import (
 var PostgreSQL = &Dialect{
 	begin:      "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '500ms'; SET LOCAL jit = off",
 	view:       "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '30s'; SET LOCAL jit = off",
+	replicated: "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT pg_logical_emit_message(true, 'belfry', ''); COMMIT",
 	numbered:   true,
 	maxName:    63,
 	bytewise:   ` COLLATE "C"`,

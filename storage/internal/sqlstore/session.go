@@ -103,7 +103,12 @@ func (x *session) rollback(ctx context.Context) {
 
 // commit makes the writes of the transaction last, by what says so. An answer that does
 // not tell whether it happened is [driver.ErrOutcomeUnknown].
-func (x *session) commit(ctx context.Context, say func(context.Context) error) error {
+func (x *session) commit(ctx context.Context, say func(context.Context) error) (err error) {
+	defer func() {
+		if errors.Is(err, driver.ErrOutcomeUnknown) {
+			x.store.unreplicated.raise()
+		}
+	}()
 	return x.bounded(ctx, func(ctx context.Context) error {
 		err := say(ctx)
 		if err == nil {
@@ -273,6 +278,9 @@ func wait(ctx context.Context, d time.Duration) error {
 // once runs f in one transaction. The class is that of the transaction's own
 // failure, never of an error that f got elsewhere. It waits for the lock with waiting.
 func (s *Store) once(ctx, waiting context.Context, x *tx, f func(driver.Tx) error) (Class, error) {
+	if err := s.replicated(waiting); err != nil {
+		return classOf(err), err
+	}
 	conn, err := s.begin(waiting, s.cfg.Writer, s.cfg.Dialect.begin)
 	if err != nil {
 		return classOf(err), err

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/benbjohnson/clock"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -84,7 +83,8 @@ type Store struct {
 	losses driver.Losses
 	memory memory
 
-	preparation preparation
+	unreplicated doubt // whether the primary shows a commit that no standby has
+	preparation  preparation
 }
 
 var _ driver.Store = (*Store)(nil)
@@ -96,7 +96,7 @@ func New(ctx context.Context, cfg Config) (*Store, error) {
 	if err := names.check(); err != nil {
 		return nil, err
 	}
-	s := &Store{cfg: cfg, names: names, memory: memory{turn: semaphore.NewWeighted(1)}}
+	s := &Store{cfg: cfg, names: names, memory: memory{suspect: newDoubt()}, unreplicated: newDoubt()}
 	s.defaults()
 	s.preparation.turn, s.preparation.mono = make(chan struct{}, 1), clock.New()
 	if s.preparation.done.Store(cfg.Prepare == nil); cfg.Prepare == nil {

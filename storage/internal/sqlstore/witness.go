@@ -4,10 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -24,11 +21,12 @@ type witness struct {
 	id      int64
 	version int64
 	on      time.Time
+	n       int64 // of the commits of this store
 }
 
 const (
 	// witnesses bounds those that are kept: of the last half each commit, of those before
-	// fewer and fewer.
+	// fewer and fewer, in steps that grow with their age.
 	witnesses = 64
 	// goneAfter is the age from which on a missing row may have been deleted.
 	goneAfter = time.Hour
@@ -36,10 +34,10 @@ const (
 
 // memory is what a store remembers of its commits, oldest first.
 type memory struct {
-	suspect atomic.Bool         // the server may be another one, or have gone back
-	turn    *semaphore.Weighted // of the one who compares
+	suspect doubt // the server may be another one, or have gone back
 	mu      sync.Mutex
 	all     []witness
+	n       int64 // commits so far
 }
 
 // lasting says that rows of s stay for long, since their keys keep a repeated wish from
@@ -67,6 +65,8 @@ func (s *Store) remember(x *tx) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if x.last.on = now; x.last.schema != nil {
+		m.n++
+		x.last.n = m.n
 		m.all = append(m.all, x.last)
 	}
 	for _, id := range x.deleted {
@@ -77,44 +77,39 @@ func (s *Store) remember(x *tx) {
 	}
 }
 
-// thin leaves every other one of the older half.
+// thin gives up one of the older half: the one between two that are closest to each other
+// for their age.
 func (m *memory) thin() {
-	kept := m.all[:0]
-	for i, w := range m.all {
-		if i%2 == 0 || i >= witnesses/2 {
-			kept = append(kept, w)
+	least, at := 0.0, 0
+	for i := 1; i < witnesses/2; i++ {
+		older, newer := m.all[i-1].n, m.all[i+1].n
+		if step := float64(newer-older) / float64(m.n-older); at == 0 || step < least {
+			least, at = step, i
 		}
 	}
-	clear(m.all[len(kept):])
-	m.all = kept
+	m.all = slices.Delete(m.all, at, at+1)
 }
 
 // recall compares the database with what it acknowledged, if the server may have changed,
 // on a connection on which a transaction that writes has begun. Others wait for the answer.
 func (s *Store) recall(ctx context.Context, c Runner) error {
+	return s.memory.suspect.answer(ctx, func() error { return s.compare(ctx, c) })
+}
+
+func (s *Store) compare(ctx context.Context, c Runner) error {
 	m := &s.memory
-	if !m.suspect.Load() {
-		return nil
-	}
-	if err := m.turn.Acquire(ctx, 1); err != nil {
-		return err
-	}
-	defer m.turn.Release(1)
-	if !m.suspect.Swap(false) {
-		return nil
-	}
 	all := m.forget(nil)
 	there, err := s.present(ctx, c, all)
 	if err != nil {
-		if m.suspect.Store(true); classOf(err) == Unknown && ctx.Err() == nil {
+		if classOf(err) == Unknown && ctx.Err() == nil {
 			m.forget(all) // a table is gone: it would fail for ever
 		}
 		return err
 	}
 	now := driver.Now(s.cfg.Outer)
-	if lost := missing(all, there, now); len(lost) > 0 {
+	if lost, since := missing(all, there, now); len(lost) > 0 {
 		m.forget(lost)
-		s.losses.Note(driver.Loss{From: lost[0].on, Until: lost[len(lost)-1].on, NoticedOn: now})
+		s.losses.Note(driver.Loss{From: since, Until: lost[len(lost)-1].on, NoticedOn: now})
 	}
 	return nil
 }
@@ -158,28 +153,34 @@ func (s *Store) present(ctx context.Context, c Runner, all []witness) (map[row]d
 	return there, nil
 }
 
-// missing are the witnesses that the database has forgotten. An older version is proof. A
+// missing are the witnesses that the database has forgotten, and since when it may have: the
+// last one before them that is there, or the first of them. An older version is proof. A
 // row that is not there is proof if all that came after it is gone as well, since what is
 // lost is the end of a history: by itself it may have been deleted.
-func missing(all []witness, there map[row]driver.Record, now time.Time) (lost []witness) {
+func missing(all []witness, there map[row]driver.Record, now time.Time) (lost []witness, since time.Time) {
 	end := true
 	for _, w := range slices.Backward(all) {
 		rec, ok := there[row{w.schema.Name, w.at}]
 		ok = ok && rec.ID == w.id
 		switch {
 		case ok && rec.Version >= w.version:
-			end = false
+			if end = false; since.IsZero() && len(lost) > 0 {
+				since = w.on
+			}
 		case ok, end && lasting(w.schema) && now.Sub(w.on) < goneAfter:
-			lost = append(lost, w)
+			lost, since = append(lost, w), time.Time{}
 		}
 	}
 	slices.Reverse(lost)
-	return lost
+	if len(lost) > 0 && since.IsZero() {
+		since = lost[0].on
+	}
+	return lost, since
 }
 
 // Suspect says that the server may be another one, or its database an older one. The next
 // transaction compares.
-func (s *Store) Suspect() { s.memory.suspect.Store(true) }
+func (s *Store) Suspect() { s.memory.suspect.raise() }
 
 // suspected says of the failure of a connection what it means to memory.
 func (s *Store) suspected(class Class) {

@@ -19,7 +19,7 @@ func TestWhatIsForgotten(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	saw := func(s *driver.Schema, key string, version int64) witness {
-		return witness{schema: s, at: driver.ScopedKey{Key: key}, id: 7, version: version, on: noon}
+		return witness{schema: s, at: driver.ScopedKey{Key: key}, id: 7, version: version}
 	}
 	is := func(s *driver.Schema, key string, id, version int64) (row, driver.Record) {
 		return row{s.Name, driver.ScopedKey{Key: key}}, driver.Record{ID: id, Version: version}
@@ -29,6 +29,7 @@ func TestWhatIsForgotten(t *testing.T) {
 		there func(add func(row, driver.Record))
 		after time.Duration
 		want  []int64 // versions
+		from  int     // of those seen, the last one before the loss that is there, or the first lost one
 	}{
 		"all there": {
 			saw: []witness{saw(&jobs.Schema, "a", 2), saw(&stubs.Schema, "b", 1)},
@@ -60,6 +61,14 @@ func TestWhatIsForgotten(t *testing.T) {
 			there: func(add func(row, driver.Record)) { add(is(&stubs.Schema, "a", 8, 1)) },
 			want:  []int64{1},
 		},
+		"what came before and may have been deleted is not known to be there": {
+			saw: []witness{saw(&jobs.Schema, "a", 2), saw(&jobs.Schema, "b", 1), saw(&jobs.Schema, "a", 3), saw(&jobs.Schema, "c", 2)},
+			there: func(add func(row, driver.Record)) {
+				add(is(&jobs.Schema, "a", 7, 2))
+				add(is(&jobs.Schema, "c", 7, 2))
+			},
+			want: []int64{3},
+		},
 		"old enough to be swept": {
 			saw:   []witness{saw(&stubs.Schema, "a", 3)},
 			there: func(func(row, driver.Record)) {},
@@ -68,9 +77,16 @@ func TestWhatIsForgotten(t *testing.T) {
 	} {
 		there := map[row]driver.Record{}
 		c.there(func(at row, r driver.Record) { there[at] = r })
+		for i := range c.saw {
+			c.saw[i].on = noon.Add(time.Duration(i) * time.Second)
+		}
 		var got []int64
-		for _, w := range missing(c.saw, there, noon.Add(c.after)) {
+		lost, from := missing(c.saw, there, noon.Add(time.Minute+c.after))
+		for _, w := range lost {
 			got = append(got, w.version)
+		}
+		if want := noon.Add(time.Duration(c.from) * time.Second); got != nil && !from.Equal(want) {
+			t.Errorf("%s: from %v, want %v", name, from, want)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -78,8 +94,8 @@ func TestWhatIsForgotten(t *testing.T) {
 	}
 }
 
-// However many commits there are, the last ones are remembered one by one, and the first
-// one too.
+// However many commits there are, the last ones are remembered one by one, those before
+// in steps that grow with their age, and the first one too.
 func TestWitnessesAreBounded(t *testing.T) {
 	t.Parallel()
 	s := (&fake{}).store(t, nil)
@@ -89,6 +105,11 @@ func TestWitnessesAreBounded(t *testing.T) {
 	all := s.memory.all
 	if len(all) > witnesses+1 || all[0].id != 0 {
 		t.Errorf("%d witnesses, the first of %d", len(all), all[0].id)
+	}
+	for i, w := range all[1:] {
+		if age, gap := 10_000-w.id, w.id-all[i].id; gap > 1+age/2 {
+			t.Errorf("of what was %d commits ago, %d are forgotten in a row", age, gap)
+		}
 	}
 	for i := range int64(witnesses/2 - 1) {
 		if got := all[len(all)-1-int(i)].id; got != 9_999-i {

@@ -43,6 +43,7 @@ func forgets(t *testing.T, a Adapter) {
 				}
 				return s.Losses().Last()
 			}
+			began := driver.Now(s)
 			if err := Insert(t.Context(), s, DueTasks(1)...); err != nil {
 				t.Fatal(err)
 			}
@@ -56,7 +57,7 @@ func forgets(t *testing.T, a Adapter) {
 			if loss := next(); loss != (driver.Loss{}) {
 				t.Errorf("after a restart: %+v", loss)
 			}
-			before := driver.Now(s)
+			kept := driver.Now(s)
 			if err := Settle(t.Context(), s, held, "done"); err != nil {
 				t.Fatal(err)
 			}
@@ -64,8 +65,8 @@ func forgets(t *testing.T, a Adapter) {
 				t.Fatal(err)
 			}
 			loss := next()
-			if !loss.Open() || loss.From.Before(before) || loss.Until.Before(loss.From) || loss.NoticedOn.Before(loss.Until) {
-				t.Errorf("after %v: %+v", before, loss)
+			if !loss.Open() || loss.From.Before(began) || loss.From.After(kept) || loss.Until.Before(kept) || loss.NoticedOn.Before(loss.Until) {
+				t.Errorf("what was kept is of %v to %v: %+v", began, kept, loss)
 			}
 			if again := next(); again != loss {
 				t.Errorf("noticed again: %+v", again)

@@ -76,6 +76,48 @@ func operatorTerminates(t *testing.T, a Adapter) {
 	WantErr(t, err, driver.ErrOutcomeUnknown)
 }
 
+// What a cancelled COMMIT left is in the database, and perhaps nowhere else. A request that
+// is repeated finds it, writes nothing, and so would not wait for a standby.
+func repeatedAfterCancel(t *testing.T, a Adapter) {
+	for name, write := range map[string]func(s Store) error{
+		"own": func(s Store) error { return Insert(t.Context(), s, DueTasks(1)...) },
+		"host": func(s Store) error {
+			return a.InHostTx(t.Context(), s, func(ctx context.Context, _ Host, bound driver.Tx) error {
+				_, err := Tasks.Insert(ctx, bound, DueTasks(1)...)
+				return err
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dsn, admin := lonely(t, func(dsn string) { a.opened(t, dsn, Options{}) })
+			s := a.reopened(t, dsn, Options{Clock: RealTime, NoMigration: true})
+			result := make(chan error, 1)
+			go func() { result <- write(s) }()
+			Until(t, admin, inSyncWait)
+			exec(t, admin, "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+			WantErr(t, <-result, driver.ErrOutcomeUnknown)
+
+			go func() { result <- write(s) }()
+			for waits := false; !waits; waits = scan[bool](t, admin, inSyncWait) {
+				select {
+				case err := <-result:
+					t.Fatal("answered before a standby had it:", err)
+				default:
+				}
+			}
+			exec(t, admin, "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+			WantErr(t, <-result, driver.ErrUnavailable)
+
+			go func() { result <- write(s) }()
+			Until(t, admin, inSyncWait)
+			exec(t, admin, "ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()")
+			if err := <-result; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // A server whose connection slots are gone has them again later: what was not written
 // can be written then.
 func noSlots(t *testing.T, a Adapter) {

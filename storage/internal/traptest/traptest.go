@@ -77,6 +77,7 @@ func Run(t *testing.T, a Adapter) {
 		"a lost request to COMMIT is an unknown outcome":             lostRequestToCommit,
 		"a cancelled COMMIT is an unknown outcome":                   cancelledCommit,
 		"a COMMIT cancelled by an operator is an unknown outcome":    operatorCancels,
+		"a request repeated after that waits for the standby":        repeatedAfterCancel,
 		"a COMMIT terminated by an operator is an unknown one":       operatorTerminates,
 		"a failed statement that the host overlooks is not a commit": overlooked,
 		"a deadlock of hosts is run again":                           deadlockOfHosts,
