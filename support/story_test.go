@@ -114,7 +114,7 @@ func TestAStoryTellsAllOfAPerson(t *testing.T) {
 			s.Errorf("%q %q", got.Name, got.After)
 		}
 		withheld := got.Past[0]
-		if withheld.ToDo != "The RecipientProvider named nobody. Mend the data, then retry the row." {
+		if withheld.ToDo != "The program found no recipient with an address. Add the address in your records, then send it again." {
 			s.Errorf("%+v", withheld)
 		}
 		stopped := got.Past[1]
