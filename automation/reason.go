@@ -38,8 +38,8 @@ const (
 	// Shadow: the old scheduler owns the run and does it. No action needed; a move
 	// of the roll-out makes a future row Pending.
 	Shadow Reason = "Shadow"
-	// NoRecipients: the program found no recipient with an address. Add the address in
-	// your records, then send it again.
+	// NoRecipients: the [RecipientProvider] named nobody. Mend the data, then retry
+	// the row.
 	NoRecipients Reason = "NoRecipients"
 	// SkippedByPolicy: the [DeliveryPolicy] left nobody over. No action needed,
 	// unless the policy is wrong: mend it, then retry the row.

@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -72,7 +73,7 @@ func (j *jobRow) takeMore(now time.Time) (refused string) {
 	case StatusCancelled:
 		return "it is " + j.Status
 	case StatusSkipped:
-		if j.ReasonCode != ReasonNoRecipients && j.ReasonCode != ReasonNoSubscribers {
+		if j.ReasonCode != reasons.NoRecipients && j.ReasonCode != reasons.NoSubscribers {
 			return "it is " + j.Status + " (" + j.ReasonCode + ")"
 		}
 	case StatusGenerating:

@@ -18,6 +18,7 @@ import (
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -323,7 +324,7 @@ func TestI17_WhatIsGivenUpIsHeld(t *testing.T) {
 			c.clk.Add(2 * time.Hour)
 		}
 		held := map[string][]string{}
-		for _, reason := range []string{notify.HoldRetries, notify.HoldRefused} {
+		for _, reason := range []string{reasons.RetriesExhausted, reasons.Refused} {
 			schedules, _, err := c.Support().HeldSchedules(c.Context(), "tenant", reason, storage.Page{})
 			c.must(err)
 			for _, r := range schedules {
@@ -346,8 +347,8 @@ func TestI17_WhatIsGivenUpIsHeld(t *testing.T) {
 			}
 		}
 		c.same("held", map[string][]string{
-			notify.HoldRetries: {"schedule of car-missing Failed", "job failing Failed", "campaign failing Failed", "message visit RetryReady"},
-			notify.HoldRefused: {"job refusing Failed", "campaign refusing Failed"},
+			reasons.RetriesExhausted: {"schedule of car-missing Failed", "job failing Failed", "campaign failing Failed", "message visit RetryReady"},
+			reasons.Refused:          {"job refusing Failed", "campaign refusing Failed"},
 		}, held)
 	})
 }

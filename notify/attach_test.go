@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -115,13 +116,13 @@ func TestI12_AMissingBlobIsRetriedAndNeverInDoubt(t *testing.T) {
 		}
 		h.run("notify.distributor")
 		m := h.status(notify.StatusRetryReady)
-		h.same("reason, calls, call started, tries", []any{notify.ReasonAttachment, 0, time.Time{}, 1}, []any{m.ReasonCode, m.Calls, m.CallStartedOn, m.RetryCount})
+		h.same("reason, calls, call started, tries", []any{reasons.AttachmentMissing, 0, time.Time{}, 1}, []any{m.ReasonCode, m.Calls, m.CallStartedOn, m.RetryCount})
 		for range 5 {
 			h.clk.Add(2 * time.Hour)
 			h.drain()
 		}
 		m = h.status(notify.StatusRetryReady)
-		h.same("hold", []any{notify.HoldRetries, notify.ReasonAttachment, 0, 0}, []any{m.HoldReason, m.ReasonCode, m.Calls, m.Doubts})
+		h.same("hold", []any{reasons.RetriesExhausted, reasons.AttachmentMissing, 0, 0}, []any{m.HoldReason, m.ReasonCode, m.Calls, m.Doubts})
 		if len(h.sent()) != 0 {
 			t.Error("a message went out without its file")
 		}
@@ -155,7 +156,7 @@ func TestAReferenceOfAnotherSizeIsRefused(t *testing.T) {
 		h.dispatch(h.withFiles(file))
 		h.drain()
 		for _, m := range all(h, notify.Messages) {
-			if m.ReasonCode != notify.ReasonAttachment || m.Calls != 0 {
+			if m.ReasonCode != reasons.AttachmentMissing || m.Calls != 0 {
 				h.t.Errorf("message is %s (%s)", m.Status, m.ReasonCode)
 			}
 		}

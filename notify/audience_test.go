@@ -16,6 +16,7 @@ import (
 	_ "github.com/mattn/go-sqlite3" // the host's own database
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 )
 
 const peopleCSV = "\ufeffid;email;Name;language;code;internal\n" +
@@ -54,7 +55,7 @@ func TestAnAudienceFromCSVIsNormalisedWhileItStreams(t *testing.T) {
 			{Ref: "18", Channel: channelKey, Address: "kim@example.com", Name: "Kim", Locale: "en", Zone: "Europe/Dublin", Data: map[string]string{"code": "B2"}},
 			{Ref: "19", Channel: channelKey, Address: "nowhere", Name: "Joe", Locale: "en", Zone: "Europe/Dublin", Data: map[string]string{"code": "C3"}},
 		}, h.stored(p))
-		h.same("skipped", []notify.AudienceFault{{Line: 5, Problem: notify.ReasonBadAddress}}, p.Skipped)
+		h.same("skipped", []notify.AudienceFault{{Line: 5, Problem: reasons.BadAddress}}, p.Skipped)
 		if again := put(); p.Recipients != 3 || p.SkippedCount != 1 || again.Blob.SHA256 != p.Blob.SHA256 {
 			t.Errorf("%d recipients, %d skipped, hashes %s and %s", p.Recipients, p.SkippedCount, p.Blob.SHA256, again.Blob.SHA256)
 		}
@@ -237,7 +238,7 @@ func TestADryRunOfACampaignCountsAndWritesNothing(t *testing.T) {
 		f.Samples = nil
 		h.same("forecast", notify.CampaignForecast{
 			Recipients: 10, Generated: 6, Repeated: 1,
-			Skipped: map[string]int{notify.ReasonBadAddress: 1, notify.ReasonNoDestination: 1, notify.ReasonRenderFailed: 1},
+			Skipped: map[string]int{reasons.BadAddress: 1, reasons.NoDestination: 1, reasons.RenderFailed: 1},
 		}, f)
 		h.same("samples", []string{"p000: at last", "p001: at last"}, samples)
 		if len(all(h, notify.MessagingJobs))+len(all(h, notify.Messages))+len(all(h, notify.UserMessages)) != 0 {

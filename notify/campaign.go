@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -290,7 +291,7 @@ func cancelAll(ctx context.Context, tx storage.Tx, j *messagingJobRow, ids []int
 	rows = slices.DeleteFunc(rows, func(m *messageRow) bool { return m.Status != StatusCreated && m.Status != StatusRetryReady })
 	lost = found - len(rows)
 	for _, m := range rows {
-		m.cancelled(now, ReasonCampaignCancelled)
+		m.cancelled(now, reasons.CampaignCancelled)
 	}
 	err = outgoingMessages.Save(ctx, tx, rows...)
 	var stale *storage.StaleError

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage/driver"
 	"slices"
 	"strings"
@@ -161,7 +162,7 @@ func TestACampaignForNobodyIsSkipped(t *testing.T) {
 		h.begin("empty")
 		h.begin("unreachable", notify.Recipient{Ref: "nobody"})
 		h.drain()
-		for guid, reason := range map[string]string{"empty": notify.ReasonNoRecipients, "unreachable": notify.ReasonNoDestination} {
+		for guid, reason := range map[string]string{"empty": reasons.NoRecipients, "unreachable": reasons.NoDestination} {
 			if j := h.campaign(guid); j.Status != notify.StatusSkipped || j.ReasonCode != reason {
 				t.Errorf("%s is %s %s", guid, j.Status, j.ReasonCode)
 			}
@@ -192,8 +193,8 @@ func TestAnIncompatibleBlobStopsTheCampaign(t *testing.T) {
 				h.plan("spring", notify.Payload{Blob: ref})
 				h.drain()
 				j := h.campaign("spring")
-				h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldConflict}, j.SupportHold)
-				if j.Status != notify.StatusStopped || j.ReasonCode != notify.ReasonPayload || !j.DueOn.IsZero() || len(h.sent()) != 0 {
+				h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: reasons.Conflict}, j.SupportHold)
+				if j.Status != notify.StatusStopped || j.ReasonCode != reasons.PayloadIncompatible || !j.DueOn.IsZero() || len(h.sent()) != 0 {
 					t.Errorf("campaign is %s %s, %d calls", j.Status, j.ReasonCode, len(h.sent()))
 				}
 				if err := h.Campaigns().Cancel(t.Context(), "tenant", "spring", sam); err != nil {
@@ -213,10 +214,10 @@ func TestACampaignWithoutABlobStopsAndOneWhoseBlobIsGoneWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.drain()
-		if j := h.campaign("without"); j.Status != notify.StatusStopped || j.ReasonCode != notify.ReasonPayload {
+		if j := h.campaign("without"); j.Status != notify.StatusStopped || j.ReasonCode != reasons.PayloadIncompatible {
 			t.Errorf("campaign is %s %s", j.Status, j.ReasonCode)
 		}
-		if j := h.campaign("gone"); j.Status != notify.StatusReady || j.ReasonCode != notify.ReasonPayloadMissing || j.RetryCount != 1 {
+		if j := h.campaign("gone"); j.Status != notify.StatusReady || j.ReasonCode != reasons.PayloadMissing || j.RetryCount != 1 {
 			t.Errorf("campaign is %s %s", j.Status, j.ReasonCode)
 		}
 	})
@@ -262,14 +263,14 @@ func TestAConflictOfOneMessageStopsTheCampaign(t *testing.T) {
 		}
 		h.drain()
 		j := h.campaign("spring")
-		if j.Status != notify.StatusStopped || j.ReasonCode != notify.ReasonConflict || j.Done != 3 || len(h.sent()) != 3 {
+		if j.Status != notify.StatusStopped || j.ReasonCode != reasons.Conflict || j.Done != 3 || len(h.sent()) != 3 {
 			t.Errorf("campaign is %s %s after %d, %d calls", j.Status, j.ReasonCode, j.Done, len(h.sent()))
 		}
 		if n := len(all(h, notify.Conflicts)); n != 1 {
 			t.Errorf("%d conflicts recorded", n)
 		}
 		for _, m := range all(h, notify.Messages) {
-			if m.Status == notify.StatusCreated && m.RecipientRef != "p004" && m.HoldReason != notify.HoldConflict {
+			if m.Status == notify.StatusCreated && m.RecipientRef != "p004" && m.HoldReason != reasons.Conflict {
 				t.Errorf("%s is not held", m.RecipientRef)
 			}
 		}
@@ -290,7 +291,7 @@ func TestAnotherHashKeyInTheMiddleStopsTheCampaign(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.run("notify.campaign")
-		if j := h.campaign("spring"); j.Status != notify.StatusStopped || j.ReasonCode != notify.ReasonHashKey || j.Done != 3 {
+		if j := h.campaign("spring"); j.Status != notify.StatusStopped || j.ReasonCode != reasons.HashKeyChanged || j.Done != 3 {
 			t.Fatalf("campaign is %+v", j)
 		}
 		if err := h.Support().Release(t.Context(), "tenant", notify.ArtifactMessagingJob, "spring", sam); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -173,7 +174,7 @@ func TestWhatACancelledCampaignHasNotSentIsCancelledPageByPage(t *testing.T) {
 		}
 		h.same("messages", map[string]int{notify.StatusCancelled: 29, notify.StatusSentToProvider: 1}, p.Messages)
 		for _, m := range all(h, notify.Messages) {
-			if m.Status == notify.StatusCancelled && (m.ReasonCode != notify.ReasonCampaignCancelled || !m.DueOn.IsZero() || m.EndedOn.IsZero()) {
+			if m.Status == notify.StatusCancelled && (m.ReasonCode != reasons.CampaignCancelled || !m.DueOn.IsZero() || m.EndedOn.IsZero()) {
 				t.Errorf("message is %+v", m)
 			}
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -222,7 +223,7 @@ func TestAKilledChunkIsMadeAgainAfterItsLease(t *testing.T) {
 		h.clk.Add(lease + time.Second)
 		h.drain()
 		j := h.campaign("spring")
-		if j.Status != notify.StatusReady || j.ReasonCode != notify.ReasonLeaseLost || j.LeaseLossCount != 1 {
+		if j.Status != notify.StatusReady || j.ReasonCode != reasons.LeaseLost || j.LeaseLossCount != 1 {
 			t.Fatalf("campaign is %+v", j)
 		}
 		h.clk.Set(j.DueOn)
@@ -251,7 +252,7 @@ func TestACursorDoesNotMoveWithoutItsMessages(t *testing.T) {
 		h.run("notify.campaign")
 		h.Notifier = mine
 		j := h.campaign("spring")
-		if j.Status != notify.StatusReady || j.Done != 3 || j.RetryCount != 1 || j.ReasonCode != notify.ReasonPassFailed {
+		if j.Status != notify.StatusReady || j.Done != 3 || j.RetryCount != 1 || j.ReasonCode != reasons.PassFailed {
 			t.Fatalf("campaign is %+v", j)
 		}
 		h.clk.Set(j.DueOn)
@@ -331,7 +332,7 @@ func TestAChunkOfWhichNobodyCanBeRenderedIsTriedAgainThenHeld(t *testing.T) {
 		h.drain()
 		for i := range 4 {
 			j := h.campaign("spring")
-			if j.RetryCount != i+1 || j.Done != 3 || j.ReasonCode != notify.ReasonRenderFailed || len(h.sent()) != 3 {
+			if j.RetryCount != i+1 || j.Done != 3 || j.ReasonCode != reasons.RenderFailed || len(h.sent()) != 3 {
 				t.Fatalf("after failure %d: %+v", i+1, j)
 			}
 			if i < 3 {
@@ -339,7 +340,7 @@ func TestAChunkOfWhichNobodyCanBeRenderedIsTriedAgainThenHeld(t *testing.T) {
 				h.drain()
 			}
 		}
-		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldRetries}, h.campaign("spring").SupportHold)
+		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: reasons.RetriesExhausted}, h.campaign("spring").SupportHold)
 		mend()
 		if err := h.Support().Release(t.Context(), "tenant", notify.ArtifactMessagingJob, "spring", sam); err != nil {
 			t.Fatal(err)
@@ -361,7 +362,7 @@ func TestAChunkOfForbiddenContentIsHeldAtOnce(t *testing.T) {
 		h.retype("forged")
 		h.drain()
 		j := h.campaign("spring")
-		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldRefused}, j.SupportHold)
+		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: reasons.Refused}, j.SupportHold)
 		if j.Status != notify.StatusFailed || j.Done != 0 || len(all(h, notify.Messages)) != 0 {
 			t.Errorf("campaign is %+v", j)
 		}

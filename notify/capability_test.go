@@ -2,6 +2,7 @@ package notify_test
 
 import (
 	"fmt"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage/driver"
 	"strings"
 	"testing"
@@ -63,8 +64,8 @@ func TestAMessageWhoseChannelLacksWhatItsTypeNeedsWaitsOnHold(t *testing.T) {
 		h.Register(needs)
 		h.drain()
 		m := h.status(notify.StatusRetryReady)
-		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldRefused}, m.SupportHold)
-		if m.ReasonCode != notify.ReasonIncapable || !m.DueOn.IsZero() || m.Calls != 0 || len(h.sent()) != 0 {
+		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: reasons.Refused}, m.SupportHold)
+		if m.ReasonCode != reasons.ChannelIncapable || !m.DueOn.IsZero() || m.Calls != 0 || len(h.sent()) != 0 {
 			t.Errorf("message is %+v after %d calls", m, len(h.sent()))
 		}
 		can.key = channelKey

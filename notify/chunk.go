@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -27,7 +28,7 @@ func (n generator) campaignSpec() work.Spec[messagingJobRow, chunk] {
 		Limit:    renderTimeout,
 		Handle:   n.generateChunks,
 		Dispatch: n.dispatchChunks,
-		Fail:     func(now time.Time, j *messagingJobRow, _ error) { j.failed(now, ReasonPassFailed) },
+		Fail:     func(now time.Time, j *messagingJobRow, _ error) { j.failed(now, reasons.PassFailed) },
 		Abandon:  func(now time.Time, j *messagingJobRow) { j.abandoned(now) },
 		Release:  func(now time.Time, j *messagingJobRow) { j.released(now) },
 	}
@@ -75,17 +76,17 @@ func (n generator) chunkFailed(it work.Item[messagingJobRow], err error) {
 		j.DueOn = later(j.DueOn, now.Add(work.AwayWait))
 		return
 	case errors.Is(err, errHashKey):
-		j.stopped(now, ReasonHashKey)
+		j.stopped(now, reasons.HashKeyChanged)
 	case errors.Is(err, ErrPayload):
-		j.stopped(now, ReasonPayload)
+		j.stopped(now, reasons.PayloadIncompatible)
 	case errors.Is(err, storage.ErrNotFound):
-		j.failed(now, ReasonPayloadMissing)
+		j.failed(now, reasons.PayloadMissing)
 	case !errors.As(err, &unrendered):
-		j.failed(now, ReasonPassFailed)
+		j.failed(now, reasons.PassFailed)
 	case forGood(err):
-		j.refused(now, reasonOf(err, ReasonRenderFailed))
+		j.refused(now, reasonOf(err, reasons.RenderFailed))
 	default:
-		j.failed(now, reasonOf(err, ReasonRenderFailed))
+		j.failed(now, reasonOf(err, reasons.RenderFailed))
 	}
 	n.options.Logger.WarnContext(context.Background(), "belfry: a chunk of a campaign failed", "type", j.Kind, "status", j.Status, "reason", j.ReasonCode)
 }
@@ -150,7 +151,7 @@ func (n generator) dispatchChunks(ctx context.Context, tx storage.Tx, done []wor
 			b.advance(j, chunks[i], now)
 			continue
 		}
-		j.stopped(now, ReasonConflict)
+		j.stopped(now, reasons.Conflict)
 		if err := b.hold(ctx, tx, chunks[i]); err != nil {
 			return err
 		}
@@ -238,7 +239,7 @@ func (b *chunkBatch) advance(j *messagingJobRow, c chunk, now time.Time) {
 	case !c.last:
 		j.goOn(now)
 	case j.Generated == 0:
-		j.skipped(now, cmp.Or(why, ReasonNoRecipients))
+		j.skipped(now, cmp.Or(why, reasons.NoRecipients))
 	default:
 		j.generated(now)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -111,7 +112,7 @@ func (j *messagingJobRow) asJob(h payloadHeader) jobRow {
 // addressee makes the messages of one recipient.
 func (m *chunkMaker) addressee(ctx context.Context, r Recipient) (a addressee, err error) {
 	if m.erased(m.job.Scope, r) {
-		return addressee{problem: ReasonErased}, nil
+		return addressee{problem: reasons.Erased}, nil
 	}
 	d := m.n.generator().destination(r)
 	if d.Problem == "" || d.Recipient.Inbox != "" {
@@ -121,7 +122,7 @@ func (m *chunkMaker) addressee(ctx context.Context, r Recipient) (a addressee, e
 			if m.first == nil {
 				m.first = err
 			}
-			d = d.unrendered(reasonOf(err, ReasonRenderFailed))
+			d = d.unrendered(reasonOf(err, reasons.RenderFailed))
 		}
 		m.bytes += len(d.Content.Subject) + len(d.Content.Text) + len(d.Content.HTML)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -135,8 +136,8 @@ func (n sender) undisputed(ctx context.Context, items []sending) ([]sending, err
 	}
 	var open []sending
 	for _, it := range items {
-		if j := found[it.Row.job()]; j != nil && j.HoldReason == HoldConflict {
-			it.Row.deferTo(driver.Now(n.store).Add(disputedFor), ReasonConflict)
+		if j := found[it.Row.job()]; j != nil && j.HoldReason == reasons.Conflict {
+			it.Row.deferTo(driver.Now(n.store).Add(disputedFor), reasons.Conflict)
 		} else {
 			open = append(open, it)
 		}
@@ -174,6 +175,6 @@ func (b *batch) stopConflicts(ctx context.Context, tx storage.Tx, all []Ensured,
 
 // stopForConflict stops a message of a job whose messages stand for something else.
 func stopForConflict(m *messageRow) {
-	m.ReasonCode = ReasonConflict
-	m.putOnHold(HoldConflict)
+	m.ReasonCode = reasons.Conflict
+	m.putOnHold(reasons.Conflict)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -33,11 +34,11 @@ func TestAnotherPayloadStopsACampaignUnderWay(t *testing.T) {
 				h.clk.Add(2 * time.Hour)
 				h.drain()
 				h.same("calls", 0, len(h.sent()))
-				if j := h.campaign("spring"); !j.IsOnSupportHold || j.HoldReason != notify.HoldConflict || j.ReasonCode != notify.ReasonConflict {
+				if j := h.campaign("spring"); !j.IsOnSupportHold || j.HoldReason != reasons.Conflict || j.ReasonCode != reasons.Conflict {
 					t.Errorf("campaign is %+v", j)
 				}
 				for _, m := range all(h, notify.Messages) {
-					if m.Status != notify.StatusRetryReady || m.ReasonCode != notify.ReasonConflict {
+					if m.Status != notify.StatusRetryReady || m.ReasonCode != reasons.Conflict {
 						t.Errorf("%s is %s %s", m.RecipientRef, m.Status, m.ReasonCode)
 					}
 				}

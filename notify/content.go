@@ -18,6 +18,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -266,7 +267,7 @@ type file struct {
 func (n sender) load(ctx context.Context, it sending, f *files) bool {
 	err := f.load(ctx, n.store.Blobs(), it.Row.Content.blobs())
 	if err != nil {
-		n.notAsked(it, work.Interrupted(it.Ctx), err, ReasonAttachment)
+		n.notAsked(it, work.Interrupted(it.Ctx), err, reasons.AttachmentMissing)
 	}
 	return err == nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -247,7 +248,7 @@ func (n generator) sift(ctx context.Context, t Type, entries []*digestEntry, of 
 	}
 	verdicts, err := n.sender().ask(ctx, t, asked)
 	if err != nil {
-		return channel.Transient(ReasonRevalidation, 0, err)
+		return channel.Transient(reasons.RevalidationFailed, 0, err)
 	}
 	for i, v := range verdicts {
 		switch v.Action {
@@ -256,7 +257,7 @@ func (n generator) sift(ctx context.Context, t Type, entries []*digestEntry, of 
 		case ActionProceed, ActionDefer: // the others do not wait for it
 			g.told = append(g.told, asked[i])
 		default:
-			return channel.Transient(ReasonRevalidation, 0, fmt.Errorf("notify: the verdict %v means nothing", v.Action))
+			return channel.Transient(reasons.RevalidationFailed, 0, fmt.Errorf("notify: the verdict %v means nothing", v.Action))
 		}
 	}
 	return nil
@@ -266,11 +267,11 @@ func (n generator) sift(ctx context.Context, t Type, entries []*digestEntry, of 
 func (j *jobRow) untold(now time.Time, t Type) string {
 	switch {
 	case j == nil || j.IsTombstone():
-		return ReasonArtifactMissing
+		return reasons.ArtifactMissing
 	case j.Status == StatusCancelled:
-		return ReasonCancelled
+		return reasons.Cancelled
 	case j.stale(now, t):
-		return ReasonTooLate
+		return reasons.TooLate
 	}
 	return ""
 }
@@ -362,7 +363,7 @@ func (f frozen) why() string {
 	if len(f.Left) > 0 {
 		return f.Left[0].Reason
 	}
-	return ReasonEmptyDigest
+	return reasons.EmptyDigest
 }
 
 // digestWanted asks about a digest's message: it goes out while one of
@@ -377,7 +378,7 @@ func (n sender) digestWanted(ctx context.Context, it sending, j *jobRow) bool {
 	case it.Ctx.Err() != nil:
 		it.Row.released(driver.Now(n.store))
 	default:
-		it.Row.unasked(driver.Now(n.store), ReasonRevalidation)
+		it.Row.unasked(driver.Now(n.store), reasons.RevalidationFailed)
 	}
 	return false
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -194,7 +195,7 @@ func TestADigestThatCannotBeAskedAboutIsTriedAgain(t *testing.T) {
 		h.drain()
 		h.tomorrow()
 		d := h.digests()[0]
-		h.same("digest", [2]string{notify.StatusReady, notify.ReasonRevalidation}, [2]string{d.Status, d.ReasonCode})
+		h.same("digest", [2]string{notify.StatusReady, reasons.RevalidationFailed}, [2]string{d.Status, d.ReasonCode})
 		h.dispatch(item("b", person("sam"))) // nobody has frozen anything
 		broken = false
 		h.clk.Set(time.Date(2026, 3, 2, 7, 59, 0, 0, time.UTC).Add(24 * time.Hour))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"github.com/belfry-go/belfry/internal/backoff"
+	"github.com/belfry-go/belfry/reasons"
 	"slices"
 	"sync"
 	"time"
@@ -22,16 +23,16 @@ func (p *Progress) resolved(now time.Time, how Resolution) {
 // of which nobody says whose fault it is. Where our workers died, nobody has refused the
 // message: a person decides after the last try.
 func (m *messageRow) absent(now time.Time) {
-	died := m.ReasonCode == ReasonLeaseLost
+	died := m.ReasonCode == reasons.LeaseLost
 	m.resolved(now, ResolvedAsAbsent)
-	m.ReasonCode = ReasonAbsent
+	m.ReasonCode = reasons.Absent
 	switch {
 	case m.Doubts <= 1:
 		m.retryOn(now)
 	case died:
-		m.unasked(now, ReasonLeaseLost)
+		m.unasked(now, reasons.LeaseLost)
 	default:
-		m.refused(now, &channel.Error{Class: channel.ClassTransient, Code: ReasonAbsent})
+		m.refused(now, &channel.Error{Class: channel.ClassTransient, Code: reasons.Absent})
 	}
 }
 
@@ -93,7 +94,7 @@ func (m *messageRow) unresolved(now time.Time) {
 // support decision goes on.
 func (m *messageRow) holdInDoubt(now time.Time) {
 	m.resolved(now, ResolvedByHold)
-	m.putOnHold(HoldInDoubt)
+	m.putOnHold(reasons.OutcomeUnknown)
 }
 
 // lookupWaits are the pauses between two questions to a provider that cannot
@@ -355,7 +356,7 @@ func (m *messageRow) doubted(now time.Time, reason string) {
 	m.become(StatusOutcomeUnknown)
 	m.Doubts++
 	m.Lookups, m.Resolution, m.ResolvedOn = 0, "", time.Time{}
-	m.ReasonCode = cmp.Or(reason, ReasonInDoubt)
+	m.ReasonCode = cmp.Or(reason, reasons.InDoubt)
 	m.DueOn, m.NextRetryOn = now, time.Time{}
 }
 
@@ -367,7 +368,7 @@ func (m *messageRow) forgotten(now time.Time, l driver.Loss) bool {
 		return false
 	}
 	m.CallStartedOn = l.From
-	m.doubted(now, ReasonForgotten)
+	m.doubted(now, reasons.Forgotten)
 	return true
 }
 
@@ -398,6 +399,6 @@ func (m *messageRow) abandoned(now time.Time) {
 	case m.CallStartedOn.IsZero():
 		m.released(now)
 	default:
-		m.doubted(now, ReasonLeaseLost)
+		m.doubted(now, reasons.LeaseLost)
 	}
 }

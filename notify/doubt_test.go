@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -72,16 +73,16 @@ func TestI12_WhatIsInDoubtIsVisibleAndThenHeldAndListed(t *testing.T) {
 		h.crashing("", h.provider)
 		h.run("notify.distributor")
 		m := h.status(notify.StatusOutcomeUnknown)
-		if m.IsOnSupportHold || !m.DueOn.Equal(h.clk.Now()) || m.CallStartedOn.IsZero() || m.Doubts != 1 || m.ReasonCode != notify.ReasonLeaseLost {
+		if m.IsOnSupportHold || !m.DueOn.Equal(h.clk.Now()) || m.CallStartedOn.IsZero() || m.Doubts != 1 || m.ReasonCode != reasons.LeaseLost {
 			t.Fatalf("message is %+v", m)
 		}
 		h.drain()
 		m = h.status(notify.StatusOutcomeUnknown)
-		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldInDoubt}, m.SupportHold)
+		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: reasons.OutcomeUnknown}, m.SupportHold)
 		if !m.DueOn.IsZero() || m.Resolution != notify.ResolvedByHold {
 			t.Errorf("message is %+v", m)
 		}
-		held, _, err := h.Support().Held(t.Context(), "tenant", notify.HoldInDoubt, storage.Page{})
+		held, _, err := h.Support().Held(t.Context(), "tenant", reasons.OutcomeUnknown, storage.Page{})
 		if err != nil || len(held) != 1 || held[0].MessageID != m.MessageID {
 			t.Errorf("held: %v, %v", held, err)
 		}
@@ -113,7 +114,7 @@ func TestResendIsLimitedAndThenAPersonDecides(t *testing.T) {
 		h.crashing(notify.Resend, h.provider)
 		h.settle()
 		m := h.status(notify.StatusOutcomeUnknown)
-		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldInDoubt}, m.SupportHold)
+		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: reasons.OutcomeUnknown}, m.SupportHold)
 		if n := len(h.sent()); n != 4 { // once at once, then after 5 min, 15 min, 1 h
 			t.Errorf("%d calls", n)
 		}
@@ -186,7 +187,7 @@ func TestAMessageThatNeverArrivesExpiresInTheEnd(t *testing.T) {
 			h.clk.Set(latest(m.DueOn, h.clk.Now()))
 			h.clk.Add(time.Minute) // its account may be probed only
 		}
-		if m := h.status(notify.StatusExpired); m.ReasonCode != notify.ReasonTooLate || m.IsOnSupportHold || len(h.sent()) < 100 {
+		if m := h.status(notify.StatusExpired); m.ReasonCode != reasons.TooLate || m.IsOnSupportHold || len(h.sent()) < 100 {
 			h.t.Errorf("%d calls: %+v", len(h.sent()), m)
 		}
 	})
@@ -209,7 +210,7 @@ func TestAMessageWhoseWorkersKeepDyingIsHeld(t *testing.T) {
 			h.clk.Add(lease)
 		}
 		m := h.status(notify.StatusRetryReady)
-		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldRetries}, m.SupportHold)
+		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: reasons.RetriesExhausted}, m.SupportHold)
 		if err := h.Support().Release(t.Context(), "tenant", notify.ArtifactOutgoingMessage, m.Key, support); err != nil {
 			t.Fatal(err)
 		}
@@ -251,7 +252,7 @@ func TestARepeatThatComesTooLateIsInDoubtAgain(t *testing.T) {
 		}
 		h.clk.Set(m.IdempotentUntil)
 		h.run("notify.distributor")
-		if m := h.status(notify.StatusOutcomeUnknown); m.ReasonCode != notify.ReasonWindowOver || len(h.sent()) != 0 {
+		if m := h.status(notify.StatusOutcomeUnknown); m.ReasonCode != reasons.IdempotencyWindowOver || len(h.sent()) != 0 {
 			t.Fatalf("%d calls: %+v", len(h.sent()), m)
 		}
 		h.drain()

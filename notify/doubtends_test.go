@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage/driver"
 	"slices"
 	"strings"
@@ -173,7 +174,7 @@ func (h *host) doubtful(via string, valid time.Time, texts ...string) {
 				continue
 			}
 			m.Status, m.DueOn, m.Doubts, m.Calls, m.CallStartedOn, m.Via = notify.StatusOutcomeUnknown, time.Time{}, 1, 1, h.clk.Now(), via
-			m.IsOnSupportHold, m.HoldReason, m.ValidUntil = true, notify.HoldInDoubt, valid
+			m.IsOnSupportHold, m.HoldReason, m.ValidUntil = true, reasons.OutcomeUnknown, valid
 			save = append(save, m)
 		}
 		return notify.Messages.Save(h.t.Context(), tx, save...)
@@ -297,7 +298,7 @@ func TestADoubtOfWhichNobodyEverTellsIsHeld(t *testing.T) {
 					h.drain()
 					m = h.status(notify.StatusOutcomeUnknown)
 				}
-				h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldInDoubt}, m.SupportHold)
+				h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: reasons.OutcomeUnknown}, m.SupportHold)
 				h.same("asked for", 45*24*time.Hour, h.clk.Now().Sub(began))
 			})
 		})
@@ -313,7 +314,7 @@ func TestADoubtAfterItsWindowIsHeldToo(t *testing.T) {
 			m.CallStartedOn, m.IdempotentUntil, m.DueOn = time.Time{}, h.clk.Now().Add(-49*time.Hour), h.clk.Now()
 		})
 		h.drain()
-		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldInDoubt}, h.status(notify.StatusOutcomeUnknown).SupportHold)
+		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: reasons.OutcomeUnknown}, h.status(notify.StatusOutcomeUnknown).SupportHold)
 	})
 }
 

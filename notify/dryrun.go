@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -29,7 +30,7 @@ type Forecast struct {
 // now: who would get it, and why others would not. It asks the gates about all of
 // them at once, so that what one message uses up another lacks. Nothing is written,
 // counted or reserved. Those who would get a copy are asked about as well. The messages are those of EnsureOutgoingMessage, whether
-// they exist or not; one that has been sent, or ended otherwise, has ReasonExists.
+// they exist or not; one that has been sent, or ended otherwise, has reasons.Exists.
 // An error of a gate is that of DryRun.
 func (n *Notifier) DryRun(ctx context.Context, want ...OutgoingMessage) ([]Forecast, error) {
 	rows, err := prepare(n.core, outgoingKind, want, (*OutgoingMessage).row)
@@ -108,7 +109,7 @@ func (n *Notifier) forecasts(ctx context.Context, rows []messageRow) ([]Forecast
 		if s := stored[places[i]]; s != nil {
 			*m = *s
 			if m.DueOn.IsZero() || m.Status != StatusCreated && m.Status != StatusRetryReady {
-				out[i].Verdict = Skip(ReasonExists)
+				out[i].Verdict = Skip(reasons.Exists)
 			}
 		}
 		if m.UnlessRead != "" && out[i].Verdict.Action == ActionProceed {

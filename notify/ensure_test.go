@@ -15,6 +15,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -311,7 +312,7 @@ func TestACallerCannotSayHowFarAnArtifactIs(t *testing.T) {
 		m := notify.OutgoingMessage{
 			Channel: channelKey, Key: "mine", Status: notify.StatusSentToProvider, DueOn: storetest.Start.Add(time.Hour),
 			PartitionKey: "job", NotificationType: "visit", Address: "sam@example.com", Progress: notify.Progress{Calls: 3, SentOn: storetest.Start},
-			SupportHold: driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldConflict}, Tries: driver.Tries{RetryCount: 3},
+			SupportHold: driver.SupportHold{IsOnSupportHold: true, HoldReason: reasons.Conflict}, Tries: driver.Tries{RetryCount: 3},
 		}
 		if _, err := h.EnsureOutgoingMessage(t.Context(), nil, m); err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -205,7 +206,7 @@ func (m *messageRow) erase(now time.Time) sweep.Fate {
 	case !m.LeaseExpiresOn.IsZero() && !m.CallStartedOn.IsZero():
 		return sweep.Fate{Verdict: sweep.Wait} // its provider is being called, or asked
 	case m.Status != StatusCancelled && outgoingStates.Legal(m.Status, StatusCancelled):
-		m.cancelled(now, ReasonErased)
+		m.cancelled(now, reasons.Erased)
 	}
 	return sweep.Fate{Verdict: sweep.Empty}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/internal/sweep"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -133,7 +134,7 @@ func eraseWanted(ctx context.Context, n *core, tx storage.Tx, rows []*messageRow
 	found, err := suppressions.GetMany(ctx, tx, slices.Concat(marks...), "status")
 	for i, m := range rows {
 		if slices.ContainsFunc(marks[i], func(at driver.ScopedKey) bool { return found[at] != nil && found[at].Status == statusActive }) {
-			m.Status, m.ReasonCode, m.EndedOn = StatusSkipped, ReasonErased, m.CreatedOn
+			m.Status, m.ReasonCode, m.EndedOn = StatusSkipped, reasons.Erased, m.CreatedOn
 			messageErasures.Make(m.CreatedOn, m)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/sweep"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -74,7 +75,7 @@ func (s somebody) judgeJob(ctx context.Context, at sweep.At, j *jobRow) (sweep.F
 	case about, len(j.Recipients)+len(f.Deliveries) == 0 && !s.mayGetMore(j):
 		if j.Status != StatusCancelled && jobStates.Legal(j.Status, StatusCancelled) {
 			j.end(at.Now, StatusCancelled)
-			j.ReasonCode = ReasonErased
+			j.ReasonCode = reasons.Erased
 		}
 		return sweep.Fate{Verdict: sweep.Empty}, nil
 	}

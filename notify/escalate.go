@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -35,13 +36,13 @@ func (m *messageRow) patience() time.Duration { return max(m.ScheduledOn.Sub(m.C
 // it is there no more. One that comes back from a snooze is new, and has its time again.
 func (m *userMessageRow) letsOut(mail *messageRow, now time.Time) Verdict {
 	if m == nil || m.IsTombstone() || !m.ReadOn.IsZero() || !m.ArchivedOn.IsZero() {
-		return Skip(ReasonRead)
+		return Skip(reasons.Read)
 	}
 	if m.SnoozedUntil.IsZero() {
 		return Proceed()
 	}
 	if ready := m.SnoozedUntil.Add(mail.patience()); ready.After(now) {
-		return Defer(ready, ReasonSnoozed)
+		return Defer(ready, reasons.Snoozed)
 	}
 	return Proceed()
 }
@@ -95,7 +96,7 @@ func (n sender) unreadOnly(ctx context.Context, items []sending) (open []sending
 		if m.UnlessRead != "" {
 			v = found[m.inboxOf()].letsOut(m, now)
 		}
-		if v.Reason == ReasonSnoozed {
+		if v.Reason == reasons.Snoozed {
 			m.livesFrom(v.Until, of[m.job()], n.registry.lookup(m.NotificationType))
 		}
 		if n.apply(m, v) {

@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/gate"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -127,7 +128,7 @@ func TestWhatWasReadOrPutAwayIsNotMailed(t *testing.T) {
 				h.pass(patience)
 				h.pass(time.Hour)
 				h.mailed(0)
-				if m := h.status(notify.StatusSkipped); m.ReasonCode != notify.ReasonRead {
+				if m := h.status(notify.StatusSkipped); m.ReasonCode != reasons.Read {
 					t.Errorf("%+v", m)
 				}
 				if got := h.told(j); !strings.Contains(got, c.told) {
@@ -146,7 +147,7 @@ func TestWhatIsSnoozedIsMailedIfItStaysUnreadWhenItIsBack(t *testing.T) {
 		back := h.clk.Now().Add(8 * time.Hour)
 		h.marked(1)(h.Inbox("tenant", "user:sam").Snooze(t.Context(), back, only(h, notify.UserMessages).RowKey))
 		h.pass(patience)
-		if m := h.status(notify.StatusRetryReady); m.ReasonCode != notify.ReasonSnoozed || !m.DueOn.Equal(back.Add(patience)) {
+		if m := h.status(notify.StatusRetryReady); m.ReasonCode != reasons.Snoozed || !m.DueOn.Equal(back.Add(patience)) {
 			t.Fatalf("%+v", m)
 		}
 		h.clk.Set(back.Add(patience - time.Second))
@@ -176,7 +177,7 @@ func TestASnoozeOutlastsTheTypesValidityAndNotTheHosts(t *testing.T) {
 				h.pass(time.Second)
 				if !until.IsZero() {
 					h.mailed(0)
-					h.same("reason", notify.ReasonTooLate, h.status(notify.StatusExpired).ReasonCode)
+					h.same("reason", reasons.TooLate, h.status(notify.StatusExpired).ReasonCode)
 					return
 				}
 				h.mailed(1)
@@ -196,7 +197,7 @@ func TestWhatIsReadInQuietHoursIsNotMailedInTheMorning(t *testing.T) {
 				h.task("7", both("sam"))
 				h.pass(patience)
 				m := h.status(notify.StatusRetryReady)
-				if m.ReasonCode != gate.ReasonQuietHours {
+				if m.ReasonCode != reasons.QuietHours {
 					t.Fatalf("%+v", m)
 				}
 				if reads {
@@ -218,7 +219,7 @@ func TestWhoHasOptedOutIsNotMailedWhatIsUnread(t *testing.T) {
 		h.task("7", both("sam"))
 		h.pass(patience)
 		h.mailed(0)
-		if m := h.status(notify.StatusSkipped); m.ReasonCode != notify.ReasonOptedOut || !only(h, notify.UserMessages).EscalatedOn.IsZero() {
+		if m := h.status(notify.StatusSkipped); m.ReasonCode != reasons.OptedOut || !only(h, notify.UserMessages).EscalatedOn.IsZero() {
 			t.Errorf("%+v", m)
 		}
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/notifytest"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -153,7 +154,7 @@ func ExampleSupport_Resolve() {
 	if err := belfry.NewPoller(store, nil, out).Drain(ctx); err != nil {
 		panic(err)
 	}
-	held, _, err := out.Support().Held(ctx, "", notify.HoldInDoubt, storage.Page{})
+	held, _, err := out.Support().Held(ctx, "", reasons.OutcomeUnknown, storage.Page{})
 	if err != nil {
 		panic(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage/postgres"
 )
 
@@ -57,7 +58,7 @@ func TestADatabaseThatHasForgottenSendsNothingAgain(t *testing.T) {
 	poll()
 	poll()
 	h.same("sent", map[string]int{"kept": 1, "sent": 1, "later": 1}, h.texts())
-	if m := h.row("sent"); m.Status != notify.StatusOutcomeUnknown || m.ReasonCode != notify.ReasonForgotten {
+	if m := h.row("sent"); m.Status != notify.StatusOutcomeUnknown || m.ReasonCode != reasons.Forgotten {
 		t.Errorf("message is %+v", m)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -219,7 +220,7 @@ func (n sender) askGate(ctx context.Context, g Gate, items []sending, p parcel, 
 	verdicts, err := calls.Gate(ctx, n.options.Logger, g, attempts, g.Ask, Verdict.known)
 	for i, it := range items {
 		if err != nil {
-			n.notAsked(it, it.Ctx.Err() != nil || ctx.Err() != nil, err, ReasonGateFailed)
+			n.notAsked(it, it.Ctx.Err() != nil || ctx.Err() != nil, err, reasons.GateFailed)
 			continue
 		}
 		if !n.apply(it.Row, verdicts[i]) {

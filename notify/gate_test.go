@@ -3,6 +3,7 @@ package notify_test
 import (
 	"context"
 	"errors"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage/driver"
 	"strings"
 	"testing"
@@ -68,13 +69,13 @@ func TestAGateThatFailsLetsNothingThrough(t *testing.T) {
 				h.ensure(letter("a", "sam"))
 				for i := range 3 {
 					h.drain()
-					if m := h.row("a"); m.Status != notify.StatusRetryReady || m.ReasonCode != notify.ReasonGateFailed || m.RetryCount != i+1 || m.Calls != 0 {
+					if m := h.row("a"); m.Status != notify.StatusRetryReady || m.ReasonCode != reasons.GateFailed || m.RetryCount != i+1 || m.Calls != 0 {
 						t.Fatalf("message is %+v", m)
 					}
 					h.clk.Set(h.row("a").DueOn)
 				}
 				h.drain()
-				h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldRetries}, h.row("a").SupportHold)
+				h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: reasons.RetriesExhausted}, h.row("a").SupportHold)
 				if n := len(h.sent()); n != 0 {
 					t.Errorf("%d calls", n)
 				}
@@ -171,8 +172,8 @@ func TestI10_ACrashBeforeTheCallIsNeverInDoubtAndCountsOnce(t *testing.T) {
 				}
 				h.ensure(letter("b", "sam"), letter("c", "kim"))
 				h.drain()
-				h.same("one too many for sam", gate.ReasonFrequencyCap, h.row("b").ReasonCode)
-				h.same("one too many for the channel", gate.ReasonRateLimit, h.row("c").ReasonCode)
+				h.same("one too many for sam", reasons.FrequencyCap, h.row("b").ReasonCode)
+				h.same("one too many for the channel", reasons.RateLimit, h.row("c").ReasonCode)
 			})
 		})
 	}
@@ -200,8 +201,8 @@ func TestSuppressionsAndOptOutsHoldWithoutAnyGates(t *testing.T) {
 				h.ensure(letter("a", "gone"), letter("b", "kim"), letter("c", "sam"))
 				h.drain()
 				h.same("sent", map[string]int{"c": 1}, h.texts())
-				h.same("gone", notify.ReasonSuppressed, h.row("a").ReasonCode)
-				h.same("kim", notify.ReasonOptedOut, h.row("b").ReasonCode)
+				h.same("gone", reasons.Suppressed, h.row("a").ReasonCode)
+				h.same("kim", reasons.OptedOut, h.row("b").ReasonCode)
 				asked := map[string]int{}
 				for _, g := range h.AskedGates() {
 					asked[notify.GateName(g)]++

@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -36,7 +37,7 @@ func (n generator) generatorSpec() work.Spec[jobRow, generated] {
 		Stream:   n.generateAll,
 		Weight:   func(g generated) int { return len(g.users) + len(g.outgoing) + 2*len(g.entries) },
 		Dispatch: n.dispatchMessages,
-		Fail:     func(now time.Time, j *jobRow, _ error) { j.failed(now, ReasonPassFailed) },
+		Fail:     func(now time.Time, j *jobRow, _ error) { j.failed(now, reasons.PassFailed) },
 		Abandon:  func(now time.Time, j *jobRow) { j.abandoned(now) },
 		Release:  func(now time.Time, j *jobRow) { j.released(now) },
 	}
@@ -112,9 +113,9 @@ func (n generator) generateFailed(it work.Item[jobRow], err error) {
 		j.released(now.Add(work.AwayWait))
 		return
 	case forGood(err):
-		j.refused(now, reasonOf(err, ReasonRenderFailed))
+		j.refused(now, reasonOf(err, reasons.RenderFailed))
 	default:
-		j.failed(now, reasonOf(err, ReasonRenderFailed))
+		j.failed(now, reasonOf(err, reasons.RenderFailed))
 	}
 	n.unrendered(j, err)
 }
@@ -146,15 +147,15 @@ func (n generator) generate(ctx context.Context, j *jobRow, subscribers []Recipi
 	j.TracedOn = f.tracedOn(now)
 	switch {
 	case later != nil:
-		j.failed(now, reasonOf(later, ReasonRenderFailed))
+		j.failed(now, reasonOf(later, reasons.RenderFailed))
 		n.unrendered(j, later)
 	case len(out.entries) > 0:
 		j.digested(now)
 		j.ReasonCode = f.problem()
 	case len(out.users)+len(out.outgoing) == 0:
-		reason := cmp.Or(f.problem(), ReasonNoRecipients)
+		reason := cmp.Or(f.problem(), reasons.NoRecipients)
 		if len(f.Deliveries) > 0 && j.stale(now, n.registry.lookup(j.Kind)) {
-			reason = ReasonTooLate
+			reason = reasons.TooLate
 		}
 		j.skipped(now, reason)
 	default:
@@ -277,7 +278,7 @@ func (n generator) render(ctx context.Context, j *jobRow, f *frozen) (later, err
 		case ctx.Err() != nil:
 			return nil, err
 		case forGood(err) || !again:
-			*d = d.unrendered(reasonOf(err, ReasonRenderFailed))
+			*d = d.unrendered(reasonOf(err, reasons.RenderFailed))
 		default:
 			later = cmp.Or(later, err)
 		}

@@ -3,6 +3,7 @@ package notify_test
 import (
 	"context"
 	"errors"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage/driver"
 	"strings"
 	"testing"
@@ -29,7 +30,7 @@ func TestARendererThatFailsIsTriedAgain(t *testing.T) {
 		h.dispatch(job)
 		h.drain()
 		j := only(h, notify.Jobs)
-		if j.Status != notify.StatusReady || j.ReasonCode != notify.ReasonRenderFailed || j.RetryCount != 1 {
+		if j.Status != notify.StatusReady || j.ReasonCode != reasons.RenderFailed || j.RetryCount != 1 {
 			t.Fatalf("job is %+v", j)
 		}
 		trace, err := h.Trace(t.Context(), j.Scope, j.Coordinates())
@@ -54,7 +55,7 @@ func TestContentThatNoChannelMaySendFailsAtOnce(t *testing.T) {
 		h.dispatch(job)
 		h.drain()
 		j := only(h, notify.Jobs)
-		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldRefused}, j.SupportHold)
+		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: reasons.Refused}, j.SupportHold)
 		if j.Status != notify.StatusFailed || len(all(h, notify.Messages)) != 0 {
 			t.Errorf("job is %s", j.Status)
 		}
@@ -95,8 +96,8 @@ func TestOneWhoCannotBeRenderedCostsHimself(t *testing.T) {
 		reason  string
 	}{
 		"refused":             {err: channel.Permanent("NoCar", nil), reason: "NoCar"},
-		"no content":          {content: notify.Content{Subject: "hello\r\nBcc: everybody@example.com"}, reason: notify.ReasonRenderFailed},
-		"a file that is none": {content: notify.Content{Attachments: []notify.AttachmentRef{{Name: "a/b"}}}, reason: notify.ReasonRenderFailed},
+		"no content":          {content: notify.Content{Subject: "hello\r\nBcc: everybody@example.com"}, reason: reasons.RenderFailed},
+		"a file that is none": {content: notify.Content{Attachments: []notify.AttachmentRef{{Name: "a/b"}}}, reason: reasons.RenderFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			visits(t, func(t *testing.T, h *host) {
@@ -123,7 +124,7 @@ func TestOneWhoCannotBeRenderedYetIsTriedAgain(t *testing.T) {
 				h.dislikeKim()
 				others := map[string]string{"sam": "SentToProvider", "lee": "SentToProvider"}
 				for tries := 1; tries <= 3; tries++ {
-					h.likes(notify.StatusReady, notify.ReasonRenderFailed, others)
+					h.likes(notify.StatusReady, reasons.RenderFailed, others)
 					h.same("tries", tries, only(h, notify.Jobs).RetryCount)
 					broken = tries < 3 || !mended
 					h.clk.Set(only(h, notify.Jobs).DueOn)
@@ -133,7 +134,7 @@ func TestOneWhoCannotBeRenderedYetIsTriedAgain(t *testing.T) {
 					h.likes(notify.StatusGenerated, "", others)
 				} else {
 					others["kim"] = "Skipped RenderFailed"
-					h.likes(notify.StatusGenerated, notify.ReasonRenderFailed, others)
+					h.likes(notify.StatusGenerated, reasons.RenderFailed, others)
 				}
 				h.same("says why", !mended, only(h, notify.Jobs).Diagnostics == "panic: string")
 				h.same("calls", len(others)-len(skippedOf(others)), len(h.sent()))
@@ -153,8 +154,8 @@ func skippedOf(outcomes map[string]string) (out []string) {
 
 func TestAJobForNobodyIsSkippedWithAReason(t *testing.T) {
 	for reason, people := range map[string][]notify.Recipient{
-		notify.ReasonNoRecipients:  nil,
-		notify.ReasonNoDestination: {{Ref: "sam"}},
+		reasons.NoRecipients:  nil,
+		reasons.NoDestination: {{Ref: "sam"}},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			visits(t, func(t *testing.T, h *host) {
@@ -179,7 +180,7 @@ func TestABadAddressIsKeptAsSkippedAndStopsNobodyElse(t *testing.T) {
 			states[m.RecipientRef] = m.Status + " " + m.ReasonCode
 		}
 		h.same("messages", map[string]string{"kim": "Skipped BadAddress", "sam": "SentToProvider "}, states)
-		if j := only(h, notify.Jobs); j.Status != notify.StatusGenerated || j.ReasonCode != notify.ReasonBadAddress {
+		if j := only(h, notify.Jobs); j.Status != notify.StatusGenerated || j.ReasonCode != reasons.BadAddress {
 			t.Errorf("job is %s %s", j.Status, j.ReasonCode)
 		}
 	})
@@ -297,11 +298,11 @@ func TestHashMismatchStopsTheSend(t *testing.T) {
 			t.Fatalf("%d calls", n)
 		}
 		j := only(h, notify.Jobs)
-		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldConflict}, j.SupportHold)
-		if j.ReasonCode != notify.ReasonConflict {
+		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: reasons.Conflict}, j.SupportHold)
+		if j.ReasonCode != reasons.Conflict {
 			t.Errorf("reason is %s", j.ReasonCode)
 		}
-		held, _, err := h.Support().Held(t.Context(), "tenant", notify.HoldConflict, storage.Page{})
+		held, _, err := h.Support().Held(t.Context(), "tenant", reasons.Conflict, storage.Page{})
 		if err != nil || len(held) != 1 || held[0].RecipientRef != "kim" {
 			t.Errorf("held messages are %v, %v", held, err)
 		}
@@ -387,7 +388,7 @@ func TestAJobThatIsStaleTellsNoInbox(t *testing.T) {
 		h.dispatch(job)
 		h.drain()
 		j := all(h, notify.Jobs)[0]
-		h.same("job", notify.StatusSkipped+" "+notify.ReasonTooLate, j.Status+" "+j.ReasonCode)
+		h.same("job", notify.StatusSkipped+" "+reasons.TooLate, j.Status+" "+j.ReasonCode)
 		h.same("inbox", 0, len(all(h, notify.UserMessages)))
 	})
 }
@@ -411,7 +412,7 @@ func TestARetriedMessageGoesOutOnlyIfItIsStillWanted(t *testing.T) {
 		}
 		v, err = notify.Verdict{}, errors.New("source away")
 		h.nextTry()
-		if m := h.status(notify.StatusRetryReady); m.ReasonCode != notify.ReasonRevalidation || m.RetryCount != 2 || m.Calls != 1 {
+		if m := h.status(notify.StatusRetryReady); m.ReasonCode != reasons.RevalidationFailed || m.RetryCount != 2 || m.Calls != 1 {
 			t.Fatalf("unanswered message is %+v", m)
 		}
 		v, err = notify.Skip("SourceNoLongerValid"), nil
@@ -435,7 +436,7 @@ func TestAMessageNobodyCanAskAboutIsHeldInTheEnd(t *testing.T) {
 			h.nextTry()
 		}
 		m := h.status(notify.StatusRetryReady)
-		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldRetries}, m.SupportHold)
+		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: reasons.RetriesExhausted}, m.SupportHold)
 		if !m.DueOn.IsZero() || m.Calls != 1 {
 			t.Errorf("message is %+v", m)
 		}
@@ -455,7 +456,7 @@ func TestARevalidatorThatAnswersTooLittleIsAFailure(t *testing.T) {
 		job.Type = "mute"
 		h.dispatch(job)
 		h.drain()
-		if m := h.status(notify.StatusRetryReady); m.ReasonCode != notify.ReasonRevalidation || m.Calls != 0 {
+		if m := h.status(notify.StatusRetryReady); m.ReasonCode != reasons.RevalidationFailed || m.Calls != 0 {
 			t.Errorf("message is %+v", m)
 		}
 	})

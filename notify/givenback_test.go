@@ -7,6 +7,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -62,7 +63,7 @@ func TestWhatTheDatabaseHasForgottenIsInDoubtWhenItWasGivenBack(t *testing.T) {
 		spy.SetHook(nil)
 		h.clk.Add(time.Minute)
 		h.run("notify.distributor")
-		if m := h.row("old"); m.Status != notify.StatusOutcomeUnknown || m.ReasonCode != notify.ReasonForgotten {
+		if m := h.row("old"); m.Status != notify.StatusOutcomeUnknown || m.ReasonCode != reasons.Forgotten {
 			t.Errorf("%+v", m)
 		}
 		if sent := h.sent(); len(sent) != 1 || sent[0].Name != "sam" {
@@ -82,7 +83,7 @@ func TestWhatTheDatabaseHasForgottenIsInDoubtWhereNobodyServesIt(t *testing.T) {
 		p := newHost(t, &forgetful{h.store, lost}, h.clk, h.provider)
 		p.run("notify.distributor")
 		h.sweeps(3*time.Hour, p)
-		if m := h.status(notify.StatusOutcomeUnknown); m.ReasonCode != notify.ReasonForgotten {
+		if m := h.status(notify.StatusOutcomeUnknown); m.ReasonCode != reasons.Forgotten {
 			t.Errorf("%+v", m)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -169,8 +170,8 @@ func TestARotationOfTheHashKeyForgetsNobody(t *testing.T) {
 			}
 			h.ensure(letter("bounced "+keys[0], "gone"), letter("stranger "+keys[0], "kim", stranger), letter("fine "+keys[0], "sam"))
 			h.drain()
-			h.same("bounced", notify.ReasonSuppressed, h.row("bounced "+keys[0]).ReasonCode)
-			h.same("stranger", notify.ReasonOptedOut, h.row("stranger "+keys[0]).ReasonCode)
+			h.same("bounced", reasons.Suppressed, h.row("bounced "+keys[0]).ReasonCode)
+			h.same("stranger", reasons.OptedOut, h.row("stranger "+keys[0]).ReasonCode)
 			h.same("fine", notify.StatusSentToProvider, h.row("fine "+keys[0]).Status)
 			h.same("list", []string{"HardBounce Support"}, h.suppressions("tenant"))
 		}
@@ -206,7 +207,7 @@ func TestALostHashKeyIsForgottenOnlyIfSomebodySaysSo(t *testing.T) {
 		}
 		h.ensure(letter("bounced", "gone"))
 		h.drain()
-		h.same("bounced", notify.ReasonSuppressed, h.row("bounced").ReasonCode)
+		h.same("bounced", reasons.Suppressed, h.row("bounced").ReasonCode)
 		h.same("list", []string{"Complaint Support"}, h.suppressions("tenant"))
 		h.same("audit", 1, len(h.actionsIn("", "recipient_hash_key", "recipients")))
 	})

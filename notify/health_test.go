@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -72,7 +73,7 @@ func TestHealthCountsDoubtsAndHolds(t *testing.T) {
 		}
 		h.drain()
 		got = h.health(storage.Within("tenant"))
-		holds := []health.Count{{Table: "outgoing_message", Reason: notify.HoldInDoubt, Rows: 1, OldestOn: all(h, notify.Messages)[0].CreatedOn}}
+		holds := []health.Count{{Table: "outgoing_message", Reason: reasons.OutcomeUnknown, Rows: 1, OldestOn: all(h, notify.Messages)[0].CreatedOn}}
 		if diff := cmp.Diff([][]health.Count{doubts, holds}, [][]health.Count{got.Doubts, got.Holds}); diff != "" {
 			t.Error(diff)
 		}

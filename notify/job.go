@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -172,8 +173,8 @@ func (j *jobRow) digested(now time.Time) { j.end(now, StatusDigested) }
 
 // conflicted stops a job whose messages stand for something else.
 func (j *jobRow) conflicted() {
-	j.ReasonCode = ReasonConflict
-	j.SupportHold = onHold(HoldConflict)
+	j.ReasonCode = reasons.Conflict
+	j.SupportHold = onHold(reasons.Conflict)
 }
 
 // EnsureNotificationJob makes sure of jobs; see [DeliveryDispatcher]. A new job

@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/gate"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -159,13 +160,13 @@ func TestWhateverIsHeldIsListedAndReleased(t *testing.T) {
 			}
 			return keys
 		}
-		held := found("tenant", notify.HoldRetries)
+		held := found("tenant", reasons.RetriesExhausted)
 		if len(held[0]) != 1 || len(held[1]) != 1 || len(held[2]) != 1 {
 			t.Fatalf("held: %v", held)
 		}
-		h.same("another tenant", [3][]string{}, found("another", notify.HoldRetries))
+		h.same("another tenant", [3][]string{}, found("another", reasons.RetriesExhausted))
 		h.same("whatever the reason", held, found("tenant", ""))
-		h.same("another reason", [3][]string{}, found("tenant", notify.HoldConflict))
+		h.same("another reason", [3][]string{}, found("tenant", reasons.Conflict))
 		broken = false
 		h.dispatch(orphan)
 		for i, a := range []notify.Artifact{notify.ArtifactNotificationScheduler, notify.ArtifactNotificationJob, notify.ArtifactMessagingJob} {
@@ -174,7 +175,7 @@ func TestWhateverIsHeldIsListedAndReleased(t *testing.T) {
 			}
 		}
 		h.drain()
-		h.same("held", [3][]string{}, found("tenant", notify.HoldRetries))
+		h.same("held", [3][]string{}, found("tenant", reasons.RetriesExhausted))
 		h.same("sent", 3, len(h.sent()))
 	})
 }
@@ -239,7 +240,7 @@ func TestADryRunTellsOfWhatEveryClaimHeeds(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) { // no gates
 		h.pause(notify.Extent{Everywhere: true, Channel: channelKey})
 		got, err := h.DryRun(t.Context(), letter("a", "sam"))
-		if err != nil || len(got) != 1 || got[0].Verdict.Reason != notify.ReasonPaused {
+		if err != nil || len(got) != 1 || got[0].Verdict.Reason != reasons.Paused {
 			t.Errorf("%+v, %v", got, err)
 		}
 		if _, err := h.DryRun(t.Context(), letter("a", "sam"), notify.OutgoingMessage{}); err == nil {

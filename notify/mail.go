@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -132,7 +133,7 @@ func (n sender) withoutCopies(ctx context.Context, items []sending, err error) (
 		case len(m.CC)+len(m.BCC) == 0:
 			open = append(open, it)
 		default:
-			n.notAsked(it, it.Ctx.Err() != nil || ctx.Err() != nil, err, ReasonGateFailed)
+			n.notAsked(it, it.Ctx.Err() != nil || ctx.Err() != nil, err, reasons.GateFailed)
 		}
 	}
 	return open

@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
+	"github.com/belfry-go/belfry/reasons"
 )
 
 // copying has visits rendered with a copy to these, for a host with these gates.
@@ -92,7 +93,7 @@ func TestADryRunForecastsCopies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.same("copies", map[string]notify.Verdict{"kim@example.com": notify.Proceed(), "gone@example.com": notify.Skip(notify.ReasonSuppressed)}, got[0].Copies)
+		h.same("copies", map[string]notify.Verdict{"kim@example.com": notify.Proceed(), "gone@example.com": notify.Skip(reasons.Suppressed)}, got[0].Copies)
 		h.same("of a redirected message", 0, len(got[1].Copies))
 		if _, err := h.EnsureOutgoingMessage(t.Context(), nil, letter); err != nil {
 			t.Fatal(err)
@@ -118,7 +119,7 @@ func TestAGateThatFailsLetsNoCopyThrough(t *testing.T) {
 		h.dispatch(visit("7", person("sam")))
 		h.drain()
 		h.same("calls", 0, len(h.sent()))
-		h.same("reason", notify.ReasonGateFailed, h.status(notify.StatusRetryReady).ReasonCode)
+		h.same("reason", reasons.GateFailed, h.status(notify.StatusRetryReady).ReasonCode)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -206,7 +207,7 @@ func (j *messagingJobRow) stopped(now time.Time, reason string) {
 	j.busy()
 	j.end(now, StatusStopped)
 	j.ReasonCode = reason
-	j.SupportHold = onHold(HoldConflict)
+	j.SupportHold = onHold(reasons.Conflict)
 }
 
 // conflicted puts a campaign on hold for which somebody asked with another payload. Its
@@ -223,8 +224,8 @@ func (j *messagingJobRow) conflicted(now time.Time) bool {
 		j.ChunkOn = time.Time{}
 		dropLease(&j.Due)
 	}
-	j.ReasonCode = ReasonConflict
-	j.SupportHold = onHold(HoldConflict)
+	j.ReasonCode = reasons.Conflict
+	j.SupportHold = onHold(reasons.Conflict)
 	return true
 }
 
@@ -238,7 +239,7 @@ func (j *messagingJobRow) abandoned(now time.Time) {
 		j.DueOn = now
 		return
 	}
-	j.failed(now, ReasonLeaseLost)
+	j.failed(now, reasons.LeaseLost)
 }
 
 func (j *messagingJobRow) released(time.Time) {
@@ -277,7 +278,7 @@ func (j *messagingJobRow) cancel(now time.Time) string {
 	if refused := j.tried.cancel(now); refused != "" {
 		return refused
 	}
-	j.CancelledOn, j.ReasonCode = now, ReasonCampaignCancelled
+	j.CancelledOn, j.ReasonCode = now, reasons.CampaignCancelled
 	if !j.StartedOn.IsZero() {
 		j.DueOn = now
 	}
@@ -288,7 +289,7 @@ func (j *messagingJobRow) releaseHold(now time.Time) string {
 	if !j.IsOnSupportHold {
 		return notHeld
 	}
-	if j.ReasonCode == ReasonHashKey {
+	if j.ReasonCode == reasons.HashKeyChanged {
 		j.HashKey = anyHashKey // from here on the present one counts
 	}
 	j.SupportHold = driver.SupportHold{}

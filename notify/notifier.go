@@ -21,6 +21,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -78,7 +79,7 @@ type Options struct {
 	Catalogue Catalogue
 	// UnclaimedAfter is how long due work waits for a process that has its type, or the
 	// message's channel, while processes without it look on; default 1 h. Then it is on
-	// hold for [HoldUnserved], and goes on when such a process is there.
+	// hold for [reasons.Unserved], and goes on when such a process is there.
 	UnclaimedAfter time.Duration
 	// ReportedBy names the provider of a channel's callbacks by the channel's key, where
 	// it is not the name behind the key's colon, and no channel of this process says so
@@ -371,7 +372,7 @@ func (n *Notifier) Health(ctx context.Context, reach storage.ScopeFilter) (healt
 // dueTables are those with rows that become due. The holds of each are those of its
 // states.
 func (n *core) dueTables() []backlog.Table {
-	tried := []string{HoldRetries, HoldRefused, HoldConflict, HoldUnserved}
+	tried := []string{reasons.RetriesExhausted, reasons.Refused, reasons.Conflict, reasons.Unserved}
 	types, rendered, channels := n.registry.typeNames(), n.registry.rendered(), n.channelKeys()
 	return []backlog.Table{
 		{Schema: &schedules.Schema, Serves: among(types), Reasons: tried},
@@ -380,7 +381,7 @@ func (n *core) dueTables() []backlog.Table {
 		{
 			Schema: &outgoingMessages.Schema, By: []string{"status"}, Serves: among(channels),
 			InDoubt: func(row driver.Row) bool { return driver.RecordOf(row).Status == StatusOutcomeUnknown },
-			Reasons: append(tried[:4:4], HoldInDoubt), Doubtful: HoldInDoubt,
+			Reasons: append(tried[:4:4], reasons.OutcomeUnknown), Doubtful: reasons.OutcomeUnknown,
 		},
 		{Schema: &deliveryEvents.Schema},
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -370,7 +371,7 @@ func TestWhatIsStaleExpiresAndIsNotSent(t *testing.T) {
 		h.drain()
 		expired := 0
 		for _, m := range all(h, notify.Messages) {
-			if m.Status == notify.StatusExpired && m.ReasonCode == notify.ReasonTooLate && m.DueOn.IsZero() && !m.EndedOn.IsZero() {
+			if m.Status == notify.StatusExpired && m.ReasonCode == reasons.TooLate && m.DueOn.IsZero() && !m.EndedOn.IsZero() {
 				expired++
 			}
 		}
@@ -412,7 +413,7 @@ func TestWhatIsValidForEverIsHeldInTheEnd(t *testing.T) {
 				h.clk.Set(due)
 			}
 		}
-		if m := h.row("a"); m.HoldReason != notify.HoldRetries || m.Status != notify.StatusRetryReady || len(h.sent()) != 201 {
+		if m := h.row("a"); m.HoldReason != reasons.RetriesExhausted || m.Status != notify.StatusRetryReady || len(h.sent()) != 201 {
 			h.t.Errorf("%d calls: %+v", len(h.sent()), m)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -292,7 +293,7 @@ func (m *messageRow) expired(now time.Time) bool {
 		return false
 	}
 	m.become(StatusExpired)
-	m.ReasonCode = ReasonTooLate
+	m.ReasonCode = reasons.TooLate
 	m.DueOn, m.NextRetryOn, m.EndedOn = time.Time{}, time.Time{}, now
 	return true
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/owned"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -47,7 +48,7 @@ func (m *messageRow) owned() owned.Message {
 	sent := m.Status == StatusSentToProvider || m.Status == StatusDelivered || m.Status == StatusOpened
 	return owned.Message{
 		Scope: m.Scope, Key: m.Key, MessageID: m.MessageID, Channel: m.inUse(), Status: m.Status, ReasonCode: m.ReasonCode,
-		Waits: waits, InDoubt: m.Status == StatusOutcomeUnknown, Sent: sent, Held: m.IsOnSupportHold && m.HoldReason != HoldUnserved,
+		Waits: waits, InDoubt: m.Status == StatusOutcomeUnknown, Sent: sent, Held: m.IsOnSupportHold && m.HoldReason != reasons.Unserved,
 		Assumed: sent && m.ProviderMessageID == "" && (m.Resolution == ResolvedByAssumption || m.Resolution == ResolvedBySupport),
 		Calls:   m.CallsBefore + m.Calls, Tries: m.RetryCount, CallStartedOn: m.CallStartedOn, SentOn: m.SentOn, DueOn: m.DueOn,
 		LeaseExpiresOn: m.LeaseExpiresOn, ProviderMessageID: m.ProviderMessageID,
@@ -111,7 +112,7 @@ func (n sender) askOwners(ctx context.Context, items []sending) (open []sending,
 		o := n.registry.owner(name)
 		if o == nil {
 			for _, i := range at {
-				out[rows[i]] = owned.Answer{Until: driver.Now(n.store).Add(minOwnerWait), Reason: ReasonNoOwner}
+				out[rows[i]] = owned.Answer{Until: driver.Now(n.store).Add(minOwnerWait), Reason: reasons.NoOwner}
 			}
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/pause"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -184,7 +185,7 @@ func (g pauseGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error) {
 	out := make([]Verdict, len(a))
 	for i := range a {
 		if slices.ContainsFunc(paused, func(e Extent) bool { return e.covers(&a[i]) }) {
-			out[i] = Defer(a[i].Now, ReasonPaused)
+			out[i] = Defer(a[i].Now, reasons.Paused)
 		}
 	}
 	return out, nil
@@ -285,7 +286,7 @@ func (e *environment) Ask(ctx context.Context, a []Attempt) ([]Verdict, error) {
 	if !held {
 		return make([]Verdict, len(a)), nil
 	}
-	return allOf(len(a), Defer(a[0].Now, ReasonQuarantine)), nil
+	return allOf(len(a), Defer(a[0].Now, reasons.Quarantine)), nil
 }
 
 // Quarantined reports whether the database is a copy of another environment's,
@@ -307,7 +308,7 @@ func (n Support) Quarantined(ctx context.Context) (bool, error) {
 //
 // It also ends the alarm about commits that the database has forgotten. With the store's
 // StopOnLoss, messages that were due by then and are not known to be sent come into doubt
-// ([ReasonForgotten]) instead of going out.
+// ([reasons.Forgotten]) instead of going out.
 //
 // It is audited, and refused ([ErrActionRefused]) where there is neither.
 func (n Support) ReleaseQuarantine(ctx context.Context, by By) error {

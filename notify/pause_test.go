@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -109,7 +110,7 @@ func TestAPauseStopsWhatIsClaimedAndNotCalled(t *testing.T) {
 		})}, gate.New(other.store, nil)...)})
 		mine.ensure(letter("a", "sam"))
 		mine.drain()
-		if m := mine.row("a"); m.ReasonCode != notify.ReasonPaused || m.Status != notify.StatusRetryReady || len(mine.sent()) != 0 {
+		if m := mine.row("a"); m.ReasonCode != reasons.Paused || m.Status != notify.StatusRetryReady || len(mine.sent()) != 0 {
 			t.Errorf("message is %+v", m)
 		}
 		pauses = false

@@ -8,6 +8,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -197,7 +198,7 @@ func TestAScheduleWhoseJobIsMissingWaitsAndIsThenHeld(t *testing.T) {
 		}
 		h.drain()
 		s := only(h, notify.Schedules)
-		if s.Status != notify.StatusReady || s.ReasonCode != notify.ReasonArtifactMissing || s.RetryCount != 1 || s.DueOn.Sub(storetest.Start) < 5*time.Minute {
+		if s.Status != notify.StatusReady || s.ReasonCode != reasons.ArtifactMissing || s.RetryCount != 1 || s.DueOn.Sub(storetest.Start) < 5*time.Minute {
 			t.Fatalf("schedule is %+v", s)
 		}
 		h.clk.Set(s.DueOn)
@@ -220,7 +221,7 @@ func TestAScheduleThatNeverFindsItsJobEndsOnHold(t *testing.T) {
 			h.clk.Add(2 * time.Hour)
 		}
 		s := only(h, notify.Schedules)
-		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldRetries}, s.SupportHold)
+		h.same("hold", driver.SupportHold{IsOnSupportHold: true, HoldReason: reasons.RetriesExhausted}, s.SupportHold)
 		if s.Status != notify.StatusFailed || s.RetryCount != 4 || !s.DueOn.IsZero() || s.EndedOn.IsZero() {
 			t.Errorf("schedule is %+v", s)
 		}
@@ -238,7 +239,7 @@ func TestAScheduleOfAJobPastCreatedLeavesItAlone(t *testing.T) {
 		"generated":  func(j *notify.JobRow) { j.Status, j.EndedOn = notify.StatusGenerated, storetest.Start },
 		"skipped":    func(j *notify.JobRow) { j.Status, j.EndedOn = notify.StatusSkipped, storetest.Start },
 		"on hold": func(j *notify.JobRow) {
-			j.Status, j.SupportHold = notify.StatusFailed, driver.SupportHold{IsOnSupportHold: true, HoldReason: notify.HoldRetries}
+			j.Status, j.SupportHold = notify.StatusFailed, driver.SupportHold{IsOnSupportHold: true, HoldReason: reasons.RetriesExhausted}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

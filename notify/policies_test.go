@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -30,7 +31,7 @@ func TestACapCountsOverAllProducersAndLetsTheRestWait(t *testing.T) {
 		h.drain()
 		h.same("sent", map[string]int{"a": 1, "c": 1, "d": 1}, h.texts())
 		m := h.row("b")
-		if want := h.clk.Now().Add(22 * time.Hour); m.ReasonCode != gate.ReasonFrequencyCap || !m.DueOn.Equal(want) {
+		if want := h.clk.Now().Add(22 * time.Hour); m.ReasonCode != reasons.FrequencyCap || !m.DueOn.Equal(want) {
 			t.Fatalf("message waits until %v for %s, want %v", m.DueOn, m.ReasonCode, want)
 		}
 		h.clk.Set(m.DueOn)
@@ -63,8 +64,8 @@ func TestOnlyWhoIsAllowedGetsAnythingAndTheRestIsRedirectedOrSkipped(t *testing.
 		sms.Method, sms.Address = "sms", "+4915187654321"
 		allowed := sms
 		allowed.Address = "+4915112345678"
-		h.same("by another method", []string{"Skip " + gate.ReasonNotAllowed, ""}, h.answersOf(guarding(guard), sms, allowed))
-		h.same("nobody is allowed", []string{"Skip " + gate.ReasonNotAllowed}, h.answersOf(guarding(&gate.Guard{}), sms))
+		h.same("by another method", []string{"Skip " + reasons.NotAllowed, ""}, h.answersOf(guarding(guard), sms, allowed))
+		h.same("nobody is allowed", []string{"Skip " + reasons.NotAllowed}, h.answersOf(guarding(&gate.Guard{}), sms))
 	})
 }
 

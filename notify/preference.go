@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/owned"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -276,16 +277,16 @@ func refused(known map[driver.ScopedKey]*preferenceRow, asked []driver.ScopedKey
 		case p == nil:
 		case p.bySupport():
 			if p.OptedOut {
-				return ReasonStopped
+				return reasons.StoppedBySupport
 			}
 		case p.OptedOut:
-			return ReasonOptedOut
+			return reasons.OptedOut
 		case !optIn || p.NotificationType != "" || p.ConsentGroup != "":
 			return ""
 		}
 	}
 	if optIn {
-		return ReasonNoConsent
+		return reasons.NoConsent
 	}
 	return ""
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -42,7 +43,7 @@ func (h *host) answersOf(g notify.Gate, a ...notify.Attempt) []string {
 }
 
 func TestTheMostParticularPreferenceDecides(t *testing.T) {
-	const stopped = "Skip " + notify.ReasonOptedOut
+	const stopped = "Skip " + reasons.OptedOut
 	gated(t, with(gate.Options{}), func(t *testing.T, h *host) {
 		out, in := true, false
 		h.prefers(
@@ -83,7 +84,7 @@ func TestStrangeNamesHaveKeysToo(t *testing.T) {
 		h.prefers(notify.Preference{Scope: "tenant", RecipientRef: long, Type: "a\x1fb", OptedOut: true})
 		a, b := attemptOf("id", long, h.clk.Now()), attemptOf("id", "sam", h.clk.Now())
 		a.NotificationType = "a\x1fb"
-		h.same("answers", []string{"Skip " + notify.ReasonOptedOut, ""}, h.answersOf(h.PreferenceGate(), a, b))
+		h.same("answers", []string{"Skip " + reasons.OptedOut, ""}, h.answersOf(h.PreferenceGate(), a, b))
 	})
 }
 
@@ -117,7 +118,7 @@ func TestWhatHasToBeAskedForGoesToWhoHasAsked(t *testing.T) {
 		mandatory, news := about("silent"), about("silent")
 		mandatory.Mandatory = true
 		news.Group, news.OptIn = "news", false
-		const not, left = "Skip " + notify.ReasonNoConsent, "Skip " + notify.ReasonOptedOut
+		const not, left = "Skip " + reasons.NoConsent, "Skip " + reasons.OptedOut
 		gates := h.AskedGates()
 		preferences := gates[slices.IndexFunc(gates, func(g notify.Gate) bool { return notify.GateName(g) == "preferences" })]
 		h.same("answers", []string{"", "", not, not, left, left, not, "", ""}, h.answersOf(preferences,
@@ -205,13 +206,13 @@ func TestALinkUnsubscribesFromItsTypeOrFromEverythingThatIsNotMandatory(t *testi
 		}
 		h.ensure(letter("visit 2", "sam"), letter("offer 2", "sam", of("offer")), letter("nobody 2", "", func(m *notify.OutgoingMessage) { m.Address = "eve@example.com" }))
 		h.drain()
-		h.same("from a type", []string{notify.ReasonOptedOut, "", notify.ReasonOptedOut}, []string{h.row("visit 2").ReasonCode, h.row("offer 2").ReasonCode, h.row("nobody 2").ReasonCode})
+		h.same("from a type", []string{reasons.OptedOut, "", reasons.OptedOut}, []string{h.row("visit 2").ReasonCode, h.row("offer 2").ReasonCode, h.row("nobody 2").ReasonCode})
 		if err := h.Contacts().Unsubscribe(ctx, token["visit 1"], notify.LeaveAll); err != nil {
 			t.Fatal(err)
 		}
 		h.ensure(letter("offer 3", "sam", of("offer")), letter("reset 3", "sam", of("reset")), letter("kim 3", "kim"))
 		h.drain()
-		h.same("from everything", []string{notify.ReasonOptedOut, "", ""}, []string{h.row("offer 3").ReasonCode, h.row("reset 3").ReasonCode, h.row("kim 3").ReasonCode})
+		h.same("from everything", []string{reasons.OptedOut, "", ""}, []string{h.row("offer 3").ReasonCode, h.row("reset 3").ReasonCode, h.row("kim 3").ReasonCode})
 	})
 }
 
@@ -263,7 +264,7 @@ func TestWhatWasRequestedIsSoWhoeverSendsIt(t *testing.T) {
 		if len(sent) != 2 || sent[0].UnsubscribeURL+sent[1].UnsubscribeURL != "" {
 			t.Errorf("sent %+v", sent)
 		}
-		h.same("not known to be requested", notify.ReasonSuppressed, h.row("unknown here").ReasonCode)
+		h.same("not known to be requested", reasons.Suppressed, h.row("unknown here").ReasonCode)
 	})
 }
 
@@ -290,7 +291,7 @@ func TestOneClickLeavesTheGroup(t *testing.T) {
 		}
 		h.ensure(letter("offer 2", "sam", of("offer")), letter("news 2", "sam", of("news")), letter("expiry 2", "sam", of("expiry")), letter("visit 2", "sam"), letter("offer 2 kim", "kim", of("offer")))
 		h.drain()
-		h.same("after a click on an offer", []string{notify.ReasonOptedOut, notify.ReasonOptedOut, "", "", ""},
+		h.same("after a click on an offer", []string{reasons.OptedOut, reasons.OptedOut, "", "", ""},
 			[]string{h.row("offer 2").ReasonCode, h.row("news 2").ReasonCode, h.row("expiry 2").ReasonCode, h.row("visit 2").ReasonCode, h.row("offer 2 kim").ReasonCode})
 		if token["visit 1"] != "" {
 			t.Error("what has no group carries a link, though there are groups")
@@ -300,7 +301,7 @@ func TestOneClickLeavesTheGroup(t *testing.T) {
 		}
 		h.ensure(letter("offer 4", "sam", of("offer")), letter("expiry 4", "sam", of("expiry")))
 		h.drain()
-		h.same("after a choice", []string{"", notify.ReasonOptedOut}, []string{h.row("offer 4").ReasonCode, h.row("expiry 4").ReasonCode})
+		h.same("after a choice", []string{"", reasons.OptedOut}, []string{h.row("offer 4").ReasonCode, h.row("expiry 4").ReasonCode})
 		if err := contacts.Unsubscribe(ctx, token["offer 1"], "some"); err == nil {
 			t.Error("somebody left nothing")
 		}
@@ -320,7 +321,7 @@ func TestAComplaintStopsAllButWhatWasRequested(t *testing.T) {
 		}
 		h.ensure(letter("visit", "sam"), letter("invoice", "sam", of("invoice")), letter("reset", "sam", of("reset")))
 		h.drain()
-		h.same("reasons", []string{notify.ReasonSuppressed, notify.ReasonSuppressed, ""},
+		h.same("reasons", []string{reasons.Suppressed, reasons.Suppressed, ""},
 			[]string{h.row("visit").ReasonCode, h.row("invoice").ReasonCode, h.row("reset").ReasonCode})
 	})
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -239,7 +240,7 @@ func TestADatabaseThatIsReplacedUnderAProcessStopsSending(t *testing.T) {
 	clk.Add(time.Minute)
 	h.ensure(letter("b", "sam"))
 	poll()
-	if m := h.row("b"); m.Status != notify.StatusRetryReady || m.ReasonCode != notify.ReasonQuarantine || m.RetryCount != 0 {
+	if m := h.row("b"); m.Status != notify.StatusRetryReady || m.ReasonCode != reasons.Quarantine || m.RetryCount != 0 {
 		t.Errorf("message is %+v", m)
 	}
 	for range 3 {
@@ -298,7 +299,7 @@ func TestAnIdentityThatCannotBeReadKeepsMessagesBack(t *testing.T) {
 	h.ensure(letter("b", "sam"))
 	poll()
 	h.same("sent", map[string]int{"a": 1}, h.texts())
-	h.same("reason", notify.ReasonGateFailed, h.row("b").ReasonCode)
+	h.same("reason", reasons.GateFailed, h.row("b").ReasonCode)
 }
 
 // A message in doubt is a matter between the original and its provider.

@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -124,11 +125,11 @@ type NotificationOption struct {
 func (o NotificationOption) skips(named int) string {
 	switch {
 	case !o.Seeded:
-		return ReasonNotSeeded
+		return reasons.NotSeeded
 	case !o.Enabled:
-		return ReasonDisabled
+		return reasons.Disabled
 	case named+len(o.Subscribers) == 0:
-		return ReasonNoSubscribers
+		return reasons.NoSubscribers
 	}
 	return ""
 }
@@ -224,19 +225,19 @@ func (n generator) addressed(to []Recipient) frozen {
 // missing or malformed is a problem of this recipient, not a failure of the job.
 func (n generator) destination(r Recipient) delivery {
 	if !r.usable() {
-		return delivery{Problem: ReasonBadAddress}
+		return delivery{Problem: reasons.BadAddress}
 	}
 	d := delivery{Recipient: r}
 	if r.Channel == "" {
 		if r.Inbox == "" {
-			d.Problem = ReasonNoDestination
+			d.Problem = reasons.NoDestination
 		}
 		return d
 	}
 	method := channel.Method(r.Channel)
 	address, err := spelling.Of(method, r.Address)
 	if err != nil {
-		d.Problem, address = ReasonBadAddress, r.Address
+		d.Problem, address = reasons.BadAddress, r.Address
 	}
 	d.Recipient.Address = address
 	d.Hash = n.recipientHash(r.Ref, method, address)

@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/internal/owned"
 	"github.com/belfry-go/belfry/internal/unserved"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -291,25 +292,25 @@ func (n *core) unservedPass() unserved.Pass {
 		Title: "notify.unserved", Store: n.store, After: n.options.UnclaimedAfter, Logger: n.options.Logger,
 		Tables: []unserved.Watched{
 			unserved.Table[scheduleRow]{
-				Rows: schedules, Serves: n.registry.typeNames, Waiting: []string{StatusReady, StatusProcessing}, Hold: HoldUnserved,
+				Rows: schedules, Serves: n.registry.typeNames, Waiting: []string{StatusReady, StatusProcessing}, Hold: reasons.Unserved,
 				Stop:    func(now time.Time, s *scheduleRow) { s.unserved(now) },
 				Abandon: func(now time.Time, s *scheduleRow) { s.abandoned(now) },
 				Resume:  func(now time.Time, s *scheduleRow) { s.releaseHold(now) },
 			},
 			unserved.Table[jobRow]{
-				Rows: jobs, Serves: n.registry.rendered, Waiting: []string{StatusReady, StatusGenerating}, Hold: HoldUnserved,
+				Rows: jobs, Serves: n.registry.rendered, Waiting: []string{StatusReady, StatusGenerating}, Hold: reasons.Unserved,
 				Stop:    func(now time.Time, j *jobRow) { j.unserved(now) },
 				Abandon: func(now time.Time, j *jobRow) { j.abandoned(now) },
 				Resume:  func(now time.Time, j *jobRow) { j.releaseHold(now) },
 			},
 			unserved.Table[messagingJobRow]{
-				Rows: messagingJobs, Serves: n.registry.rendered, Waiting: []string{StatusReady, StatusGenerating}, Hold: HoldUnserved,
+				Rows: messagingJobs, Serves: n.registry.rendered, Waiting: []string{StatusReady, StatusGenerating}, Hold: reasons.Unserved,
 				Stop:    func(now time.Time, j *messagingJobRow) { j.unserved(now) },
 				Abandon: func(now time.Time, j *messagingJobRow) { j.abandoned(now) },
 				Resume:  func(now time.Time, j *messagingJobRow) { j.releaseHold(now) },
 			},
 			unserved.Table[messageRow]{
-				Rows: outgoingMessages, Serves: n.channelKeys, Waiting: []string{StatusCreated, StatusRetryReady, StatusSending}, Hold: HoldUnserved,
+				Rows: outgoingMessages, Serves: n.channelKeys, Waiting: []string{StatusCreated, StatusRetryReady, StatusSending}, Hold: reasons.Unserved,
 				Stop:    func(_ time.Time, m *messageRow) { m.unserved() },
 				Abandon: n.abandon,
 				Resume:  func(now time.Time, m *messageRow) { m.endHold(now) },
@@ -322,12 +323,12 @@ func (n *core) unservedPass() unserved.Pass {
 // unserved is the hold of a row whose type nobody has.
 func (t *tried[M]) unserved(now time.Time) {
 	t.end(now, StatusFailed)
-	t.ReasonCode = ReasonUnserved
-	t.SupportHold = onHold(HoldUnserved)
+	t.ReasonCode = reasons.Unserved
+	t.SupportHold = onHold(reasons.Unserved)
 }
 
 // unserved is the hold of a message whose channel nobody has.
 func (m *messageRow) unserved() {
-	m.ReasonCode = ReasonUnserved
-	m.putOnHold(HoldUnserved)
+	m.ReasonCode = reasons.Unserved
+	m.putOnHold(reasons.Unserved)
 }

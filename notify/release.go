@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// HeldMessages says which messages support means: those on hold for [HoldRetries], such
+// HeldMessages says which messages support means: those on hold for [reasons.RetriesExhausted], such
 // as after an outage that outlasted their schedule. Channel is required.
 type HeldMessages struct {
 	Channel string // "email:sendgrid"
@@ -27,7 +28,7 @@ func (h HeldMessages) query() (driver.Query, error) {
 	if h.Channel == "" {
 		return driver.Query{}, errors.New("no Channel is set")
 	}
-	where := append(held(HoldRetries), driver.Eq("kind", h.Channel))
+	where := append(held(reasons.RetriesExhausted), driver.Eq("kind", h.Channel))
 	if h.Reason != "" {
 		where = append(where, driver.Eq("reason_code", h.Reason))
 	}

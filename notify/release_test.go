@@ -8,6 +8,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -44,9 +45,9 @@ func TestWhatAnOutageHasLeftOnHoldIsReleasedPageByPage(t *testing.T) {
 		}
 		h.ensure(letter("north", "sam", in("north")), letter("gates", "sam"), letter("conflict", "sam"))
 		h.ensure(letter("stale", "sam", func(m *notify.OutgoingMessage) { m.ValidUntil = h.clk.Now().Add(time.Hour) }))
-		h.held(notify.HoldRetries, "401", texts...)
-		h.held(notify.HoldRetries, notify.ReasonGateFailed, "gates")
-		h.held(notify.HoldConflict, "401", "conflict")
+		h.held(reasons.RetriesExhausted, "401", texts...)
+		h.held(reasons.RetriesExhausted, reasons.GateFailed, "gates")
+		h.held(reasons.Conflict, "401", "conflict")
 		h.clk.Add(2 * time.Hour)
 		of := notify.HeldMessages{Channel: channelKey, Reason: "401", Everywhere: true, Limit: 4}
 		release := func(opts *notify.ActionOptions) (released, refused int) {

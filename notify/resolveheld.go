@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// Doubts says which messages in doubt support means: those on hold for [HoldInDoubt] that
+// Doubts says which messages in doubt support means: those on hold for [reasons.OutcomeUnknown] that
 // went out through one account during its outage. Channel, From and Until are required.
 type Doubts struct {
 	Channel string // that was called: "email:smtp"
@@ -40,7 +41,7 @@ func (d Doubts) query() (driver.Query, error) {
 	case d.OwnAccount && d.Everywhere:
 		return driver.Query{}, errors.New("OwnAccount cannot be combined with Everywhere: an account of its own belongs to one scope")
 	}
-	return pageOf(d.Limit, d.After, "", false, held(HoldInDoubt)...)
+	return pageOf(d.Limit, d.After, "", false, held(reasons.OutcomeUnknown)...)
 }
 
 // covers reports whether a message went out through the account in those hours.

@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -323,7 +324,7 @@ func TestWhatIsCancelledInTimeIsNotSent(t *testing.T) {
 			}
 		}
 		h.same("sent", 0, len(h.sent()))
-		h.same("message", [2]string{notify.StatusCancelled, notify.ReasonCancelled}, [2]string{h.row("a").Status, h.row("a").ReasonCode})
+		h.same("message", [2]string{notify.StatusCancelled, reasons.Cancelled}, [2]string{h.row("a").Status, h.row("a").ReasonCode})
 		h.same("audit", []string{"Cancel by kim: Created to Cancelled"}, h.actions("notification_job", jobKey(byJob)))
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -131,7 +132,7 @@ func (n generator) unserved(it sending, _ chain) {
 		it.Row.released(now)
 		return
 	}
-	it.Row.unasked(now, ReasonNoChannel)
+	it.Row.unasked(now, reasons.NoChannel)
 }
 
 // bounds are those of the channels of a group: by the options, and by themselves. A

@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -207,7 +208,7 @@ func (n generator) schedulerSpec() work.Spec[scheduleRow, woken] {
 		Types: n.registry.typeNames, Limit: renderTimeout, Group: 500,
 		Handle:   n.schedule,
 		Dispatch: wakeJobs,
-		Fail:     func(now time.Time, s *scheduleRow, _ error) { s.failed(now, ReasonPassFailed) },
+		Fail:     func(now time.Time, s *scheduleRow, _ error) { s.failed(now, reasons.PassFailed) },
 		Abandon:  func(now time.Time, s *scheduleRow) { s.abandoned(now) },
 		Release:  func(now time.Time, s *scheduleRow) { s.released(now) },
 	}
@@ -231,7 +232,7 @@ func (n generator) schedule(ctx context.Context, items []work.Item[scheduleRow])
 	for i, it := range items {
 		switch {
 		case out[i].empty():
-			it.Row.failed(now, ReasonArtifactMissing)
+			it.Row.failed(now, reasons.ArtifactMissing)
 		case unwanted[i] != "":
 			out[i].skip = unwanted[i]
 			it.Row.skipped(now, unwanted[i])

@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -97,8 +98,8 @@ func (n sender) capable(items []sending, p parcel) (open []sending) {
 			continue
 		}
 		it.Row.retryOn(driver.Now(n.store))
-		it.Row.ReasonCode = ReasonIncapable
-		it.Row.putOnHold(HoldRefused)
+		it.Row.ReasonCode = reasons.ChannelIncapable
+		it.Row.putOnHold(reasons.Refused)
 	}
 	return open
 }
@@ -127,7 +128,7 @@ func (n sender) inWindow(items []sending) []sending {
 			continue
 		}
 		if until := it.Row.IdempotentUntil; !until.IsZero() && !now.Before(until) {
-			it.Row.doubted(now, ReasonWindowOver)
+			it.Row.doubted(now, reasons.IdempotencyWindowOver)
 			continue
 		}
 		open = append(open, it)
@@ -143,9 +144,9 @@ func sendFailed(now time.Time, m *messageRow, _ error) {
 		m.ProviderMessageID = ""
 	case m.Status != StatusSending && m.Status != StatusRetryReady:
 	case !m.CallStartedOn.IsZero():
-		m.doubted(now, ReasonPassFailed)
+		m.doubted(now, reasons.PassFailed)
 	default:
-		m.unasked(now, ReasonPassFailed)
+		m.unasked(now, reasons.PassFailed)
 	}
 }
 
@@ -217,7 +218,7 @@ func (n sender) stillWanted(ctx context.Context, t Type, group []sending, found 
 	for _, it := range group {
 		j := found[it.Row.job()]
 		if j == nil || j.IsTombstone() {
-			it.Row.unasked(driver.Now(n.store), ReasonRevalidation)
+			it.Row.unasked(driver.Now(n.store), reasons.RevalidationFailed)
 			continue
 		}
 		if j.isDigest() {
@@ -234,7 +235,7 @@ func (n sender) stillWanted(ctx context.Context, t Type, group []sending, found 
 	verdicts, err := n.ask(ctx, t, asked)
 	for i, it := range waiting {
 		if err != nil {
-			n.notAsked(it, it.Ctx.Err() != nil, err, ReasonRevalidation)
+			n.notAsked(it, it.Ctx.Err() != nil, err, reasons.RevalidationFailed)
 		} else if n.apply(it.Row, verdicts[i]) {
 			open = append(open, it)
 		}
@@ -274,7 +275,7 @@ func (n sender) apply(m *messageRow, v Verdict) bool {
 	case ActionProceed:
 		return true
 	default: // fail closed
-		m.unasked(driver.Now(n.store), ReasonRevalidation)
+		m.unasked(driver.Now(n.store), reasons.RevalidationFailed)
 	}
 	return false
 }

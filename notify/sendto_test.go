@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -159,7 +160,7 @@ func TestAMessageWithABadAddressGoesToAGoodOne(t *testing.T) {
 		h.drain()
 		var bad *notify.MessageRow
 		for _, m := range all(h, notify.Messages) {
-			if m.ReasonCode == notify.ReasonBadAddress {
+			if m.ReasonCode == reasons.BadAddress {
 				bad = m
 			}
 		}

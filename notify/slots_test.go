@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -89,7 +90,7 @@ func TestCallsThatWereMadeStandThoughTheNextOnesFail(t *testing.T) {
 	if first.Status != notify.StatusSentToProvider || first.ProviderMessageID != "accepted" {
 		h.t.Errorf("called: %+v", first)
 	}
-	if second.Status != notify.StatusRetryReady || second.ReasonCode != notify.ReasonPassFailed || second.Calls != 0 {
+	if second.Status != notify.StatusRetryReady || second.ReasonCode != reasons.PassFailed || second.Calls != 0 {
 		h.t.Errorf("not called: %+v", second)
 	}
 }
@@ -226,7 +227,7 @@ func TestEachScopeSendsByItsOwnChannel(t *testing.T) {
 		}
 		h.same("sent", map[string]string{"north": "north " + channelKey, "south": "south email:own", "default": "own " + channelKey}, sent)
 		for _, text := range []string{"broken", "panics", "nobody"} {
-			if m := h.row(text); m.Status != notify.StatusRetryReady || m.ReasonCode != notify.ReasonNoChannel || m.RetryCount != 1 || m.Calls != 0 {
+			if m := h.row(text); m.Status != notify.StatusRetryReady || m.ReasonCode != reasons.NoChannel || m.RetryCount != 1 || m.Calls != 0 {
 				t.Errorf("%s is %+v", text, m)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -45,7 +46,7 @@ func (s Stage) Missing() bool {
 }
 
 // blockedReasons are those of skipped messages whose address cannot be written to.
-var blockedReasons = []string{ReasonBadAddress, ReasonSuppressed}
+var blockedReasons = []string{reasons.BadAddress, reasons.Suppressed}
 
 var stageOf = map[string]Stage{
 	StatusCreated: StageWaiting, StatusRetryReady: StageWaiting, StatusSending: StageSending, StatusSentToProvider: StageSent,

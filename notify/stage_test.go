@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -23,7 +24,7 @@ func TestAStageIsWhatItsFilterFinds(t *testing.T) {
 		var rows []notify.OutgoingMessage
 		for _, status := range []string{"Created", "RetryReady", "Sending", "OutcomeUnknown", "SentToProvider", "Delivered", "Opened", "FailedFinal", "Skipped", "Expired", "Cancelled"} {
 			for _, held := range []bool{false, true} {
-				for _, reason := range []string{"", "550", notify.ReasonSuppressed, notify.ReasonBadAddress, "A", "z"} {
+				for _, reason := range []string{"", "550", reasons.Suppressed, reasons.BadAddress, "A", "z"} {
 					m := notify.OutgoingMessage{Scope: "tenant", Channel: "email:test", PartitionKey: fmt.Sprint(status, held, reason), Address: "sam@example.com"}
 					m.Status, m.IsOnSupportHold, m.CreatedOn = status, held, clk.Now()
 					m.ReasonCode = reason

@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -75,7 +76,7 @@ func TestI16_TheMethodsTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 		func(r *jobRow) { r.wake(now, "x") },
 		func(r *jobRow) { r.generated(now) },
 		func(r *jobRow) { r.digested(now) },
-		func(r *jobRow) { r.ReasonCode = ReasonNoRecipients; r.takeMore(now) },
+		func(r *jobRow) { r.ReasonCode = reasons.NoRecipients; r.takeMore(now) },
 		func(r *jobRow) { r.skipped(now, "x") },
 		inJobState(func(r *jobRow) { r.failed(now, "x") }),
 		inJobState(func(r *jobRow) { r.refused(now, "x") }),
@@ -310,7 +311,7 @@ func TestAGroupThatFailsBeforeItsCallsIsTriedAgainAndThenHeld(t *testing.T) {
 	}
 	m.Status = StatusSending
 	sendFailed(storetest.Start, m, errors.New("database away"))
-	if want := (driver.SupportHold{IsOnSupportHold: true, HoldReason: HoldRetries}); m.SupportHold != want || !m.DueOn.IsZero() {
+	if want := (driver.SupportHold{IsOnSupportHold: true, HoldReason: reasons.RetriesExhausted}); m.SupportHold != want || !m.DueOn.IsZero() {
 		t.Errorf("message is %+v", m)
 	}
 }
@@ -370,7 +371,7 @@ func TestAResolversDecisionGivesWayToWhatOthersDecided(t *testing.T) {
 		t.Errorf("not held: %+v", m)
 	}
 	held := open
-	held.SupportHold = onHold(HoldInDoubt)
+	held.SupportHold = onHold(reasons.OutcomeUnknown)
 	if h.resolver().mergeResolved(&held, &decided, true) {
 		t.Errorf("on hold: %+v", held)
 	}

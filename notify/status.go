@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -110,7 +111,7 @@ func changeOf(m *messageRow) (ChangeKind, bool) {
 	case StatusFailedFinal:
 		return ChangeFailed, true
 	case StatusSkipped:
-		return ChangeSkipped, m.ReasonCode != ReasonErased // the host has had them erased
+		return ChangeSkipped, m.ReasonCode != reasons.Erased // the host has had them erased
 	case StatusExpired:
 		return ChangeExpired, true
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -132,7 +133,7 @@ func (n Support) onMessage(ctx context.Context, scope Scope, key, action string,
 
 // Held lists the outgoing messages of a scope that wait for a person, for one
 // of the Hold… reasons, or of all with an empty one, those that were made first first;
-// those in doubt are held for HoldInDoubt. See Resolve and Release.
+// those in doubt are held for reasons.OutcomeUnknown. See Resolve and Release.
 func (n Support) Held(ctx context.Context, scope Scope, reason string, p storage.Page) ([]OutgoingMessage, string, error) {
 	return listHeld(ctx, n.core, outgoingMessages, scope, reason, p, (*messageRow).view)
 }
@@ -201,7 +202,7 @@ func (m *messageRow) cancel(now time.Time) string {
 	case m.Status == StatusSending && !m.CallStartedOn.IsZero():
 		return "its provider is being called"
 	}
-	m.cancelled(now, ReasonCancelled)
+	m.cancelled(now, reasons.Cancelled)
 	dropLease(&m.Due)
 	return ""
 }

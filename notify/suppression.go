@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -212,7 +213,7 @@ func (n tracker) suppressFacts(ctx context.Context, tx storage.Tx, facts []newFa
 func (n sender) dispatchSent(ctx context.Context, tx storage.Tx, done []work.Done[messageRow, channel.SuppressionReason]) error {
 	var gone []*messageRow
 	for _, d := range done {
-		if d.Row.Status == StatusSkipped && d.Row.ReasonCode == ReasonErased {
+		if d.Row.Status == StatusSkipped && d.Row.ReasonCode == reasons.Erased {
 			m := *d.Row
 			gone = append(gone, &m)
 		}
@@ -321,21 +322,21 @@ func (g suppressionGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error
 	if err := g.n.prepareLookup(ctx); err != nil {
 		return nil, err
 	}
-	var reasons []channel.SuppressionReason
+	var found []channel.SuppressionReason
 	err := g.n.store.View(ctx, func(from driver.Reader) (err error) {
-		reasons, err = g.n.contacts().suppressed(ctx, from, a)
+		found, err = g.n.contacts().suppressed(ctx, from, a)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	out := make([]Verdict, len(a))
-	for i, r := range reasons {
+	for i, r := range found {
 		switch {
 		case r == channel.Erased:
-			out[i] = Skip(ReasonErased)
+			out[i] = Skip(reasons.Erased)
 		case stops(r, &a[i]):
-			out[i] = Skip(ReasonSuppressed)
+			out[i] = Skip(reasons.Suppressed)
 		}
 	}
 	return out, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -267,7 +268,7 @@ func TestASuppressedAddressGetsNothingOrOnlyWhatItAskedFor(t *testing.T) {
 		h.drain()
 		h.same("sent", map[string]int{"d": 1, "e": 1, "f": 1}, h.texts())
 		for _, text := range []string{"a", "b", "c"} {
-			if m := h.row(text); m.Status != notify.StatusSkipped || m.ReasonCode != notify.ReasonSuppressed {
+			if m := h.row(text); m.Status != notify.StatusSkipped || m.ReasonCode != reasons.Suppressed {
 				t.Errorf("%s is %+v", text, m)
 			}
 		}

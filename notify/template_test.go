@@ -16,6 +16,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -211,7 +212,7 @@ func TestSubscribersAreFoundByTheEntity(t *testing.T) {
 		h.drain()
 		h.same("sent", map[string]int{"sam": 1, "kim": 1}, h.got())
 		for _, j := range all(h, notify.Jobs) {
-			if want := map[string]string{"3": notify.ReasonNoSubscribers}[j.Entity]; j.ReasonCode != want {
+			if want := map[string]string{"3": reasons.NoSubscribers}[j.Entity]; j.ReasonCode != want {
 				t.Errorf("car %s: %q, want %q", j.Entity, j.ReasonCode, want)
 			}
 		}
@@ -234,7 +235,7 @@ func TestASubscriberWhoCannotBeToldStopsNobodyElse(t *testing.T) {
 				h.in("north", "1", person("sam"))
 				h.drain()
 				h.same("messages", map[string]string{"sam": "SentToProvider", "lee": "SentToProvider"}, h.outcomes())
-				if j := only(h, notify.Jobs); j.Status != notify.StatusGenerated || j.ReasonCode != notify.ReasonBadAddress {
+				if j := only(h, notify.Jobs); j.Status != notify.StatusGenerated || j.ReasonCode != reasons.BadAddress {
 					h.t.Errorf("job is %s %s", j.Status, j.ReasonCode)
 				}
 			})

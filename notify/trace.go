@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -190,7 +191,7 @@ func (t Trace) beside(m OutgoingMessage) string {
 		return fmt.Sprintf(", unread in the inbox for %s; sent on %s", m.SentOn.Sub(later(user.CreatedOn, user.SnoozedUntil)).Round(time.Second), stamp(m.SentOn))
 	case m.Status != StatusSkipped && !m.DueOn.IsZero():
 		return fmt.Sprintf(", on %s unless it is read in the inbox before", stamp(m.DueOn))
-	case m.ReasonCode != ReasonRead:
+	case m.ReasonCode != reasons.Read:
 		return ""
 	case !user.ReadOn.IsZero():
 		return fmt.Sprintf(", read in the inbox on %s; not sent", stamp(user.ReadOn))
@@ -292,7 +293,7 @@ func (n *Notifier) Digests(ctx context.Context, tx storage.Tx, scope Scope, job 
 
 // inDigest says where the entry is; digest is nil if it was forgotten for good.
 func (n *Notifier) inDigest(ctx context.Context, e *digestEntry, digest *jobRow) (InDigest, error) {
-	in := InDigest{RecipientRef: e.RecipientRef, Digest: Coordinates{digestPartition(e.Kind), e.Digest}, Reason: ReasonArtifactMissing}
+	in := InDigest{RecipientRef: e.RecipientRef, Digest: Coordinates{digestPartition(e.Kind), e.Digest}, Reason: reasons.ArtifactMissing}
 	if digest == nil || digest.IsTombstone() {
 		return in, nil
 	}

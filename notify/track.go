@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -307,7 +308,7 @@ func (m *messageRow) reported(now time.Time, e *deliveryEvent) bool {
 	back := e.StatusKind == channel.KindBounced && to == StatusSentToProvider
 	if to == m.Status {
 		if back && m.ReasonCode == "" {
-			m.ReasonCode = cmp.Or(e.Code, ReasonBounced)
+			m.ReasonCode = cmp.Or(e.Code, reasons.Bounced)
 			return true
 		}
 		return named
@@ -322,12 +323,12 @@ func (m *messageRow) reported(now time.Time, e *deliveryEvent) bool {
 	m.FailedOn = time.Time{}
 	if to == StatusFailedFinal {
 		m.FailedOn = now
-		m.ReasonCode = cmp.Or(e.Code, ReasonRefused)
+		m.ReasonCode = cmp.Or(e.Code, reasons.Refused)
 	}
 	if back {
-		m.ReasonCode = cmp.Or(e.Code, ReasonBounced)
+		m.ReasonCode = cmp.Or(e.Code, reasons.Bounced)
 	}
-	if m.HoldReason != HoldConflict { // that is about the job, not about this call
+	if m.HoldReason != reasons.Conflict { // that is about the job, not about this call
 		m.SupportHold = driver.SupportHold{}
 	}
 	return true

@@ -8,6 +8,7 @@ import (
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -80,7 +81,7 @@ func (t *tried[M]) failed(now time.Time, reason string) {
 		return
 	}
 	t.end(now, StatusFailed)
-	t.SupportHold = onHold(HoldRetries)
+	t.SupportHold = onHold(reasons.RetriesExhausted)
 }
 
 // refused is a failure that another try would meet again.
@@ -89,13 +90,13 @@ func (t *tried[M]) refused(now time.Time, reason string) {
 	t.RetryCount++
 	t.end(now, StatusFailed)
 	t.ReasonCode = reason
-	t.SupportHold = onHold(HoldRefused)
+	t.SupportHold = onHold(reasons.Refused)
 }
 
 // abandoned is a claim whose lease ran out.
 func (t *tried[M]) abandoned(now time.Time) {
 	t.LeaseLossCount++
-	t.failed(now, ReasonLeaseLost)
+	t.failed(now, reasons.LeaseLost)
 }
 
 func (t *tried[M]) released(time.Time) { t.become(StatusReady) }
@@ -119,7 +120,7 @@ func (t *tried[M]) cancel(now time.Time) string {
 		return "it is " + t.Status
 	}
 	t.end(now, StatusCancelled)
-	t.ReasonCode, t.SupportHold = ReasonCancelled, driver.SupportHold{}
+	t.ReasonCode, t.SupportHold = reasons.Cancelled, driver.SupportHold{}
 	dropLease(&t.Due)
 	return ""
 }
@@ -177,13 +178,13 @@ func (m *messageRow) refused(now time.Time, e *channel.Error) {
 		m.refusedForGood(now, storable.Code(e.Code))
 	default:
 		m.retryOn(now)
-		m.putOnHold(HoldRetries)
+		m.putOnHold(reasons.RetriesExhausted)
 	}
 }
 
 func (m *messageRow) refusedForGood(now time.Time, reason string) {
 	m.become(StatusFailedFinal)
-	m.FailedOn, m.ReasonCode = now, cmp.Or(reason, ReasonRefused)
+	m.FailedOn, m.ReasonCode = now, cmp.Or(reason, reasons.Refused)
 	m.DueOn, m.NextRetryOn, m.EndedOn = time.Time{}, time.Time{}, now
 	m.SupportHold = driver.SupportHold{}
 }
@@ -240,7 +241,7 @@ func (m *messageRow) unasked(now time.Time, reason string) {
 	ok := backoff.Usual.Failed(&m.Tries, now, m.Key, reason)
 	m.retryOn(m.NextRetryOn)
 	if !ok {
-		m.putOnHold(HoldRetries)
+		m.putOnHold(reasons.RetriesExhausted)
 	}
 }
 

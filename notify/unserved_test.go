@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -70,7 +71,7 @@ func TestWhatNobodyServesIsHeldAndGoesOn(t *testing.T) {
 				}
 				h.sweeps(30*time.Minute, p)
 				got := p.health(storage.Everywhere())
-				want := []health.Count{{Table: table, Reason: notify.HoldUnserved, Rows: 1, OldestOn: made}}
+				want := []health.Count{{Table: table, Reason: reasons.Unserved, Rows: 1, OldestOn: made}}
 				h.same("holds", want, got.Holds)
 				h.same("due", 0, len(got.Due))
 				h.drain()
@@ -102,7 +103,7 @@ func TestWhatADeadSenderLeavesToNobodyIsInDoubt(t *testing.T) {
 		h.run("notify.generator")
 		h.dieCalling()
 		h.sweeps(2*time.Hour+30*time.Minute, h.unaware())
-		if m := h.status(notify.StatusOutcomeUnknown); m.ReasonCode != notify.ReasonLeaseLost || !m.LeaseExpiresOn.IsZero() {
+		if m := h.status(notify.StatusOutcomeUnknown); m.ReasonCode != reasons.LeaseLost || !m.LeaseExpiresOn.IsZero() {
 			t.Errorf("%+v", m)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
 )
@@ -84,7 +85,7 @@ func TestAStopOutranksThePersonsOwnChoices(t *testing.T) {
 		same("all is stopped once more", "password")
 		rows := s.story(support.About{Person: "sam"}, storage.Page{}).Past
 		i := slices.IndexFunc(rows, func(e support.Entry) bool { return e.Kind == support.KindMessage && e.Type == "discount" })
-		if e := rows[i]; e.Reason != notify.ReasonStopped || e.State() != support.StateSkipped || e.Because() != "A person has stopped messages to the recipient." {
+		if e := rows[i]; e.Reason != reasons.StoppedBySupport || e.State() != support.StateSkipped || e.Because() != "A person has stopped messages to the recipient." {
 			s.Errorf("%s %s %q", e.Reason, e.State(), e.Because())
 		}
 		if got := s.actOn(sam, support.Order{Action: support.Erase, Confirm: "sam"}); !got.Done {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -33,7 +34,7 @@ func (d *Desk) Doubts(ctx context.Context, scope Scope) (out []Outage, more bool
 	if d.o.Notify == nil {
 		return nil, false, nil
 	}
-	held, next, err := d.o.Notify.Support().Held(ctx, scope, notify.HoldInDoubt, storage.Page{Limit: maxDoubts})
+	held, next, err := d.o.Notify.Support().Held(ctx, scope, reasons.OutcomeUnknown, storage.Page{Limit: maxDoubts})
 	if err != nil {
 		return nil, false, fmt.Errorf("support: Doubts: %w", err)
 	}

@@ -62,10 +62,9 @@ type Entry struct {
 	Type, Occasion string
 	Channel        string // of a message or a link
 	Status         string // of the row, as its domain has it
-	// Reason is the code of its state, Package where it is explained: "automation",
-	// "automation/report", "notify", "notify/gate", "survey"; "provider": by the provider that
-	// was called; empty: it may be a provider's or the host's.
-	Reason, Package string
+	// Reason is the code of its state. ReasonBy is who gave it: "belfry" (package reasons
+	// explains it), "provider", "program", or "either" of the last two.
+	Reason, ReasonBy string
 	// What describes the outcome in a sentence. ToDo says what to do; empty: nothing.
 	What, ToDo string
 	// NextOn is the time of the next automatic step; zero: there is none.
@@ -134,7 +133,7 @@ type MessageState struct {
 	Reason    string
 	On        time.Time // since when it is in this state
 	Person    string    // personal: to whom
-	of        string    // the Package of the Reason
+	by        string    // the ReasonBy of the Reason
 	stage     notify.Stage
 }
 
@@ -159,13 +158,13 @@ func (e Entry) Title() string {
 	return e.Type + ", " + e.Occasion
 }
 
-// settle fills the fields that follow from the outcome, its reason and its package.
+// settle fills the fields that follow from the outcome and its reason.
 func (e *Entry) settle() {
 	e.What = e.Title() + ": " + e.verb()
 	e.ToDo = ""
 	if e.Reason != "" {
-		e.Package = home(e.Package, e.Reason)
-		e.ToDo = Meaning(e.Package, e.Reason)
+		e.ReasonBy = giver(e.ReasonBy, e.Reason)
+		e.ToDo = Meaning(e.ReasonBy, e.Reason)
 	}
 	if e.Outcome == NeedsYou && slices.Contains(e.Can, Resolve) {
 		e.ToDo = "Ask the provider or the recipient, then say whether it arrived or is sent again."
@@ -179,7 +178,7 @@ const sentText = "sent; no word yet that it arrived"
 func (e *Entry) verb() string {
 	because := ""
 	if e.Reason != "" {
-		because = ", " + why(e.Package, e.Reason)
+		because = ", " + why(e.ReasonBy, e.Reason)
 	}
 	switch e.Outcome {
 	case Planned:

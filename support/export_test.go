@@ -8,7 +8,7 @@ func StatesOf(m *notify.OutgoingMessage) [2]State {
 }
 
 // InWords is a code in words; empty: it has none.
-func InWords(of, code string) string { return words[of+" "+code] }
+func InWords(code string) string { return words[code] }
 
 // Words are all of them.
 var Words = words

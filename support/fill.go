@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey"
@@ -107,7 +108,7 @@ func (f filler) paused(ctx context.Context, scope Scope, page []Entry) error {
 				return (x.Type == "" || x.Type == typ) && (x.Channel == "" || x.Channel == e.Channel)
 			}
 			if waits(*e) && slices.ContainsFunc(all, covers) {
-				e.Reason, e.Package = notify.ReasonPaused, "notify"
+				e.Reason = reasons.Paused
 				e.settle()
 			}
 		}
@@ -293,7 +294,7 @@ func (e *Entry) judge(person string) {
 	best := slices.MinFunc(mine, func(a, b MessageState) int {
 		return slices.Index(order, a.Outcome) - slices.Index(order, b.Outcome)
 	})
-	e.Outcome, e.stage, e.Reason, e.Package, e.Can, e.ToDo = best.Outcome, best.stage, best.Reason, best.of, nil, ""
+	e.Outcome, e.stage, e.Reason, e.ReasonBy, e.Can, e.ToDo = best.Outcome, best.stage, best.Reason, best.by, nil, ""
 	e.settle()
 }
 
@@ -311,7 +312,6 @@ func (f filler) unmade(ctx context.Context, scope Scope, person string, row *aut
 	if err != nil {
 		return err
 	}
-	e.Package = "notify"
 	switch {
 	case len(t.Digests) > 0:
 		e.digested(person, t.Digests)

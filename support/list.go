@@ -253,7 +253,7 @@ func (l lister) pauses(scope Scope) reader {
 		outages, err := l.o.Notify.Support().Outages(ctx, scope)
 		for _, o := range outages {
 			out = append(out, Entry{
-				On: o.Since, Kind: KindOutage, Outcome: NeedsYou, Type: o.Channel, Channel: o.Channel, Status: "Out", Package: "notify", NextOn: o.ProbeOn, Reason: o.Code,
+				On: o.Since, Kind: KindOutage, Outcome: NeedsYou, Type: o.Channel, Channel: o.Channel, Status: "Out", NextOn: o.ProbeOn, Reason: o.Code,
 				What: stopped(o.Channel, o.Code), ToDo: stoppedToDo,
 			})
 		}

@@ -21,7 +21,7 @@ func paused(p Part, since, until time.Time, by By) Entry {
 		what = p.Type
 	}
 	e := Entry{
-		On: since, Kind: KindPause, Outcome: Withheld, Type: p.Type, Channel: p.Channel, Status: "Paused", Package: p.Domain, NextOn: until,
+		On: since, Kind: KindPause, Outcome: Withheld, Type: p.Type, Channel: p.Channel, Status: "Paused", NextOn: until,
 		Can: []Action{Resume}, Part: p, Steps: []Step{{On: since, What: "Pause", Actor: by.Actor, Detail: by.Reason}},
 		ToDo: "Resume it when its cause is over.",
 	}
@@ -40,7 +40,7 @@ func paused(p Part, since, until time.Time, by By) Entry {
 // reportEntry is the entry of a report subscription.
 func reportEntry(s *report.Subscription) Entry {
 	e := Entry{
-		On: s.CreatedOn, Kind: KindReport, Outcome: Planned, Type: s.Type, Status: s.Status, Package: "automation/report", Key: s.GUID, Subject: s.Name,
+		On: s.CreatedOn, Kind: KindReport, Outcome: Planned, Type: s.Type, Status: s.Status, Key: s.GUID, Subject: s.Name,
 		What: s.Type + ": it is sent at its times",
 	}
 	switch s.Status {
@@ -57,7 +57,7 @@ func reportEntry(s *report.Subscription) Entry {
 // replanEntry is a re-plan.
 func replanEntry(r *automation.ReplanState) Entry {
 	e := Entry{
-		On: r.MarkedOn, Kind: KindReplan, Outcome: UnderWay, Type: r.Type, Status: "Marked", Package: "automation", NextOn: r.NextOn, Reason: r.ReasonCode,
+		On: r.MarkedOn, Kind: KindReplan, Outcome: UnderWay, Type: r.Type, Status: "Marked", NextOn: r.NextOn, Reason: r.ReasonCode,
 		Detail: r.Diagnostics, Part: Part{Domain: "automation", Type: r.Type, Setting: r.Setting}, Can: []Action{Replan},
 		What: "re-plan of " + r.String() + ": under way",
 	}
@@ -76,7 +76,7 @@ func replanEntry(r *automation.ReplanState) Entry {
 // conflictEntry is the entry of two requests with one name.
 func conflictEntry(c *notify.Conflict) Entry {
 	return Entry{
-		On: c.On, Kind: KindConflict, Outcome: NeedsYou, Type: string(c.Artifact), Status: "Conflict", Package: "notify", Key: c.PartitionKey + " / " + c.RowKey,
+		On: c.On, Kind: KindConflict, Outcome: NeedsYou, Type: string(c.Artifact), Status: "Conflict", Key: c.PartitionKey + " / " + c.RowKey,
 		What: fmt.Sprintf("%s: a second request has the same name but differs in %s", c.Artifact, c.Field), Detail: fmt.Sprintf("%s is %q, wanted %q", c.Field, c.Stored, c.Wanted),
 		ToDo: "The first request stays. Ask an engineer: the program must give the second one a different name.",
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/support"
@@ -91,7 +92,7 @@ func TestTheStateOfAMessageIsItsStage(t *testing.T) {
 	t.Parallel()
 	for _, status := range []string{"Created", "RetryReady", "Sending", "OutcomeUnknown", "SentToProvider", "Delivered", "Opened", "FailedFinal", "Skipped", "Expired", "Cancelled"} {
 		for _, held := range []bool{false, true} {
-			for _, reason := range []string{"", "550", notify.ReasonSuppressed, notify.ReasonBadAddress, notify.ReasonTooLate, notify.ReasonInDoubt, notify.HoldInDoubt} {
+			for _, reason := range []string{"", "550", reasons.Suppressed, reasons.BadAddress, reasons.TooLate, reasons.InDoubt, reasons.OutcomeUnknown} {
 				m := notify.OutgoingMessage{Channel: "email:school", Status: status}
 				m.IsOnSupportHold, m.ReasonCode = held, reason
 				want := support.State(m.Stage())

@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -204,7 +205,7 @@ func needsOf(h DomainHealth) (out []Need) {
 		n := Need{Kind: NeedHold, Domain: h.Domain, Table: c.Table, Reason: c.Reason, Rows: c.Rows, Capped: c.Capped, Since: c.OldestOn}
 		n.Can = []Action{Release, Cancel}
 		switch {
-		case c.Reason == notify.HoldInDoubt || c.Reason == survey.ReasonInDoubt:
+		case c.Reason == reasons.OutcomeUnknown || c.Reason == reasons.InDoubt:
 			n.Kind, n.Can = NeedDoubt, []Action{Resolve}
 		case strings.HasSuffix(c.Reason, "Conflict"):
 			n.Kind = NeedConflict
@@ -213,8 +214,8 @@ func needsOf(h DomainHealth) (out []Need) {
 		case c.Table == "automation_scheduler" && c.Reason == automation.CancelledBySupport:
 			continue // a person stopped it for good, so it needs no attention
 		}
-		n.What = fmt.Sprintf("%s on hold: %s", rowsOf(c.Table), cmp.Or(words[home(h.Domain, c.Reason)+" "+c.Reason], c.Reason))
-		n.ToDo = Meaning(h.Domain, c.Reason)
+		n.What = fmt.Sprintf("%s on hold: %s", rowsOf(c.Table), cmp.Or(words[c.Reason], c.Reason))
+		n.ToDo = Meaning(byProgram, c.Reason)
 		if n.Kind == NeedDoubt {
 			n.ToDo = "Ask the provider or the recipients, then say whether they arrived or are sent again."
 		}

@@ -54,7 +54,7 @@ func (c *core) unhappy(w *survey.WorkItem) Entry {
 // response is what an unhappy response says by itself.
 func (c *core) response(w *survey.WorkItem) Entry {
 	e := Entry{
-		On: w.SubmittedOn, Kind: KindResponse, Outcome: UnderWay, Type: cmp.Or(w.Survey, fmt.Sprintf("survey %d", w.SurveyID)), Status: string(w.State), Package: "survey",
+		On: w.SubmittedOn, Kind: KindResponse, Outcome: UnderWay, Type: cmp.Or(w.Survey, fmt.Sprintf("survey %d", w.SurveyID)), Status: string(w.State),
 		Key: w.PublicID, Person: w.CustomerRef, Address: w.RecipientAddress, Can: []Action{Take, Handle},
 		ToDo: "Take it, speak with the customer, and note what was done.",
 	}

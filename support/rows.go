@@ -3,6 +3,7 @@ package support
 import (
 	"cmp"
 	"fmt"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage/driver"
 	"slices"
 	"strings"
@@ -17,11 +18,8 @@ import (
 func (c *core) reminder(s *automation.Schedule) Entry {
 	e := Entry{
 		schedule: s,
-		On:       s.ScheduledOn, Kind: KindReminder, Type: s.Type, Occasion: occasion(s), Status: s.Status, Package: "automation",
+		On:       s.ScheduledOn, Kind: KindReminder, Type: s.Type, Occasion: occasion(s), Status: s.Status,
 		Key: s.Key, Person: s.Person, Entity: automation.Source{Type: s.SourceType, ID: s.Source}, Reason: s.ReasonCode, Detail: s.Diagnostics,
-	}
-	if s.AutomationType == automation.TypeReportSubscription && reportReasons[e.Reason] {
-		e.Package = "automation/report"
 	}
 	if !s.ForgottenOn.IsZero() {
 		e.Occasion = "" // it is not known any more
@@ -60,8 +58,6 @@ func (c *core) reminder(s *automation.Schedule) Entry {
 	return e
 }
 
-var reportReasons = map[string]bool{"SubscriptionInactive": true, "ReportEmpty": true}
-
 // messageEntry makes the entry of an outgoing message from the row alone.
 func messageEntry(m *notify.OutgoingMessage) Entry {
 	e := Entry{
@@ -75,7 +71,7 @@ func messageEntry(m *notify.OutgoingMessage) Entry {
 	case NeedsYou:
 		e.Can = []Action{Release, Cancel}
 		if m.Status == notify.StatusOutcomeUnknown {
-			e.Can, e.Reason = []Action{Resolve}, cmp.Or(m.HoldReason, e.Reason, notify.ReasonInDoubt)
+			e.Can, e.Reason = []Action{Resolve}, cmp.Or(m.HoldReason, e.Reason, reasons.InDoubt)
 		}
 	case UnderWay:
 		e.NextOn = m.DueOn
@@ -83,7 +79,7 @@ func messageEntry(m *notify.OutgoingMessage) Entry {
 			e.Can = []Action{Cancel}
 		}
 		if m.Status == notify.StatusOutcomeUnknown {
-			e.Can, e.Reason = []Action{Resolve}, cmp.Or(e.Reason, notify.ReasonInDoubt)
+			e.Can, e.Reason = []Action{Resolve}, cmp.Or(e.Reason, reasons.InDoubt)
 		}
 	case Failed:
 		if m.Status == notify.StatusFailedFinal && m.ForgottenOn.IsZero() {
@@ -93,7 +89,7 @@ func messageEntry(m *notify.OutgoingMessage) Entry {
 	if m.ForgottenOn.IsZero() && slices.Contains([]notify.Stage{notify.StageSent, notify.StageArrived, notify.StageFailed, notify.StageBlocked, notify.StageExpired}, e.stage) {
 		e.Can = append(e.Can, SendTo)
 	}
-	e.Package = codeOf("notify", e.Reason, m.Calls > 0, e.Outcome)
+	e.ReasonBy = codeBy(e.Reason, m.Calls > 0, e.Outcome)
 	e.settle()
 	if e.bounced {
 		e.What = e.Title() + ": it came back"
@@ -105,9 +101,9 @@ func messageEntry(m *notify.OutgoingMessage) Entry {
 	return e
 }
 
-// codeOfMessage is the package of a message's reason code.
-func codeOfMessage(m *notify.OutgoingMessage) string {
-	return codeOf("notify", m.ReasonCode, m.Calls > 0, outcomeOf(m))
+// codeByOf is who gave a message's reason code.
+func codeByOf(m *notify.OutgoingMessage) string {
+	return codeBy(m.ReasonCode, m.Calls > 0, outcomeOf(m))
 }
 
 // outcomes maps the stages of messages to outcomes.
@@ -139,9 +135,9 @@ func messageSteps(m *notify.OutgoingMessage) []Step {
 	}
 	add(m.SentOn, "", "attempt %d: %s took it", m.Calls, by)
 	add(m.ResolvedOn, "", "%s", resolved[m.Resolution])
-	add(m.FailedOn, m.ReasonCode, "attempt %d failed for good: %s", m.Calls, bare(codeOfMessage(m), m.ReasonCode))
+	add(m.FailedOn, m.ReasonCode, "attempt %d failed for good: %s", m.Calls, bare(codeByOf(m), m.ReasonCode))
 	if m.FailedOn.IsZero() && m.ReasonCode != "" {
-		add(m.EndedOn, m.ReasonCode, "%s: %s", strings.ToLower(m.Status), bare(codeOfMessage(m), m.ReasonCode))
+		add(m.EndedOn, m.ReasonCode, "%s: %s", strings.ToLower(m.Status), bare(codeByOf(m), m.ReasonCode))
 	}
 	return out
 }
@@ -158,7 +154,7 @@ var resolved = map[notify.Resolution]string{
 func stateOf(m *notify.OutgoingMessage) MessageState {
 	return MessageState{
 		MessageID: m.MessageID, Channel: cmp.Or(m.Via, m.Channel), Outcome: outcomeOf(m), Status: m.Status, Reason: m.ReasonCode,
-		On: latest(m.CreatedOn, m.CallStartedOn, m.SentOn, m.FailedOn, m.EndedOn), Person: m.RecipientRef, of: codeOfMessage(m), stage: m.Stage(),
+		On: latest(m.CreatedOn, m.CallStartedOn, m.SentOn, m.FailedOn, m.EndedOn), Person: m.RecipientRef, by: codeByOf(m), stage: m.Stage(),
 	}
 }
 
@@ -169,7 +165,7 @@ func latest(moments ...time.Time) time.Time {
 // inboxEntry makes the entry of a message in an inbox.
 func inboxEntry(m *notify.UserMessage) Entry {
 	e := Entry{
-		On: m.SourceOn, Kind: KindInbox, Type: m.Type, Channel: "inbox", Status: m.Status, Package: "notify", Outcome: Reached,
+		On: m.SourceOn, Kind: KindInbox, Type: m.Type, Channel: "inbox", Status: m.Status, Outcome: Reached,
 		job: m.JobRowKey, Key: m.Key, Person: m.RecipientRef, Subject: m.Content.Subject, Version: m.Content.Version,
 	}
 	e.What = e.Title() + ": in the inbox"
@@ -216,7 +212,7 @@ func linkEntry(i *survey.Instance) Entry {
 	if active && !i.IsOnSupportHold && !i.NextSendOn.IsZero() {
 		e.NextOn, e.Can = latest(i.NextSendOn, i.NextTryOn), []Action{Cancel}
 	}
-	e.Package = codeOf("survey", e.Reason, i.Calls > 0, e.Outcome)
+	e.ReasonBy = codeBy(e.Reason, i.Calls > 0, e.Outcome)
 	e.settle()
 	switch {
 	case !i.DeletedOn.IsZero():
@@ -234,7 +230,7 @@ func linkEntry(i *survey.Instance) Entry {
 // jobEntry makes the entry of a job.
 func jobEntry(j *notify.Job) Entry {
 	e := Entry{
-		On: j.CreatedOn, Kind: KindJob, Type: j.Type, Status: j.Status, Package: "notify", Reason: j.ReasonCode, Detail: j.Diagnostics, Key: j.Key,
+		On: j.CreatedOn, Kind: KindJob, Type: j.Type, Status: j.Status, Reason: j.ReasonCode, Detail: j.Diagnostics, Key: j.Key,
 		Entity: automation.Source{Type: j.EntityType, ID: j.Entity}, NextOn: j.DueOn,
 	}
 	e.tried(j.SupportHold, j.Status, notify.StatusGenerated)
@@ -242,13 +238,13 @@ func jobEntry(j *notify.Job) Entry {
 }
 
 func scheduleEntry(s *notify.Schedule) Entry {
-	e := Entry{On: s.CreatedOn, Kind: KindSchedule, Type: s.EventType, Status: s.Status, Package: "notify", Reason: s.ReasonCode, Key: s.Key, NextOn: s.DueOn}
+	e := Entry{On: s.CreatedOn, Kind: KindSchedule, Type: s.EventType, Status: s.Status, Reason: s.ReasonCode, Key: s.Key, NextOn: s.DueOn}
 	e.tried(s.SupportHold, s.Status, notify.StatusDispatched)
 	return e
 }
 
 func campaignEntry(j *notify.MessagingJob) Entry {
-	e := Entry{On: j.CreatedOn, Kind: KindCampaign, Type: j.Type, Status: j.Status, Package: "notify", Reason: j.ReasonCode, Key: j.Key, NextOn: j.DueOn}
+	e := Entry{On: j.CreatedOn, Kind: KindCampaign, Type: j.Type, Status: j.Status, Reason: j.ReasonCode, Key: j.Key, NextOn: j.DueOn}
 	e.tried(j.SupportHold, j.Status, notify.StatusGenerated)
 	if e.Outcome == UnderWay {
 		e.Can = []Action{Pause, Cancel}

@@ -1,12 +1,14 @@
 package support
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/sentence"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -37,8 +39,8 @@ func States() []State {
 // blocked lists the reasons for which an address is blocked, late those for which it was
 // too late.
 var (
-	blocked = []string{notify.ReasonBadAddress, notify.ReasonSuppressed}
-	late    = []string{notify.ReasonTooLate, string(automation.TooLate), "ExpiresAfter"}
+	blocked = []string{reasons.BadAddress, reasons.Suppressed}
+	late    = []string{reasons.TooLate, string(automation.TooLate), "ExpiresAfter"}
 )
 
 // State is the state of an entry; for a message it is its stage.
@@ -83,12 +85,12 @@ func (e Entry) Because() string {
 	switch {
 	case e.Kind == KindAudit || e.Kind == KindPause || e.Kind == KindOutage || e.Kind == KindReplan || e.Kind == KindErasure || e.Kind == KindConflict || e.Kind == KindDead || e.Kind == KindResponse:
 		return sentence.Capital(e.What) + "."
-	case e.bounced && e.Reason == notify.ReasonBounced:
+	case e.bounced && e.Reason == reasons.Bounced:
 		return "It came back."
 	case e.bounced:
-		return "It came back: " + reasonText(e.Package, e.Reason) + "."
+		return "It came back: " + reasonText(e.ReasonBy, e.Reason) + "."
 	case e.Reason != "":
-		return sentence.Capital(reasonText(e.Package, e.Reason)) + "."
+		return sentence.Capital(reasonText(e.ReasonBy, e.Reason)) + "."
 	}
 	switch e.State() {
 	case StatePlanned:
@@ -111,44 +113,50 @@ func (e Entry) Because() string {
 	return ""
 }
 
-// ofProvider is the [Entry].Package of a code that a provider or a channel answered a call
-// with, and ofEither that of one that may be a provider's or a gate's of the host.
+// Who gives codes that are not Belfry's: a provider or channel that was called, the
+// program (a gate, a validator), or either.
 const (
-	ofProvider = "provider"
-	ofEither   = ""
+	byBelfry   = "belfry"
+	byProvider = "provider"
+	byProgram  = "program"
+	byEither   = "either"
 )
 
-// codeOf is the package of a reason code of a message or link: the domain, or what was
-// called.
-func codeOf(of, code string, called bool, o Outcome) string {
-	switch {
-	case !called || o == Withheld || words[home(of, code)+" "+code] != "":
-		return of
-	case o == UnderWay:
-		return ofEither
+// giver is who gave a code: Belfry, or who is said; empty: the program.
+func giver(by, code string) string {
+	if words[code] != "" {
+		return byBelfry
 	}
-	return ofProvider
+	return cmp.Or(by, byProgram)
+}
+
+// codeBy is who gave the reason code of a message or link.
+func codeBy(code string, called bool, o Outcome) string {
+	switch {
+	case !called || o == Withheld:
+		return giver(byProgram, code)
+	case o == UnderWay:
+		return giver(byEither, code)
+	}
+	return giver(byProvider, code)
 }
 
 // reasonText explains a code to people.
-func reasonText(of, code string) string {
-	text := words[home(of, code)+" "+code]
-	switch {
-	case text != "":
-		return text
-	case of == ofProvider:
+func reasonText(by, code string) string {
+	switch by = giver(by, code); {
+	case by == byBelfry:
+		return words[code]
+	case by == byProvider, by == byEither && codesOfProviders[code] != "":
 		return plain(code)
-	case of == ofEither && codesOfProviders[code] != "":
-		return plain(code)
-	case of == ofEither:
+	case by == byEither:
 		return "the last reason was: " + code
 	}
 	return "the program's reason was: " + code
 }
 
 // bare is reasonText without the provider's code at its end.
-func bare(of, code string) string {
-	return strings.TrimSuffix(reasonText(of, code), " ("+code+")")
+func bare(by, code string) string {
+	return strings.TrimSuffix(reasonText(by, code), " ("+code+")")
 }
 
 // plain explains the code of a provider or a channel, followed by the code.

@@ -114,7 +114,7 @@ func TestAStoryTellsAllOfAPerson(t *testing.T) {
 			s.Errorf("%q %q", got.Name, got.After)
 		}
 		withheld := got.Past[0]
-		if withheld.ToDo != "The program found no recipient with an address. Add the address in your records, then send it again." {
+		if withheld.ToDo != "No recipient with an address was found. Add the address in your records, then send it again." {
 			s.Errorf("%+v", withheld)
 		}
 		stopped := got.Past[1]

@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -131,12 +132,12 @@ func (v *Verdict) judge(e *Entry) {
 	what := fmt.Sprintf("%q", e.Title())
 	because := ""
 	if e.Reason != "" {
-		because = strings.TrimPrefix(why(e.Package, e.Reason), "since ")
+		because = strings.TrimPrefix(why(e.ReasonBy, e.Reason), "since ")
 	}
 	if e.bounced {
 		because = "it came back"
-		if e.Reason != notify.ReasonBounced {
-			because += ": " + reasonText(e.Package, e.Reason)
+		if e.Reason != reasons.Bounced {
+			because += ": " + reasonText(e.ReasonBy, e.Reason)
 		}
 	}
 	if e.Kind == KindReminder && toOthers(e, v.Person) {

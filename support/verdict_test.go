@@ -16,6 +16,7 @@ import (
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
 	"github.com/belfry-go/belfry/survey"
@@ -93,6 +94,11 @@ var causes = map[string]cause{
 			s.must(s.out.Contacts().SetPreferences(s.Context(), notify.Preference{Scope: tenant, RecipientRef: p, Type: "news", OptedOut: true}))
 			s.write(p, address(p))
 		}},
+	"support stopped all mail": {typ: "news", outcome: support.Withheld, reason: "StoppedBySupport", says: "a person has stopped messages to the recipient",
+		before: func(s *school, p string) {
+			s.must(s.out.Contacts().Stop(s.Context(), tenant, p, "", by))
+			s.write(p, address(p))
+		}},
 	"suppressed": {typ: "news", outcome: support.Withheld, reason: "Suppressed", says: "the address bounced, complained, unsubscribed or was suppressed",
 		before: func(s *school, p string) {
 			s.must(s.out.Contacts().Suppress(s.Context(), tenant, channel.HardBounce, by, notify.Destination{Method: "email", Address: address(p)}))
@@ -126,7 +132,7 @@ var causes = map[string]cause{
 			m := s.write(p, address(p))
 			s.must(s.out.Support().Cancel(s.Context(), tenant, notify.ArtifactOutgoingMessage, m, by))
 		}},
-	"it was stale": {typ: "news", outcome: support.Withheld, reason: "TooLate", says: "it was out of date before it could be sent",
+	"it was stale": {typ: "news", outcome: support.Withheld, reason: "TooLate", says: "it was too late to send it",
 		before: func(s *school, p string) {
 			s.writing(notify.OutgoingMessage{RecipientRef: p, Address: address(p), PartitionKey: "stale-" + p, ScheduledOn: s.clk.Now().Add(time.Hour), ValidUntil: s.clk.Now().Add(2 * time.Hour)})
 		}},
@@ -221,7 +227,7 @@ var causes = map[string]cause{
 			_, err := s.poller.Privacy().Erase(s.Context(), tenant, belfry.Person{Ref: p}, belfry.By(by))
 			s.must(err)
 		}},
-	"nobody was at work when it was due": {typ: "punctual", outcome: support.Withheld, reason: "TooLate", says: "it was later than its type allows",
+	"nobody was at work when it was due": {typ: "punctual", outcome: support.Withheld, reason: "TooLate", says: "it was too late to send it",
 		before: func(s *school, p string) { s.remind(p, func(c *automation.Candidate) { c.Type = "punctual" }) }},
 	"a link has no address": {typ: "survey 9", outcome: support.Withheld, reason: "BadAddress", says: "messages cannot be delivered to the address",
 		before: func(s *school, p string) { s.askBy(9, "address", p, "nowhere-"+p, 0) }},
@@ -333,7 +339,7 @@ var causes = map[string]cause{
 			s.askBy(13, "faxed", p, address(p), 0, "email:school", "fax:school")
 			s.drain()
 		}},
-	"the sends were stopped": {typ: "survey 7", outcome: support.Withheld, reason: "StoppedBySupport", says: "a person stopped its sends",
+	"the sends were stopped": {typ: "survey 7", outcome: support.Withheld, reason: "SendsStopped", says: "a person stopped its sends",
 		before: func(s *school, p string) { s.must(s.surveys.Support().Cancel(s.Context(), tenant, s.ask(p), by)) }},
 }
 
@@ -550,17 +556,13 @@ func TestEveryReasonCodeIsSaidInWords(t *testing.T) {
 		t.Errorf("%d codes", len(support.Codes()))
 	}
 	for _, c := range support.Codes() {
-		if support.InWords(c.Package, c.Code) == "" {
-			t.Errorf("%s %s has no words", c.Package, c.Code)
-		}
-		if strings.HasPrefix(support.Meaning(c.Package, c.Code), "A code of the program") {
-			t.Errorf("%s %s means nothing", c.Package, c.Code)
+		if support.InWords(c.Code) == "" {
+			t.Errorf("%s has no words", c.Code)
 		}
 	}
-	for word := range support.Words {
-		of, code, _ := strings.Cut(word, " ")
-		if strings.HasPrefix(support.Meaning(of, code), "A code of the program") {
-			t.Errorf("%s is not a code", word)
+	for code := range support.Words {
+		if support.Meaning("belfry", code) == "" {
+			t.Errorf("%s is not a code", code)
 		}
 	}
 }
@@ -568,23 +570,22 @@ func TestEveryReasonCodeIsSaidInWords(t *testing.T) {
 // withoutCase are the codes that no cause of TestAVerdictIsRight has, by why.
 var withoutCase = map[string][]string{
 	"its row is found by its key, not by a person": {
-		"notify NoRecipients", "notify NoDestination", "notify RenderFailed", "notify ArtifactMissing", "notify Conflict", "notify NoSubscribers",
-		"notify NotSeeded", "notify Disabled", "notify PayloadIncompatible", "notify PayloadMissing", "notify HashKeyChanged", "notify EmptyDigest",
-		"automation/report SubscriptionInactive", "automation/report ReportEmpty",
+		reasons.NoRecipients, reasons.NoDestination, reasons.RenderFailed, reasons.ArtifactMissing, reasons.Conflict, reasons.NoSubscribers,
+		reasons.NotSeeded, reasons.Disabled, reasons.PayloadIncompatible, reasons.PayloadMissing, reasons.HashKeyChanged, reasons.EmptyDigest,
+		reasons.SubscriptionInactive, reasons.ReportEmpty,
 	},
-	"of a message, and its link says more": {"survey LinkOver"},
-	"nobody knows the person any more":     {"automation PersonErased", "notify Erased"},
-	"of dry runs":                          {"notify Exists"},
-	"of the move from an old scheduler":    {"automation Shadow", "automation OwnershipConflict", "automation DeliveryConflict"},
+	"of a message, and its link says more": {reasons.LinkOver},
+	"the person is no longer known":        {reasons.PersonErased, reasons.Erased},
+	"of dry runs":                          {reasons.Exists},
+	"of the move from an old scheduler":    {reasons.Shadow, reasons.OwnershipConflict, reasons.DeliveryConflict},
 	"of a process, a store or a deployment that fails": {
-		"automation LeaseExpired", "automation Undecodable", "automation Unserved", "notify LeaseLost", "notify PassFailed", "notify GateFailed", "notify NoChannel",
-		"notify AttachmentMissing", "notify Quarantine", "notify Forgotten", "notify Unserved", "notify ChannelIncapable",
-		"survey LinkFailed", "survey VersionUnreadable", "survey WrongHashKey", "survey PassFailed", "survey LeaseLost", "notify NoOwner",
-		"survey RenderFailed", "survey ContentRefused",
+		reasons.LeaseExpired, reasons.Undecodable, reasons.Unserved, reasons.LeaseLost, reasons.PassFailed, reasons.GateFailed, reasons.NoChannel,
+		reasons.AttachmentMissing, reasons.Quarantine, reasons.Forgotten, reasons.ChannelIncapable,
+		reasons.LinkFailed, reasons.VersionUnreadable, reasons.WrongHashKey, reasons.NoOwner, reasons.ContentRefused,
 	},
-	"the verdict is of the one that went instead":         {"automation Overtaken"},
-	"its link was sent, which is the verdict":             {"survey ExpiresAfter"},
-	"a person or a policy decides, and then it is theirs": {"notify IdempotencyWindowOver"},
+	"the verdict is of the one that went instead":         {reasons.Overtaken},
+	"its link was sent, which is the verdict":             {reasons.ExpiresAfter},
+	"a person or a policy decides, and then it is theirs": {reasons.IdempotencyWindowOver},
 }
 
 func TestEveryReasonCodeHasACauseOrAReasonForNone(t *testing.T) {
@@ -599,11 +600,10 @@ func TestEveryReasonCodeHasACauseOrAReasonForNone(t *testing.T) {
 		}
 	}
 	for _, c := range support.Codes() {
-		name := c.Package + " " + c.Code
-		if !met[c.Code] && !left[name] {
-			t.Errorf("%s has no cause, and nobody says why", name)
+		if !met[c.Code] && !left[c.Code] {
+			t.Errorf("%s has no cause, and no reason for none is listed", c.Code)
 		}
-		known[name] = true
+		known[c.Code] = true
 	}
 	for code := range left {
 		if !known[code] {

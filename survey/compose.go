@@ -19,6 +19,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
 )
@@ -30,7 +31,7 @@ func (s sender) compose(ctx context.Context, items []*sending) {
 	}
 	if err := s.out.Ready(ctx); err != nil { // counts as no try
 		for _, it := range items {
-			it.Row.NextTryOn, it.Row.ReasonCode = driver.Time(driver.Now(s.store).Add(time.Minute)), ReasonHashKey
+			it.Row.NextTryOn, it.Row.ReasonCode = driver.Time(driver.Now(s.store).Add(time.Minute)), reasons.WrongHashKey
 		}
 		return
 	}
@@ -40,13 +41,13 @@ func (s sender) compose(ctx context.Context, items []*sending) {
 func (s sender) composeOne(ctx context.Context, it *sending) {
 	r := it.Row
 	if it.trigger == nil {
-		s.untried(it, ReasonVersion, nil)
+		s.untried(it, reasons.VersionUnreadable, nil)
 		return
 	}
 	m := s.messageOf(it)
 	to, err := channel.NormaliseAddress(m.Method, r.RecipientAddress)
 	if err != nil {
-		s.untried(it, ReasonBadAddress, channel.Permanent(ReasonBadAddress, nil))
+		s.untried(it, reasons.BadAddress, channel.Permanent(reasons.BadAddress, nil))
 		return
 	}
 	m.Address = to
@@ -54,7 +55,7 @@ func (s sender) composeOne(ctx context.Context, it *sending) {
 	parts, err := s.rendered(ctx, it, link, leave)
 	if err != nil {
 		s.logRender(ctx, r, err)
-		s.untried(it, ReasonRenderFailed, err)
+		s.untried(it, reasons.RenderFailed, err)
 		return
 	}
 	m.Content = notify.Content{
@@ -62,7 +63,7 @@ func (s sender) composeOne(ctx context.Context, it *sending) {
 		Metadata: map[string]string{"surveyUrl": link}, UnsubscribeURL: leave,
 	}
 	if !parts.Sendable() {
-		s.untried(it, ReasonContent, channel.Permanent(ReasonContent, nil))
+		s.untried(it, reasons.ContentRefused, channel.Permanent(reasons.ContentRefused, nil))
 		return
 	}
 	r.settleCall()

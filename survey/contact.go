@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/owned"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
 )
@@ -51,9 +52,9 @@ func (s owner) restful(ctx context.Context, from driver.Reader, all []asked) err
 			return err
 		case other == nil:
 		case lately:
-			it.answer.Skip = ReasonAskedLately
+			it.answer.Skip = reasons.AskedLately
 		default: // what comes of it is not known yet
-			it.answer.Until, it.answer.Reason = now.Add(olderWaits), ReasonAskedAtOnce
+			it.answer.Until, it.answer.Reason = now.Add(olderWaits), reasons.AskedAtOnce
 			if other.ID < r.ID {
 				it.answer.Until = now.Add(youngerWaits)
 			}

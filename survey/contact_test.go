@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -45,7 +46,7 @@ func TestACustomerWhoWasAskedIsNotAskedAgainSoSoon(t *testing.T) {
 		second, other := h.told("cust-123", "2"), h.told("cust-124", "2b")
 		h.at(day + time.Minute)
 		i := h.status(second, survey.StatusSkipped)
-		if i.ReasonCode != survey.ReasonAskedLately || !i.NextSendOn.IsZero() || !i.DueOn.IsZero() || i.EndedOn.IsZero() || i.UniqueHash == "" {
+		if i.ReasonCode != reasons.AskedLately || !i.NextSendOn.IsZero() || !i.DueOn.IsZero() || i.EndedOn.IsZero() || i.UniqueHash == "" {
 			h.t.Errorf("the second is %+v", i)
 		}
 		if text := h.explain(second).String(); !strings.Contains(text, "Skipped on") || !strings.Contains(text, "(AskedLately)") || !strings.Contains(text, "another link had asked") {
@@ -202,7 +203,7 @@ func TestASampleIsAShareOfTheEvents(t *testing.T) {
 		report := h.about(items...)
 		skipped := 0
 		for _, item := range report.Items {
-			if item.Instances[0].Reason == survey.ReasonNotSampled {
+			if item.Instances[0].Reason == reasons.NotSampled {
 				skipped++
 			}
 		}

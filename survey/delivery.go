@@ -9,6 +9,7 @@ import (
 	"github.com/belfry-go/belfry/internal/owned"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -86,12 +87,12 @@ func (i *instanceRow) logMessage(now time.Time, m *owned.Message) {
 		note(DeliveryDelivered, m.Calls, "")
 		i.Log[len(i.Log)-1].ProviderMessageID = storable.Code(m.ProviderMessageID)
 	case m.InDoubt:
-		note(DeliveryUnknown, m.Calls, cmp.Or(m.ReasonCode, ReasonInDoubt))
+		note(DeliveryUnknown, m.Calls, cmp.Or(m.ReasonCode, reasons.InDoubt))
 	case m.Status == notify.StatusFailedFinal:
 		note(DeliveryRefused, m.Calls, m.ReasonCode)
-	case m.Status == notify.StatusSkipped && m.ReasonCode != ReasonLinkOver:
+	case m.Status == notify.StatusSkipped && m.ReasonCode != reasons.LinkOver:
 		note(DeliverySkipped, 0, m.ReasonCode)
-	case m.Waits && (m.Calls > i.Calls && !m.Claimed(now) || m.ReasonCode == notify.ReasonAbsent):
+	case m.Waits && (m.Calls > i.Calls && !m.Claimed(now) || m.ReasonCode == reasons.Absent):
 		note(DeliveryFailed, m.Calls, m.ReasonCode)
 	}
 }

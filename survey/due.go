@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
 )
@@ -12,9 +13,9 @@ import (
 func (i *instanceRow) expire(now time.Time) {
 	switch {
 	case !i.ExpiresOn.IsZero() && !now.Before(i.ExpiresOn):
-		i.ReasonCode = ReasonLimit
+		i.ReasonCode = reasons.ExpiresAfter
 	case !i.NextSendOn.IsZero():
-		i.ReasonCode = ReasonTooLate
+		i.ReasonCode = reasons.TooLate
 	}
 	i.become(StatusExpired)
 	i.settleCall()

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -43,7 +43,7 @@ func TestALinkWhoseChannelNoProcessHasExpires(t *testing.T) {
 			h.t.Fatalf("stopped too early: %+v", i)
 		}
 		h.at(80 * time.Minute)
-		if i := h.status(id, survey.StatusPending); i.ReasonCode != notify.ReasonUnserved || i.NextSendOn.IsZero() {
+		if i := h.status(id, survey.StatusPending); i.ReasonCode != reasons.Unserved || i.NextSendOn.IsZero() {
 			h.t.Fatalf("the row is %+v", i)
 		}
 		h.at(30 * day)
@@ -63,7 +63,7 @@ func TestALinkThatNobodyGotToExpiresUnsent(t *testing.T) {
 		id := h.linked(definition("2d", nil))
 		h.at(32 * day)
 		i := h.status(id, survey.StatusExpired)
-		if len(h.sent()) != 0 || i.ReasonCode != survey.ReasonTooLate {
+		if len(h.sent()) != 0 || i.ReasonCode != reasons.TooLate {
 			h.t.Errorf("%d calls: %+v", len(h.sent()), i)
 		}
 	})
@@ -96,7 +96,7 @@ func TestAScheduleLongerThanTheGraceIsNotCutOff(t *testing.T) {
 			h.t.Errorf("%d calls: %+v", len(h.sent()), i)
 		}
 		h.at(90 * day)
-		if i := h.status(id, survey.StatusExpired); i.ReasonCode != survey.ReasonTooLate {
+		if i := h.status(id, survey.StatusExpired); i.ReasonCode != reasons.TooLate {
 			h.t.Errorf("%+v", i)
 		}
 	})
@@ -141,7 +141,7 @@ func TestTheAbsoluteLimitComesFirst(t *testing.T) {
 		}
 		h.use(survey.Options{}) // any process expires it
 		h.at(4 * day)
-		if i := h.status(id, survey.StatusExpired); i.ReasonCode != survey.ReasonLimit || len(h.sent()) != 1 {
+		if i := h.status(id, survey.StatusExpired); i.ReasonCode != reasons.ExpiresAfter || len(h.sent()) != 1 {
 			h.t.Errorf("%d calls: %+v", len(h.sent()), i)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/unserved"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
 )
@@ -192,7 +193,7 @@ func (s Support) explain(ctx context.Context, from driver.Reader, scope Scope, p
 func (s Support) prospect(e Explanation, i *instanceRow, t *form.Trigger, served string, claimed bool) string {
 	now := driver.Now(s.store)
 	switch {
-	case i.Status == StatusSkipped && i.ReasonCode == ReasonNotSampled:
+	case i.Status == StatusSkipped && i.ReasonCode == reasons.NotSampled:
 		return "nothing more: its trigger asks about a share of its events, and this one is not in it"
 	case i.Status == StatusSkipped:
 		return "nothing more: another link had asked the customer within its trigger's notAskedWithin"

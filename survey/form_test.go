@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/form"
 )
@@ -145,11 +146,11 @@ func TestTheLogSaysWhyThereIsNoMessage(t *testing.T) {
 		definition, reason, says string
 		opts                     survey.Options
 	}{
-		"a part of a value":    {templated, survey.ReasonRenderFailed, `executing \"text\" at <slice (.Value \"name\") 50>`, survey.Options{}},
-		"a value in the error": {ranged, survey.ReasonRenderFailed, `at <\"name\">"`, survey.Options{}},
-		"a renderer":           {csiGR, survey.ReasonRenderFailed, "type=*errors.errorString", survey.Options{Renderer: fails(errors.New(customer))}},
-		"a renderer's code":    {csiGR, survey.ReasonRenderFailed, "type=*errors.errorString code=NoText", survey.Options{Renderer: fails(channel.Transient("NoText", 0, errors.New(customer)))}},
-		"a key that is gone":   {csiGR, survey.ReasonLink, survey.ErrLinkKey.Error(), survey.Options{LinkKey: key}},
+		"a part of a value":    {templated, reasons.RenderFailed, `executing \"text\" at <slice (.Value \"name\") 50>`, survey.Options{}},
+		"a value in the error": {ranged, reasons.RenderFailed, `at <\"name\">"`, survey.Options{}},
+		"a renderer":           {csiGR, reasons.RenderFailed, "type=*errors.errorString", survey.Options{Renderer: fails(errors.New(customer))}},
+		"a renderer's code":    {csiGR, reasons.RenderFailed, "type=*errors.errorString code=NoText", survey.Options{Renderer: fails(channel.Transient("NoText", 0, errors.New(customer)))}},
+		"a key that is gone":   {csiGR, reasons.LinkFailed, survey.ErrLinkKey.Error(), survey.Options{LinkKey: key}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, nil, func(h *host) {
@@ -159,7 +160,7 @@ func TestTheLogSaysWhyThereIsNoMessage(t *testing.T) {
 				h.publish(csiGR)
 				h.rewrite(4523, c.definition) // Publish refuses one of them, which others may have stored
 				id := h.ingest(strings.Replace(visit, `"wip"`, `"name":"planted-name","wip"`, 1)).Items[0].Instances[0].PublicID
-				if c.reason == survey.ReasonLink {
+				if c.reason == reasons.LinkFailed {
 					h.use(survey.Options{Logger: c.opts.Logger}, h.memory())
 				}
 				h.drain()

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -60,7 +61,7 @@ func TestALinkThatAHostDeliversCountsForContactRules(t *testing.T) {
 		h.publish(definition("0d", nil, `"contact": {"notAskedWithin": "90d"}`))
 		next := h.tell("2", ann)
 		h.drain()
-		if got := h.status(next, survey.StatusSkipped); got.ReasonCode != survey.ReasonAskedLately || len(h.sent()) != 0 {
+		if got := h.status(next, survey.StatusSkipped); got.ReasonCode != reasons.AskedLately || len(h.sent()) != 0 {
 			t.Errorf("%+v", got)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/backlog"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -40,7 +41,7 @@ func (*core) heldLinks(ctx context.Context, c *backlog.Stats) error {
 	_, err := c.Count(ctx, &instances.Schema, driver.CountBy{
 		By: []string{"reason_code"}, Where: []driver.Cond{driver.Eq("is_on_support_hold", true)}, OrderBy: "id",
 	}, func(row driver.Row, n int, capped bool) {
-		if held := row.(*instanceRow); held.ReasonCode == ReasonHeldBySupport {
+		if held := row.(*instanceRow); held.ReasonCode == reasons.HeldBySupport {
 			c.Hold(&instances.Schema, held.ReasonCode, held.ID, n, capped)
 		}
 	})

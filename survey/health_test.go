@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -68,13 +69,13 @@ func TestHealthCountsLinksInDoubtAndOnHold(t *testing.T) {
 			h.t.Error(diff)
 		}
 		got, err := h.out.Health(h.t.Context(), storage.Within(""))
-		want := []health.Count{{Table: "outgoing_message", Reason: notify.HoldInDoubt, Rows: 1, OldestOn: start}}
+		want := []health.Count{{Table: "outgoing_message", Reason: reasons.OutcomeUnknown, Rows: 1, OldestOn: start}}
 		if diff := cmp.Diff(want, got.Holds); diff != "" || err != nil {
 			h.t.Error(diff, err)
 		}
 		h.must(h.survey.Support().Release, id)
 		h.must(h.survey.Support().Hold, id)
-		want = []health.Count{{Table: "survey_instance", Reason: survey.ReasonHeldBySupport, Rows: 1, OldestOn: start}}
+		want = []health.Count{{Table: "survey_instance", Reason: reasons.HeldBySupport, Rows: 1, OldestOn: start}}
 		if diff := cmp.Diff(want, h.health(h.survey).Holds); diff != "" {
 			h.t.Error(diff)
 		}

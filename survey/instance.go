@@ -6,6 +6,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/backoff"
 	"github.com/belfry-go/belfry/internal/states"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
 )
@@ -270,10 +271,10 @@ func (i *instanceRow) stop(now time.Time, reason string) {
 
 // abandoned is a claim whose lease ran out: a failed try, since one row may bring down
 // each process that takes it.
-func (i *instanceRow) abandoned(now time.Time) { i.triedInVain(now, ReasonLeaseLost) }
+func (i *instanceRow) abandoned(now time.Time) { i.triedInVain(now, reasons.LeaseLost) }
 
 // passFailed settles a row whose group failed, or that could not be stored as it was.
-func (i *instanceRow) passFailed(now time.Time) { i.triedInVain(now, ReasonPassFailed) }
+func (i *instanceRow) passFailed(now time.Time) { i.triedInVain(now, reasons.PassFailed) }
 
 func (i *instanceRow) triedInVain(now time.Time, reason string) {
 	if i.Making { // the message was not stored

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
@@ -198,7 +199,7 @@ func (in *intake) instance(e *event, l listener, hash, key string) (*instanceRow
 		row.ContactGroup = t.Contact.Group
 	}
 	if !in.s.sampled(t, key) {
-		row.Status, row.ReasonCode, row.Asked = StatusSkipped, ReasonNotSampled, false
+		row.Status, row.ReasonCode, row.Asked = StatusSkipped, reasons.NotSampled, false
 		row.NextSendOn, row.StoppedOn, row.EndedOn = time.Time{}, in.now, in.now
 	}
 	row.plan(in.s.graceOf(t))

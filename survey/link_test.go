@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
@@ -216,7 +217,7 @@ func TestWithAnotherHashKeyNoLinkGoesOut(t *testing.T) {
 		if _, err := h.survey.PollOnce(h.t.Context(), 10); !errors.Is(err, notify.ErrHashKey) {
 			h.t.Errorf("nobody was told: %v", err)
 		}
-		if i := h.status(id, survey.StatusPending); len(h.sent()) != 1 || i.ReasonCode != survey.ReasonHashKey || i.Tries != 0 {
+		if i := h.status(id, survey.StatusPending); len(h.sent()) != 1 || i.ReasonCode != reasons.WrongHashKey || i.Tries != 0 {
 			h.t.Errorf("%d calls: %+v", len(h.sent()), i)
 		}
 		h.sends.HashKey = nil

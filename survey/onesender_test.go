@@ -13,6 +13,7 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/form"
@@ -200,7 +201,7 @@ func TestADecisionAboutAMessageIsOneAboutItsLink(t *testing.T) {
 				id := h.linked(csiGR)
 				h.drain()
 				h.fails(nil)
-				held, _, err := h.out.Support().Held(h.t.Context(), "", notify.HoldInDoubt, storage.Page{})
+				held, _, err := h.out.Support().Held(h.t.Context(), "", reasons.OutcomeUnknown, storage.Page{})
 				if err != nil || len(held) != 1 {
 					h.t.Fatal(held, err)
 				}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -102,7 +103,7 @@ func TestALinkIsNotSentAfterItsEndThoughItsChannelComesBack(t *testing.T) {
 			h.drain()
 		}
 		for _, id := range ids {
-			if i := h.status(id, survey.StatusExpired); i.ReasonCode != survey.ReasonTooLate {
+			if i := h.status(id, survey.StatusExpired); i.ReasonCode != reasons.TooLate {
 				h.t.Errorf("the link is %+v", i)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/owned"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
@@ -100,7 +101,7 @@ func (s owner) Ask(ctx context.Context, all []owned.Message) (out []owned.Answer
 		var open []asked
 		for i, r := range rows {
 			if r.isOver(&all[i]) {
-				out[i].Skip = ReasonLinkOver
+				out[i].Skip = reasons.LinkOver
 				continue
 			}
 			it := s.sendingOf(work.Item[instanceRow]{Row: r}, versions[r.ref()])
@@ -124,7 +125,7 @@ func (s owner) complete(ctx context.Context, r *instanceRow, a *owned.Answer) {
 	token, err := s.tokenOf(ctx, r)
 	if err != nil {
 		s.logUncomposed(ctx, r, "a link could not be made", slog.Any("error", err))
-		a.Until, a.Reason = driver.Now(s.store).Add(waits[0]), ReasonLink
+		a.Until, a.Reason = driver.Now(s.store).Add(waits[0]), reasons.LinkFailed
 		return
 	}
 	a.StandIn, a.Secret, a.Metadata = standIn(r.PublicID), token, metadataOf(r)
@@ -270,17 +271,17 @@ func (i *instanceRow) takeOpen(now time.Time, m *owned.Message, reminders []form
 		i.wait(m)
 	case m.Status == notify.StatusExpired:
 		i.expire(now)
-	case m.ReasonCode == ReasonLinkOver, i.NextSendOn.IsZero():
+	case m.ReasonCode == reasons.LinkOver, i.NextSendOn.IsZero():
 		i.settleCall()
-	case m.ReasonCode == ReasonAskedLately:
-		i.skip(now, ReasonAskedLately)
-	case m.Status == notify.StatusCancelled && m.ReasonCode == notify.ReasonCancelled:
-		i.stop(now, ReasonStoppedBySupport)
+	case m.ReasonCode == reasons.AskedLately:
+		i.skip(now, reasons.AskedLately)
+	case m.Status == notify.StatusCancelled && m.ReasonCode == reasons.Cancelled:
+		i.stop(now, reasons.SendsStopped)
 	default:
 		i.stop(now, m.ReasonCode)
 	}
 	if support && i.isOpen() {
-		i.hold(ReasonHeldBySupport)
+		i.hold(reasons.HeldBySupport)
 	}
 }
 
@@ -300,7 +301,7 @@ func (i *instanceRow) wait(m *owned.Message) {
 
 // heldBySupport reports whether a person has put the link on hold, and not its message.
 func (i *instanceRow) heldBySupport() bool {
-	return i.IsOnSupportHold && i.ReasonCode == ReasonHeldBySupport
+	return i.IsOnSupportHold && i.ReasonCode == reasons.HeldBySupport
 }
 
 // end ends the message of a link, before the link is written, and reports whether it is
@@ -309,7 +310,7 @@ func (s *core) end(ctx context.Context, tx storage.Tx, on time.Time, r *instance
 	if !r.Queued {
 		return false, nil
 	}
-	ended, err := s.out.End(ctx, tx, on, ReasonLinkOver, r.messageAt())
+	ended, err := s.out.End(ctx, tx, on, reasons.LinkOver, r.messageAt())
 	if err != nil {
 		return false, err
 	}

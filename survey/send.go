@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/owned"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
@@ -105,7 +106,7 @@ func (s sender) look(ctx context.Context, all []*sending) error {
 		}
 		m, there := found[r.messageAt()]
 		if !there {
-			r.stop(driver.Now(s.store), ReasonPassFailed) // it is gone, sent or not
+			r.stop(driver.Now(s.store), reasons.PassFailed) // it is gone, sent or not
 			continue
 		}
 		it.take(driver.Now(s.store), m)
@@ -130,7 +131,7 @@ func (s sender) endOver(ctx context.Context, all []*sending) error {
 	now := driver.Now(s.store)
 	var ended map[driver.ScopedKey]owned.Message
 	err := s.store.InTx(ctx, func(tx storage.Tx) (err error) {
-		ended, err = s.out.End(ctx, tx, now, ReasonLinkOver, places...)
+		ended, err = s.out.End(ctx, tx, now, reasons.LinkOver, places...)
 		return err
 	})
 	if err != nil {

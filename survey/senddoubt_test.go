@@ -14,6 +14,7 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/form"
 )
@@ -54,7 +55,7 @@ func TestTheFirstSendInDoubtIsMadeOnceMore(t *testing.T) {
 			id := h.linked(csiGR)
 			h.drain()
 			h.at(10 * day)
-			if i := h.status(id, survey.StatusPending); !i.IsOnSupportHold || !i.InDoubt || i.ReasonCode != survey.ReasonInDoubt || len(h.sent()) != 2 {
+			if i := h.status(id, survey.StatusPending); !i.IsOnSupportHold || !i.InDoubt || i.ReasonCode != reasons.InDoubt || len(h.sent()) != 2 {
 				h.t.Errorf("%d calls: %+v", len(h.sent()), i)
 			}
 		})
@@ -252,7 +253,7 @@ func TestI26_WhoLostItsLeaseBeforeTheCallMakesNone(t *testing.T) {
 		h.use(survey.Options{}, h.memory())
 		h.at(2 * time.Minute) // the lease is over
 		i := h.status(id, survey.StatusPending)
-		if i.Tries != 1 || i.ReasonCode != survey.ReasonLeaseLost || i.Calls != 0 {
+		if i.Tries != 1 || i.ReasonCode != reasons.LeaseLost || i.Calls != 0 {
 			h.t.Fatalf("the row is %+v", i)
 		}
 		close(goOn)

@@ -17,6 +17,7 @@ import (
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/form"
@@ -231,7 +232,7 @@ func TestASendThatWaitsForTooLongExpires(t *testing.T) {
 		id := h.linked(csiGR)
 		h.at(0)
 		h.at(30 * day)
-		if i := h.status(id, survey.StatusExpired); len(h.sent()) != 0 || i.ReasonCode != survey.ReasonTooLate {
+		if i := h.status(id, survey.StatusExpired); len(h.sent()) != 0 || i.ReasonCode != reasons.TooLate {
 			h.t.Errorf("the row is %+v", i)
 		}
 	})
@@ -284,7 +285,7 @@ func TestAGateThatFailsLetsNothingThrough(t *testing.T) {
 				h.gated(g)
 				id := h.linked(csiGR)
 				h.drain()
-				if i := h.status(id, survey.StatusPending); len(h.sent()) != 0 || i.Tries != 1 || i.ReasonCode != notify.ReasonGateFailed {
+				if i := h.status(id, survey.StatusPending); len(h.sent()) != 0 || i.Tries != 1 || i.ReasonCode != reasons.GateFailed {
 					h.t.Errorf("%d calls: %+v", len(h.sent()), i)
 				}
 			})
@@ -333,7 +334,7 @@ func TestASuppressedAddressGetsNoLink(t *testing.T) {
 		}
 		id := h.linked(strings.Replace(definition("0d", nil), "memory:default", "sms:test", 1))
 		h.drain()
-		if i := h.status(id, survey.StatusPending); len(h.sent()) != 0 || i.ReasonCode != notify.ReasonSuppressed {
+		if i := h.status(id, survey.StatusPending); len(h.sent()) != 0 || i.ReasonCode != reasons.Suppressed {
 			h.t.Errorf("%d calls: %+v", len(h.sent()), i)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/owned"
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
@@ -79,7 +80,7 @@ func holdBySupport(i *instanceRow, _ time.Time, _ bool) string {
 	case i.heldBySupport():
 		return "it is on hold already"
 	}
-	i.hold(ReasonHeldBySupport)
+	i.hold(reasons.HeldBySupport)
 	return ""
 }
 
@@ -131,7 +132,7 @@ func cancelBySupport(i *instanceRow, now time.Time, called bool) string {
 	case i.NextSendOn.IsZero() && !i.IsOnSupportHold:
 		return "nothing more is to be sent"
 	}
-	i.stop(now, ReasonStoppedBySupport)
+	i.stop(now, reasons.SendsStopped)
 	i.Queued = called // what becomes of it is still brought into the link
 	return ""
 }
@@ -234,7 +235,7 @@ func (s Support) settleMessage(ctx context.Context, tx storage.Tx, r *instanceRo
 	case do.takesForSent && m.InDoubt:
 		return s.out.TakeForSent(ctx, tx, r.messageAt())
 	}
-	ended, err := s.out.End(ctx, tx, driver.Now(s.store), ReasonLinkOver, r.messageAt())
+	ended, err := s.out.End(ctx, tx, driver.Now(s.store), reasons.LinkOver, r.messageAt())
 	m = ended[r.messageAt()]
 	if err == nil && m.Called(driver.Now(s.store)) { // it began in between
 		err = storage.ErrStale

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -45,7 +46,7 @@ func TestSupportHoldsALink(t *testing.T) {
 		id := h.linked(csiGR)
 		h.must(h.survey.Support().Hold, id)
 		h.at(10 * day)
-		if i := h.status(id, survey.StatusPending); len(h.sent()) != 0 || !i.DueOn.IsZero() || i.ReasonCode != survey.ReasonHeldBySupport {
+		if i := h.status(id, survey.StatusPending); len(h.sent()) != 0 || !i.DueOn.IsZero() || i.ReasonCode != reasons.HeldBySupport {
 			h.t.Fatalf("%d calls: %+v", len(h.sent()), i)
 		}
 		h.refused(h.survey.Support().Hold, id, "on hold already")
@@ -124,7 +125,7 @@ func TestSupportStopsTheSends(t *testing.T) {
 		h.refused(h.survey.Support().Cancel, id, "nothing more is to be sent")
 		h.at(5 * day)
 		h.at(30*day - time.Second)
-		if i := h.status(id, survey.StatusSent); len(h.sent()) != 1 || i.ReasonCode != survey.ReasonStoppedBySupport {
+		if i := h.status(id, survey.StatusSent); len(h.sent()) != 1 || i.ReasonCode != reasons.SendsStopped {
 			h.t.Errorf("%d calls: %+v", len(h.sent()), i)
 		}
 		h.at(30 * day)

@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -53,7 +54,7 @@ func (s *Service) run(ctx context.Context, d automation.Due) (automation.Outcome
 		return automation.Outcome{}, err
 	}
 	if made.Empty && !run.Subscription.Delivery.SendEmpty {
-		return automation.Outcome{Deactivate: ReportEmpty, Result: notify.DispatchResult{Summary: cut(made.Summary)}}, nil
+		return automation.Outcome{Deactivate: reasons.ReportEmpty, Result: notify.DispatchResult{Summary: cut(made.Summary)}}, nil
 	}
 	return s.deliver(ctx, t, delivery{due: d, run: run, made: made, to: to})
 }
@@ -67,7 +68,7 @@ func (s *Service) load(ctx context.Context, d automation.Due) (run Run, stop aut
 	case err != nil:
 		return Run{}, "", err
 	case sub.Status != StatusActive && (sub.Status != StatusPaused || d.Run == ""):
-		return Run{}, SubscriptionInactive, nil
+		return Run{}, reasons.SubscriptionInactive, nil
 	}
 	run = Run{
 		Key: d.Key, Subscription: sub, Manual: d.Run, ScheduledOn: d.ScheduledOn, LocalDate: d.LocalDate, Zone: d.Zone, Attempt: d.Attempt,
@@ -114,7 +115,7 @@ func (s *Service) revalidate(ctx context.Context, j notify.Job) (notify.Verdict,
 	case err != nil:
 		return notify.Verdict{}, err
 	case sub.Status == StatusDeactivated:
-		return notify.Skip(string(SubscriptionInactive)), nil
+		return notify.Skip(string(reasons.SubscriptionInactive)), nil
 	}
 	return notify.Proceed(), nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation/report"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -81,7 +82,7 @@ func TestAPausedSubscriptionRunsForWhoeverAsks(t *testing.T) {
 		if got := w.pollAt(at(3, 1, 8, 1)); len(got) != 0 {
 			w.Error(subjects(got))
 		}
-		if got := w.run(first.Key); got.Status != "Deactivated" || got.Reason != report.SubscriptionInactive {
+		if got := w.run(first.Key); got.Status != "Deactivated" || got.Reason != reasons.SubscriptionInactive {
 			w.Errorf("%+v", got.RunState)
 		}
 		_, err = w.reports.RunNow(w.ctx, "", "g-1", "during", support)

@@ -9,6 +9,7 @@ import (
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -63,7 +64,7 @@ type Delivery struct {
 	// Link gives.
 	Link bool `json:"link,omitempty"`
 	// SendEmpty sends a report that is empty, too. Otherwise its run ends as
-	// Deactivated, [ReportEmpty].
+	// Deactivated, [reasons.ReportEmpty].
 	SendEmpty bool `json:"sendEmpty,omitempty"`
 	// Bulk goes through a messaging job with the recipients in a blob, in chunks and
 	// in the bulk lane. A run of more than 500 recipients always does, and one that
@@ -219,7 +220,7 @@ type By = audit.By
 // the text says why. Nothing was written.
 var ErrActionRefused = audit.ErrActionRefused
 
-// Pause ends the runs that wait, [SubscriptionInactive], and keeps others from
+// Pause ends the runs that wait, [reasons.SubscriptionInactive], and keeps others from
 // being made, until it is resumed. Runs that have completed stay, and a run that a
 // worker builds at this moment is not delivered. Like Resume, Deactivate and Delete
 // it is one transaction, writes who did it and why into the audit, and returns
@@ -259,7 +260,7 @@ func (s *Service) turn(ctx context.Context, scope automation.Scope, guid, action
 			_, err = s.scheduler.Ensure(ctx, changed.subscription().candidate())
 			return err
 		}
-		return s.endRuns(ctx, scope, guid, SubscriptionInactive)
+		return s.endRuns(ctx, scope, guid, reasons.SubscriptionInactive)
 	})
 	return wrap(guid, err)
 }

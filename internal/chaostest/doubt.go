@@ -19,6 +19,7 @@ import (
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/gate"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -226,7 +227,7 @@ func (p *posting) checkDoubts() map[string]bool {
 	}
 	p.with(func(ctx context.Context, _ *automation.Scheduler, out *notify.Notifier, _ DB) error {
 		for p := (storage.Page{}); ; {
-			held, next, err := out.Support().Held(ctx, "", notify.HoldInDoubt, p)
+			held, next, err := out.Support().Held(ctx, "", reasons.OutcomeUnknown, p)
 			for _, m := range held {
 				listed[m.MessageID] = m.Status == "OutcomeUnknown"
 			}

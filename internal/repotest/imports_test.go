@@ -14,7 +14,7 @@ const (
 	clockAPI = "github.com/benbjohnson/clock "
 	otelAPI  = "go.opentelemetry.io/otel "
 	pgDriver = "github.com/lib/pq "
-	lower    = "health keys internal/... " + contract + clockAPI + otelAPI // what each domain stands on
+	lower    = "health keys reasons internal/... " + contract + clockAPI + otelAPI // what each domain stands on
 )
 
 // imports says who may import what beside the standard library. The first row that has the
@@ -23,7 +23,7 @@ const (
 // and so may the test packages (see kits), except those that have a row here.
 var imports = []struct{ who, may, why string }{
 	// Pure functions and contracts.
-	{"keys storage/driver storage/postgres/migrations", "", "a host may use them anywhere: standard library only"},
+	{"keys reasons storage/driver storage/postgres/migrations", "", "a host may use them anywhere: standard library only"},
 	{"internal/backoff", "storage/driver", "when to try again"},
 	{"internal/canonical internal/civil internal/states notify/internal/render internal/strictjson internal/permanent", "", "pure functions on their arguments: standard library only"},
 	{"internal/safedial internal/standardwebhooks notify/channel/internal/jws", "", "connections and signatures for any domain: standard library only"},
@@ -68,8 +68,8 @@ var imports = []struct{ who, may, why string }{
 	// Programs and what drives the domains.
 	{".", lower + "golang.org/x/sync", "the Poller drives any service and knows none"},
 	{"cli", lower + ". automation/... notify/... support survey tenant", "the program that uses it chooses the database"},
-	{"cmd/...", "cli automation notify support survey storage storage/postgres storage/sqlite", "it joins the command line with two adapters"},
-	{"examples/... docs/code/...", ". automation/... health keys notify/... support/... survey/... storage/... docs/code/transactions/queries database/sql github.com golang.org go.opentelemetry.io gorm.io", "hosts: the public API, and what a host likes"},
+	{"cmd/...", "cli automation notify reasons support survey storage storage/postgres storage/sqlite", "it joins the command line with two adapters"},
+	{"examples/... docs/code/...", ". automation/... health keys notify/... reasons support/... survey/... storage/... docs/code/transactions/queries database/sql github.com golang.org go.opentelemetry.io gorm.io", "hosts: the public API, and what a host likes"},
 }
 
 // kits are the packages for tests, beside those whose last word ends in "test". They may

@@ -23,15 +23,10 @@ func reasonPage(t *testing.T) string {
 		"from the comments in the code (`go test ./internal/repotest -update`). Codes are\n" +
 		"stored and never change their meaning; hosts, channels and revalidators add\n" +
 		"their own, which are not listed.\n")
-	for _, of := range []struct{ name, file string }{
-		{"automation", "automation/reason.go"}, {"automation/report", "automation/report/reason.go"}, {"notify", "notify/reason.go"}, {"notify/gate", "notify/gate/gate.go"}, {"survey", "survey/reason.go"},
-	} {
-		fmt.Fprintf(&b, "\n## Package %s\n", of.name)
-		for _, group := range reasonsIn(t, root+"/"+of.file) {
-			fmt.Fprintf(&b, "\n%s\n\n", group.about)
-			for _, r := range group.reasons {
-				fmt.Fprintf(&b, "- `%s`: %s\n", r.code, r.means)
-			}
+	for _, group := range reasonsIn(t, root+"/reasons/reasons.go") {
+		fmt.Fprintf(&b, "\n%s\n\n", group.about)
+		for _, r := range group.reasons {
+			fmt.Fprintf(&b, "- `%s`: %s\n", r.code, r.means)
 		}
 	}
 	return b.String()
@@ -62,8 +57,8 @@ func reasonsIn(t *testing.T, file string) (groups []reasons) {
 			c := spec.(*ast.ValueSpec)
 			code, err := strconv.Unquote(c.Values[0].(*ast.BasicLit).Value)
 			means, ok := strings.CutPrefix(plain(c.Doc.Text()), c.Names[0].Name+": ")
-			if err != nil || !ok || !strings.HasSuffix(means, ".") {
-				t.Errorf("%s: %s does not say what it means in a comment that begins with its name and a colon", file, c.Names[0].Name)
+			if err != nil || code != c.Names[0].Name || !ok || !strings.HasSuffix(means, ".") {
+				t.Errorf("%s: %s is not its own name, or does not say what it means in a comment that begins with its name and a colon", file, c.Names[0].Name)
 				continue
 			}
 			out.reasons = append(out.reasons, reason{code, strings.ToUpper(means[:1]) + means[1:]})

@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -91,7 +92,7 @@ func TestAReminderOutlivesTheProcessThatDied(t *testing.T) {
 			w.clk.Add(24 * time.Hour)
 			w.drain(s, out)
 		}
-		if held, _, err := out.Support().Held(w.Context(), "", notify.HoldInDoubt, storage.Page{}); err != nil || len(held) != 0 {
+		if held, _, err := out.Support().Held(w.Context(), "", reasons.OutcomeUnknown, storage.Page{}); err != nil || len(held) != 0 {
 			w.Errorf("%d messages wait for a person: %v", len(held), err)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -53,7 +54,7 @@ func TestAPersonSettlesWhatAKilledProcessLeftInDoubt(t *testing.T) {
 		w.inCall = nil
 		w.clk.Add(lease)
 		w.drain(n)
-		held, _, err := n.Support().Held(w.Context(), "", notify.HoldInDoubt, storage.Page{})
+		held, _, err := n.Support().Held(w.Context(), "", reasons.OutcomeUnknown, storage.Page{})
 		if err != nil || len(held) != 1 || held[0].Status != notify.StatusOutcomeUnknown || held[0].MessageID != w.ids[0] {
 			w.Fatal(held, err)
 		}
@@ -68,7 +69,7 @@ func TestAPersonSettlesWhatAKilledProcessLeftInDoubt(t *testing.T) {
 		if len(w.ids) != 2 || w.ids[0] != w.ids[1] {
 			w.Errorf("called under %v", w.ids)
 		}
-		if held, _, err := n.Support().Held(w.Context(), "", notify.HoldInDoubt, storage.Page{}); err != nil || len(held) != 0 {
+		if held, _, err := n.Support().Held(w.Context(), "", reasons.OutcomeUnknown, storage.Page{}); err != nil || len(held) != 0 {
 			w.Error(held, err)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/gate"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -72,7 +73,7 @@ func (w *world) ofNotify(n *notify.Notifier, spring notify.MessagingJob) reads {
 		"Digests":        func(ctx context.Context) error { _, err := n.Digests(ctx, nil, "", at); return err },
 		"Preview":        func(ctx context.Context) error { _, err := n.Preview(ctx, job, notify.Recipient{}); return err },
 		"Held": func(ctx context.Context) error {
-			_, _, err := support.Held(ctx, "", notify.HoldInDoubt, page)
+			_, _, err := support.Held(ctx, "", reasons.OutcomeUnknown, page)
 			return err
 		},
 		"Messages":           func(ctx context.Context) error { _, _, err := support.Messages(ctx, "", at.RowKey, page); return err },

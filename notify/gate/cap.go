@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/frequency"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -140,9 +141,9 @@ func (g *capGate) count(ctx context.Context, from driver.Reader, a []notify.Atte
 		case over == nil:
 			changed[r] = true
 		case over.Skip:
-			out[i] = notify.Skip(ReasonFrequencyCap)
+			out[i] = notify.Skip(reasons.FrequencyCap)
 		default:
-			out[i] = notify.Defer(next, ReasonFrequencyCap)
+			out[i] = notify.Defer(next, reasons.FrequencyCap)
 		}
 	}
 	for r := range changed {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 )
 
 func TestAMandatoryMessagePassesTheCapUncounted(t *testing.T) {
@@ -14,7 +15,7 @@ func TestAMandatoryMessagePassesTheCapUncounted(t *testing.T) {
 		g := newCapGate(h.store, []Cap{{Limit: 1, Per: time.Hour, Skip: true}})
 		reset := attemptOf("reset", "sam", h.clk.Now())
 		reset.Mandatory = true
-		h.same("in one group", []string{"", "", "Skip " + ReasonFrequencyCap}, h.answersOf(g, reset, attemptOf("a", "sam", h.clk.Now()), attemptOf("b", "sam", h.clk.Now())))
+		h.same("in one group", []string{"", "", "Skip " + reasons.FrequencyCap}, h.answersOf(g, reset, attemptOf("a", "sam", h.clk.Now()), attemptOf("b", "sam", h.clk.Now())))
 		h.same("behind it", []string{"", ""}, h.answersOf(g, reset, attemptOf("a", "sam", h.clk.Now())))
 	})
 }
@@ -70,7 +71,7 @@ func TestACapOfSomeTypesLeavesTheOthersAlone(t *testing.T) {
 			a.NotificationType = kind
 			return a
 		}
-		over := "Skip " + ReasonFrequencyCap
+		over := "Skip " + reasons.FrequencyCap
 		g := newCapGate(h.store, []Cap{tips})
 		h.same("not bounded", []string{"", "", ""}, h.answersOf(g, of("visit", "1"), of("visit", "2"), of("visit", "3")))
 		if rows := all(h, frequencies); len(rows) != 0 {

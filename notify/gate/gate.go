@@ -65,23 +65,6 @@ func New(store storage.Store, opts *Options) []notify.Gate {
 	return gates
 }
 
-// Reasons of these gates: why a message waits, or ended unsent. They are stored and
-// shown.
-const (
-	// ReasonNotAllowed: the Guard of this environment does not allow the recipient. No
-	// action needed.
-	ReasonNotAllowed = "NotAllowed"
-	// ReasonFrequencyCap: the recipient has got as many messages as a cap allows. The
-	// message waits, or has ended if the cap says so.
-	ReasonFrequencyCap = "FrequencyCap"
-	// ReasonQuietHours: it is during quiet hours where the recipient lives. The message
-	// waits for the next send window.
-	ReasonQuietHours = "QuietHours"
-	// ReasonRateLimit: the channel has reached its rate. The message waits; if many wait
-	// long, raise the rate or send less.
-	ReasonRateLimit = "RateLimit"
-)
-
 // Schemas lists the tables of this package, so that adapters' tests can
 // compare them with a live database.
 func Schemas() []*driver.Schema {

@@ -7,11 +7,12 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 )
 
 // Guard is for environments that must not write to customers, such as staging. Only
 // allowed addresses get messages. Other messages go to the redirect address of their
-// method, or are skipped with [ReasonNotAllowed]. The zero value allows no address.
+// method, or are skipped with [reasons.NotAllowed]. The zero value allows no address.
 type Guard struct {
 	// Allow lists addresses, and mail domains with an @ before them:
 	// "ann@example.com", "+4915112345678", "@example.com". Case is ignored.
@@ -80,7 +81,7 @@ func (g *guardGate) about(a *notify.Attempt) notify.Verdict {
 	if to := g.redirect[a.Method]; to != "" {
 		return notify.Verdict{To: to}
 	}
-	return notify.Skip(ReasonNotAllowed)
+	return notify.Skip(reasons.NotAllowed)
 }
 
 func matches(entry, address string) bool {

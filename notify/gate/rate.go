@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -252,7 +253,7 @@ func (r *rateRound) answer(a *notify.Attempt, at driver.ScopedKey) notify.Verdic
 	if !b.take(l, a.Now, a.Urgent) {
 		own := r.buckets[ofScope(a)]
 		r.touched[own] = true
-		return notify.Defer(own.promise(l, b, r.waiting[a.Channel].n, a.Now, a.MessageID), ReasonRateLimit)
+		return notify.Defer(own.promise(l, b, r.waiting[a.Channel].n, a.Now, a.MessageID), reasons.RateLimit)
 	}
 	made := &rateReservation{Record: storage.Record{Scope: at.Scope, Key: at.Key}, ReservedOn: a.Now}
 	r.reserved[at], r.made = made, append(r.made, made)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -76,7 +77,7 @@ func (g *windowGate) Ask(_ context.Context, a []notify.Attempt) ([]notify.Verdic
 		}
 		if opens.After(a[i].Now) {
 			wait := spread(a[i].MessageID, min(g.spread, closes.Sub(opens)))
-			out[i] = notify.Defer(driver.Time(opens.Add(wait)), ReasonQuietHours)
+			out[i] = notify.Defer(driver.Time(opens.Add(wait)), reasons.QuietHours)
 		}
 	}
 	return out, nil

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 )
 
 func mustTime(t *testing.T, text string) time.Time {
@@ -60,7 +61,7 @@ func TestTheSendWindowOpensByTheRecipientsClock(t *testing.T) {
 			continue
 		}
 		opens := mustTime(t, c.want)
-		if v[0].Reason != ReasonQuietHours || v[0].Until.Before(opens) || v[0].Until.After(opens.Add(10*time.Minute)) {
+		if v[0].Reason != reasons.QuietHours || v[0].Until.Before(opens) || v[0].Until.After(opens.Add(10*time.Minute)) {
 			t.Errorf("%s: %+v, want %v", name, v[0], opens)
 		}
 	}
@@ -71,5 +72,5 @@ func TestUrgentMessagesAndOtherMethodsHaveNoQuietHours(t *testing.T) {
 	g := newWindowGate(Window{From: "10:00", To: "21:00", Methods: []string{"email"}})
 	urgent, sms := attemptOf("a", "sam", h.clk.Now()), attemptOf("b", "sam", h.clk.Now())
 	urgent.Urgent, sms.Method = true, "sms"
-	h.same("answers", []string{"", "", "Defer " + ReasonQuietHours}, h.answersOf(g, urgent, sms, attemptOf("c", "sam", h.clk.Now())))
+	h.same("answers", []string{"", "", "Defer " + reasons.QuietHours}, h.answersOf(g, urgent, sms, attemptOf("c", "sam", h.clk.Now())))
 }

@@ -189,9 +189,8 @@ func (s *site) apiUpcoming(c *call) {
 
 // code is a reason code with what it means.
 type code struct {
-	Package string `json:"package"`
-	Code    string `json:"code"`
-	Means   string `json:"means"`
+	Code  string `json:"code"`
+	Means string `json:"means"`
 }
 
 func (s *site) apiReasons(c *call) {

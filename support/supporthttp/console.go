@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/sentence"
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
 )
@@ -129,7 +129,7 @@ func (s *site) needs(c *call) {
 	n := c.needsOf([]support.Need{of})[0]
 	v := c.view("needs", or(n.Reason, n.Name, string(n.Kind)))
 	v.Need, v.Days, v.Back = n, undated(c.entriesOf(rows)), c.r.URL.RawQuery
-	if n.Table == "outgoing_message" && n.Reason == notify.HoldInDoubt && p.After == "" && c.caller.allowed(support.Resolve) {
+	if n.Table == "outgoing_message" && n.Reason == reasons.OutcomeUnknown && p.After == "" && c.caller.allowed(support.Resolve) {
 		doubts, more, err := s.desk.Doubts(c.r.Context(), c.scope)
 		if err != nil {
 			c.refuse("the doubts could not be listed", err)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/support"
 	"github.com/belfry-go/belfry/support/supporthttp"
@@ -40,7 +40,7 @@ func TestTheDoubtsOfAnOutageAreResolvedByTheForm(t *testing.T) {
 		t.Fatal(list)
 	}
 	held := func(scope storage.Scope) int {
-		rows, _, err := o.out.Support().Held(t.Context(), scope, notify.HoldInDoubt, storage.Page{})
+		rows, _, err := o.out.Support().Held(t.Context(), scope, reasons.OutcomeUnknown, storage.Page{})
 		o.must(err)
 		return len(rows)
 	}

@@ -239,8 +239,8 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // explained reports whether the page of reason codes has a code: not those of hosts and
 // providers.
-func explained(of, code string) bool {
-	return slices.ContainsFunc(support.Codes(), func(c support.Code) bool { return c.Package == of && c.Code == code })
+func explained(code string) bool {
+	return slices.ContainsFunc(support.Codes(), func(c support.Code) bool { return c.Code == code })
 }
 
 // span is how long something takes, for people.
@@ -343,7 +343,7 @@ func (n need) Sign() support.State {
 func (v view) Heading() string {
 	n := v.Need
 	if n.What == "" && n.Reason != "" {
-		return support.ReasonWords(n.Domain, n.Reason)
+		return support.ReasonWords(n.Reason)
 	}
 	return or(n.Name, string(n.Kind))
 }

@@ -42,7 +42,7 @@ type entry struct {
 	Channel    string           `json:"channel,omitempty"`
 	Status     string           `json:"status"`
 	Reason     string           `json:"reason,omitempty"`
-	Package    string           `json:"package,omitempty"`
+	ReasonBy   string           `json:"reason_by,omitempty"`
 	What       string           `json:"what"`
 	ToDo       string           `json:"toDo,omitempty"`
 	NextOn     time.Time        `json:"nextOn,omitzero"`
@@ -156,7 +156,7 @@ type step struct {
 func (c *call) entryOf(e support.Entry) entry {
 	out := entry{
 		On: c.at(e.On), Kind: e.Kind, Outcome: e.Outcome, State: e.State(), Because: c.because(e), Type: e.Type, Occasion: e.Occasion, Channel: e.Channel, Status: e.Status,
-		Reason: e.Reason, Package: e.Package, What: e.What, ToDo: e.ToDo, NextOn: c.at(e.NextOn), Can: c.can(e.Can), Part: partOf(e.Part), Version: e.Version,
+		Reason: e.Reason, ReasonBy: e.ReasonBy, What: e.What, ToDo: e.ToDo, NextOn: c.at(e.NextOn), Can: c.can(e.Can), Part: partOf(e.Part), Version: e.Version,
 		Key: c.handle(e.Key), MessageID: e.MessageID, ProviderID: e.ProviderID, Person: c.handle(e.Person),
 		EntityType: e.Entity.Type, Entity: c.handle(e.Entity.ID),
 		Address: c.hide(e.Address), Name: c.hide(e.Name), Subject: c.hide(e.Subject), Text: c.hide(e.Text), HTML: c.hide(e.HTML), Detail: c.hide(e.Detail), Ticket: c.hide(e.Ticket), More: e.More,

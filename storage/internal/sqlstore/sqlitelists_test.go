@@ -14,6 +14,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -98,7 +99,7 @@ func TestSQLiteReadsListsByTheirIndexes(t *testing.T) {
 		"how doubts ended": {"outgoing_message", "outgoing_message_resolved (kind=?", "resolved_on", nil,
 			where(driver.NotNull("resolved_on"), mails, driver.Eq("is_on_support_hold", false))},
 		"what is on hold": {"outgoing_message", "outgoing_message_holds (hold_reason=?", "", &driver.Position{ID: 7},
-			where(driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", notify.HoldRetries), mails)},
+			where(driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", reasons.RetriesExhausted), mails)},
 		"what is on hold in a tenant": {"automation_scheduler", "automation_scheduler_scope_holds (scope=? AND hold_reason=?", "", &driver.Position{ID: 7},
 			where(driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", automation.HeldBySupport))},
 		"failed runs":         {"automation_scheduler", "automation_scheduler_failed (scope=?", "scheduled_on", before, append(where(driver.Eq("is_on_support_hold", true)), runs...)},

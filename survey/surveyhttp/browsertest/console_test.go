@@ -20,6 +20,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/support"
@@ -141,7 +142,7 @@ func TestSupportSettlesADoubtByKeyboard(t *testing.T) {
 				c.press(kb.Enter)
 				do(c.ctx, t, chromedp.WaitVisible(".lead.done"))
 				see("-4-done")
-				held, _, err := out.Support().Held(t.Context(), "", notify.HoldInDoubt, storage.Page{})
+				held, _, err := out.Support().Held(t.Context(), "", reasons.OutcomeUnknown, storage.Page{})
 				if err != nil || len(held) != 0 {
 					t.Error(held, err)
 				}

@@ -25,6 +25,7 @@ import (
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/notify/notifyhttp"
 	"github.com/belfry-go/belfry/notify/templates"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/support"
@@ -215,7 +216,7 @@ var tasks = map[string]struct {
 	"settle a doubt by evidence": {
 		steps: []step{{`tr.Doubt a[href^="needs"]`, ""}, {`form.bulk button[value="Resolve Sent"]`, ""}, {"#evidence", "250 2.0.0 queued as 4711"}, reason, {".primary", ""}}, says: []string{"Done for 1 of 1"},
 		done: func(d *desk17) error {
-			return nobody(d.out.Support().Held(d.Context(), "", notify.HoldInDoubt, storage.Page{}))
+			return nobody(d.out.Support().Held(d.Context(), "", reasons.OutcomeUnknown, storage.Page{}))
 		},
 	},
 	"stop tomorrow's mail to a person": {
