@@ -6,6 +6,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/notifytest"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -27,7 +28,7 @@ func TestAMessageThatSaysNothingIsNotSent(t *testing.T) {
 	mails.Sent(t, 0)
 	trace, err := out.Trace(t.Context(), "", notify.Coordinates{PartitionKey: "1001", RowKey: "1001"})
 	const want = "channel: content refused: it is empty: give its type a Template or a Renderer that makes a subject, a text, HTML, a provider's template, metadata or an attachment"
-	if err != nil || trace.Job == nil || trace.Job.ReasonCode != notify.ReasonRenderFailed || trace.Job.Diagnostics != want {
+	if err != nil || trace.Job == nil || trace.Job.ReasonCode != reasons.RenderFailed || trace.Job.Diagnostics != want {
 		t.Errorf("%+v %v", trace.Job, err)
 	}
 	if _, _, err := out.Support().AllMessages(t.Context(), "", storage.Page{}); err != nil {

@@ -185,7 +185,7 @@ func (n erasure) marksOfRecipient(scope Scope, r Recipient) []driver.ScopedKey {
 }
 
 // Erased reports whether a person was erased, so that new messages to them end as Skipped
-// ([ReasonErased]).
+// ([reasons.Erased]).
 func (n Contacts) Erased(ctx context.Context, scope Scope, recipientRef string) (bool, error) {
 	person := Recipient{Ref: recipientRef}
 	erased, err := n.erasure().erasedAmong(ctx, map[Scope][]Recipient{scope: {person}})
