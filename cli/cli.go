@@ -33,7 +33,7 @@ type App struct {
 	Name string
 	// Open makes what a command works on; the command closes it. With migrate the migrations
 	// that are missing are run, without it a database that lacks some is an error. A program
-	// that already has its services open may return those, whatever migrate is.
+	// that already has its services open may return those, for both values of migrate.
 	Open func(ctx context.Context, migrate bool) (*Services, error)
 	// OpenStore opens the store of another database, which has its tables: what -to of move
 	// names. Nil: move has to be run in another program.

@@ -78,7 +78,7 @@ type FiringPolicy string
 
 // The policies. Each fires once for:
 const (
-	OncePerSource    FiringPolicy = "OncePerSource"    // the source and metric, whatever threshold is crossed
+	OncePerSource    FiringPolicy = "OncePerSource"    // the source and metric, for any threshold
 	OncePerThreshold FiringPolicy = "OncePerThreshold" // each threshold value in each scope
 	OncePerDay       FiringPolicy = "OncePerDay"       // each local date on which it is met
 	FalseToTrue      FiringPolicy = "FalseToTrue"      // each rising edge: from not met to met

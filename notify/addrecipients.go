@@ -18,9 +18,9 @@ import (
 // jobRecipients writes the recipients of jobs, which are fixed otherwise.
 var jobRecipients = jobs.Rewriting("recipients")
 
-// AddRecipients adds to those of a job whoever it does not have yet, and returns them.
+// AddRecipients adds to a job the recipients that it does not have yet, and returns them.
 // They get what the job says when it is due, or at once where its messages are made
-// already; nobody gets anything twice. It is audited and may be repeated. With a
+// already; nothing is sent twice. It is audited and may be repeated. With a
 // transaction it belongs to it; with nil to the bound one, if there is one.
 //
 // The error wraps [ErrActionRefused] for a job that was cancelled or forgotten, or skipped

@@ -26,14 +26,14 @@ type CampaignProgress struct {
 	GUID, Type, BusinessUnit string
 	Status, Reason           string
 	SupportHold              driver.SupportHold
-	// Recipients is the size of the audience, zero if nobody has said it. Of them
+	// Recipients is the size of the audience, zero if it is not known. Of them
 	// so many are Done: a message was made for Generated, nothing goes out to
 	// Skipped, and Repeated are in the audience twice.
 	Recipients, Done, Generated, Skipped, Repeated int
 	// Cancelled counts messages that a cancellation has kept from being sent.
 	Cancelled int
 	// PerSecond is at how many recipients the last chunks went, Left how long the
-	// rest takes at that rate; both are zero while nobody can tell. It is about
+	// rest takes at that rate; both are zero while that is unknown. It is about
 	// making the messages: sending them may take longer.
 	PerSecond float64
 	Left      time.Duration
@@ -56,7 +56,7 @@ func (n Campaigns) Start(ctx context.Context, j MessagingJob, on time.Time) (Ens
 	})
 }
 
-// Progress tells how far a campaign has come, in two statements whatever its
+// Progress tells how far a campaign has come, in two statements for any
 // size. The error wraps storage.ErrNotFound where scope has no such messaging job.
 func (n Campaigns) Progress(ctx context.Context, scope Scope, guid string) (p CampaignProgress, err error) {
 	within, err := under(guid)
@@ -181,7 +181,7 @@ func (n Campaigns) Pause(ctx context.Context, scope Scope, guid string, by By) e
 	return act(ctx, n.core, messagingJobs, scope, guid, "PauseCampaign", by, (*messagingJobRow).pause)
 }
 
-// Resume lets a paused campaign go on where it was; nobody gets a second
+// Resume lets a paused campaign go on where it was; no recipient gets a second
 // message by that. One that was paused before its schedule was due waits for it.
 func (n Campaigns) Resume(ctx context.Context, scope Scope, guid string, by By) error {
 	return act(ctx, n.core, messagingJobs, scope, guid, "ResumeCampaign", by, (*messagingJobRow).resume)

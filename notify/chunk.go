@@ -114,7 +114,7 @@ var errHashKey = errors.New("notify: the campaign began under another key for th
 type unrenderedError struct{ first error }
 
 func (e *unrenderedError) Error() string {
-	return "notify: nobody in a chunk of a campaign could be rendered: " + e.first.Error()
+	return "notify: no recipient in a chunk of a campaign could be rendered: " + e.first.Error()
 }
 
 func (e *unrenderedError) Unwrap() error { return e.first }

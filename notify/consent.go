@@ -197,7 +197,7 @@ func methodsOf(m *messageRow, all ...string) (out []string) {
 	return out
 }
 
-// GroupChoice is one of Options.Groups, and whether somebody wants it by a method.
+// GroupChoice is one of Options.Groups, and whether a person wants it by a method.
 type GroupChoice struct {
 	Group
 	Method string

@@ -71,7 +71,7 @@ func (t Type) digest() (*windows, error) {
 	case t.Urgent:
 		return nil, errors.New("the type is Urgent, which waits for no window")
 	case t.Requested:
-		return nil, errors.New("the type is Requested: somebody waits for the message")
+		return nil, errors.New("the type is Requested: a person waits for the message")
 	}
 	return w, nil
 }

@@ -31,7 +31,7 @@ type digestEntry struct {
 }
 
 var digestEntries = driver.Define[digestEntry]("digest_entry").Grows(driver.WithWork).
-	Kept("Retention.Messages", "what a digest tells, or has told; it goes after the digest")
+	Kept("Retention.Messages", "the contents of a digest; it goes after the digest")
 
 // entry is the delivery in a digest.
 func (d delivery) entry(j *jobRow, now time.Time) (*digestEntry, error) {

@@ -1,6 +1,6 @@
 // Package notify makes sure that the records of a notification exist, and
 // delivers them: jobs, their schedules, in-app messages and messages that a
-// provider sends. Whoever decides what to send (automation, or the host) only
+// provider sends. What decides (automation, or the host) only
 // ensures artifacts; a handler never calls a provider (Communication - System
 // architecture).
 //
@@ -20,7 +20,7 @@
 // At most one provider call per claim; at most one per message without an
 // audited decision, a definite refusal or the provider's own idempotency, as
 // long as acknowledged commits survive; and nothing is lost silently. This is
-// not exactly-once, which nobody can promise: a process may die between the
+// not exactly-once, which cannot be promised: a process may die between the
 // provider's acceptance and the moment that is recorded. Such a message is in
 // doubt, visibly, and the policy that its [Type] declares settles it.
 package notify

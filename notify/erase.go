@@ -24,16 +24,16 @@ var (
 	jobErasures     = jobs.Erasures("reason_code", "created_on", "ended_on")
 )
 
-// somebody is a person as the tables of this package know them.
-type somebody struct {
+// dataSubject is a person as the tables of this package know them.
+type dataSubject struct {
 	sweep.Subject
 	n erasure
 	// addresses are in the spelling that their hashes are of.
 	addresses []Destination
 }
 
-func (n erasure) somebody(s sweep.Subject) somebody {
-	out := somebody{Subject: s, n: n}
+func (n erasure) dataSubject(s sweep.Subject) dataSubject {
+	out := dataSubject{Subject: s, n: n}
 	for _, a := range s.Addresses {
 		raw := strings.TrimSpace(a.Address)
 		some := []string{raw} // one that cannot be delivered to is stored as it is
@@ -50,7 +50,7 @@ func (n erasure) somebody(s sweep.Subject) somebody {
 }
 
 // hashes stand for the addresses beside a ref, under the present key and the former ones.
-func (s somebody) hashes(ref string) (out []string) {
+func (s dataSubject) hashes(ref string) (out []string) {
 	for _, key := range append([][]byte{s.n.options.HashKey}, s.n.options.FormerHashKeys...) {
 		for _, d := range s.addresses {
 			if h := spelling.Hash(key, ref, d.Method, d.Address); !slices.Contains(out, h) {
@@ -62,7 +62,7 @@ func (s somebody) hashes(ref string) (out []string) {
 }
 
 // is reports whether a recipient is this person: who has another Ref is not.
-func (s somebody) is(r Recipient) bool {
+func (s dataSubject) is(r Recipient) bool {
 	switch {
 	case r.Ref != "":
 		return r.Ref == s.Ref
@@ -79,11 +79,11 @@ func (s somebody) is(r Recipient) bool {
 // who name the Ref and, of those who name none, whoever has the inbox or the address, in
 // any spelling.
 func IsPerson(p sweep.Person) func(Recipient) bool {
-	return erasure{}.somebody(sweep.Subject{Person: p}).is
+	return erasure{}.dataSubject(sweep.Subject{Person: p}).is
 }
 
 // about reports whether something of the host's is about this person alone.
-func (s somebody) about(entityType, entity string) bool {
+func (s dataSubject) about(entityType, entity string) bool {
 	return slices.Contains(s.Entities, sweep.Entity{Type: entityType, ID: entity})
 }
 
@@ -93,12 +93,12 @@ func (n erasure) erasures() []sweep.Rule {
 	return slices.Concat(n.eventErasures(), []sweep.Rule{
 		sweep.Erasure[jobRow]{
 			Table: jobs, Empties: jobErasures, Rewrites: jobRecipients, Audited: true,
-			Ways: func(s sweep.Subject) []sweep.Way[jobRow] { return n.somebody(s).jobs() },
+			Ways: func(s sweep.Subject) []sweep.Way[jobRow] { return n.dataSubject(s).jobs() },
 			Judge: func(ctx context.Context, s sweep.Subject, at sweep.At, j *jobRow) (sweep.Fate, error) {
-				return n.somebody(s).judgeJob(ctx, at, j)
+				return n.dataSubject(s).judgeJob(ctx, at, j)
 			},
 			Show: func(_ context.Context, s sweep.Subject, j *jobRow) (bool, error) {
-				return n.somebody(s).showJob(j), nil
+				return n.dataSubject(s).showJob(j), nil
 			},
 			Keeps: map[string]string{
 				"key":        "a repeated wish finds it; it has the id of what it is about",
@@ -106,17 +106,17 @@ func (n erasure) erasures() []sweep.Rule {
 			},
 		}.Rule(),
 		sweep.Erasure[digestEntry]{
-			Table: digestEntries, Keeps: map[string]string{"key": "of somebody without a Ref and an address, until the digest is forgotten"},
-			Ways: func(s sweep.Subject) []sweep.Way[digestEntry] { return n.somebody(s).entries() },
+			Table: digestEntries, Keeps: map[string]string{"key": "of a person without a Ref and an address, until the digest is emptied"},
+			Ways: func(s sweep.Subject) []sweep.Way[digestEntry] { return n.dataSubject(s).entries() },
 		}.Rule(),
 		sweep.Erasure[messagingJobRow]{
 			Table: messagingJobs, Rewrites: campaignBlob, CutFrom: []string{"blob"},
-			Ways: func(s sweep.Subject) []sweep.Way[messagingJobRow] { return n.somebody(s).campaigns() },
+			Ways: func(s sweep.Subject) []sweep.Way[messagingJobRow] { return n.dataSubject(s).campaigns() },
 			Judge: func(ctx context.Context, s sweep.Subject, at sweep.At, j *messagingJobRow) (sweep.Fate, error) {
-				return n.somebody(s).judgeCampaign(ctx, at, j)
+				return n.dataSubject(s).judgeCampaign(ctx, at, j)
 			},
 			Show: func(ctx context.Context, s sweep.Subject, j *messagingJobRow) (bool, error) {
-				in, err := n.somebody(s).inAudience(ctx, j.Blob)
+				in, err := n.dataSubject(s).inAudience(ctx, j.Blob)
 				j.Blob = storage.Ref{}
 				return in, err
 			},
@@ -127,32 +127,32 @@ func (n erasure) erasures() []sweep.Rule {
 				return []sweep.Way[conflict]{sweep.By(conflicts, s.Scope)}
 			},
 			Judge: func(_ context.Context, s sweep.Subject, _ sweep.At, c *conflict) (sweep.Fate, error) {
-				return when(n.somebody(s).names(c), sweep.Delete), nil
+				return when(n.dataSubject(s).names(c), sweep.Delete), nil
 			},
 			Show: func(_ context.Context, s sweep.Subject, c *conflict) (bool, error) {
-				return n.somebody(s).names(c), nil
+				return n.dataSubject(s).names(c), nil
 			},
 		}.Rule(),
 		sweep.Erasure[automationJobRow]{
 			Table: automationJobs,
-			Ways:  func(s sweep.Subject) []sweep.Way[automationJobRow] { return n.somebody(s).automationJobs() },
+			Ways:  func(s sweep.Subject) []sweep.Way[automationJobRow] { return n.dataSubject(s).automationJobs() },
 		}.Rule(),
 		sweep.Erasure[preferenceRow]{
 			Table: preferences, Keeps: map[string]string{"key": "who opted out without a Ref is known by a hash of the address: without it they would be written to"},
 			Audited: true,
-			Ways:    func(s sweep.Subject) []sweep.Way[preferenceRow] { return n.somebody(s).preferences() },
+			Ways:    func(s sweep.Subject) []sweep.Way[preferenceRow] { return n.dataSubject(s).preferences() },
 		}.Rule(),
 		sweep.Erasure[frequency.Row]{
 			Table: frequency.Table,
-			Ways:  func(s sweep.Subject) []sweep.Way[frequency.Row] { return n.somebody(s).frequencies() },
+			Ways:  func(s sweep.Subject) []sweep.Way[frequency.Row] { return n.dataSubject(s).frequencies() },
 		}.Rule(),
 		sweep.Erasure[userMessageRow]{
 			Table: userMessages,
-			Ways:  func(s sweep.Subject) []sweep.Way[userMessageRow] { return n.somebody(s).inbox() },
+			Ways:  func(s sweep.Subject) []sweep.Way[userMessageRow] { return n.dataSubject(s).inbox() },
 		}.Rule(),
 		sweep.Erasure[messageRow]{
 			Table: outgoingMessages, Empties: messageErasures, Audited: true,
-			Ways: func(s sweep.Subject) []sweep.Way[messageRow] { return n.somebody(s).messages() },
+			Ways: func(s sweep.Subject) []sweep.Way[messageRow] { return n.dataSubject(s).messages() },
 			Judge: func(_ context.Context, _ sweep.Subject, at sweep.At, m *messageRow) (sweep.Fate, error) {
 				return m.erase(at.Now), nil
 			},
@@ -160,7 +160,7 @@ func (n erasure) erasures() []sweep.Rule {
 		}.Rule(),
 		sweep.Erasure[suppressionRow]{
 			Table: suppressions, Keeps: map[string]string{"address_hash": "without it the address would be written to again; it is a hash under HashKey"},
-			Ways: func(s sweep.Subject) []sweep.Way[suppressionRow] { return n.somebody(s).suppressions() },
+			Ways: func(s sweep.Subject) []sweep.Way[suppressionRow] { return n.dataSubject(s).suppressions() },
 			Stay: true,
 		}.Rule(),
 	}, n.staying())
@@ -188,7 +188,7 @@ func when(yes bool, v sweep.Verdict) sweep.Fate {
 }
 
 // messages are those to a Ref, and those to an address that name none.
-func (s somebody) messages() (out []sweep.Way[messageRow]) {
+func (s dataSubject) messages() (out []sweep.Way[messageRow]) {
 	if s.Ref != "" {
 		out = append(out, sweep.By(outgoingMessages, s.Scope, driver.Eq("recipient_ref", s.Ref)))
 	}
@@ -212,7 +212,7 @@ func (m *messageRow) erase(now time.Time) sweep.Fate {
 }
 
 // inbox are messages in the person's inboxes, and those that name the Ref.
-func (s somebody) inbox() (out []sweep.Way[userMessageRow]) {
+func (s dataSubject) inbox() (out []sweep.Way[userMessageRow]) {
 	if s.Ref != "" {
 		out = append(out, sweep.By(userMessages, s.Scope, driver.Eq("recipient_ref", s.Ref)))
 	}
@@ -224,7 +224,7 @@ func (s somebody) inbox() (out []sweep.Way[userMessageRow]) {
 	return out
 }
 
-func (s somebody) preferences() []sweep.Way[preferenceRow] {
+func (s dataSubject) preferences() []sweep.Way[preferenceRow] {
 	within, err := under(recipientOf(s.Ref))
 	if s.Ref == "" || err != nil {
 		return nil
@@ -232,7 +232,7 @@ func (s somebody) preferences() []sweep.Way[preferenceRow] {
 	return []sweep.Way[preferenceRow]{sweep.By(preferences, s.Scope, within...)}
 }
 
-func (s somebody) frequencies() []sweep.Way[frequency.Row] {
+func (s dataSubject) frequencies() []sweep.Way[frequency.Row] {
 	var places []driver.ScopedKey
 	if s.Ref != "" {
 		places = append(places, driver.ScopedKey{Scope: s.Scope, Key: recipientOf(s.Ref)})
@@ -243,11 +243,11 @@ func (s somebody) frequencies() []sweep.Way[frequency.Row] {
 	return []sweep.Way[frequency.Row]{sweep.There(frequency.Table, places...)}
 }
 
-func (s somebody) suppressions() []sweep.Way[suppressionRow] {
+func (s dataSubject) suppressions() []sweep.Way[suppressionRow] {
 	return []sweep.Way[suppressionRow]{sweep.There(suppressions, s.marks(append([]channel.SuppressionReason{channel.Erased}, strongest...)...)...)}
 }
 
-func (s somebody) automationJobs() (out []sweep.Way[automationJobRow]) {
+func (s dataSubject) automationJobs() (out []sweep.Way[automationJobRow]) {
 	for _, e := range s.Entities {
 		if within, err := under(e.ID); err == nil {
 			out = append(out, sweep.By(automationJobs, s.Scope, append(within, driver.Eq("source_type", e.Type))...))
@@ -258,7 +258,7 @@ func (s somebody) automationJobs() (out []sweep.Way[automationJobRow]) {
 
 // names reports whether a conflict tells of the person: by an inbox, a hash in the key of
 // a message, a Ref, or an entity.
-func (s somebody) names(c *conflict) bool {
+func (s dataSubject) names(c *conflict) bool {
 	if slices.Contains(s.Inboxes, c.PartitionKey) {
 		return true
 	}

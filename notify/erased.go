@@ -18,7 +18,7 @@ import (
 
 // marks are where those of the person would be in the list of suppressed addresses. A
 // Ref is marked by a hash, too.
-func (s somebody) marks(reasons ...channel.SuppressionReason) (out []driver.ScopedKey) {
+func (s dataSubject) marks(reasons ...channel.SuppressionReason) (out []driver.ScopedKey) {
 	for _, m := range s.marked() {
 		for _, r := range reasons {
 			out = append(out, driver.ScopedKey{Scope: s.Scope, Key: suppressionKey(m.AddressHash, r)})
@@ -28,7 +28,7 @@ func (s somebody) marks(reasons ...channel.SuppressionReason) (out []driver.Scop
 }
 
 // marked are the rows that keep what comes again for the person from being sent.
-func (s somebody) marked() (out []*suppressionRow) {
+func (s dataSubject) marked() (out []*suppressionRow) {
 	if s.Ref != "" {
 		for _, hash := range s.n.refHashes(s.Ref) {
 			out = append(out, &suppressionRow{AddressHash: hash, HashKey: s.n.hashKey, Reason: channel.Erased})
@@ -65,7 +65,7 @@ func (n erasure) mark(ctx context.Context, tx storage.Tx, s sweep.Subject) error
 		return err
 	}
 	n.erasedBefore.hear(true, driver.Now(n.store))
-	_, err := suppressions.Ensure(ctx, tx, renew, n.somebody(s).marked()...)
+	_, err := suppressions.Ensure(ctx, tx, renew, n.dataSubject(s).marked()...)
 	return err
 }
 
@@ -194,7 +194,7 @@ func (n Contacts) Erased(ctx context.Context, scope Scope, recipientRef string) 
 
 // unmark lifts what [erasure.mark] did.
 func (n erasure) unmark(ctx context.Context, tx storage.Tx, s sweep.Subject, by By) error {
-	places := n.somebody(s).marks(channel.Erased)
+	places := n.dataSubject(s).marks(channel.Erased)
 	found, err := suppressions.GetMany(ctx, tx, places)
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 
 // jobs are those of the person's messages, those that nobody's message leads to yet, and
 // those about what is the person's.
-func (s somebody) jobs() (out []sweep.Way[jobRow]) {
+func (s dataSubject) jobs() (out []sweep.Way[jobRow]) {
 	for _, way := range s.messages() {
 		out = append(out, sweep.Via(way, jobs, func(m *messageRow) []driver.ScopedKey { return []driver.ScopedKey{m.job()} }))
 	}
@@ -42,7 +42,7 @@ func (s somebody) jobs() (out []sweep.Way[jobRow]) {
 }
 
 // entries are those of digests to a Ref, and to an address that names none.
-func (s somebody) entries() (out []sweep.Way[digestEntry]) {
+func (s dataSubject) entries() (out []sweep.Way[digestEntry]) {
 	if s.Ref != "" {
 		out = append(out, sweep.By(digestEntries, s.Scope, driver.Eq("recipient_ref", s.Ref)))
 	}
@@ -54,7 +54,7 @@ func (s somebody) entries() (out []sweep.Way[digestEntry]) {
 
 // judgeJob takes the person out of a job, and cancels and empties one that nobody else is
 // in, or that is about the person alone.
-func (s somebody) judgeJob(ctx context.Context, at sweep.At, j *jobRow) (sweep.Fate, error) {
+func (s dataSubject) judgeJob(ctx context.Context, at sweep.At, j *jobRow) (sweep.Fate, error) {
 	if j.IsTombstone() {
 		return sweep.Fate{}, nil
 	}
@@ -90,7 +90,7 @@ func (s somebody) judgeJob(ctx context.Context, at sweep.At, j *jobRow) (sweep.F
 	return fate, nil
 }
 
-func (s somebody) thaw(ctx context.Context, j *jobRow) (frozen, error) {
+func (s dataSubject) thaw(ctx context.Context, j *jobRow) (frozen, error) {
 	if j.Frozen.isZero() {
 		return frozen{}, nil
 	}
@@ -98,12 +98,12 @@ func (s somebody) thaw(ctx context.Context, j *jobRow) (frozen, error) {
 }
 
 // mayGetMore reports whether subscribers may come to the recipients of a job.
-func (s somebody) mayGetMore(j *jobRow) bool {
+func (s dataSubject) mayGetMore(j *jobRow) bool {
 	return s.n.options.Catalogue != nil && j.Frozen.isZero() && jobStates.Legal(j.Status, StatusCancelled)
 }
 
 // showJob leaves what a job says to the person.
-func (s somebody) showJob(j *jobRow) bool {
+func (s dataSubject) showJob(j *jobRow) bool {
 	found := j.Recipients
 	j.Recipients = slices.DeleteFunc(j.Recipients, func(r Recipient) bool { return !s.is(r) })
 	j.Frozen = frozenRef{}
@@ -113,7 +113,7 @@ func (s somebody) showJob(j *jobRow) bool {
 // eventErasures delete what subscribers hear of the person's messages.
 func (n erasure) eventErasures() []sweep.Rule {
 	return outbox.Erasures(func(s sweep.Subject) (out []outbox.Prefixes) {
-		for _, way := range n.somebody(s).messages() {
+		for _, way := range n.dataSubject(s).messages() {
 			out = append(out, func(ctx context.Context, from driver.Reader, after int64) (prefixes []string, next int64, err error) {
 				wanted, err := outbox.Wanted(ctx, from, topicStatus)
 				if err != nil || !wanted[topicStatus] {
@@ -132,13 +132,13 @@ func (n erasure) eventErasures() []sweep.Rule {
 
 // campaigns are all that still have their audience: who was left out of one has no message
 // that leads to it.
-func (s somebody) campaigns() []sweep.Way[messagingJobRow] {
+func (s dataSubject) campaigns() []sweep.Way[messagingJobRow] {
 	return []sweep.Way[messagingJobRow]{sweep.By(messagingJobs, s.Scope, driver.Null("forgotten_on"))}
 }
 
 // judgeCampaign blanks the person in an audience, in as many bytes: the cursor of the
 // campaign goes by them.
-func (s somebody) judgeCampaign(ctx context.Context, at sweep.At, j *messagingJobRow) (sweep.Fate, error) {
+func (s dataSubject) judgeCampaign(ctx context.Context, at sweep.At, j *messagingJobRow) (sweep.Fate, error) {
 	if j.IsTombstone() || j.Blob.IsZero() {
 		return sweep.Fate{}, nil
 	}
@@ -164,7 +164,7 @@ func (s somebody) judgeCampaign(ctx context.Context, at sweep.At, j *messagingJo
 
 // inAudience reports whether a payload has the person; one that is none of ours, or gone,
 // does not.
-func (s somebody) inAudience(ctx context.Context, ref storage.Ref) (bool, error) {
+func (s dataSubject) inAudience(ctx context.Context, ref storage.Ref) (bool, error) {
 	p, err := openPayload(ctx, s.n.store.Blobs(), ref, 0)
 	if errors.Is(err, ErrPayload) || errors.Is(err, storage.ErrNotFound) {
 		return false, nil
@@ -207,7 +207,7 @@ func (b *blanking) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// blanked is a line, or one as long of somebody who is nobody.
+// blanked is a line, or one as long without a person in it.
 func (b *blanking) blanked(line []byte) []byte {
 	var r Recipient
 	header := !b.begun

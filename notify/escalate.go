@@ -11,7 +11,7 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// What is in an inbox may go out by another way as well, if nobody reads it there: an
+// What is in an inbox may go out by another way as well, if it is not read there: an
 // ordinary outgoing message, made in the transaction that makes the one in the inbox, and
 // due when its time is over. It names that one (UnlessRead). Each claim looks at it, since
 // gates may keep the message for hours; and the transaction that notes the call writes it,

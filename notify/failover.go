@@ -21,7 +21,7 @@ import (
 //
 // A claim calls one channel. A definite refusal ends the claim and names the next
 // channel, which the next claim calls at once: one that blames the account, the provider, a
-// policy or nobody. What is wrong with the address or the message is wrong
+// policy or not at all. What is wrong with the address or the message is wrong
 // everywhere, so that the message is tried again by its schedule, or fails, as without
 // others. The schedule's pause comes after the last channel, counts as one try, and the
 // next round begins with the first. A message fails for good when the last channel

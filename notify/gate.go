@@ -74,7 +74,7 @@ type Attempt struct {
 	Zone                        string // IANA name; empty: not known
 	Lane                        int16
 	// Group, Mandatory, Requested and Urgent are those of the [Type], as it was registered
-	// where the message was made or is here. Whatever is in the urgent lane is Urgent.
+	// where the message was made or is here. All that is in the urgent lane is Urgent.
 	// OptIn is that of the group.
 	Group                               string
 	OptIn, Mandatory, Requested, Urgent bool

@@ -35,7 +35,7 @@ type hashKeyRow struct {
 }
 
 var hashKeys = driver.Define[hashKeyRow]("recipient_hash_key").Grows(driver.Bounded).
-	Kept(driver.Always, "one; without it nobody could tell whose hashes these are")
+	Kept(driver.Always, "one; it says whose hashes these are")
 
 const hashKeyKey = "recipients"
 

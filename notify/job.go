@@ -18,7 +18,7 @@ import (
 // the renderer.
 const MaxEventData = 4 << 10
 
-// Job is a NotificationJob: one occasion to notify somebody, in the history of
+// Job is a NotificationJob: one occasion to notify people, in the history of
 // the entity that it is about. A caller of EnsureNotificationJob fills in the
 // fields down to ValidUntil, of which Type and RowKey are required;
 // the others are the answer of a list and ignored. All that a caller fills in is
@@ -50,7 +50,7 @@ type Job struct {
 	Recipients []Recipient
 	// InputHash says what the job stands for, 64 hex digits; another one under
 	// the same key is a conflict. Empty: it is computed from the type, business
-	// unit, entity and EventData, in whatever order and spelling that says the same.
+	// unit, entity and EventData, in any order and spelling that says the same.
 	InputHash string
 	// SourceKey is the scheduler key of the work that asked for the job; empty
 	// for manual ones.

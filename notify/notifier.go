@@ -31,8 +31,8 @@ type Scope = storage.Scope
 
 // Options are the settings of a [Notifier]; nil and every zero value are useful.
 type Options struct {
-	// HashKey keys the hash of recipients in message keys, so that nobody who
-	// reads the database can find a phone number by trying all of them: 32
+	// HashKey keys the hash of recipients in message keys, so that a reader of
+	// the database cannot find a phone number by trying all of them: 32
 	// random bytes, the same in every process and for ever, since with another
 	// key a repeat would not find the messages of the first run. Empty: a plain
 	// hash.
@@ -57,7 +57,7 @@ type Options struct {
 	// more goes when no other has any.
 	AttachmentBytes int64
 	// Gates are asked, in order, about every message after its claim and before its
-	// call: those of package gate, and the host's own. Whatever they are, a copied database,
+	// call: those of package gate, and the host's own. With any of them, a copied database,
 	// a [Pause], suppressions and preferences keep messages back; they are asked before
 	// the others, or where the gates have them.
 	Gates []Gate

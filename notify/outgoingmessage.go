@@ -47,7 +47,7 @@ type OutgoingMessage struct {
 	RecipientName string
 	Address       string
 	Zone          string
-	// AttemptNo is 0, or counts the new attempts that somebody intended; a retry
+	// AttemptNo is 0, or counts the new attempts that a person asked for; a retry
 	// uses the row again.
 	AttemptNo int
 	// Content is what the message says, and ContentHash its hash: empty means
@@ -78,7 +78,7 @@ type OutgoingMessage struct {
 	Owner string
 	// UnlessRead is the Key of a [UserMessage] of the scope: this one is not sent once that
 	// was read or archived, or is gone, and waits while it is snoozed. Empty: it is sent
-	// whatever becomes of others. See [Type].EscalateAfter.
+	// independent of others. See [Type].EscalateAfter.
 	UnlessRead string
 
 	// Key is the stored identity, which Release, Cancel and Resolve take.

@@ -63,7 +63,7 @@ type Pause struct {
 	Extent
 	By    By        // who paused it, and why
 	Since time.Time // UTC
-	Until time.Time // UTC, when it ends by itself; zero: when somebody resumes it
+	Until time.Time // UTC, when it ends by itself; zero: when a person resumes it
 }
 
 // pauses has one row for each Extent that was ever paused. Its Type is the channel.

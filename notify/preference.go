@@ -53,7 +53,7 @@ type preferenceRow struct {
 }
 
 var preferences = driver.Define[preferenceRow]("recipient_preference").Grows(driver.WithEntities).
-	Kept(driver.Always, "without it somebody who opted out would be written to").Limit(8 << 10)
+	Kept(driver.Always, "without it a person who opted out would get messages again").Limit(8 << 10)
 
 // preferenceKey is the key of a recipient's row. Empty means all of them.
 func preferenceKey(recipient, method, notificationType, group string) string {

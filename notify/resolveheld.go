@@ -55,7 +55,7 @@ type ResolveReport struct {
 	BulkReport
 	// Arrived and Absent say how the last thousand doubts of the channel ended, before this
 	// call, of which the provider told afterwards: it had the message, or it had not. Where
-	// most had arrived, these have too, as far as anybody can tell.
+	// most had arrived, these probably have, too.
 	Arrived, Absent int
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// Failures says which messages support means. Keys or Channel is required; whatever
+// Failures says which messages support means. Keys or Channel is required; what
 // else is set narrows them down.
 type Failures struct {
 	// Keys are at most 1000, in any state. Those that have not failed are refused. Others

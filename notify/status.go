@@ -45,7 +45,7 @@ type ChangeKind string
 const (
 	ChangeDelivered ChangeKind = "Delivered"
 	ChangeBounced   ChangeKind = "Bounced" // each bounce that the provider reports
-	ChangeInDoubt   ChangeKind = "InDoubt" // nobody knows whether it was sent; the policy or a person decides
+	ChangeInDoubt   ChangeKind = "InDoubt" // it is unknown whether it was sent; the policy or a person decides
 	ChangeFailed    ChangeKind = "Failed"
 	ChangeSkipped   ChangeKind = "Skipped"
 	ChangeExpired   ChangeKind = "Expired" // it was stale before it could be sent
@@ -57,7 +57,7 @@ const (
 // StatusSubscriber hears of what became of messages. It is called from several
 // goroutines, at least once for each change and again until it returns nil: after
 // waits that grow from a minute to a day, eight times, and then no more until
-// somebody replays the dead letter.
+// a person replays the dead letter.
 type StatusSubscriber interface {
 	// Key names the subscriber for ever: changes wait for it under this name.
 	Key() string

@@ -57,7 +57,7 @@ func (t Template) Render(ctx context.Context, j Job, r Recipient) (Content, erro
 	return compiled.Render(ctx, j, r)
 }
 
-// Compile parses the templates once, for a [Renderer] that is given to nobody's
+// Compile parses the templates once, for a [Renderer] that is not given to a
 // Register itself.
 func (t Template) Compile() (Renderer, error) { return t.compile() }
 

@@ -71,7 +71,7 @@ var (
 	ErrNotFound = driver.ErrNotFound
 	// ErrPage: a [Page].After is none that a call returned.
 	ErrPage = driver.ErrPage
-	// ErrStale: the row was written by somebody else since it was read.
+	// ErrStale: the row was written since it was read.
 	ErrStale = driver.ErrStale
 	// ErrJoined: inside a host's transaction, Claim, Extend, and a call with the context of
 	// InHostTx's function that is not bound to it (WithTx) are refused.
@@ -97,7 +97,7 @@ var (
 
 // Errors with data.
 type (
-	// StaleError lists the rows of a call that somebody else had written. It is an
+	// StaleError lists the rows of a call that had been written meanwhile. It is an
 	// [ErrStale].
 	StaleError = driver.StaleError
 	// ValueError says which column cannot hold a value, and why, but not the value.

@@ -39,7 +39,7 @@ func (s *core) erasures() []sweep.Rule {
 		sweep.Erasure[instanceRow]{
 			Table: instances, Audited: true, Ways: instancesOf, Weight: 300, // of up to two hundred answers each
 			CutFrom: []string{"metadata", "customer_ref", "recipient_address", "recipient_locale", "recipient_zone", "recipient_hash"},
-			Keeps:   map[string]string{"key": "the same event asks nobody again"},
+			Keeps:   map[string]string{"key": "the same event makes no second link"},
 			Judge: func(_ context.Context, _ sweep.Subject, _ sweep.At, i *instanceRow) (sweep.Fate, error) {
 				return sweep.Fate{Verdict: sweep.Cut}, nil
 			},

@@ -21,7 +21,7 @@ type Form struct {
 	// Locale is the recipient's; it may be empty.
 	Locale string
 	State  FormState
-	// Open says that it is that of an open link, which anybody answers: a page gives each form
+	// Open says that it is that of an open link, which any visitor answers: a page gives each form
 	// that it shows an IdempotencyKey of its own.
 	Open bool
 	// Event is what the texts of the definition are filled with; see [form.Fill].

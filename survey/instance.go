@@ -152,7 +152,7 @@ type instanceRow struct {
 }
 
 var instances = driver.Define[instanceRow]("survey_instance").Grows(driver.WithWork).
-	Kept("Retention.Surveys", "a stub stays, so that the same event asks nobody again").Limit(form.MaxMetadata + 8<<10).Deciding("public_id")
+	Kept("Retention.Surveys", "a stub stays, so that the same event makes no second link").Limit(form.MaxMetadata + 8<<10).Deciding("public_id")
 
 func (i *instanceRow) view() Instance {
 	return Instance{

@@ -50,7 +50,7 @@ const (
 	Monthly Step = "month"
 )
 
-// MinResponses is among how many responses an answer is shown at least, whatever is asked for:
+// MinResponses is the least number of responses among which an answer is shown:
 // a group of a value has as many, and of a question with fewer answers only their number is
 // told. The difference of two results may still tell of few.
 const MinResponses = 5
@@ -72,7 +72,7 @@ type ResultGroup struct {
 	// Asked links went out, of which Opened have shown their form and Answered have a response by
 	// now: each of them is at most the one before.
 	Asked, Opened, Answered int
-	// Responses are those that came in the time that is asked for, to whatever links.
+	// Responses are those that came in the time that is asked for, to links of any time.
 	Responses int
 	// Wait is the mean time from the last send before a response to the response, and
 	// zero if there are fewer than MinResponses such.
@@ -80,7 +80,7 @@ type ResultGroup struct {
 	Questions []QuestionResult // in the order of the latest version, then those of older ones
 }
 
-// ResponseRate is the share of the asked who have answered, from 0 to 1; false: nobody
+// ResponseRate is the share of the asked who have answered, from 0 to 1; false: no link
 // was asked.
 func (g ResultGroup) ResponseRate() (float64, bool) {
 	return float64(g.Answered) / float64(max(g.Asked, 1)), g.Asked > 0

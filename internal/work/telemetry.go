@@ -48,7 +48,7 @@ func newTelemetry(pass string, o Options) *telemetry {
 		of:       slices.Clip(of),
 		claims:   counter("belfry.rows.claimed", "Rows claimed."),
 		rows:     counter("belfry.rows.settled", "Rows settled, by their new status."),
-		stale:    counter("belfry.rows.stale", "Rows that somebody else wrote while they were handled."),
+		stale:    counter("belfry.rows.stale", "Rows that another process or the host wrote while they were handled."),
 		lost:     counter("belfry.leases.lost", "Leases that ran out under a handler."),
 		failed:   counter("belfry.polls.failed", "Polls that ended with an error."),
 		overdue:  counter("belfry.groups.overdue", "Groups of rows whose handler took longer than it may, by kind."),

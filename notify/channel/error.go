@@ -33,7 +33,7 @@ const (
 	FaultAddress Fault = "Address"
 	// FaultMessage: this message cannot be sent, to whomever; others can.
 	FaultMessage Fault = "Message"
-	// FaultAccount: nothing can be sent through this account now, whatever it is: its
+	// FaultAccount: nothing can be sent through this account now: its
 	// credentials are refused, it is closed, over its rate, or not allowed to send.
 	FaultAccount Fault = "Account"
 	// FaultProvider: the provider accepts no message now, from any caller: there is no
@@ -189,7 +189,7 @@ const (
 	HardBounce  SuppressionReason = "HardBounce"  // the address does not exist
 	Complaint   SuppressionReason = "Complaint"   // the recipient called a message spam
 	Unsubscribe SuppressionReason = "Unsubscribe" // the recipient wants no more
-	// Erased stops everything, to an address or a Ref: the person was erased, and nobody has
-	// admitted them again.
+	// Erased stops everything, to an address or a Ref: the person was erased, and was not
+	// admitted again.
 	Erased SuppressionReason = "Erased"
 )

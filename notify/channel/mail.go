@@ -18,8 +18,8 @@ type Mail struct {
 	// ReplyTo is where answers go; empty: what the channel says.
 	ReplyTo string `json:"replyTo,omitempty"`
 	// CC and BCC get a copy, of which the message is one call with one outcome: at most
-	// 20 in all, each address once. A gate may leave some of them out; nobody
-	// gets one of a redirected message. They see the recipient's unsubscribe link.
+	// 20 in all, each address once. A gate may leave some of them out; a message that
+	// is redirected has none. They see the recipient's unsubscribe link.
 	CC  []string `json:"cc,omitempty"`
 	BCC []string `json:"bcc,omitempty"`
 	// InReplyTo is the Message-ID of the mail that this one answers, and References

@@ -52,7 +52,7 @@ type blobHeader struct {
 	Size     int64  `db:"size"`
 	SHA256   string `db:"sha256,plain"`
 	Complete bool   `db:"complete"`
-	// KeptUntil is until when it stays, whoever owns it.
+	// KeptUntil is until when it stays, with or without owners.
 	KeptUntil time.Time `db:"kept_until"`
 }
 

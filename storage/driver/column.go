@@ -211,7 +211,7 @@ func (c *Column) foreign(f Fields) string {
 	return fmt.Sprintf("storage: column %s.%s of a %T", c.table, c.Name, f.of)
 }
 
-// Text is the field of a Text column, whatever its string type is named.
+// Text is the field of a Text column, of any string type.
 func (c *Column) Text(f Fields) *string { return (*string)(c.mustBe(Text, f)) }
 
 // Bool is the field of a Bool column.

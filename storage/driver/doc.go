@@ -1,6 +1,6 @@
 // Package driver is the contract between Belfry's domains and a database:
 // one mechanism for every table whose rows become due, are claimed by one
-// worker at a time, and are written back only by whoever still holds them.
+// worker at a time, and are written back only by the one that still holds them.
 //
 // A domain describes a table with a struct that embeds [Record], or [Due] where rows
 // are due at times, and one call

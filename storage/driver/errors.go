@@ -9,7 +9,7 @@ import (
 var (
 	// ErrNotFound: no row of that scope has that key.
 	ErrNotFound = errors.New("storage: not found")
-	// ErrStale: the row was written by somebody else since it was read.
+	// ErrStale: the row was written since it was read.
 	ErrStale = errors.New("storage: stale version")
 	// ErrJoined: Claim and Extend do not work inside a host's transaction, since
 	// a claim must be committed before its work starts. Neither does a call with the

@@ -26,7 +26,7 @@ func (r *storeIdentity) lose(l Loss) {
 }
 
 var identities = Define[storeIdentity]("store_identity").Grows(Bounded).
-	Kept(Always, "one; it tells a copy from the original, and a database that has forgotten")
+	Kept(Always, "one; it distinguishes a copy from the original, and finds a database that has lost commits")
 
 // Schemas lists the tables that every store has for itself, beside those of the
 // domains. An adapter's first migration creates them.

@@ -17,7 +17,7 @@ type Loss struct {
 	ReleasedOn time.Time
 }
 
-// Open says that there is a loss, and nobody has released it.
+// Open says that there is a loss that is not released yet.
 func (l Loss) Open() bool { return !l.NoticedOn.IsZero() && l.ReleasedOn.IsZero() }
 
 // with is what is known when another process, or the same one later, has found more. What

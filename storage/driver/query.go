@@ -130,7 +130,7 @@ type Position struct {
 
 // Claim asks for rows that are due. It takes rows with DueOn at or before Now,
 // of one of Kinds, that are free (no lease, and a claimable status) or whose
-// lease has expired, whatever their status. Each gets Version+1, the lease, the
+// lease has expired, in any status. Each gets Version+1, the lease, the
 // token and the busy status; Abandoned says that an expired lease was taken over.
 type Claim struct {
 	// Statuses are the claimable ones.

@@ -51,7 +51,7 @@ type Due struct {
 	Record
 	// Lane orders kinds of work: LaneUrgent, LaneNormal, LaneBulk or a host's own.
 	Lane int16 `db:"lane,fixed"`
-	// DueOn is the next moment anybody should look; zero means never.
+	// DueOn is when the row is claimed next; zero means never.
 	DueOn time.Time `db:"due_on"`
 	// LeaseExpiresOn is zero unless the row is held. It protects against a crash
 	// and never says which worker holds the row.
@@ -114,7 +114,7 @@ type Column struct {
 	// Max bounds the bytes of a Text column; zero is not a bound. Only such text may be
 	// indexed.
 	Max int
-	// Data says what the column tells about people; empty: nobody has said.
+	// Data says what the column tells about people; empty: not declared.
 	Data Data
 
 	planned, unclaimed bool // tag options; see Define
@@ -125,7 +125,7 @@ type Column struct {
 	offset uintptr // of the field in the struct
 }
 
-// Data is what a column tells about people, for whoever erases or exports what is
+// Data is what a column tells about people, for the code that erases or exports what is
 // known of one. A field declares it by a tag option; see [Define].
 type Data string
 
@@ -138,7 +138,7 @@ const (
 	Secret  Data = "secret"  // keys and tokens: nothing to export, ever
 )
 
-// Growth is with what a table gets more rows, for whoever plans how long they stay.
+// Growth says with what a table gets more rows, to plan how long they stay.
 type Growth string
 
 // The kinds of growth; see [Table.Grows].

@@ -60,7 +60,7 @@ func (t *Table[R]) Tombstones(keep ...string) *Tombstones[R] {
 	return s
 }
 
-// Erasures is Tombstones for rows whose person is erased: what is named tells of nobody.
+// Erasures is Tombstones for rows whose person is erased: what is named is not about a person.
 func (t *Table[R]) Erasures(keep ...string) *Tombstones[R] {
 	s := t.Tombstones(keep...)
 	s.erases = true
@@ -72,7 +72,7 @@ func (s *Tombstones[R]) Empties(column string) bool {
 	return slices.ContainsFunc(s.empty, func(c *Column) bool { return c.Name == column })
 }
 
-// Save makes stubs of rows, each only if nobody wrote it since it was read; losers are
+// Save makes stubs of rows, each only if it was not written since it was read; losers are
 // reported as by [Table.Save], and stay whole.
 func (s *Tombstones[R]) Save(ctx context.Context, tx Tx, rows ...*R) error {
 	s.Make(Now(tx.Store()), rows...)

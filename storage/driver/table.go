@@ -105,7 +105,7 @@ func (s *Schema) checkDue(verb string) error {
 	return fmt.Errorf("storage: %s %s: its rows embed Record, so they are never due; embed Due", verb, s.Name)
 }
 
-// Save writes rows back, each only if nobody wrote it since it was read. Losers
+// Save writes rows back, each only if it was not written since it was read. Losers
 // are reported by a [*StaleError], which is an [ErrStale]; the other rows of the
 // call are written, and their Version is raised. A transaction of InTx that is
 // rolled back, or run again, puts back the versions of structs, and the ids of
@@ -142,7 +142,7 @@ func (t *Table[R]) Extend(ctx context.Context, tx Tx, until time.Time, rows ...*
 	return tx.Extend(ctx, &t.Schema, t.rows(rows), Time(until))
 }
 
-// Delete removes rows, each only if nobody wrote it since it was read; losers
+// Delete removes rows, each only if it was not written since it was read; losers
 // are reported as by Save.
 func (t *Table[R]) Delete(ctx context.Context, tx Tx, rows ...*R) error {
 	if len(rows) == 0 {

@@ -63,7 +63,7 @@ func (w *Waker) Wake(h Hint, due time.Time) {
 	}
 }
 
-// C receives after a hint; hints that nobody took are merged.
+// C receives after a hint; hints that were not received are merged.
 func (s *Signal) C() <-chan struct{} { return s.c }
 
 // Take returns the earliest due moment hinted at since the last Take, and the
@@ -88,7 +88,7 @@ func (s *Signal) Close() {
 type Hints map[Hint]time.Time
 
 // Add notes the rows of s that have a DueOn and are free: a row that is saved by
-// its holder can be claimed by nobody.
+// its holder cannot be claimed.
 func (h *Hints) Add(s *Schema, rows []Row) {
 	for _, r := range rows {
 		d := r.due()

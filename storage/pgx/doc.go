@@ -6,7 +6,7 @@
 //
 // # What Open does beyond connecting
 //
-//   - Whatever writes runs in an explicit transaction, and a lost reply to COMMIT is
+//   - Each write runs in an explicit transaction, and a lost reply to COMMIT is
 //     storage.ErrOutcomeUnknown.
 //   - A COMMIT that an operator cancels while it waits for a synchronous standby passes
 //     for a success. It is storage.ErrOutcomeUnknown.

@@ -30,7 +30,7 @@ type Options struct {
 	// for a copy.
 	Environment string
 	// StopOnLoss keeps everything from being sent once the database has forgotten
-	// commits that it had acknowledged, until somebody releases it as a copied
+	// commits that it had acknowledged, until a person releases it as a copied
 	// database. The same in every process.
 	StopOnLoss bool
 	// BlobDir is a folder for large payloads that all processes share; empty keeps
@@ -106,7 +106,7 @@ type Store struct {
 // Open connects to the database that dsn names (a URL or key=value pairs, as for pgx),
 // checks that it is safe to work on, and runs the migrations that are missing. Nil opts
 // are the defaults. The store owns its connections: their calls end within their context
-// plus one second whatever the network does, and a COMMIT that did not reach its
+// plus one second, also on a network that hangs, and a COMMIT that did not reach its
 // synchronous standby is not taken for a success.
 //
 // Statements are prepared once per connection, unless the connection string has another

@@ -7,7 +7,7 @@
 // The driver, lib/pq, has traps that this package closes:
 //
 //   - An auto-commit statement may be executed twice when its reply is lost.
-//     Whatever writes runs in an explicit transaction, and a lost reply to COMMIT
+//     Each write runs in an explicit transaction, and a lost reply to COMMIT
 //     is storage.ErrOutcomeUnknown.
 //   - A context does not end a call on a dead network. Reads and writes have
 //     deadlines, and calls end within their context plus one second.

@@ -38,7 +38,7 @@ type Options struct {
 	Environment string
 	// StopOnLoss keeps everything from being sent once the file has forgotten commits
 	// that it had acknowledged, as when a backup is restored into it while processes
-	// run, until somebody releases it as a copied database. The same in every process.
+	// run, until a person releases it as a copied database. The same in every process.
 	StopOnLoss bool
 	// BlobDir is a folder for large payloads that all processes share; empty keeps
 	// them in the database.

@@ -3,7 +3,7 @@
 // turn the clock, [Forms] for the customers who follow a link (Triggers &
 // Scheduler, "Trigger Ingest Endpoint" and "Public Submit Endpoint").
 //
-// API works for nobody whom the host has not let in. The forms ask for nothing but
+// API serves only callers that the host has authorised. The forms ask for nothing but
 // the link's token, which stands in the path: they set and read no cookie, so that
 // a page of another site can do nothing with them that it could not do with the
 // token alone, and there is nothing that a CSRF token would protect. The path is

@@ -24,7 +24,7 @@ type FormOptions struct {
 	// that comes with the package.
 	Template *template.Template
 	// Style is the style sheet of the pages; empty: the one that comes with the
-	// package, which [DefaultStyle] gives to whoever wants to add to it.
+	// package, which [DefaultStyle] returns for hosts that add to it.
 	Style template.CSS
 	// Texts replace the fixed texts of the pages, by language ("de") or by locale
 	// ("de-CH"), and add languages. What is empty in them is taken from the texts
@@ -112,8 +112,8 @@ func withShipped(own map[string]Texts) map[string]Texts {
 // its Back; all others are not to be kept.
 //
 // A link that is unknown, malformed or deleted gets one and the same answer, 404, so that
-// nobody learns which tokens exist. So does the form of a survey without questions, which
-// is kept elsewhere. Whoever holds a link that has expired is told so, with 410.
+// nothing tells which tokens exist. So does the form of a survey without questions, which
+// is kept elsewhere. A link that has expired answers 410.
 //
 // The links within the pages are relative, so that the handler may be mounted with
 // http.StripPrefix. How slowly a customer may send is for the host's server to

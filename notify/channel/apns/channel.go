@@ -35,7 +35,7 @@ type Options struct {
 	// MaxCalls bounds the Sends at work, which share connections; others wait for
 	// their turn within their Timeout. Zero means 10.
 	MaxCalls int
-	// Proxy is an HTTP proxy; nil means none, whatever the environment says.
+	// Proxy is an HTTP proxy; nil means none: that of the environment is not used.
 	Proxy *url.URL
 	// TLSConfig is cloned; nil means the system's roots and TLS 1.2 or later.
 	TLSConfig *tls.Config

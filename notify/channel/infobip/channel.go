@@ -32,7 +32,7 @@ type Options struct {
 	// MaxConns bounds the connections, and so the calls at work; others wait for
 	// their turn within their Timeout. Zero means 10.
 	MaxConns int
-	// Proxy is an HTTP proxy; nil means none, whatever the environment says.
+	// Proxy is an HTTP proxy; nil means none: that of the environment is not used.
 	Proxy *url.URL
 	// TLSConfig is cloned; nil means the system's roots and TLS 1.2 or later.
 	TLSConfig *tls.Config
@@ -129,7 +129,7 @@ func (c *Channel) Capabilities() channel.Capabilities {
 	return channel.Capabilities{Template: c.medium.template, Callbacks: true}
 }
 
-// ReportedBy is the name of the [Webhook]'s provider, whatever the key is.
+// ReportedBy is the name of the [Webhook]'s provider, for any key.
 func (c *Channel) ReportedBy() string { return provider }
 
 // MaxCalls is Options.MaxConns.

@@ -31,7 +31,7 @@ type Options struct {
 	// MaxConns bounds the connections, and so the Sends at work; others wait for
 	// their turn within their Timeout. Zero means 10.
 	MaxConns int
-	// Proxy is an HTTP proxy; nil means none, whatever the environment says.
+	// Proxy is an HTTP proxy; nil means none: that of the environment is not used.
 	Proxy *url.URL
 	// TLSConfig is cloned; nil means the system's roots and TLS 1.2 or later.
 	TLSConfig *tls.Config
@@ -86,7 +86,7 @@ func New(apiKey string, opts *Options) (*Channel, error) {
 // Key returns "email:resend", or what Options.Key says.
 func (c *Channel) Key() string { return c.key }
 
-// ReportedBy is the name of the [Webhook]'s provider, whatever the key is.
+// ReportedBy is the name of the [Webhook]'s provider, for any key.
 func (c *Channel) ReportedBy() string { return provider }
 
 // Capabilities are all that mails have, and callbacks.

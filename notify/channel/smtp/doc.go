@@ -11,7 +11,7 @@
 // the final dot and the answer to it. If the connection breaks or the context
 // ends there, the server may have the message: Unknown.
 //
-//	dial, greeting, EHLO, STARTTLS, AUTH    Transient, whatever the answer
+//	dial, greeting, EHLO, STARTTLS, AUTH    Transient, for any answer
 //	MAIL, RCPT, DATA: 4yz                   Transient
 //	MAIL, RCPT, DATA: 5yz                   Permanent; 530, 534, 535, 538 ask to log in: Transient
 //	no answer to one of these               Transient

@@ -28,7 +28,7 @@ type Options struct {
 	// MaxConns bounds the connections, and so the Sends at work; others wait for
 	// their turn within their Timeout. Zero means 10.
 	MaxConns int
-	// Proxy is an HTTP proxy; nil means none, whatever the environment says.
+	// Proxy is an HTTP proxy; nil means none: that of the environment is not used.
 	Proxy *url.URL
 	// TLSConfig is cloned; nil means the system's roots and TLS 1.2 or later.
 	TLSConfig *tls.Config

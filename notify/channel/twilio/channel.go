@@ -41,7 +41,7 @@ type Options struct {
 	// MaxConns bounds the connections, and so the Sends at work; others wait for
 	// their turn within their Timeout. Zero means 10.
 	MaxConns int
-	// Proxy is an HTTP proxy; nil means none, whatever the environment says.
+	// Proxy is an HTTP proxy; nil means none: that of the environment is not used.
 	Proxy *url.URL
 	// TLSConfig is cloned; nil means the system's roots and TLS 1.2 or later.
 	TLSConfig *tls.Config
@@ -142,7 +142,7 @@ func (c *Channel) Capabilities() channel.Capabilities {
 	return channel.Capabilities{Template: true, Callbacks: c.options.StatusCallback != ""}
 }
 
-// ReportedBy is the name of the [Webhook]'s provider, whatever the key is.
+// ReportedBy is the name of the [Webhook]'s provider, for any key.
 func (c *Channel) ReportedBy() string { return provider }
 
 // MaxCalls is Options.MaxConns.

@@ -20,7 +20,7 @@
 // # What an error means
 //
 //	dial, TLS, no byte of the request written   Transient
-//	2xx                                         accepted, whatever the body
+//	2xx                                         accepted, with any body
 //	3xx                                         Transient; nothing is followed
 //	408, 425, 429, 503                          Transient, with Retry-After
 //	410 and other 4xx                           Permanent

@@ -24,7 +24,7 @@
 // # What an error means
 //
 // Every push service is a server of its own, of which none speaks for the channel: errors
-// blame the address. 2xx accepts, whatever the body.
+// blame the address. 2xx accepts, with any body.
 //
 //	dial, TLS, no byte of the request written  Transient; not to a public address: Permanent
 //	404, 410                                   Permanent, and suppresses the subscription

@@ -30,7 +30,7 @@ type Options struct {
 	// HTTP2 speaks it and not HTTP/1.1: calls share connections, and MaxConns bounds the
 	// calls. Each needs a Body.
 	HTTP2 bool
-	// Proxy is an HTTP proxy; nil means none, whatever the environment says.
+	// Proxy is an HTTP proxy; nil means none: that of the environment is not used.
 	Proxy *url.URL
 	// TLS is cloned; nil means the system's roots and TLS 1.2 or later.
 	TLS *tls.Config
