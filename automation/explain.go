@@ -236,7 +236,7 @@ func (s explainer) prospect(ctx context.Context, e Explanation, r *scheduleRow) 
 		if _, err := keys.Parse(e.Key); err != nil {
 			return "there is no row, and there can be none: " + err.Error()
 		}
-		return "there is no row: nobody asked for it in this scope, or its moment had passed when somebody did"
+		return "there is no row: it was not requested in this tenant, or its time had passed when it was"
 	}
 	switch {
 	case r.IsOnSupportHold:

@@ -41,7 +41,7 @@ func TestExplainSaysWhatWouldHappenNow(t *testing.T) {
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 		settings, valid, fail := settingsMap{"certificate": true}, true, error(nil)
 		w := newWorld(t, store, clk, &automation.Options{Settings: settings})
-		w.says(certificateKey, "there is no row: nobody asked for it in this scope, or its moment had passed when somebody did")
+		w.says(certificateKey, "there is no row: it was not requested in this tenant, or its time had passed when it was")
 		if got := w.now("nonsense"); !strings.HasPrefix(got, "there is no row, and there can be none: keys: ") {
 			t.Error(got)
 		}

@@ -25,12 +25,16 @@ const instantZone = "UTC"
 func (c *Candidate) isInstant() bool { return !c.At.IsZero() || c.Before != 0 }
 
 // errInstant refuses a field beside At.
-var errInstant = errors.New("goes with no At: a reminder has one of them")
+var errInstant = errors.New("cannot be combined with At and Before")
+var errNoInstant = errors.New("is not set: it is the instant that the reminder is before")
 
 // planInstant plans the row of a reminder before an instant.
 func (s planner) planInstant(ctx context.Context, c Candidate, t ReminderType, p *plan) (field string, err error) {
 	if field := c.dated(); field != "" {
 		return field, errInstant
+	}
+	if c.At.IsZero() {
+		return "At", errNoInstant
 	}
 	c = c.reminder(t)
 	c.At = c.At.Truncate(time.Second)

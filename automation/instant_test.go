@@ -197,7 +197,7 @@ func TestWhatIsRefusedBesideAnInstant(t *testing.T) {
 		"Before": func(c *automation.Candidate) { c.At = time.Date(1, 1, 1, 1, 0, 0, 0, time.UTC) },
 		"Zone":   func(c *automation.Candidate) { c.Zone = "Nowhere/Land" },
 		"":       func(c *automation.Candidate) { c.Before += time.Millisecond },
-		" ":      func(c *automation.Candidate) { c.At = time.Time{} },
+		"At   ":  func(c *automation.Candidate) { c.At = time.Time{} },
 	} {
 		t.Run(field, func(t *testing.T) {
 			eachWorld(t, func(w *world) {

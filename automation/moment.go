@@ -51,7 +51,7 @@ func (s planner) resolve(ctx context.Context, want *scheduleRow, c Candidate, t 
 
 func timeOfDay(text string) (civil.TimeOfDay, error) {
 	if text == "" {
-		return civil.TimeOfDay{}, errors.New("is not set, neither here nor by the type")
+		return civil.TimeOfDay{}, errors.New("is not set: set it in the candidate, or in its type, which has to be registered in this process")
 	}
 	return civil.ParseTimeOfDay(text)
 }
@@ -66,7 +66,7 @@ func (s *core) zone(ctx context.Context, c Candidate, t ReminderType) (string, *
 		}
 	}
 	if name = cmp.Or(name, t.Zone); name == "" {
-		return "", nil, errors.New("is not set, neither here nor by the business unit nor by the type")
+		return "", nil, errors.New("is not set: set it in the candidate, in its business unit, or in its type, which has to be registered in this process")
 	}
 	loc, err := civil.LoadZone(name)
 	return name, loc, err

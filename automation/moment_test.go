@@ -163,7 +163,7 @@ func TestRecurringCandidatesThatAreRefused(t *testing.T) {
 			`Threshold: goes with no Recurrence: a reminder has one of them`:  daily(func(c *automation.Candidate) { c.Threshold = &threshold.Threshold{} }),
 			`ScheduledOn: does not go with a Recurrence or a Run`:             daily(func(c *automation.Candidate) { c.ScheduledOn = start }),
 			`SendAt: goes with no Cron, which says itself when`:               daily(func(c *automation.Candidate) { c.SendAt = "09:00" }),
-			`SendAt: is not set, neither here nor by the type`: daily(func(c *automation.Candidate) {
+			`SendAt: is not set: set it in the candidate, or in its type, which has to be registered in this process`: daily(func(c *automation.Candidate) {
 				c.Recurrence = &automation.Recurrence{RRule: "FREQ=DAILY", Start: date(2026, 3, 1)}
 			}),
 			`Recurrence: cron 0 9 30 2 * never comes true`:     cron("0 9 30 2 *"),

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
@@ -109,7 +110,7 @@ func (r Reminders) event(about About) (Event, error) {
 		return e, fmt.Errorf("Type: %w", err)
 	}
 	if e.Source.Type == "" && !registered {
-		return e, fmt.Errorf("About: SourceType is required, since the type %q is not registered in this process", r.name)
+		return e, fmt.Errorf("About: SourceType is required, since the type %q is not registered in this process (registered: %s)", r.name, strings.Join(r.s.registry.types(), ", "))
 	}
 	for _, field := range []struct{ name, text string }{
 		{"ID", about.ID}, {"SourceType", e.Source.Type}, {"Setting", cmp.Or(about.Setting, r.name)},

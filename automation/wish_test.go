@@ -221,7 +221,7 @@ func TestWhatSetRefuses(t *testing.T) {
 		"no source":        {func(a *spoken) { a.ID = "" }, nil, "About: ID: "},
 		"a source type":    {func(a *spoken) { a.SourceType = "a:b" }, nil, "About: SourceType: "},
 		"a setting":        {func(a *spoken) { a.Setting = "a\x1f" }, nil, "About: Setting: "},
-		"no source type":   {func(a *spoken) { a.Type, a.SourceType = "lesson", "" }, nil, `About: SourceType is required, since the type "lesson" is not registered`},
+		"no source type":   {func(a *spoken) { a.Type, a.SourceType = "lesson", "" }, nil, `About: SourceType is required, since the type "lesson" is not registered in this process (registered: `},
 		"a scope":          {func(a *spoken) { a.Scope = "a\x1f" }, nil, "Scope"},
 		"a version":        {func(a *spoken) { a.Version = -1 }, nil, "negative Version"},
 		"another setting":  {nil, func(c *automation.Candidate) { c.Setting = "second" }, "Setting"},

@@ -151,7 +151,7 @@ func (s *school) fill() {
 	s.drain()
 }
 
-var random = regexp.MustCompile(`\b[0-9a-f]{32}\b`)
+var random = regexp.MustCompile(`\b[0-9a-f]{32}\b|-after \d+`)
 
 // run runs a command, and notes what it said.
 func (s *school) run(args ...string) (code int, stdout, stderr string) {

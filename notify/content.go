@@ -22,7 +22,7 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// Content is what a message says. Any part may be empty.
+// Content is what a message says. Any part may be empty, but not all of them.
 type Content struct {
 	// Subject is one line; a line break or a NUL in it is refused, since it
 	// would start another header.
@@ -46,6 +46,15 @@ type Content struct {
 	// UnsubscribeURL is the https address of a page on which the recipient wants no more such
 	// messages, and which takes one click (RFC 8058); empty: that of Options.Unsubscribe.
 	UnsubscribeURL string `json:"unsubscribeUrl,omitempty"`
+}
+
+// checkText refuses a content that says nothing, as that of a type without a template.
+func (c Content) checkText() error {
+	said := Content{Subject: c.Subject, Text: c.Text, HTML: c.HTML, Template: c.Template, Metadata: c.Metadata, Attachments: c.Attachments}
+	if string(mustJSON(said)) != "{}" {
+		return nil
+	}
+	return fmt.Errorf("%w: it is empty: give its type a Template or a Renderer that makes a subject, a text, HTML, a provider's template, metadata or an attachment", channel.ErrContent)
 }
 
 // check refuses what no channel may send.

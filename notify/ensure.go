@@ -376,4 +376,7 @@ func freshDue(d driver.Due, key, status string) driver.Due {
 	return driver.Due{Record: fresh(d.Record, key, status), Lane: d.Lane}
 }
 
-var errNoType = errors.New("Type is empty")
+var (
+	errNoType   = errors.New("Type is empty")
+	errNoRowKey = errors.New("RowKey is empty: it says what makes a repeated call the same job, such as \"receipt:\" and the order's id")
+)

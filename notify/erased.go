@@ -184,6 +184,14 @@ func (n erasure) marksOfRecipient(scope Scope, r Recipient) []driver.ScopedKey {
 	return n.marksOf(scope, r.Ref, id.method, id.address)
 }
 
+// Erased reports whether a person was erased, so that new messages to them end as Skipped
+// ([reasons.Erased]).
+func (n Contacts) Erased(ctx context.Context, scope Scope, recipientRef string) (bool, error) {
+	person := Recipient{Ref: recipientRef}
+	erased, err := n.erasure().erasedAmong(ctx, map[Scope][]Recipient{scope: {person}})
+	return err == nil && erased(scope, person), err
+}
+
 // unmark lifts what [erasure.mark] did.
 func (n erasure) unmark(ctx context.Context, tx storage.Tx, s sweep.Subject, by By) error {
 	places := n.dataSubject(s).marks(channel.Erased)

@@ -214,6 +214,9 @@ var jobKind = &kind[jobRow]{
 }
 
 func fillJob(n *core, now time.Time, j *jobRow) error {
+	if j.RowKey == "" {
+		return errNoRowKey
+	}
 	key, err := keys.Join(j.PartitionKey, j.RowKey)
 	if err != nil {
 		return err

@@ -30,7 +30,7 @@ func (n *Notifier) Own(name string, o owned.Owner) owned.Sender {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.owners[name] != nil {
-		panic(fmt.Sprintf("notify: Own: the Notifier sends for a %s already", name))
+		panic(fmt.Sprintf("%[1]s: New: the Notifier belongs to another service of package %[1]s: make one Notifier for each", name))
 	}
 	r.owners[name] = o
 	return ownedMessages{n.core}

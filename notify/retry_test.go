@@ -242,7 +242,7 @@ func TestBadInputIsRefusedWithWhatAndWhere(t *testing.T) {
 		_, errGUID := h.EnsureMessagingJob(ctx, nil, notify.MessagingJob{})
 		for want, err := range map[string]error{
 			"Type is empty":              job(func(j *notify.Job) { j.Type = "" }),
-			"part 2: is empty":           job(func(j *notify.Job) { j.RowKey = "" }),
+			"RowKey is empty: ":          job(func(j *notify.Job) { j.RowKey = "" }),
 			"EventData: unexpected end":  job(func(j *notify.Job) { j.EventData = []byte("{") }),
 			"EventData has":              job(func(j *notify.Job) { j.EventData = []byte(`"` + strings.Repeat("x", notify.MaxEventData) + `"`) }),
 			"recipient 1: the inbox":     job(func(j *notify.Job) { j.Recipients[0].Inbox = "sam" }),

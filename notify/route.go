@@ -115,7 +115,11 @@ func (n generator) choose(ctx context.Context, scope Scope, key string, own chai
 		return n.registry.waysOf(scope, key, c)
 	}
 	if err != nil || own == nil {
-		n.options.Logger.ErrorContext(ctx, "belfry: no channel", slog.String("channel", key), slog.String("scope", string(scope)))
+		text := "belfry: messages wait, since Options.Channels returned an error"
+		if err == nil {
+			text = "belfry: messages wait, since neither Options.Channels nor this process has their channel"
+		}
+		n.options.Logger.ErrorContext(ctx, text, slog.String("channel", key), slog.String("scope", string(scope)))
 		return nil
 	}
 	return own

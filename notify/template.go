@@ -179,7 +179,7 @@ func (n *core) rendered(ctx context.Context, renderer Renderer, j Job, r Recipie
 		return err
 	})
 	if err == nil {
-		err = cmp.Or(c.check(), n.allowed(c))
+		err = cmp.Or(c.checkText(), c.check(), n.allowed(c))
 	}
 	if err != nil {
 		return Content{}, err

@@ -159,8 +159,8 @@ const (
 
 // Messages that do not go out, or wait.
 const (
-	// NoRecipients: no recipient was named. If there should be one, mend who is asked for
-	// recipients, then retry the row.
+	// NoRecipients: no recipient with an address was found. Add the address in your
+	// records, then send it again.
 	NoRecipients = "NoRecipients"
 	// NoDestination: a recipient has neither a channel nor an inbox. The others are not
 	// affected.

@@ -82,7 +82,12 @@ func (d *Day) add(domain string, due health.Due) {
 }
 
 // What names the work for people.
-func (c Coming) What() string { return rowsOf(c.Table) + ofKind(c.Table, c.Kind) }
+func (c Coming) What() string {
+	if c.Rows == 1 {
+		return rowOf(c.Table) + ofKind(c.Table, c.Kind)
+	}
+	return rowsOf(c.Table) + ofKind(c.Table, c.Kind)
+}
 
 // ofKind is which of the rows of a table: links have no kinds.
 func ofKind(table, kind string) string {

@@ -42,7 +42,7 @@ func TestTheCalendarSaysWhatGoesOutOnEachDay(t *testing.T) {
 				got[key] = append(got[key], fmt.Sprintf("%s %d %s", c.First.UTC().Format("15:04"), c.Rows, c.What()))
 			}
 		}
-		want := map[string][]string{"Fri 17 Apr": {"07:00 1 survey links", "09:00 2 reminders of certificate"}}
+		want := map[string][]string{"Fri 17 Apr": {"07:00 1 survey link", "09:00 2 reminders of certificate"}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			s.Error(diff)
 		}

@@ -37,7 +37,7 @@ func sendTo(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order,
 // stopping stops messages to a person, against their own choices: those of a group, or
 // all except mandatory ones.
 func stopping(ctx context.Context, d planner, tx storage.Tx, scope Scope, o Order, person string) (effect, error) {
-	what := says("stops all messages except mandatory ones, such as a new password; the inbox goes on; this can be undone")
+	what := says("stops all messages except mandatory ones, such as invoices; the inbox goes on; this can be undone")
 	if o.Group != "" {
 		what = says(fmt.Sprintf("stops messages of the group %q; all others go on; this can be undone", d.group(o.Group)))
 	}

@@ -236,9 +236,26 @@ func offset(days int) string {
 func span(d time.Duration) string {
 	switch {
 	case d < 0:
-		return (-d).String() + " after"
+		return brief(-d) + " after"
 	case d == 0:
 		return "at"
 	}
-	return d.String() + " before"
+	return brief(d) + " before"
+}
+
+// brief writes a duration in its largest whole unit: "2 hours".
+func brief(d time.Duration) string {
+	for _, unit := range []struct {
+		name string
+		is   time.Duration
+	}{{"day", 24 * time.Hour}, {"hour", time.Hour}, {"minute", time.Minute}} {
+		switch n := d / unit.is; {
+		case d%unit.is != 0 || n == 0:
+		case n == 1:
+			return "1 " + unit.name
+		default:
+			return fmt.Sprintf("%d %ss", n, unit.name)
+		}
+	}
+	return d.String()
 }

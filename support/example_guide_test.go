@@ -24,7 +24,7 @@ func Example() {
 	}
 	desk := support.New(support.Options{Store: store, Automation: reminders, Notify: out, Survey: surveys})
 	verdict, err := desk.Verdict(ctx, "north", "sam", "certificate")
-	// did not get "certificate, 7 days before 2026-04-24": no recipient or address was on file on 17 April 2026, 09:00 UTC (NoRecipients)
+	// did not get "certificate, 7 days before 2026-04-24" on 17 April 2026, 09:00 UTC: no recipient or address was on file (NoRecipients)
 	fmt.Println(verdict.Text, err)
 	story, err := desk.Story(ctx, "north", support.About{Person: "sam"}, storage.Page{})
 	fmt.Println(len(story.Past), len(story.Next), err)

@@ -63,7 +63,7 @@ func ExampleDesk_Verdict() {
 	// sam has not got "certificate, 7 days before 2026-04-24" yet: it comes on 17 April 2026, 09:00 UTC <nil>
 	// kim has not got "certificate, 7 days before 2026-04-24" yet: it comes on 17 April 2026, 09:00 UTC <nil>
 	// <nil> <nil>
-	// sam did not get "certificate, 7 days before 2026-04-24": no recipient or address was on file on 17 April 2026, 09:00 UTC (NoRecipients) <nil>
+	// sam did not get "certificate, 7 days before 2026-04-24" on 17 April 2026, 09:00 UTC: no recipient or address was on file (NoRecipients) <nil>
 	// kim did not get "certificate, 7 days before 2026-04-24" on 17 April 2026, 09:00 UTC: the mailbox does not exist (550) <nil>
 }
 

@@ -50,8 +50,7 @@ func (f filler) fill(ctx context.Context, scope Scope, person string, page []Ent
 	if err := f.audited(ctx, scope, page); err != nil {
 		return err
 	}
-	led, err := f.messages(ctx, scope, page)
-	if err != nil {
+	if err := f.reminders(ctx, scope, person, page); err != nil {
 		return err
 	}
 	facts, err := f.facts(ctx, scope, page)
@@ -69,8 +68,8 @@ func (f filler) fill(ctx context.Context, scope Scope, person string, page []Ent
 		e := &page[i]
 		switch e.Kind {
 		case KindReminder:
-			if err := f.led(ctx, scope, person, e, led); err != nil {
-				return err
+			if e.Status == automation.StatusCompleted && f.o.Notify != nil {
+				e.Steps = append(e.Steps, Step{On: e.schedule.EndedOn, What: "it came due, and Belfry queued its messages"})
 			}
 		case KindMessage:
 			e.reported(facts[e.MessageID])
@@ -156,6 +155,26 @@ func (f filler) audited(ctx context.Context, scope Scope, page []Entry) error {
 		}
 	}
 	return err
+}
+
+// reminders gives the completed reminders of a page the outcomes of their messages, those
+// of person first.
+func (f filler) reminders(ctx context.Context, scope Scope, person string, page []Entry) error {
+	led, err := f.messages(ctx, scope, page)
+	for i := range page {
+		if e := &page[i]; err == nil && e.Kind == KindReminder {
+			err = f.led(ctx, scope, person, e, led)
+		}
+	}
+	return err
+}
+
+// outcomes gives reminders the outcomes that a story has, without their history.
+func (f filler) outcomes(ctx context.Context, scope Scope, page []Entry) error {
+	if err := f.reminders(ctx, scope, "", page); err != nil {
+		return err
+	}
+	return f.paused(ctx, scope, page)
 }
 
 // messages reads the messages of a page's reminders, by their jobs, one more for each
@@ -245,7 +264,6 @@ func (f filler) led(ctx context.Context, scope Scope, person string, e *Entry, o
 		}
 		return 1
 	})
-	e.Steps = append(e.Steps, Step{On: row.EndedOn, What: "it came due, and Belfry queued its messages"})
 	if len(messages) == 0 {
 		return f.unmade(ctx, scope, person, row, e)
 	}

@@ -63,6 +63,9 @@ func (d *Desk) List(ctx context.Context, scope Scope, of List, p storage.Page) (
 		return nil, "", nil
 	}
 	out, next, err := read(ctx, p)
+	if err == nil && (of == Reminders || of == Runs) {
+		err = filler{d.core}.outcomes(ctx, scope, out)
+	}
 	if err != nil {
 		return nil, "", fmt.Errorf("support: List: %w", err)
 	}

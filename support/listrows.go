@@ -118,7 +118,7 @@ func actionText(a *audit.Entry) string {
 func rowOf(table string) string {
 	if name := map[string]string{
 		"automation_scheduler": "reminder", "outgoing_message": "message", "notification_job": "job", "notification_scheduler": "job's schedule", "messaging_job": "campaign",
-		"survey_instance": "survey link", "survey_response": "unhappy response", "recipient_preference": "messages to a person", "suppression": "address", "notification_pause": "messages", "automation_pause": "reminders",
+		"survey_instance": "survey link", "survey_response": "unhappy response", "recipient_preference": "messages to a person", "user_message": "message in the inbox", "suppression": "address", "notification_pause": "messages", "automation_pause": "reminders",
 	}[table]; name != "" {
 		return name
 	}

@@ -293,11 +293,19 @@ func rowsOf(table string) string {
 		"automation_scheduler": "reminders", "outgoing_message": "messages", "notification_job": "jobs", "notification_scheduler": "schedules of jobs",
 		"messaging_job": "campaigns", "survey_instance": "survey links", "outbox_delivery": "events", "delivery_event": "callbacks",
 		"automation_reconciliation": "reconciliations", "reminder_setting": "reminder settings", "notification_setting": "notification settings",
-		"business_unit": "business units",
+		"business_unit": "business units", "user_message": "messages in the inbox", "survey_response": "survey responses", "recipient_preference": "choices of what may be sent",
 	}[table]; name != "" {
 		return name
 	}
 	return "rows of " + table
+}
+
+// counted is a number of rows of a table for people.
+func counted(n int, table string) string {
+	if n == 1 {
+		return "1 " + rowOf(table)
+	}
+	return fmt.Sprintf("%d %s", n, rowsOf(table))
 }
 
 // Waiting lists the rows of a need in a scope, the oldest first: rows of Table on hold

@@ -354,7 +354,7 @@ func erased(r sweep.Report) string {
 	for _, table := range slices.Sorted(maps.Keys(r.Tables)) {
 		c := r.Tables[table]
 		if n := c.Deleted + c.Emptied + c.Cut; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, rowsOf(table)))
+			parts = append(parts, counted(n, table))
 		}
 	}
 	text := "finds nothing about the person; later messages to them are not sent"

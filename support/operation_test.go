@@ -141,7 +141,7 @@ func TestAPersonIsErasedBehindADryRunAndTheirName(t *testing.T) {
 		o := one(support.Erase, support.Target{Kind: support.KindPerson, Key: "sam"})
 		o.DryRun = true
 		a := s.only(tenant, o)
-		if !a.Done || !strings.Contains(a.Effect, "1 messages") || !strings.Contains(a.Effect, "1 reminders") {
+		if !a.Done || !strings.Contains(a.Effect, "1 message") || !strings.Contains(a.Effect, "1 reminder,") {
 			s.Errorf("%+v", a)
 		}
 		if got := s.story(support.About{Person: "sam"}, storage.Page{}); len(got.Past) != 2 || len(got.Next) != 1 {
@@ -156,8 +156,11 @@ func TestAPersonIsErasedBehindADryRunAndTheirName(t *testing.T) {
 				s.Errorf("%+v", a)
 			}
 		}
-		if got := s.story(support.About{Person: "sam"}, storage.Page{}); len(got.Past)+len(got.Next) != 0 {
+		if got := s.story(support.About{Person: "sam"}, storage.Page{}); len(got.Past)+len(got.Next) != 0 || !got.Erased {
 			s.Errorf("left: %+v", got)
+		}
+		if got := s.story(support.About{Person: "lea"}, storage.Page{}); got.Erased {
+			s.Error("lea counts as erased, too")
 		}
 		if a, _, err := s.desk.List(s.Context(), tenant, support.Erasures, storage.Page{}); err != nil || len(a) != 1 {
 			s.Errorf("one request has %d erasures: %v", len(a), err)

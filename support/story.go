@@ -33,6 +33,8 @@ type Story struct {
 	After string
 	// Consent lists the person's preferences, Choices what they get of all messages and of
 	// each group, Addresses where their last messages went. On the first page only.
+	// Erased says that the person was erased: new messages to them are not sent.
+	Erased    bool
 	Consent   []notify.Preference
 	Choices   []Choice
 	Addresses []Address
@@ -136,6 +138,9 @@ func (t teller) first(ctx context.Context, scope Scope, out *Story, subjects []a
 			return err
 		}
 		out.Choices = t.choices(out.Consent)
+		if out.Erased, err = t.o.Notify.Contacts().Erased(ctx, scope, person); err != nil {
+			return err
+		}
 	}
 	p, err := t.person(ctx, scope, person)
 	out.Name = p.Name

@@ -114,7 +114,7 @@ func TestAStoryTellsAllOfAPerson(t *testing.T) {
 			s.Errorf("%q %q", got.Name, got.After)
 		}
 		withheld := got.Past[0]
-		if withheld.ToDo != "No recipient was named. If there should be one, mend who is asked for recipients, then retry the row." {
+		if withheld.ToDo != "No recipient with an address was found. Add the address in your records, then send it again." {
 			s.Errorf("%+v", withheld)
 		}
 		stopped := got.Past[1]

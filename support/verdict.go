@@ -37,8 +37,8 @@ const (
 )
 
 // Verdict says in a sentence what became of the last reminder, message or survey of a
-// type for a person: `did not get "certificate, 7 days before 2026-04-24": no recipient
-// or address was on file on 17 April 2026, 08:00 UTC (NoRecipients)`. It searches what
+// type for a person: `did not get "certificate, 7 days before 2026-04-24" on 17 April
+// 2026, 08:00 UTC: no recipient or address was on file (NoRecipients)`. It searches what
 // happened, then what is planned, then why it was not requested. It reads the 500 newest
 // rows of the person.
 func (d *Desk) Verdict(ctx context.Context, scope Scope, person, typ string) (Verdict, error) {
@@ -179,9 +179,6 @@ func (v *Verdict) judge(e *Entry) {
 	default:
 		end := fmt.Sprintf("did not get %s on %s", what, moment(e.On))
 		v.Text = end + reasonEnd(because)
-		if words, code, ok := strings.Cut(because, " ("); ok && codesOfProviders[e.Reason] == "" && !e.bounced {
-			v.Text = fmt.Sprintf("did not get %s: %s on %s (%s", what, words, moment(e.On), code)
-		}
 		if !e.withdrawn.IsZero() && because != "" {
 			end = fmt.Sprintf("did not get %s, planned for %s: withdrawn on %s", what, moment(e.On), moment(e.withdrawn))
 			v.Text = end + ", since " + because

@@ -51,9 +51,9 @@ var causes = map[string]cause{
 		before: func(s *school, p string) { s.remind(p, nil) },
 		after:  func(s *school, p string) { s.reporting(p, channel.KindBounced, "") }},
 	"no address": {typ: "certificate", outcome: support.Withheld, reason: "NoRecipients",
-		says:   `did not get "certificate, 7 days before 2026-04-24": no recipient or address was on file` + onTheDay + " (NoRecipients)",
+		says:   `did not get "certificate, 7 days before 2026-04-24"` + onTheDay + ": no recipient or address was on file (NoRecipients)",
 		before: func(s *school, p string) { s.noAddress[p] = true; s.remind(p, nil) }},
-	"the source has gone": {typ: "certificate", outcome: support.Withheld, reason: "SourceNoLongerValid", says: "what it was about is no longer valid" + onTheDay,
+	"the source has gone": {typ: "certificate", outcome: support.Withheld, reason: "SourceNoLongerValid", says: onTheDay + ": what it was about is no longer valid",
 		before: func(s *school, p string) { s.gone[p] = true; s.remind(p, nil) }},
 	"the setting was off": {typ: "certificate", outcome: support.Withheld, reason: "ReminderSettingInactive", says: "its setting was switched off",
 		before: func(s *school, p string) {
@@ -90,7 +90,7 @@ var causes = map[string]cause{
 		before: func(s *school, p string) { s.job("unserved news", p) }},
 	"the address is bad": {typ: "news", outcome: support.Withheld, reason: "BadAddress", says: "messages cannot be delivered to the address",
 		before: func(s *school, p string) { s.write(p, "nowhere") }},
-	"opted out": {typ: "news", outcome: support.Withheld, reason: "OptedOut", says: "the recipient has opted out of it",
+	"opted out": {typ: "news", outcome: support.Withheld, reason: "OptedOut", says: " UTC: the recipient has opted out of it (OptedOut)",
 		before: func(s *school, p string) {
 			s.must(s.out.Contacts().SetPreferences(s.Context(), notify.Preference{Scope: tenant, RecipientRef: p, Type: "news", OptedOut: true}))
 			s.write(p, address(p))

@@ -99,10 +99,10 @@ func checkSurveyURL(template string) error {
 	return nil
 }
 
-// ErrLinkKey says that the key which an instance's link is made with is not there
-// any more, so that nobody can make the link. Give it in Options.OldLinkKeys. A
-// link that was sent is still found by its hash.
-var ErrLinkKey = errors.New("survey: the key of the link is not there any more")
+// ErrLinkKey says that the key by which an instance's link was made is missing, so the
+// link cannot be made again. Give the key in Options.OldLinkKeys. A link that was sent
+// is still found by its hash.
+var ErrLinkKey = errors.New("survey: the key of the link is missing: give it in Options.OldLinkKeys")
 
 // minLinkKey is how many bytes a host's key has at least.
 const minLinkKey = 32

@@ -51,10 +51,15 @@ type Receipt struct {
 // ErrNoSurvey says that nothing can be answered there: no such link or instance, or a
 // deleted one. Which of them it does not say, so that nobody learns anything by trying
 // links. Of one that has expired it is [ErrExpired].
-var ErrNoSurvey = errors.New("survey: there is no survey to be answered here")
+var ErrNoSurvey = errors.New("survey: no survey can be answered by this link or id")
 
 // ErrExpired is the [ErrNoSurvey] of a link that has expired.
-var ErrExpired = fmt.Errorf("%w any more: its time is over", ErrNoSurvey)
+var ErrExpired error = expiredError{}
+
+type expiredError struct{}
+
+func (expiredError) Error() string { return "survey: the link has expired" }
+func (expiredError) Unwrap() error { return ErrNoSurvey }
 
 // ErrAnswered says that another response was there first. It stands.
 var ErrAnswered = errors.New("survey: the survey has been answered already")

@@ -25,7 +25,7 @@ type Version struct {
 	Name, IntegrationID string
 	// BusinessUnit is the host's; it may be empty.
 	BusinessUnit string
-	// Definition is a [Definition] as JSON, at most 256 KiB without spaces.
+	// Definition is a [form.Definition] as JSON, at most 256 KiB without spaces.
 	Definition json.RawMessage
 }
 

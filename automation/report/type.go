@@ -48,7 +48,7 @@ type Type struct {
 	// however late.
 	Lateness automation.Lateness
 	// Guarded runs may be done by an old scheduler as well: which of the two delivers
-	// one, the ownership guard decides; see automation.Guarded.
+	// one, the ownership guard decides; see automation.ReminderType.
 	Guarded bool
 	// InDoubt is the policy of the messages; see notify.Type.
 	InDoubt notify.InDoubt

@@ -40,7 +40,7 @@ type school struct {
 func mailServer(_ context.Context, m channel.Message) (channel.Receipt, error) {
 	switch who, _, _ := strings.Cut(m.To, "@"); who {
 	case "cem":
-		return channel.Receipt{}, channel.Permanent("550", errors.New("mailbox is full"))
+		return channel.Receipt{}, channel.Permanent("550", errors.New("no such mailbox"))
 	case "dia":
 		return channel.Receipt{}, channel.Unknown("timeout", errors.New("no answer"))
 	}

@@ -79,12 +79,14 @@ type channelWork struct {
 	State                 string // "Working", "Stopped" or "Paused"
 	Since                 time.Time
 	Sent, Failed, Unknown string
-	Fails, Doubts         string // links
+	Waiting, Expired      string
+	Fails, Doubts         string // links, like those that follow
+	Waits, Late           string
 }
 
 // channels are those through which anything went, or cannot go.
 func (v view) channels(made []notify.StageCount, more bool, all []need, lately filter) (out []channelWork) {
-	type sums struct{ sent, failed, unknown int }
+	type sums struct{ sent, failed, unknown, waiting, expired int }
 	of := map[string]sums{}
 	states := map[string]need{}
 	for _, n := range all {
@@ -102,11 +104,15 @@ func (v view) channels(made []notify.StageCount, more bool, all []need, lately f
 			n.failed += c.N
 		case notify.StageUnknown:
 			n.unknown += c.N
+		case notify.StageWaiting:
+			n.waiting += c.N
+		case notify.StageExpired:
+			n.expired += c.N
 		}
 		of[c.Channel] = n
 	}
 	for name, n := range of {
-		w := channelWork{Name: name, State: "Working", Sent: number(n.sent, more), Failed: number(n.failed, more), Unknown: number(n.unknown, more)}
+		w := channelWork{Name: name, State: "Working", Sent: number(n.sent, more), Failed: number(n.failed, more), Unknown: number(n.unknown, more), Waiting: number(n.waiting, more), Expired: number(n.expired, more)}
 		switch is := states[name]; is.Kind {
 		case support.NeedOut:
 			w.State, w.Since = "Stopped", is.Since
@@ -123,6 +129,12 @@ func (v view) channels(made []notify.StageCount, more bool, all []need, lately f
 		}
 		if n.unknown > 0 {
 			w.Doubts = link(notify.StageUnknown)
+		}
+		if n.waiting > 0 {
+			w.Waits = link(notify.StageWaiting)
+		}
+		if n.expired > 0 {
+			w.Late = link(notify.StageExpired)
 		}
 		out = append(out, w)
 	}

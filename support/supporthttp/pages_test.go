@@ -238,7 +238,7 @@ func TestWhatGoesOutHasTheDaysOfTheCallersZone(t *testing.T) {
 		"/calendar?day=2026-04-02":                       {"None."},
 		"/calendar?day=April":                            {"Days are written 2026-04-17"},
 		"/api/v1/upcoming?from=2026-04-01&to=2026-04-02": {`"on":"2026-03-31T23:30:00Z"`, `"entity":"late"`, `"status":"Pending"`},
-		"/api/v1/calendar":                               {`{"on":"2026-03-31T00:00:00Z","rows":[{"domain":"automation","table":"automation_scheduler","kind":"certificate","what":"reminders of certificate","rows":1,"firstOn":"2026-03-31T23:30:00Z"}]}`},
+		"/api/v1/calendar":                               {`{"on":"2026-03-31T00:00:00Z","rows":[{"domain":"automation","table":"automation_scheduler","kind":"certificate","what":"reminder of certificate","rows":1,"firstOn":"2026-03-31T23:30:00Z"}]}`},
 	} {
 		_, body := o.ask(o.site(far), "GET", page, "")
 		for _, text := range want {

@@ -194,6 +194,7 @@ type story struct {
 	// Choices are what a person gets of everything and of each group, Addresses where their
 	// last messages went.
 	Choices   []choice      `json:"choices,omitempty"`
+	Erased    bool          `json:"erased,omitempty"` // new messages to the person are not sent
 	Addresses []destination `json:"addresses,omitempty"`
 }
 
@@ -232,7 +233,7 @@ type consent struct {
 
 func (c *call) storyOf(s support.Story) story {
 	out := story{
-		About: c.aboutOf(s.About), Name: c.hide(or(s.Name, s.About.Address.Address)), Next: c.entriesOf(s.Next), MoreNext: s.MoreNext, Past: c.entriesOf(s.Past),
+		About: c.aboutOf(s.About), Name: c.hide(or(s.Name, s.About.Address.Address)), Next: c.entriesOf(s.Next), MoreNext: s.MoreNext, Erased: s.Erased, Past: c.entriesOf(s.Past),
 		After: c.s.seal.close(c.scope, s.After),
 	}
 	for _, p := range s.Consent {

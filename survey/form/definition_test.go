@@ -94,7 +94,7 @@ var definitionCases = map[string]definitionCase{
 	"a question without": {definition: questionsJSON(`{}`), faults: []string{"questions[0].id: is missing", "questions[0].type: is missing"}},
 	"a bad id":           {definition: questionsJSON(`{"id": "a b", "type": "date"}`, `{"id": "", "type": "date"}`), faults: []string{`questions[0].id: "a b" is not an id: ` + visible, `questions[1].id: "" is not an id: ` + visible}},
 	"an id twice":        {definition: questionsJSON(rateJSON, rateJSON), faults: []string{"questions[1].id: is the same as questions[0].id"}, blind: true},
-	"an unknown type":    {definition: questionJSON("slider", ""), faults: []string{`questions[0].type: "slider" is not a type of question`}},
+	"an unknown type":    {definition: questionJSON("slider", ""), faults: []string{`questions[0].type: "slider" is not a type of question: take one of choice, date, grid, longText, multiple, nps, number, page, ranking, rating, text, yesNo`}},
 	"too many questions": {definition: questionsJSON(times(201, func(i int) string { return fmt.Sprintf(`{"id": "q%d", "type": "date"}`, i) })...), faults: []string{"questions: has 201 elements, more than 200"}},
 	"nothing to choose":  {definition: questionJSON("choice", ""), faults: []string{"questions[0].options: is empty: there is nothing to choose from"}},
 	"no options":         {definition: questionJSON("multiple", `"options": []`), faults: []string{"questions[0].options: is empty: there is nothing to choose from"}},

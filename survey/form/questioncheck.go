@@ -2,6 +2,7 @@ package form
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/belfry-go/belfry/internal/filter"
 	"github.com/belfry-go/belfry/internal/strictjson"
@@ -85,6 +86,16 @@ func (c *checker) pages(questions []Question) {
 	}
 }
 
+// questionTypes lists the types of questions for a message.
+func questionTypes() string {
+	var names []string
+	for name := range settingsOf {
+		names = append(names, string(name))
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
 func (c *checker) question(at string, q *Question) {
 	c.words(strictjson.Member(at, "label"), q.Label, maxLine, "")
 	c.words(strictjson.Member(at, "help"), q.Help, maxProse, lineBreaks)
@@ -93,7 +104,7 @@ func (c *checker) question(at string, q *Question) {
 	c.prefill(strictjson.Member(at, "prefill"), q)
 	has, known := settingsOf[q.Type]
 	if !known {
-		c.add(strictjson.Member(at, "type"), "%.40q is not a type of question", q.Type)
+		c.add(strictjson.Member(at, "type"), "%.40q is not a type of question: take one of %s", q.Type, questionTypes())
 		return
 	}
 	c.options(strictjson.Member(at, "options"), q, has.options)

@@ -194,7 +194,7 @@ func ExampleValidate() {
 	}
 	// Output:
 	// triggers[0].schedule.reminders[0]: "2 d" has a unit that is not one of w, d, h and m (at position 2)
-	// questions[0].type: "stars" is not a type of question
+	// questions[0].type: "stars" is not a type of question: take one of choice, date, grid, longText, multiple, nps, number, page, ranking, rating, text, yesNo
 	// triggers[0].filter.questionId: is not one of templateId, recipient.address, recipient.locale, recipient.customerRef and candidate.…
 	// triggers[0].dedupRecipe[1]: is the same as triggers[0].dedupRecipe[0]
 	// triggers[0].expiresAfter: is 12h, shorter than initialDelay and all reminders together, 1d

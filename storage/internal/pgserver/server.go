@@ -140,7 +140,7 @@ func Check(ctx context.Context, pool sqlstore.Pool, own bool) (pooled bool, err 
 	case Classify(err) == sqlstore.Connection:
 		err = fmt.Errorf("%w: %w", driver.ErrUnavailable, err)
 	}
-	return false, fmt.Errorf("postgres: self-test: %w", err)
+	return false, fmt.Errorf("postgres: open: %w", err)
 }
 
 func checkServer(ctx context.Context, pool sqlstore.Pool) error {

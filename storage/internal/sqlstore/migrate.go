@@ -101,7 +101,7 @@ func (s *Store) migrate(ctx context.Context) error {
 		return err
 	}
 	if s.cfg.Migrate == MigrateVerify {
-		return fmt.Errorf("%w: the database lacks the migrations %s: run them, or open it with Migrate %q", driver.ErrSchema, files(missing), MigrateAuto)
+		return fmt.Errorf("%w: the database lacks the migrations %s: run them (Open does, or Options.Migrate: MigrateAuto, or the command belfry migrate)", driver.ErrSchema, files(missing))
 	}
 	return s.apply(ctx, all)
 }

@@ -195,7 +195,7 @@ var tasks = map[string]struct {
 		},
 	},
 	"which channel is broken since when": {says: []string{"sms:gateway", "Stopped", "since today, 08:00", "the provider did not accept our key (401)"}},
-	"what goes out tomorrow":             {says: []string{"Tomorrow, Saturday, 18 April: 1", "reminders of certificate"}},
+	"what goes out tomorrow":             {says: []string{"Tomorrow, Saturday, 18 April: 1", "reminder of certificate"}},
 	"what waits for me, in what order":   {says: []string{"It is unknown whether these messages were sent", "1 h 12 min", "They are not sent again"}},
 	"erase a person": {
 		steps: append(looked("mia"), step{`button[value=Erase]`, ""}, step{"#typed", "mia costa"}, reason, step{".primary", ""}), says: []string{"Done for 1 of 1", "Erase Mia Costa"},
@@ -206,7 +206,7 @@ var tasks = map[string]struct {
 	"the mail as it was sent": {
 		steps: looked("order-44teacher-004"), says: []string{"From", "teacher-004@school.example", "Your lesson", "lesson"},
 	},
-	"why did teacher-008 get none": {steps: looked("teacher-008"), says: []string{"no recipient or address was on file on 17 April 2026"}},
+	"why did teacher-008 get none": {steps: looked("teacher-008"), says: []string{"on 17 April 2026, 09:00 UTC: no recipient or address was on file"}},
 	"release a hold": {
 		steps: []step{{`tr.Hold a[href^="needs"]`, ""}, {`form.bulk button[value=Release]`, ""}, reason, {".primary", ""}}, says: []string{"Done for 2 of 2"},
 		done: func(d *desk17) error {
