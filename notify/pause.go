@@ -267,6 +267,9 @@ func (e *environment) loss() driver.Loss {
 	if !e.id.StopOnLoss {
 		return driver.Loss{}
 	}
+	if last := e.store.Losses().Last(); last != e.last { // found since it was read
+		return last
+	}
 	return e.id.Loss
 }
 
