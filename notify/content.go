@@ -50,8 +50,7 @@ type Content struct {
 
 // checkText refuses a content that says nothing, as that of a type without a template.
 func (c Content) checkText() error {
-	said := Content{Subject: c.Subject, Text: c.Text, HTML: c.HTML, Template: c.Template, Metadata: c.Metadata, Attachments: c.Attachments}
-	if string(mustJSON(said)) != "{}" {
+	if c.Subject != "" || c.Text != "" || c.HTML != "" || c.Template.Name != "" || len(c.Metadata) > 0 || len(c.Attachments) > 0 {
 		return nil
 	}
 	return fmt.Errorf("%w: it is empty: give its type a Template or a Renderer that makes a subject, a text, HTML, a provider's template, metadata or an attachment", channel.ErrContent)
