@@ -80,7 +80,7 @@ func ExampleReportRuns() {
 // whoIs is the host's: here a word that only Sam knows.
 func whoIs(r *http.Request) (automationhttp.Caller, error) {
 	if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer sam's")) == 0 {
-		return automationhttp.Caller{}, errors.New("nobody that is known")
+		return automationhttp.Caller{}, errors.New("unknown caller")
 	}
 	return automationhttp.Caller{Read: true, Run: true, Actor: "sam@support"}, nil
 }

@@ -48,7 +48,7 @@ func Example() {
 	site := http.NewServeMux()
 	site.Handle("/api/Surveys/", surveyhttp.API(surveys, func(r *http.Request) (surveyhttp.Caller, error) {
 		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer the workshop's key")) == 0 {
-			return surveyhttp.Caller{}, errors.New("nobody that is known")
+			return surveyhttp.Caller{}, errors.New("unknown caller")
 		}
 		return surveyhttp.Caller{Ingest: true, Tick: true}, nil
 	}, nil))

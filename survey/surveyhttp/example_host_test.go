@@ -49,7 +49,7 @@ func run(ctx context.Context, store storage.Store, texts channel.Channel, l net.
 // authorise lets the workshop's system tell of its own tenant's events.
 func authorise(r *http.Request) (surveyhttp.Caller, error) {
 	if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer the workshop's key")) == 0 {
-		return surveyhttp.Caller{}, errors.New("nobody that is known")
+		return surveyhttp.Caller{}, errors.New("unknown caller")
 	}
 	return surveyhttp.Caller{Scope: "", Ingest: true}, nil
 }
