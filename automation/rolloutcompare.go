@@ -140,7 +140,7 @@ func expected(row *scheduleRow) bool {
 // series on in shadow.
 func (c *comparing) readSeries(ctx context.Context, from driver.Reader) error {
 	for after := (*driver.Position)(nil); ; {
-		page, err := seriesOfPart(c.part, ctx, from, after)
+		page, err := seriesOfPart(ctx, c.part, from, after)
 		if err != nil || len(page) == 0 {
 			return err
 		}

@@ -309,7 +309,7 @@ func (m *moving) wakeSeries(ctx context.Context) error {
 	for after := (*driver.Position)(nil); ; {
 		var page []*series
 		err := m.s.inTx(ctx, func(tx storage.Tx) (err error) {
-			if page, err = seriesOfPart(m.report.Part, ctx, tx, after); err != nil {
+			if page, err = seriesOfPart(ctx, m.report.Part, tx, after); err != nil {
 				return err
 			}
 			return m.s.rollout().advanceShadows(ctx, tx, page)
@@ -321,9 +321,9 @@ func (m *moving) wakeSeries(ctx context.Context) error {
 	}
 }
 
-// series reads a page of active series that may belong to the part, in the order
+// seriesOfPart reads a page of active series that may belong to the part, in the order
 // of their keys.
-func seriesOfPart(p cutover.Part, ctx context.Context, from driver.Reader, after *driver.Position) ([]*series, error) {
+func seriesOfPart(ctx context.Context, p cutover.Part, from driver.Reader, after *driver.Position) ([]*series, error) {
 	where := append([]driver.Cond{driver.Eq("kind", p.Type), driver.Eq("active", true)}, narrowedTo(p)...)
 	return seriesTable.Find(ctx, from, p.Scope, driver.Query{Where: where, OrderBy: "key", Limit: movePage, After: after})
 }
