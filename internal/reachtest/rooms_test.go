@@ -473,6 +473,7 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 			"Preferences":    func() error { return second(contacts.Preferences(ctx, scope, "17")) },
 			"Stop":           func() error { return contacts.Stop(ctx, scope, "17", "", by) },
 			"Allow":          func() error { return contacts.Allow(ctx, scope, "17", "", by) },
+			"Erased":         func() error { return second(contacts.Erased(ctx, scope, "17")) },
 			"SuppressionsOf": func() error { return second(contacts.SuppressionsOf(ctx, scope, sam)) },
 			"SetPreferences": func() error {
 				return contacts.SetPreferences(ctx, notify.Preference{Scope: scope, RecipientRef: "17", OptedOut: true})

@@ -32,7 +32,7 @@ func TestAssertionsSayWhatThereIsInstead(t *testing.T) {
 	j.said(t, "the response of "+address, storage.ErrNotFound.Error())
 	h.Advance(t, 60*24*time.Hour)
 	link.Open(&j)
-	j.said(t, "open the link to "+address, survey.ErrNoSurvey.Error())
+	j.said(t, "open the link to "+address, survey.ErrExpired.Error())
 }
 
 func TestDispatchedComparesAllSubscribers(t *testing.T) {
