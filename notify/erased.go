@@ -187,9 +187,17 @@ func (n erasure) marksOfRecipient(scope Scope, r Recipient) []driver.ScopedKey {
 // Erased reports whether a person was erased, so that new messages to them end as Skipped
 // ([reasons.Erased]).
 func (n Contacts) Erased(ctx context.Context, scope Scope, recipientRef string) (bool, error) {
-	person := Recipient{Ref: recipientRef}
-	erased, err := n.erasure().erasedAmong(ctx, map[Scope][]Recipient{scope: {person}})
-	return err == nil && erased(scope, person), err
+	var found map[driver.ScopedKey]*suppressionRow
+	err := n.store.View(ctx, func(from driver.Reader) (err error) {
+		found, err = suppressions.GetMany(ctx, from, n.erasure().marksOfRecipient(scope, Recipient{Ref: recipientRef}), "status")
+		return err
+	})
+	for _, mark := range found {
+		if mark.Status == statusActive {
+			return true, err
+		}
+	}
+	return false, err
 }
 
 // unmark lifts what [erasure.mark] did.
