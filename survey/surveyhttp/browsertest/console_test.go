@@ -158,7 +158,7 @@ func TestSupportSettlesADoubtByKeyboard(t *testing.T) {
 				c.press(kb.Enter)
 				do(c.ctx, t, chromedp.WaitVisible("#typed"))
 				see("-7-erase")
-				if got := eval[string](c.ctx, t, `document.querySelector("main").textContent`); !strings.Contains(got, "erases the person from 1 messages, 3 reminders") && !strings.Contains(got, "erases the person from 3 reminders, 1 messages") {
+				if got := eval[string](c.ctx, t, `document.querySelector("main").textContent`); !strings.Contains(got, "erases the person from 1 message, 3 reminders") && !strings.Contains(got, "erases the person from 3 reminders, 1 message") {
 					t.Error(got)
 				}
 				do(c.ctx, t, chromedp.Focus("#typed"), chromedp.KeyEvent("sam"), chromedp.Focus("#reason"), chromedp.KeyEvent("she asked for it"))

@@ -241,7 +241,7 @@ var tasks = map[string]struct {
 	},
 	"send again what failed":      {steps: []step{{`.chan a.bad`, ""}, {`form.bulk button[value=Retry]`, ""}, reason, {".primary", ""}}, says: []string{"Done for 1 of 1"}},
 	"who gets something tomorrow": {steps: []step{{`a[href="calendar?day=2026-04-18"]`, ""}}, says: []string{"Sam Becker", "certificate, 6 days before 2026-04-24"}},
-	"what goes out in two weeks":  {steps: []step{{`header a[href="calendar"]`, ""}}, says: []string{"1 reminders of certificate"}},
+	"what goes out in two weeks":  {steps: []step{{`header a[href="calendar"]`, ""}}, says: []string{"1 reminder of certificate"}},
 	"who changed the setting":     {steps: []step{{`a[href="list?of=audit"]`, ""}}, says: []string{"parents asked for the evening"}},
 	"preview Arabic":              {steps: []step{{`a[href="pages/previews/"]`, ""}, {"ol a", ""}, {`a[lang=ar]`, ""}}, says: []string{"درس لـ Sam"}},
 	"who else was affected":       {steps: []step{{`tr.Hold a[href^="needs"]`, ""}}, says: []string{"teacher-021", "teacher-022"}},
