@@ -238,8 +238,8 @@ func TestAPreviewOfASourceSaysWhatBecomesOfEachCandidate(t *testing.T) {
 			found[f.Key] = f.Cause
 		}
 		want := map[string]causes.Cause{
-			keyOf("000", "2026-05-01", 14): causes.CauseNotAskedYet, keyOf("000", "2026-05-01", 30): causes.CauseExists,
-			keyOf("000", "2026-05-01", 90): causes.CauseOffsetPassed, keyOf("000", "2026-05-01", 33): causes.CauseTimeSkipped,
+			keyOf("000", "2026-05-01", 14): causes.NotAskedYet, keyOf("000", "2026-05-01", 30): causes.Exists,
+			keyOf("000", "2026-05-01", 90): causes.OffsetPassed, keyOf("000", "2026-05-01", 33): causes.TimeSkipped,
 		}
 		if diff := cmp.Diff(want, found); diff != "" {
 			w.t.Error(diff)
@@ -249,7 +249,7 @@ func TestAPreviewOfASourceSaysWhatBecomesOfEachCandidate(t *testing.T) {
 		}
 		k.off = true
 		got, err = w.s.PreviewSource(w.ctx, "", "certificate", automation.Source{"employee", "000"})
-		if err != nil || got[len(got)-1].Cause != causes.CauseSettingOff {
+		if err != nil || got[len(got)-1].Cause != causes.SettingInactive {
 			w.t.Errorf("%+v %v", got, err)
 		}
 		k.fails = func(automation.Source) error { return errBoom }

@@ -145,40 +145,40 @@ func TestEachCauseOfAnAbsence(t *testing.T) {
 		spy, calls := storetest.Counting(store)
 		settings, to := settingsMap{"certificate": true, "special": true}, []notify.Recipient{sam}
 		w := newWorld(t, spy, clk, &automation.Options{Settings: settings})
-		w.because("certificate", causes.CauseNoSuchType, "no event of the source was ever handled")
+		w.because("certificate", causes.NoSuchType, "no event of the source was ever handled")
 		p := w.withTriggers(func(t *automation.ReminderType) {
 			t.Gap = dst.GapSkip
 			t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) { return to, nil })
 		})
 		w.s.Register(visits())
 		w.s.Handle(automation.WorkType{Name: "export", Handler: automation.HandlerFunc(func(context.Context, []automation.Due) ([]automation.Outcome, error) { return nil, nil })})
-		w.because("visit", causes.CauseNoProvider)
-		w.because("export", causes.CauseNoProvider, "the host's own")
-		w.because("special", causes.CauseNoSuchType)
+		w.because("visit", causes.NoProvider)
+		w.because("export", causes.NoProvider, "the host's own")
+		w.because("special", causes.NoSuchType)
 		p.settings = []string{"special"}
-		w.because("special", causes.CauseProviderGaveNone)
-		w.because("certificate", causes.CauseProviderGaveNone)
+		w.because("special", causes.ProviderGaveNone)
+		w.because("certificate", causes.ProviderGaveNone)
 		settings["certificate"] = false
-		w.because("certificate", causes.CauseSettingOff)
+		w.because("certificate", causes.SettingInactive)
 		settings["certificate"] = true
 		p.err = errBoom
-		w.because("certificate", causes.CauseProviderFailed, "boom")
+		w.because("certificate", causes.ProviderFailed, "boom")
 		p.err = nil
 
 		p.set(offsets(date(2026, 5, 1), 30)...)
 		p.candidates[0].Zone = "Europe/Atlantis"
-		w.because("certificate", causes.CauseZoneUnknown, "Europe/Atlantis")
+		w.because("certificate", causes.ZoneUnknown, "Europe/Atlantis")
 		p.candidates[0].Zone, p.candidates[0].TriggerKey = "", "a:b"
-		w.because("certificate", causes.CauseCandidateRefused, "triggerKey")
+		w.because("certificate", causes.CandidateRefused, "triggerKey")
 		p.set(append(offsets(date(2026, 5, 1), 30, 90), automation.Candidate{Setting: "special", TargetDate: date(2026, 5, 1)})...)
-		w.because("certificate", causes.CauseNotAskedYet, certificateKey+": no event has asked for it yet (NotAskedYet), for 2026-04-01T09:00:00Z", ":90: its moment had passed (OffsetPassed)")
+		w.because("certificate", causes.NotAskedYet, certificateKey+": no event has asked for it yet (NotAskedYet), for 2026-04-01T09:00:00Z", ":90: its moment had passed (OffsetPassed)")
 		to = nil
-		w.because("certificate", causes.CauseNoRecipients)
+		w.because("certificate", causes.NoRecipients)
 		to = []notify.Recipient{sam}
 		p.set(offsets(date(2026, 5, 1), 90)...)
-		w.because("certificate", causes.CauseOffsetPassed, "for 2026-01-31T09:00:00Z")
+		w.because("certificate", causes.OffsetPassed, "for 2026-01-31T09:00:00Z")
 		p.set(automation.Candidate{TargetDate: date(2026, 3, 29), SendAt: "01:30", Zone: "Europe/London"})
-		w.because("certificate", causes.CauseTimeSkipped)
+		w.because("certificate", causes.TimeSkipped)
 
 		for _, c := range calls.Take() {
 			if c.Verb != storetest.Select && c.Verb != storetest.Get {
@@ -187,12 +187,12 @@ func TestEachCauseOfAnAbsence(t *testing.T) {
 		}
 		p.set(offsets(date(2026, 5, 1), 30)...)
 		w.handle(changed(1))
-		w.because("certificate", causes.CauseExists, certificateKey+": it exists (Exists), Pending", "last event of the source: certificate-changed e1")
+		w.because("certificate", causes.Exists, certificateKey+": it exists (Exists), Pending", "last event of the source: certificate-changed e1")
 		w.do(w.s.Support().Hold)
-		w.because("certificate", causes.CauseExists, "it exists (Exists), Pending, HeldBySupport")
+		w.because("certificate", causes.Exists, "it exists (Exists), Pending, HeldBySupport")
 		w.do(w.s.Support().Release)
 		w.pollAt(day(2026, 4, 1, 9))
-		w.because("certificate", causes.CauseEnded, "it has ended (Ended), Completed")
+		w.because("certificate", causes.Ended, "it has ended (Ended), Completed")
 	})
 }
 

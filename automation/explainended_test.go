@@ -98,9 +98,9 @@ func TestExplainMissingSaysThatWhatWasStoppedHasEnded(t *testing.T) {
 		p.set(offsets(date(2026, 5, 1), 30)...)
 		w.handle(changed(1))
 		w.do(w.s.Support().Cancel)
-		w.because("certificate", causes.CauseEnded, certificateKey+": it has ended (Ended), Cancelled, CancelledBySupport")
+		w.because("certificate", causes.Ended, certificateKey+": it has ended (Ended), Cancelled, CancelledBySupport")
 		p.set(offsets(date(2026, 5, 1), 30, 14)...)
-		w.because("certificate", causes.CauseNotAskedYet, certificateKey+": it has ended (Ended), Cancelled, CancelledBySupport")
+		w.because("certificate", causes.NotAskedYet, certificateKey+": it has ended (Ended), Cancelled, CancelledBySupport")
 	})
 }
 
@@ -127,7 +127,7 @@ func TestExplainMissingSaysOfAPastDateWhenItWasAskedFor(t *testing.T) {
 				w := newWorld(t, store, clk, nil)
 				w.s.Register(certificates(nil))
 				ask(w)
-				w.because("certificate", causes.CauseOffsetPassed, key, words)
+				w.because("certificate", causes.OffsetPassed, key, words)
 				w.says(key, "there is no row: "+words)
 			})
 		})
@@ -136,10 +136,10 @@ func TestExplainMissingSaysOfAPastDateWhenItWasAskedFor(t *testing.T) {
 		eachWorld(t, func(w *world) {
 			p := w.withTriggers(nil)
 			p.set(passed)
-			w.because("certificate", causes.CauseOffsetPassed, "its time, 18 February 09:00, had passed by 10 days")
+			w.because("certificate", causes.OffsetPassed, "its time, 18 February 09:00, had passed by 10 days")
 			w.handle(changed(1))
 			w.clk.Add(24 * time.Hour)
-			w.because("certificate", causes.CauseOffsetPassed, key, words)
+			w.because("certificate", causes.OffsetPassed, key, words)
 		})
 	})
 	t.Run("a source remembers the last ten", func(t *testing.T) {
@@ -187,7 +187,7 @@ func TestExplainMissingSaysOfAPastDateWhenItWasAskedFor(t *testing.T) {
 			p.set(passed)
 			w.handle(changed(1))
 			settings["certificate"] = false
-			w.because("certificate", causes.CauseSettingOff, key, words)
+			w.because("certificate", causes.SettingInactive, key, words)
 		})
 	})
 }
@@ -197,7 +197,7 @@ func TestExplainMissingSaysOfARowOnce(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := w.withTriggers(nil)
 		p.set(offsets(date(2026, 5, 1), 30, 30)...)
-		if got := w.missing("certificate"); len(got.Findings) != 1 || got.Cause != causes.CauseNotAskedYet {
+		if got := w.missing("certificate"); len(got.Findings) != 1 || got.Cause != causes.NotAskedYet {
 			w.t.Error(got)
 		}
 	})

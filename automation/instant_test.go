@@ -237,7 +237,7 @@ func TestSupportKnowsInstants(t *testing.T) {
 		for _, f := range missing.Findings {
 			found[f.Key] = f.Cause
 		}
-		want := map[string]causes.Cause{instantKey(lesson, "24h"): causes.CauseOffsetPassed, instantKey(lesson, "2h"): causes.CauseNotAskedYet}
+		want := map[string]causes.Cause{instantKey(lesson, "24h"): causes.OffsetPassed, instantKey(lesson, "2h"): causes.NotAskedYet}
 		if diff := cmp.Diff(want, found); diff != "" {
 			w.t.Error(diff)
 		}

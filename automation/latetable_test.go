@@ -113,7 +113,7 @@ func (w *lateWorld) wantAsked(made storage.Outcome, otherwise string) {
 	w.clk.Set(w.now())
 	got := w.wish(ofSam, w.wishes...).Ensured[0].Outcome
 	w.runAll()
-	want, status := causes.OffsetPassed, otherwise
+	want, status := storage.Outcome(causes.OffsetPassed), otherwise
 	if w.asked == "made" {
 		want, status = made, "Completed"
 	}

@@ -47,7 +47,7 @@ type Absence struct {
 func (a Absence) String() string {
 	var b strings.Builder
 	what, why := "no open row", ": "+a.Cause.Words()
-	if a.Cause == causes.CauseExists {
+	if a.Cause == causes.Exists {
 		what, why = "open rows", ""
 	}
 	fmt.Fprintf(&b, "%s of %s for %s %s%s", what, a.Setting, a.Source.Type, a.Source.ID, why)
@@ -103,13 +103,13 @@ func (s *Scheduler) ExplainMissing(ctx context.Context, scope Scope, setting str
 	if err := s.read(ctx, func(from driver.Reader) error { return a.read(ctx, from) }); err != nil {
 		return a, fmt.Errorf("automation: ExplainMissing: %w", err)
 	}
-	if !slices.ContainsFunc(a.Findings, func(f Finding) bool { return f.Cause == causes.CauseExists }) {
+	if !slices.ContainsFunc(a.Findings, func(f Finding) bool { return f.Cause == causes.Exists }) {
 		if err := s.explainer().explainAbsence(within(ctx, s.tx), &a); err != nil {
 			return a, fmt.Errorf("automation: ExplainMissing: %w", err)
 		}
 	}
 	slices.SortStableFunc(a.Findings, func(x, y Finding) int { return cmp.Compare(nearness(x.Cause), nearness(y.Cause)) })
-	if len(a.Findings) > 0 && (a.Cause == "" || a.Cause == causes.CauseNoProvider) {
+	if len(a.Findings) > 0 && (a.Cause == "" || a.Cause == causes.NoProvider) {
 		a.Cause = a.Findings[0].Cause
 	}
 	return a, nil
@@ -152,7 +152,7 @@ func (a *Absence) readPassed(ctx context.Context, from driver.Reader, all []pass
 	rows, err := schedules.GetMany(ctx, from, places, "key")
 	for i, p := range asked {
 		if rows[places[i]] == nil {
-			a.Findings = append(a.Findings, Finding{Key: places[i].Key, Cause: causes.CauseOffsetPassed, ScheduledOn: p.ScheduledOn, Detail: p.Why})
+			a.Findings = append(a.Findings, Finding{Key: places[i].Key, Cause: causes.OffsetPassed, ScheduledOn: p.ScheduledOn, Detail: p.Why})
 		}
 	}
 	return err
@@ -160,9 +160,9 @@ func (a *Absence) readPassed(ctx context.Context, from driver.Reader, all []pass
 
 // findingOf is about a row that is there: one that is open exists, though it may be on hold.
 func findingOf(r *scheduleRow) Finding {
-	f := Finding{Key: r.Key, Cause: causes.CauseExists, ScheduledOn: r.ScheduledOn, Status: r.Status, Reason: r.ReasonCode}
+	f := Finding{Key: r.Key, Cause: causes.Exists, ScheduledOn: r.ScheduledOn, Status: r.Status, Reason: r.ReasonCode}
 	if !r.IsOpen() {
-		f.Cause = causes.CauseEnded
+		f.Cause = causes.Ended
 	}
 	if r.IsOnSupportHold {
 		f.Reason = r.HoldReason
@@ -181,7 +181,7 @@ func (s explainer) explainAbsence(ctx context.Context, a *Absence) error {
 		return err
 	}
 	if !settings[0].Active {
-		a.Cause = causes.CauseSettingOff
+		a.Cause = causes.SettingInactive
 		return nil
 	}
 	p, err := s.ask(ctx, t, a.Scope, a.Source)
@@ -197,7 +197,7 @@ func (s explainer) explainAbsence(ctx context.Context, a *Absence) error {
 		switch {
 		case known < 0:
 			a.Findings = append(a.Findings, f)
-		case f.Cause != causes.CauseOffsetPassed: // else it is remembered when it was asked for
+		case f.Cause != causes.OffsetPassed: // else it is remembered when it was asked for
 			a.Findings[known] = f
 		}
 	}
@@ -234,38 +234,38 @@ func (s explainer) findAll(ctx context.Context, p *page) (out []Finding, err err
 
 // nearness orders findings: what could run soonest comes first.
 func nearness(c causes.Cause) int {
-	return slices.Index([]causes.Cause{causes.CauseExists, causes.CauseNotAskedYet, causes.CauseNoRecipients, causes.CauseEnded, causes.CauseThresholdNotMet, causes.CauseOffsetPassed, causes.CauseTimeSkipped, causes.CauseSeriesEnded}, c)
+	return slices.Index([]causes.Cause{causes.Exists, causes.NotAskedYet, causes.NoRecipients, causes.Ended, causes.ThresholdNotMet, causes.OffsetPassed, causes.TimeSkipped, causes.SeriesEnded}, c)
 }
 
-// absences are the outcomes by which no row is made.
-var absences = map[storage.Outcome]causes.Cause{
-	causes.SettingInactive: causes.CauseSettingOff, causes.TimeSkipped: causes.CauseTimeSkipped, causes.ThresholdNotMet: causes.CauseThresholdNotMet,
-	causes.SeriesEnded: causes.CauseSeriesEnded, causes.OffsetPassed: causes.CauseOffsetPassed,
-}
+// absences are the outcomes by which no row is made. Each is a cause, too.
+var absences = []storage.Outcome{causes.SettingInactive, causes.TimeSkipped, causes.ThresholdNotMet, causes.SeriesEnded, causes.OffsetPassed}
 
 // findMissing says why the row of one plan is missing.
 func (s explainer) findMissing(ctx context.Context, v verdict) Finding {
-	f := Finding{Key: v.plan.want.Key, Cause: absences[v.outcome], ScheduledOn: v.plan.want.ScheduledOn}
+	f := Finding{Key: v.plan.want.Key, ScheduledOn: v.plan.want.ScheduledOn}
+	if slices.Contains(absences, v.outcome) {
+		f.Cause = causes.Cause(v.outcome)
+	}
 	switch {
-	case v.row != nil && (v.row.IsOpen() || f.Cause == "" || f.Cause == causes.CauseOffsetPassed):
+	case v.row != nil && (v.row.IsOpen() || f.Cause == "" || f.Cause == causes.OffsetPassed):
 		return findingOf(v.row)
-	case f.Cause == causes.CauseSeriesEnded:
+	case f.Cause == causes.SeriesEnded:
 		return Finding{Cause: f.Cause}
-	case f.Cause == causes.CauseThresholdNotMet:
+	case f.Cause == causes.ThresholdNotMet:
 		f.ScheduledOn = time.Time{}
 		return f
-	case f.Cause == causes.CauseOffsetPassed:
+	case f.Cause == causes.OffsetPassed:
 		f.Detail = v.plan.want.passedBy(s.now(), v.limit)
 		return f
 	case f.Cause != "":
 		return f
 	}
-	f.Cause = causes.CauseNotAskedYet
+	f.Cause = causes.NotAskedYet
 	want := v.plan.want
 	t := s.tryOut(ctx, &want)
 	switch {
 	case t.stop == reasons.NoRecipients:
-		f.Cause = causes.CauseNoRecipients
+		f.Cause = causes.NoRecipients
 	case t.err != nil:
 		f.Detail = fmt.Sprintf("the step %q would fail: %s", t.at, storable(t.err.Error()))
 	case t.stop != "":
@@ -278,12 +278,12 @@ func (s explainer) findMissing(ctx context.Context, v verdict) Finding {
 // name, or the first whose provider speaks for it. It sets the cause if none does.
 func (s explainer) servedBy(ctx context.Context, a *Absence) (t ReminderType) {
 	if _, ok := s.registry.handler(a.Setting); ok {
-		a.Cause, a.Detail = causes.CauseNoProvider, "it is a type of the host's own"
+		a.Cause, a.Detail = causes.NoProvider, "it is a type of the host's own"
 		return t
 	}
 	if t, ok := s.registry.reminder(a.Setting); ok {
 		if t.Triggers == nil {
-			a.Cause = causes.CauseNoProvider
+			a.Cause = causes.NoProvider
 		}
 		return t
 	}
@@ -296,7 +296,7 @@ func (s explainer) servedBy(ctx context.Context, a *Absence) (t ReminderType) {
 			return t
 		}
 	}
-	a.Cause = causes.CauseNoSuchType
+	a.Cause = causes.NoSuchType
 	return t
 }
 
@@ -312,7 +312,7 @@ func (a *Absence) narrow(x *pageSource) {
 	if len(x.plan.plans) > 0 {
 		return
 	}
-	a.Cause = causes.CauseProviderGaveNone
+	a.Cause = causes.ProviderGaveNone
 	if all > 0 {
 		a.Detail = fmt.Sprintf("it gave %d of other settings", all)
 	}
@@ -320,12 +320,12 @@ func (a *Absence) narrow(x *pageSource) {
 
 // refuse says what is wrong with the provider, or with a candidate of it.
 func (a *Absence) refuse(err error) {
-	a.Cause, a.Detail = causes.CauseProviderFailed, storable(err.Error())
+	a.Cause, a.Detail = causes.ProviderFailed, storable(err.Error())
 	var refused *CandidateError
 	if errors.As(err, &refused) {
-		a.Cause = causes.CauseCandidateRefused
+		a.Cause = causes.CandidateRefused
 		if refused.Field == "Zone" {
-			a.Cause = causes.CauseZoneUnknown
+			a.Cause = causes.ZoneUnknown
 		}
 	}
 }

@@ -108,7 +108,7 @@ func TestWhatATransactionHasWrittenIsReadInIt(t *testing.T) {
 			if e, err := bound.Explain(w.ctx, "", certificateKey); err != nil || e.Schedule == nil || len(e.Pauses) != 1 {
 				w.t.Errorf("%+v %v", e, err)
 			}
-			if a, err := bound.ExplainMissing(w.ctx, "", "certificate", automation.Source{Type: "employee", ID: "7"}); err != nil || a.Cause != causes.CauseExists {
+			if a, err := bound.ExplainMissing(w.ctx, "", "certificate", automation.Source{Type: "employee", ID: "7"}); err != nil || a.Cause != causes.Exists {
 				w.t.Errorf("%+v %v", a, err)
 			}
 			if pauses, err := bound.Support().Pauses(w.ctx, ""); err != nil || len(pauses) != 1 {

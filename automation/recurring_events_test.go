@@ -168,15 +168,15 @@ func TestReconciliationOfASeries(t *testing.T) {
 func TestWhyASeriesHasNoRow(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		r := w.withRoutine(daily(nil))
-		w.because("certificate", causes.CauseNotAskedYet, "03-01T09:00")
+		w.because("certificate", causes.NotAskedYet, "03-01T09:00")
 		w.ensure(daily(nil))
-		w.because("certificate", causes.CauseExists, "03-01T09:00")
+		w.because("certificate", causes.Exists, "03-01T09:00")
 		once := &automation.Recurrence{RRule: "FREQ=DAILY;COUNT=1", Start: date(2026, 3, 1)}
 		r.asks = []automation.Candidate{daily(func(c *automation.Candidate) { c.SendAt, c.Recurrence = "09:00", once })}
 		w.ensure(r.asks...)
 		w.clk.Set(day(2026, 3, 1, 12))
 		w.runAll()
-		w.because("certificate", causes.CauseSeriesEnded)
+		w.because("certificate", causes.SeriesEnded)
 	})
 }
 

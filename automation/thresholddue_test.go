@@ -299,17 +299,17 @@ func TestAThresholdThatIsNotMetExplainsAnAbsence(t *testing.T) {
 				t.Errorf("%s %v, want %s of %s", a, err, want, key)
 			}
 		}
-		because("3", causes.CauseThresholdNotMet, "10:FalseToTrue:source@1")
-		because("11", causes.CauseNotAskedYet, "10:FalseToTrue:source@1")
+		because("3", causes.ThresholdNotMet, "10:FalseToTrue:source@1")
+		because("11", causes.NotAskedYet, "10:FalseToTrue:source@1")
 		w.handle(booked(1))
-		because("12", causes.CauseExists, "10:FalseToTrue:source@1")
+		because("12", causes.Exists, "10:FalseToTrue:source@1")
 		w.poll()
-		because("12", causes.CauseEnded, "10:FalseToTrue:source@1")
-		because("3", causes.CauseThresholdNotMet, "10:FalseToTrue:source@1")
+		because("12", causes.Ended, "10:FalseToTrue:source@1")
+		because("3", causes.ThresholdNotMet, "10:FalseToTrue:source@1")
 		w.handle(booked(2))
 		calls.Take()
 		clk.Add(time.Hour)
-		because("12", causes.CauseNotAskedYet, "10:FalseToTrue:source@2")
+		because("12", causes.NotAskedYet, "10:FalseToTrue:source@2")
 		for _, c := range calls.Take() {
 			if c.Verb != storetest.Select && c.Verb != storetest.Get {
 				t.Errorf("ExplainMissing did %+v", c)

@@ -232,11 +232,11 @@ func (t teller) absent(ctx context.Context, scope Scope, v *Verdict) error {
 		if err != nil {
 			return err
 		}
-		if nearest.Cause == "" || a.Cause == causes.CauseNotAskedYet {
+		if nearest.Cause == "" || a.Cause == causes.NotAskedYet {
 			nearest = a
 		}
 	}
-	if nearest.Cause == causes.CauseNoSuchType { // it is not a reminder type, or another program has it
+	if nearest.Cause == causes.NoSuchType { // it is not a reminder type, or another program has it
 		v.Text, v.ToDo = fmt.Sprintf("never got %q: the program has made no such message for this person", v.Type), "If a job could not make its messages, it is listed under what needs attention; search for its key."
 		return nil
 	}
