@@ -112,3 +112,23 @@ func TestAGroupIsGivenBackOfWhichSomeHaveEnded(t *testing.T) {
 		}
 	})
 }
+
+// So it is where a loss is found while the message is looked at, and a gate defers it: after
+// that nothing would show that it was due before.
+func TestWhatIsDeferredAsALossIsFoundIsInDoubt(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.ensure(letter("old", "kim"))
+		h.clk.Add(time.Hour)
+		now := h.clk.Now()
+		h.store = &forgetful{Store: h.store}
+		later := notify.GateFunc(func(context.Context, notify.Attempt) (notify.Verdict, error) {
+			h.store.Losses().Note(driver.Loss{From: now.Add(-time.Minute), Until: now, NoticedOn: now})
+			return notify.Defer(now.Add(time.Hour), "later"), nil
+		})
+		h.with(&notify.Options{Gates: []notify.Gate{later}}, h.provider)
+		h.run("notify.distributor")
+		if m := h.row("old"); m.Status != notify.StatusOutcomeUnknown || m.ReasonCode != reasons.Forgotten {
+			t.Errorf("%+v", m)
+		}
+	})
+}

@@ -64,7 +64,7 @@ type parcel struct {
 // what came of it. A message lands as soon as it is not called, or its call has
 // ended, whatever the others do.
 func (n sender) distribute(ctx context.Context, items []sending, land func(*messageRow, channel.SuppressionReason)) error {
-	p := parcel{files: &files{}}
+	p, due := parcel{files: &files{}}, dueOf(items)
 	open, err := n.unreadOnly(ctx, n.inWindow(items))
 	if err == nil && len(open) > 0 {
 		open, p.channels, err = n.generator().channelsOf(ctx, open, n.generator().unserved)
@@ -84,8 +84,31 @@ func (n sender) distribute(ctx context.Context, items []sending, land func(*mess
 	open, p.to = n.askGates(ctx, open, p)
 	open, p.letters = n.askCopies(ctx, open, p)
 	open = n.probing(ctx, open, p)
+	n.doubtForgotten(items, due)
 	landOthers(items, open, land)
 	return n.callsOf(ctx, open, p, land).Send(ctx, open)
+}
+
+// dueOf is when each message was due as it was claimed.
+func dueOf(items []sending) []time.Time {
+	out := make([]time.Time, len(items))
+	for i, it := range items {
+		out[i] = it.Row.DueOn
+	}
+	return out
+}
+
+// doubtForgotten puts what is given back without a call in doubt if the database has turned
+// out meanwhile to have forgotten what was done by the time it was due. Once the message is
+// stored with another time, nothing would show that.
+func (n sender) doubtForgotten(items []sending, due []time.Time) {
+	now, loss := driver.Now(n.store), n.environment.loss()
+	for i, it := range items {
+		if m := it.Row; m.Status == StatusRetryReady && !loss.NoticedOn.IsZero() && !due[i].After(loss.NoticedOn) {
+			m.Status, m.DueOn, m.SupportHold = StatusSending, due[i], driver.SupportHold{}
+			m.forgotten(now, loss)
+		}
+	}
 }
 
 // capable leaves to each message the ways that can do what its type needs. Those without
