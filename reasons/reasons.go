@@ -1,7 +1,7 @@
 // Package reasons has the reason codes of rows: why one is in its state, or on hold for
 // support. They are stored and shown, and a code means the same wherever it stands.
 // Gates, channels, revalidators and validators of a host may give codes of their own,
-// which are not listed here.
+// which are not listed here. Use other words for them.
 package reasons
 
 // Reminders, runs and other work that is no longer wanted. None of them counts as a

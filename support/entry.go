@@ -1,6 +1,7 @@
 package support
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -63,7 +64,7 @@ type Entry struct {
 	Channel        string // of a message or a link
 	Status         string // of the row, as its domain has it
 	// Reason is the code of its state. ReasonBy is who gave it: "belfry" (package reasons
-	// explains it), "provider", "program", or "either" of the last two.
+	// explains it), "provider", "program", or "either" of the last two; empty without a reason.
 	Reason, ReasonBy string
 	// What describes the outcome in a sentence. ToDo says what to do; empty: nothing.
 	What, ToDo string
@@ -160,12 +161,13 @@ func (e Entry) Title() string {
 
 // settle fills the fields that follow from the outcome and its reason.
 func (e *Entry) settle() {
-	e.What = e.Title() + ": " + e.verb()
-	e.ToDo = ""
-	if e.Reason != "" {
-		e.ReasonBy = giver(e.ReasonBy, e.Reason)
+	if e.ToDo = ""; e.Reason == "" {
+		e.ReasonBy = ""
+	} else {
+		e.ReasonBy = cmp.Or(e.ReasonBy, giver(e.Reason))
 		e.ToDo = Meaning(e.ReasonBy, e.Reason)
 	}
+	e.What = e.Title() + ": " + e.verb()
 	if e.Outcome == NeedsYou && slices.Contains(e.Can, Resolve) {
 		e.ToDo = "Ask the provider or the recipient, then say whether it arrived or is sent again."
 	}

@@ -108,7 +108,7 @@ func (f filler) paused(ctx context.Context, scope Scope, page []Entry) error {
 				return (x.Type == "" || x.Type == typ) && (x.Channel == "" || x.Channel == e.Channel)
 			}
 			if waits(*e) && slices.ContainsFunc(all, covers) {
-				e.Reason = reasons.Paused
+				e.Reason, e.ReasonBy = reasons.Paused, byBelfry
 				e.settle()
 			}
 		}
@@ -325,11 +325,11 @@ func (f filler) unmade(ctx context.Context, scope Scope, person string, row *aut
 			e.Outcome, e.What = Sent, e.Title()+": its messages were sent; retention has deleted them since"
 			return nil
 		}
-		e.Outcome, e.Reason = of.Outcome, of.Reason
+		e.Outcome, e.Reason, e.ReasonBy = of.Outcome, of.Reason, of.ReasonBy
 		e.settle()
 	case len(t.Schedules) > 0 && (t.Schedules[0].IsOnSupportHold || !t.Schedules[0].EndedOn.IsZero()) && t.Schedules[0].Status != notify.StatusDispatched:
 		of := scheduleEntry(&t.Schedules[0])
-		e.Outcome, e.Reason = of.Outcome, of.Reason
+		e.Outcome, e.Reason, e.ReasonBy = of.Outcome, of.Reason, of.ReasonBy
 		e.settle()
 	default:
 		e.Outcome, e.Reason = UnderWay, ""
@@ -342,7 +342,7 @@ func (f filler) unmade(ctx context.Context, scope Scope, person string, row *aut
 // the first.
 func (e *Entry) digested(person string, all []notify.InDigest) {
 	in := all[max(0, slices.IndexFunc(all, func(d notify.InDigest) bool { return d.RecipientRef == person }))]
-	e.Reason, e.NextOn = in.Reason, time.Time{}
+	e.Reason, e.ReasonBy, e.NextOn = in.Reason, giver(in.Reason), time.Time{}
 	switch {
 	case in.Status == notify.StatusCancelled || in.Reason != "":
 		e.Outcome = Withheld

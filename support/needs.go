@@ -215,7 +215,7 @@ func needsOf(h DomainHealth) (out []Need) {
 			continue // a person stopped it for good, so it needs no attention
 		}
 		n.What = fmt.Sprintf("%s on hold: %s", rowsOf(c.Table), cmp.Or(words[c.Reason], c.Reason))
-		n.ToDo = Meaning(byProgram, c.Reason)
+		n.ToDo = Meaning(giver(c.Reason), c.Reason)
 		if n.Kind == NeedDoubt {
 			n.ToDo = "Ask the provider or the recipients, then say whether they arrived or are sent again."
 		}

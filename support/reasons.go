@@ -42,7 +42,7 @@ var meanings = sync.OnceValue(func() map[string]string {
 // Meaning explains a code and says what to do. For a code that is not Belfry's it says
 // whose it is, by the ReasonBy of an [Entry].
 func Meaning(by, code string) string {
-	switch by = giver(by, code); {
+	switch {
 	case by == byBelfry:
 		return meanings()[code]
 	case codesOfProviders[code] != "" && by != byProgram:
@@ -57,10 +57,20 @@ func Meaning(by, code string) string {
 
 // why is the end of a sentence that explains a code.
 func why(by, code string) string {
-	if giver(by, code) == byBelfry {
+	if by == byBelfry {
 		return "since " + words[code] + " (" + code + ")"
 	}
 	return "since " + reasonText(by, code)
+}
+
+// ofWork are the codes that package automation and reports give to reminders and runs.
+var ofWork = map[string]bool{
+	reasons.SourceNoLongerValid: true, reasons.ReminderSettingInactive: true, reasons.InputChanged: true, reasons.Superseded: true,
+	reasons.ThresholdNoLongerMet: true, reasons.Invalidated: true, reasons.Overtaken: true, reasons.SentByOldJob: true, reasons.Shadow: true,
+	reasons.SkippedByPolicy: true, reasons.PersonErased: true, reasons.SubscriptionInactive: true, reasons.ReportEmpty: true,
+	reasons.CancelledBySupport: true, reasons.InputConflict: true, reasons.DeliveryConflict: true, reasons.OwnershipConflict: true,
+	reasons.RetriesExhausted: true, reasons.PermanentFailure: true, reasons.Undecodable: true, reasons.Unserved: true, reasons.HeldBySupport: true,
+	reasons.HandlerFailed: true, reasons.HandlerPanicked: true, reasons.LeaseExpired: true, reasons.NoRecipients: true, reasons.TooLate: true,
 }
 
 // words explains each code to people; the text follows "since".
@@ -149,4 +159,4 @@ var words = map[string]string{
 
 // ReasonWords explains a code of the program or of Belfry in a short sentence, without a
 // period.
-func ReasonWords(code string) string { return sentence.Capital(reasonText(byProgram, code)) }
+func ReasonWords(code string) string { return sentence.Capital(reasonText(giver(code), code)) }

@@ -54,6 +54,7 @@ func (c *core) reminder(s *automation.Schedule) Entry {
 			e.withdrawn = s.EndedOn
 		}
 	}
+	e.ReasonBy = giverOfWork(e.Reason)
 	e.settle()
 	return e
 }

@@ -1,7 +1,6 @@
 package support
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -122,28 +121,40 @@ const (
 	byEither   = "either"
 )
 
-// giver is who gave a code: Belfry, or who is said; empty: the program.
-func giver(by, code string) string {
-	if words[code] != "" {
+// giver is who gave a code that is not a provider's: Belfry, or the program.
+func giver(code string) string {
+	switch {
+	case code == "":
+		return ""
+	case words[code] != "":
 		return byBelfry
 	}
-	return cmp.Or(by, byProgram)
+	return byProgram
+}
+
+// giverOfWork is who gave the code of a reminder or a run. A validator of the program may
+// use a word that Belfry has for messages, such as Cancelled.
+func giverOfWork(code string) string {
+	if code != "" && !ofWork[code] {
+		return byProgram
+	}
+	return giver(code)
 }
 
 // codeBy is who gave the reason code of a message or link.
 func codeBy(code string, called bool, o Outcome) string {
-	switch {
-	case !called || o == Withheld:
-		return giver(byProgram, code)
+	switch by := giver(code); {
+	case by != byProgram || !called || o == Withheld:
+		return by
 	case o == UnderWay:
-		return giver(byEither, code)
+		return byEither
 	}
-	return giver(byProvider, code)
+	return byProvider
 }
 
 // reasonText explains a code to people.
 func reasonText(by, code string) string {
-	switch by = giver(by, code); {
+	switch {
 	case by == byBelfry:
 		return words[code]
 	case by == byProvider, by == byEither && codesOfProviders[code] != "":

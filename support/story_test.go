@@ -113,6 +113,11 @@ func TestAStoryTellsAllOfAPerson(t *testing.T) {
 		if got.Name != "Samantha Jones" || got.After != "" {
 			s.Errorf("%q %q", got.Name, got.After)
 		}
+		for _, e := range got.Past {
+			if (e.Reason == "") != (e.ReasonBy == "") {
+				s.Errorf("%s: reason %q by %q", e.What, e.Reason, e.ReasonBy)
+			}
+		}
 		withheld := got.Past[0]
 		if withheld.ToDo != "No recipient with an address was found. Add the address in your records, then send it again." {
 			s.Errorf("%+v", withheld)

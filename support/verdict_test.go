@@ -117,6 +117,12 @@ var causes = map[string]cause{
 		}},
 	"the school no longer wants the message": {typ: "invoice", outcome: support.Withheld, reason: "Paid", says: "the program's reason was: Paid",
 		before: func(s *school, p string) { s.telling("invoice", p, address(p)) }},
+	"the school cancelled the lesson": {typ: "certificate", outcome: support.Withheld, reason: "Cancelled", says: "since the program's reason was: Cancelled",
+		before: func(s *school, p string) {
+			s.remind(p, nil)
+			_, err := s.reminders.Deactivate(s.Context(), tenant, "certificate", employee(p), "Cancelled")
+			s.must(err)
+		}},
 	"the school no longer wants the reminder": {typ: "certificate", outcome: support.Withheld, reason: "410", says: "since the program's reason was: 410",
 		before: func(s *school, p string) {
 			s.remind(p, nil)

@@ -22,7 +22,7 @@ var files embed.FS
 
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"when": when, "stamp": stamp, "shown": shown, "listed": listed, "weekday": weekday, "date": date, "clock": clock, "effects": effects, "title": title, "span": span,
-	"word": word, "state": func(s string) support.State { return support.State(s) }, "sign": sign, "role": role, "label": label, "capital": sentence.Capital, "via": via, "age": age, "bytes": bytesOf, "explained": explained, "list": func(all ...any) []any { return all },
+	"word": word, "state": func(s string) support.State { return support.State(s) }, "sign": sign, "role": role, "label": label, "capital": sentence.Capital, "via": via, "age": age, "bytes": bytesOf, "giver": giverOfHold, "list": func(all ...any) []any { return all },
 }).ParseFS(files, "page/*.html"))
 
 var styleSheet, _ = files.ReadFile("page/style.css") // it is embedded
@@ -237,10 +237,13 @@ func bytesOf(n int) string {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// explained reports whether the page of reason codes has a code: not those of hosts and
-// providers.
-func explained(code string) bool {
-	return slices.ContainsFunc(support.Codes(), func(c support.Code) bool { return c.Code == code })
+// giverOfHold is the ReasonBy of a hold: Belfry, unless the page of reason codes does not
+// have its code.
+func giverOfHold(code string) string {
+	if slices.ContainsFunc(support.Codes(), func(c support.Code) bool { return c.Code == code }) {
+		return "belfry"
+	}
+	return "program"
 }
 
 // span is how long something takes, for people.
