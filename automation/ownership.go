@@ -20,7 +20,7 @@ var ownershipMachine = states.Machine{
 	Edges: []states.Edge{
 		{From: cutover.Owned, To: cutover.Owned, Event: "a move of the roll-out or support gives it to the other side"},
 		{From: cutover.Owned, To: cutover.DeliveryCreated, Event: "its owner creates the delivery, in the same transaction"},
-		{From: cutover.Owned, To: cutover.Cancelled, Event: "nobody wants the run any more, or the due pass found nothing to deliver"},
+		{From: cutover.Owned, To: cutover.Cancelled, Event: "the run is no longer wanted, or the due pass found nothing to deliver"},
 		{From: cutover.Cancelled, To: cutover.Owned, Event: "the run is asked for again"},
 		{From: cutover.Cancelled, To: cutover.DeliveryCreated, Event: "support has it tried again, and its owner delivers"},
 	},
@@ -189,7 +189,7 @@ func (s ensurer) lookUpOwners(ctx context.Context, from driver.Reader, wants []*
 // owns is taken from it while the moment lies ahead: a run that has come may be
 // in its hands.
 func ownerFor(stage cutover.Stage, known *ownership, w *scheduleRow, now time.Time) cutover.Owner {
-	if known == nil || known.Status == cutover.Cancelled { // nobody has it in hand
+	if known == nil || known.Status == cutover.Cancelled { // no side has begun with it
 		return stageOwner(stage, w.Key)
 	}
 	if known.Owner == cutover.OldScheduler && known.Status == cutover.Owned && stageRuns(stage, w.Key) && w.ScheduledOn.After(now) {

@@ -22,7 +22,7 @@ type MovedRun struct {
 	Owner       Owner // after the move
 	ScheduledOn time.Time
 	// Overdue says that its moment has come, so that its owner has to look for it:
-	// nobody will be reminded of it.
+	// no reminder follows.
 	Overdue bool
 	Left    bool // it was the old scheduler's before
 }

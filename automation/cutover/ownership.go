@@ -21,7 +21,7 @@ const (
 const (
 	Owned           = "Owned"           // its owner may deliver; only now may it change owner
 	DeliveryCreated = "DeliveryCreated" // its owner has created the delivery; for ever
-	Cancelled       = "Cancelled"       // there is nothing to deliver: nobody wants it any more, or has it to get
+	Cancelled       = "Cancelled"       // nothing is delivered: it is no longer wanted, or has no recipient
 )
 
 // Ownership says which side delivers a run.

@@ -62,7 +62,7 @@ func TestProcessorsAreAskedInTheirOrder(t *testing.T) {
 	}
 }
 
-// Whoever hears of a stale event has nothing to repeat.
+// A listener to a stale event has nothing to repeat.
 func TestAStaleEventIsProcessed(t *testing.T) {
 	t.Parallel()
 	p, log := quietly()

@@ -29,7 +29,7 @@ type Threshold struct {
 	// required of candidates.
 	Reading string
 	// Policy says how often a condition that is met fires; default
-	// OncePerThreshold, which tells nobody twice about the same line.
+	// OncePerThreshold, which sends nothing twice about the same line.
 	Policy FiringPolicy
 	// Scope is what of the source was measured, where there are several such
 	// things, such as a room of a building; default "source", all of it. It may not
