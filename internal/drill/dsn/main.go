@@ -41,7 +41,7 @@ var questions = []question{
 	{"a primary that takes writes", "SELECT 1 / (CASE WHEN pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' THEN 0 ELSE 1 END)", ""},
 	{"UTF-8", "SELECT 1 / (CASE current_setting('server_encoding') WHEN 'UTF8' THEN 1 ELSE 0 END)", ""},
 	{"the role may create databases", "SELECT 1 / (SELECT count(*) FROM pg_roles WHERE rolname = current_user AND (rolcreatedb OR rolsuper))", ""},
-	{"the place of a row (ctid), and SKIP LOCKED", "SELECT ctid FROM pg_class ORDER BY oid LIMIT 1 FOR UPDATE SKIP LOCKED", ""},
+	{"SKIP LOCKED", "SELECT oid FROM pg_class ORDER BY oid LIMIT 1 FOR UPDATE SKIP LOCKED", ""},
 	{"advisory locks", "SELECT pg_advisory_xact_lock(1)", ""},
 	{"its timeline", "SELECT pg_walfile_name(pg_current_wal_insert_lsn())", "a primary that was replaced is not told"},
 	{"its system identifier", "SELECT system_identifier FROM pg_control_system()", "a copy is told by Environment alone"},

@@ -112,14 +112,13 @@ func (x *tx) insertBy(ctx context.Context, f *frame, rows []driver.Row, done ins
 }
 
 // claim takes due rows with one statement, from each lane along the due index. The ARRAY keeps the planner
-// from a join that flips to a sequential scan. A row that is locked stays where
-// it is, so it is updated by its place, without another look into an index. Lease
-// and token are alike for all rows, and not told.
+// from a join that flips to a sequential scan. Lease and token are alike for all
+// rows, and not told.
 func (t *postgresTable) claim(ctx context.Context, x *tx, c *driver.Claim) ([]driver.Row, error) {
 	s := shapeOf(c)
 	text := t.shaped(s, func(s shape) string {
-		return "UPDATE " + t.name + claimSet + " WHERE ctid = ANY(ARRAY(SELECT c.ctid" + pgLanes +
-			fmt.Sprintf(pgLane, "ctid", t.name, t.due(s), "l.n FOR UPDATE SKIP LOCKED") + ")) RETURNING " + t.unknown
+		return "UPDATE " + t.name + claimSet + ` WHERE "id" = ANY(ARRAY(SELECT c."id"` + pgLanes +
+			fmt.Sprintf(pgLane, `"id"`, t.name, t.due(s), "l.n FOR UPDATE SKIP LOCKED") + ")) RETURNING " + t.unknown
 	})
 	args := append(t.setArgs(c), laneArrays(c.Lanes, true)...)
 	return x.rows(ctx, statement{text, append(args, t.dueArgs(c, c.Now)...)}, t.schema, t.claimed)
