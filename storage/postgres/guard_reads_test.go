@@ -357,7 +357,7 @@ func TestGuardHealthOfLinksFindsTheFewThatWait(t *testing.T) {
 	t.Parallel()
 	s, r := migrated(t)
 	n := sized(t, 40_000, 1_000_000)
-	linksOf(t, s, n, columns{"in_doubt": "true", "reason_code": "'InDoubt'", "is_on_support_hold": "g % 1000 = 0"})
+	linksOf(t, s, n, columns{"reason_code": "'" + reasons.HeldBySupport + "'", "is_on_support_hold": "g % 1000 = 0"})
 	fill(t, s, "outbox_delivery", n, columns{
 		"dead_on": "CASE WHEN g % 1000 = 0 THEN now() END", "scope": "'tenant-' || g % 20", "key": "g::text", "kind": "'survey/crm'", "status": "'Dispatched'",
 		"topic": "'survey/response-completed'",
