@@ -92,7 +92,7 @@ func (o *office) open(store storage.Store) {
 	logger := slog.New(slog.NewTextHandler(&o.log, nil))
 	o.out = notify.New(store, &notify.Options{
 		HashKey: key, Logger: logger,
-		Gates: gate.New(store, &gate.Options{HashKey: key, Caps: []gate.Cap{{Limit: 100, Per: time.Hour}}}),
+		Gates: gate.New(store, &gate.Options{Caps: []gate.Cap{{Limit: 100, Per: time.Hour}}}),
 	}, o.mails)
 	long := strings.Repeat("{{.Recipient.Name}} and {{.Code}}. ", 200)
 	o.out.Register(notify.Type{Name: "news", InDoubt: notify.Hold, Renderer: notify.Template{Subject: "For {{.Recipient.Name}}", Text: "{{.Code}}"}})

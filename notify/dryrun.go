@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
-	"slices"
 
 	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/work"
@@ -41,7 +40,7 @@ func (n *Notifier) DryRun(ctx context.Context, want ...OutgoingMessage) ([]Forec
 	if err != nil {
 		return nil, fmt.Errorf("notify: DryRun: %w", err)
 	}
-	for _, g := range n.dryGates() {
+	for _, g := range n.gates {
 		if err := n.dryAsk(ctx, g, rows, out); err != nil {
 			return nil, fmt.Errorf("notify: DryRun: gate %s: %w", calls.Name(g), err)
 		}
@@ -67,7 +66,7 @@ func (n *Notifier) dryCopies(ctx context.Context, rows []messageRow, all []Forec
 		}
 		f.Copies[w.address] = Proceed()
 	}
-	for _, g := range n.dryGates() {
+	for _, g := range n.gates {
 		if len(wishes) == 0 {
 			return nil
 		}
@@ -118,14 +117,6 @@ func (n *Notifier) forecasts(ctx context.Context, rows []messageRow) ([]Forecast
 		out[i].Message = m.view()
 	}
 	return out, err
-}
-
-// dryGates are the gates, and what claims leave out.
-func (n *Notifier) dryGates() []Gate {
-	if slices.ContainsFunc(n.gates, func(g Gate) bool { _, ok := g.(pauseGate); return ok }) {
-		return n.gates
-	}
-	return slices.Insert(slices.Clone(n.gates), 1, Gate(pauseGate{n.store}))
 }
 
 // dryAsk asks a gate about what those before it let through.

@@ -198,11 +198,10 @@ func ExampleGateFunc() {
 	store, _ := newStore()
 	hashKey := []byte("0123456789abcdef0123456789abcdef") // from the environment
 	gates := gate.New(store, &gate.Options{
-		HashKey: hashKey,
-		Guard:   &gate.Guard{Allow: []string{"@school.example"}, Redirect: map[string]string{"email": "qa@school.example"}},
-		Caps:    []gate.Cap{{Limit: 3, Per: 24 * time.Hour}},
-		Window:  &gate.Window{From: "08:00", To: "21:00", Zone: "Europe/Dublin"},
-		Rates:   []gate.Rate{{Channel: "email:sendgrid", Limit: 100, Per: time.Second}},
+		Guard:  &gate.Guard{Allow: []string{"@school.example"}, Redirect: map[string]string{"email": "qa@school.example"}},
+		Caps:   []gate.Cap{{Limit: 3, Per: 24 * time.Hour}},
+		Window: &gate.Window{From: "08:00", To: "21:00", Zone: "Europe/Dublin"},
+		Rates:  []gate.Rate{{Channel: "email:sendgrid", Limit: 100, Per: time.Second}},
 	})
 	gates = append(gates, notify.GateFunc(func(_ context.Context, a notify.Attempt) (notify.Verdict, error) {
 		if a.NotificationType == "offer" && a.Now.Weekday() == time.Sunday {

@@ -142,8 +142,8 @@ func (n *Notifier) AskedGates() []Gate { return n.gates }
 // GateName is what logs call a gate.
 func GateName(g Gate) string { return calls.Name(g) }
 
-// PreferenceGate is the package's own.
-func (n *Notifier) PreferenceGate() Gate { return preferenceGate{n.core} }
+// RecipientGate is the package's own.
+func (n *Notifier) RecipientGate() Gate { return recipientGate{n.core} }
 
 // AttemptOf is what gates are asked about a message.
 func (n *Notifier) AttemptOf(m *messageRow) Attempt { return n.sender().attempt(m) }

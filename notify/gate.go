@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -148,51 +150,65 @@ func Defer(until time.Time, reason string) Verdict {
 // Skip ends a message unsent.
 func Skip(reason string) Verdict { return Verdict{Action: ActionSkip, Reason: reason} }
 
-// OwnGates makes the gates that this package has of its own, in the order in which
-// they are asked: whether the database is a copy, what is paused, which addresses
-// are suppressed, what recipients have opted out of. The list of suppressed
-// addresses knows them under the hash key, which is that of [Options]; a Notifier adds its
-// former ones. With another key the gate lets nothing through, and New panics. Without one,
-// and as long as nothing has been hashed, the list is empty and everybody gets through.
-func OwnGates(store storage.Store, hashKey []byte) []Gate {
-	known := New(store, &Options{HashKey: hashKey})
-	return []Gate{&environment{store: store}, pauseGate{store}, suppressionGate{known.core}, preferenceGate{known.core}}
-}
-
-// withOwnGates puts in front what is asked in every process, whether the host
-// configures gates or not: whether the database is a copy, which addresses are
-// suppressed, what recipients have opted out of. Where one of the gates asks that,
-// it does so in its own place. It panics on a gate that is nil, or knows addresses
-// by another key.
-func (n sender) withOwnGates(gates []Gate) []Gate {
-	own, others := []Gate{n.environment}, make([]Gate, 0, len(gates))
-	suppression, preferences := false, false
-	for i, g := range gates {
-		switch g := g.(type) {
-		case nil:
+// allGates are those that each process asks, and the host's behind them. It panics on a
+// gate that is nil.
+func (n *core) allGates(own []Gate) []Gate {
+	for i, g := range own {
+		if g == nil {
 			panic(fmt.Sprintf("notify: New: gate %d is nil", i+1))
-		case *environment:
-			continue
-		case suppressionGate:
-			if g.n.hashKey != n.hashKey {
-				panic("notify: New: the HashKey of the gates is not Options.HashKey")
-			}
-			suppression = true
-			others = append(others, suppressionGate{n.core})
-		case preferenceGate:
-			preferences = true
-			others = append(others, preferenceGate{n.core})
-		default:
-			others = append(others, g)
 		}
 	}
-	if !suppression {
-		own = append(own, suppressionGate{n.core})
+	return append([]Gate{n.environment, recipientGate{n}}, own...)
+}
+
+// recipientGate lets nothing through that is paused, goes to a suppressed address or to
+// an erased person, or that its recipient or support has stopped. Messages that were
+// claimed before a pause are given back, and are claimed again when it is over.
+type recipientGate struct{ n *core }
+
+func (recipientGate) Name() string { return "pauses, suppressions and preferences" }
+
+// Ask reads in one transaction. With another HashKey than the stored one it would find no
+// address, so it lets nothing through then.
+func (g recipientGate) Ask(ctx context.Context, a []Attempt) (out []Verdict, err error) {
+	if err := g.n.prepareLookup(ctx); err != nil {
+		return nil, err
 	}
-	if !preferences {
-		own = append(own, preferenceGate{n.core})
+	err = g.n.store.View(ctx, func(from driver.Reader) error {
+		out, err = g.n.contacts().verdicts(ctx, from, a)
+		return err
+	})
+	return out, err
+}
+
+// verdicts are what pauses, suppressions and preferences say of attempts, in this order.
+func (n Contacts) verdicts(ctx context.Context, from driver.Reader, a []Attempt) ([]Verdict, error) {
+	paused, err := pausedIn(ctx, from)
+	if err != nil {
+		return nil, err
 	}
-	return append(own, others...)
+	suppressed, err := n.suppressed(ctx, from, a)
+	if err != nil {
+		return nil, err
+	}
+	unwanted, err := n.unwanted(ctx, from, a)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Verdict, len(a))
+	for i := range a {
+		switch {
+		case slices.ContainsFunc(paused, func(e Extent) bool { return e.covers(&a[i]) }):
+			out[i] = Defer(a[i].Now, reasons.Paused)
+		case suppressed[i] == channel.Erased:
+			out[i] = Skip(reasons.Erased)
+		case stops(suppressed[i], &a[i]):
+			out[i] = Skip(reasons.Suppressed)
+		case unwanted[i] != "":
+			out[i] = Skip(unwanted[i])
+		}
+	}
+	return out, nil
 }
 
 // redirects are the addresses that gates gave instead of the messages' own.

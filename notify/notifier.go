@@ -57,9 +57,8 @@ type Options struct {
 	// more goes when no other has any.
 	AttachmentBytes int64
 	// Gates are asked, in order, about every message after its claim and before its
-	// call: those of package gate, and the host's own. With any of them, a copied database,
-	// a [Pause], suppressions and preferences keep messages back; they are asked before
-	// the others, or where the gates have them.
+	// call: those of package gate, and the host's own. A copied database, pauses,
+	// suppressions and preferences keep messages back before these are asked.
 	Gates []Gate
 	// Channels chooses channels by scope; nil: every scope has the process's own.
 	Channels ChannelSource
@@ -198,7 +197,7 @@ func New(store storage.Store, opts *Options, channels ...channel.Channel) *Notif
 	}
 	n.environment = &environment{store: store}
 	n.watch = newWatch(store, n.options.Logger, n.options.CallTimeout)
-	n.gates = n.sender().withOwnGates(n.options.Gates)
+	n.gates = n.allGates(n.options.Gates)
 	n.options.Unsubscribe.check()
 	if k := len(n.options.HashKey); k > 0 && k < 16 {
 		panic(fmt.Sprintf("notify: New: Options.HashKey has %d bytes; it needs 32 random ones, or none for a plain hash", k))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -165,30 +164,6 @@ func (n *core) notNow(ctx context.Context, from driver.Reader) (work.Except, err
 		return out, err
 	}
 	return out, n.outNow(ctx, from, &out)
-}
-
-// pauseGate gives back what was claimed before somebody paused it: it is claimed
-// again when the pause is over.
-type pauseGate struct{ store storage.Store }
-
-func (pauseGate) Name() string { return "pauses" }
-
-func (g pauseGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error) {
-	var paused []Extent
-	err := g.store.View(ctx, func(from driver.Reader) (err error) {
-		paused, err = pausedIn(ctx, from)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	out := make([]Verdict, len(a))
-	for i := range a {
-		if slices.ContainsFunc(paused, func(e Extent) bool { return e.covers(&a[i]) }) {
-			out[i] = Defer(a[i].Now, reasons.Paused)
-		}
-	}
-	return out, nil
 }
 
 // environment is the gate that keeps a copy of a database from sending, and one that has

@@ -10,9 +10,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
-	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/reasons"
-	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -98,25 +96,18 @@ func TestAPauseKeepsBackWhatItCoversAndNothingElse(t *testing.T) {
 
 // What was claimed before the pause, and not called yet, is given back by the gate.
 func TestAPauseStopsWhatIsClaimedAndNotCalled(t *testing.T) {
-	gated(t, func(store storage.Store) *notify.Options {
-		return &notify.Options{Gates: gate.New(store, nil)}
-	}, func(t *testing.T, other *host) {
-		pauses := true
-		mine := newGated(t, other.store, other.clk, &notify.Options{Gates: append([]notify.Gate{notify.GateFunc(func(context.Context, notify.Attempt) (notify.Verdict, error) {
-			if !pauses {
-				return notify.Proceed(), nil
-			}
-			return notify.Proceed(), other.Support().Pause(t.Context(), notify.Extent{Scope: "tenant", Channel: channelKey}, time.Time{}, support)
-		})}, gate.New(other.store, nil)...)})
-		mine.ensure(letter("a", "sam"))
-		mine.drain()
-		if m := mine.row("a"); m.ReasonCode != reasons.Paused || m.Status != notify.StatusRetryReady || len(mine.sent()) != 0 {
-			t.Errorf("message is %+v", m)
+	visits(t, func(t *testing.T, h *host) {
+		h.ensure(letter("a", "sam"))
+		row := h.claim([]string{notify.StatusCreated}, notify.StatusSending)[0]
+		if err := h.Support().Pause(t.Context(), notify.Extent{Scope: "tenant", Channel: channelKey}, time.Time{}, support); err != nil {
+			t.Fatal(err)
 		}
-		pauses = false
-		mine.resume(notify.Extent{Scope: "tenant", Channel: channelKey})
-		mine.drain()
-		mine.same("sent", map[string]int{"a": 1}, mine.texts())
+		if err := h.Distribute(t.Context(), notify.Sending{Row: row, Ctx: t.Context(), Lease: lease}); err != nil {
+			t.Fatal(err)
+		}
+		if row.ReasonCode != reasons.Paused || row.Status != notify.StatusRetryReady || len(h.sent()) != 0 {
+			t.Errorf("message is %+v", row)
+		}
 	})
 }
 

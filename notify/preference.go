@@ -181,38 +181,25 @@ func (p *preferenceRow) view() Preference {
 	return Preference{p.Scope, p.RecipientRef, p.NotificationType, p.Method, p.ConsentGroup, p.OptedOut, p.ChangedOn, p.bySupport()}
 }
 
-// preferenceGate keeps recipients' wishes. Its notifier has the keys under which
-// those without a Ref are known, and does nothing else.
-type preferenceGate struct{ n *core }
-
-func (preferenceGate) Name() string { return "preferences" }
-
-// Ask answers with one statement.
-func (g preferenceGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error) {
+// unwanted gives for each attempt why stops and preferences let nothing through, or
+// nothing, in one statement. Mandatory types go out.
+func (n Contacts) unwanted(ctx context.Context, from driver.Reader, a []Attempt) ([]string, error) {
 	asked := make([][]driver.ScopedKey, len(a))
 	var all []driver.ScopedKey
 	for i := range a {
-		if a[i].Mandatory {
-			continue
+		if !a[i].Mandatory {
+			asked[i] = n.wishes(&a[i])
+			all = append(all, asked[i]...)
 		}
-		asked[i] = g.n.contacts().wishes(&a[i])
-		all = append(all, asked[i]...)
 	}
-	out := make([]Verdict, len(a))
+	out := make([]string, len(a))
 	if len(all) == 0 {
 		return out, nil
 	}
-	var known map[driver.ScopedKey]*preferenceRow
-	err := g.n.store.View(ctx, func(from driver.Reader) (err error) {
-		known, err = preferences.GetMany(ctx, from, all)
-		return err
-	})
+	known, err := preferences.GetMany(ctx, from, all)
 	for i := range a {
-		if a[i].Mandatory {
-			continue
-		}
-		if reason := refused(known, asked[i], a[i].OptIn); reason != "" {
-			out[i] = Skip(reason)
+		if !a[i].Mandatory {
+			out[i] = refused(known, asked[i], a[i].OptIn)
 		}
 	}
 	return out, err

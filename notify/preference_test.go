@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,7 +62,7 @@ func TestTheMostParticularPreferenceDecides(t *testing.T) {
 			a.NotificationType, a.Method, a.Mandatory = kind, method, mandatory
 			return a
 		}
-		g := h.PreferenceGate()
+		g := h.RecipientGate()
 		h.same("visits by mail", []string{stopped, stopped, stopped, stopped, "", "", ""}, h.answersOf(g,
 			about("everything", "visit", "email", false), about("method", "visit", "email", false), about("type", "visit", "email", false),
 			about("both", "visit", "email", false), about("but", "visit", "email", false), about("sam", "visit", "email", false), about("back", "visit", "email", false)))
@@ -84,7 +83,7 @@ func TestStrangeNamesHaveKeysToo(t *testing.T) {
 		h.prefers(notify.Preference{Scope: "tenant", RecipientRef: long, Type: "a\x1fb", OptedOut: true})
 		a, b := attemptOf("id", long, h.clk.Now()), attemptOf("id", "sam", h.clk.Now())
 		a.NotificationType = "a\x1fb"
-		h.same("answers", []string{"Skip " + reasons.OptedOut, ""}, h.answersOf(h.PreferenceGate(), a, b))
+		h.same("answers", []string{"Skip " + reasons.OptedOut, ""}, h.answersOf(h.RecipientGate(), a, b))
 	})
 }
 
@@ -119,9 +118,7 @@ func TestWhatHasToBeAskedForGoesToWhoHasAsked(t *testing.T) {
 		mandatory.Mandatory = true
 		news.Group, news.OptIn = "news", false
 		const not, left = "Skip " + reasons.NoConsent, "Skip " + reasons.OptedOut
-		gates := h.AskedGates()
-		preferences := gates[slices.IndexFunc(gates, func(g notify.Gate) bool { return notify.GateName(g) == "preferences" })]
-		h.same("answers", []string{"", "", not, not, left, left, not, "", ""}, h.answersOf(preferences,
+		h.same("answers", []string{"", "", not, not, left, left, not, "", ""}, h.answersOf(h.RecipientGate(),
 			about("asked"), about("asked for the type"), about("wants everything"), about("asked by text message"),
 			about("has left"), about("wants nothing"), about("silent"), mandatory, news))
 	})
@@ -173,7 +170,7 @@ var unsubscribe = &notify.UnsubscribeOptions{URL: "https://example.com/u/", Key:
 
 // unsubscribing has the gates, and links in its messages.
 func unsubscribing(store storage.Store) *notify.Options {
-	return &notify.Options{Gates: gate.New(store, nil), Unsubscribe: unsubscribe}
+	return &notify.Options{Unsubscribe: unsubscribe}
 }
 
 // tokens are those of the links that were sent, by the text of the message.

@@ -74,14 +74,14 @@ func TestAMessageThatWaitsForASlotIsGivenBackAtTheEnd(t *testing.T) {
 func TestCallsThatWereMadeStandThoughTheNextOnesFail(t *testing.T) {
 	t.Parallel()
 	clk := mockClock()
-	flaky := newFlaky(memory.New(&memory.Options{Clock: clk}), 5, crash{})
+	flaky := newFlaky(memory.New(&memory.Options{Clock: clk}), 4, crash{})
 	h := newGated(t, flaky.Spy, clk, &notify.Options{ChannelConcurrency: map[string]int{channelKey: 1}})
 	h.ensure(letter("a", "sam"), letter("b", "kim"))
 	var items []notify.Sending
 	for _, m := range h.claim([]string{notify.StatusCreated}, notify.StatusSending) {
 		items = append(items, notify.Sending{Row: m, Ctx: h.t.Context(), Lease: lease})
 	}
-	flaky.armed = true // behind what is out, two gates and the first calls
+	flaky.armed = true // behind what is out, the own gate and the first calls
 	if err := h.Distribute(h.t.Context(), items...); err == nil {
 		h.t.Error("nobody hears that the second write failed")
 	}

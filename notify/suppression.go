@@ -309,39 +309,6 @@ func strongestOf(found map[driver.ScopedKey]*suppressionRow, asked []driver.Scop
 	return ""
 }
 
-// suppressionGate keeps messages from addresses that bounced for good, whose owners
-// complained, or that somebody has suppressed. Its notifier has the key under which
-// the list knows addresses, and does nothing else.
-type suppressionGate struct{ n *core }
-
-func (suppressionGate) Name() string { return "suppression" }
-
-// Ask answers with one statement. With another key than the list's it would
-// find nobody in it, so it answers nothing then.
-func (g suppressionGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error) {
-	if err := g.n.prepareLookup(ctx); err != nil {
-		return nil, err
-	}
-	var found []channel.SuppressionReason
-	err := g.n.store.View(ctx, func(from driver.Reader) (err error) {
-		found, err = g.n.contacts().suppressed(ctx, from, a)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	out := make([]Verdict, len(a))
-	for i, r := range found {
-		switch {
-		case r == channel.Erased:
-			out[i] = Skip(reasons.Erased)
-		case stops(r, &a[i]):
-			out[i] = Skip(reasons.Suppressed)
-		}
-	}
-	return out, nil
-}
-
 // Suppressed lists the suppressions of a scope that are in force, in the order of
 // their keys. What is stored under another key than Options.HashKey and
 // Options.FormerHashKeys is not among them: it matches nobody.

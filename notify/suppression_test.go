@@ -253,8 +253,8 @@ func TestANewComplaintRenewsALiftedSuppression(t *testing.T) {
 
 func TestASuppressedAddressGetsNothingOrOnlyWhatItAskedFor(t *testing.T) {
 	key := []byte("0123456789abcdef0123456789abcdef")
-	gated(t, func(store storage.Store) *notify.Options {
-		return &notify.Options{HashKey: key, Gates: gate.New(store, &gate.Options{HashKey: key})}
+	gated(t, func(storage.Store) *notify.Options {
+		return &notify.Options{HashKey: key}
 	}, func(t *testing.T, h *host) {
 		h.Register(notify.Type{Name: "reset", Requested: true})
 		requested := func(m *notify.OutgoingMessage) { m.NotificationType = "reset" }

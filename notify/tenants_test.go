@@ -33,7 +33,7 @@ func (h *host) stages(t *testing.T, messages, tenants int) map[string][]string {
 	key := []byte("0123456789abcdef0123456789abcdef")
 	p := &provider{}
 	n := notify.New(spy, &notify.Options{Logger: quiet, HashKey: key, Gates: gate.New(spy, &gate.Options{
-		HashKey: key, Caps: []gate.Cap{{Limit: 100, Per: time.Hour}}, Window: &gate.Window{From: "00:00", To: "23:59"},
+		Caps: []gate.Cap{{Limit: 100, Per: time.Hour}}, Window: &gate.Window{From: "00:00", To: "23:59"},
 		Rates: []gate.Rate{{Channel: channelKey, Limit: 10_000, Per: time.Second, PerScope: true}},
 	})}, p)
 	n.Register(notify.Type{Name: "visit", Renderer: visitTemplate, Revalidator: notify.RevalidatorFunc(

@@ -93,9 +93,8 @@ func ExampleOptions() {
 	out := notify.New(store, &notify.Options{
 		HashKey: hashKey,
 		Gates: gate.New(store, &gate.Options{
-			HashKey: hashKey,
-			Caps:    []gate.Cap{{Limit: 2, Per: 24 * time.Hour}},
-			Window:  &gate.Window{From: "09:00", To: "20:00", Zone: "Asia/Baghdad"},
+			Caps:   []gate.Cap{{Limit: 2, Per: 24 * time.Hour}},
+			Window: &gate.Window{From: "09:00", To: "20:00", Zone: "Asia/Baghdad"},
 		}),
 	}, texts)
 	surveys := survey.New(store, out, &survey.Options{

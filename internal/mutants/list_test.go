@@ -27,8 +27,7 @@ var mutants = []mutant{
 	{Name: "I-5 a lost update of a setting is accepted", File: "automation/settings/settings.go",
 		Old: "found.Version != version", New: "false", Test: "./automation/settings TestALostUpdateIsStale/memory"},
 	{Name: "I-6 PostgreSQL claims without a lock", File: "storage/internal/sqlstore/postgrestable.go",
-		Old: `" WHERE ctid = ANY(ARRAY(SELECT c.ctid" + pgLanes +
-			fmt.Sprintf(pgLane, "ctid", t.name, t.due(s), "l.n FOR UPDATE SKIP LOCKED")`, New: `" WHERE id = ANY(ARRAY(SELECT c.id" + pgLanes + fmt.Sprintf(pgLane, "id", t.name, t.due(s), "l.n")`, Test: "./storage/postgres TestContract/^Open$/^exclusion$"},
+		Old: `"l.n FOR UPDATE SKIP LOCKED"`, New: `"l.n"`, Test: "./storage/postgres TestContract/^Open$/^exclusion$"},
 	{Name: "I-6 SQL claims a row that is held", File: "storage/internal/sqlstore/due.go",
 		Old: `(t."lease_expires_on" <= ?`, New: `(t."lease_expires_on" <= ? OR t."lease_expires_on" IS NOT NULL`, Test: "./storage/sqlite TestSuiteInMemory/^claim$/^a_held_row"},
 	{Name: "I-6 a lost lease does not end its handler", File: "internal/work/flights.go",

@@ -30,7 +30,7 @@ func (w *world) counter() *notify.Notifier {
 	n := notify.New(w.store, &notify.Options{
 		Logger: quiet, HashKey: key, Unsubscribe: &notify.UnsubscribeOptions{URL: "https://host.example/u", Key: key},
 		Gates: gate.New(w.store, &gate.Options{
-			HashKey: key, Caps: []gate.Cap{{Limit: 1, Per: time.Hour}}, Rates: []gate.Rate{{Channel: channelKey, Limit: 1, Per: time.Hour}},
+			Caps: []gate.Cap{{Limit: 1, Per: time.Hour}}, Rates: []gate.Rate{{Channel: channelKey, Limit: 1, Per: time.Hour}},
 		}),
 	}, &w.provider)
 	n.Register(notify.Type{Name: "invoice", Renderer: notify.Template{Subject: "Invoice"}})

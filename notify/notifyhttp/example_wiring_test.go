@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"time"
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel/sendgrid"
@@ -35,7 +36,7 @@ func wire(store storage.Store, s secrets) (*notify.Notifier, http.Handler, error
 	}
 	out := notify.New(store, &notify.Options{
 		HashKey:     s.HashKey,
-		Gates:       gate.New(store, &gate.Options{HashKey: s.HashKey}),
+		Gates:       gate.New(store, &gate.Options{Caps: []gate.Cap{{Limit: 3, Per: 24 * time.Hour}}}),
 		Unsubscribe: &notify.UnsubscribeOptions{URL: "https://school.example/unsubscribe", Key: s.LinkKey},
 	}, mails, texts)
 
