@@ -18,6 +18,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -162,13 +163,13 @@ func TestAGateThatHangsLosesItsMessages(t *testing.T) {
 		store := memory.New(&memory.Options{Clock: clock.New()})
 		var asked, sent atomic.Int32
 		answer := make(chan struct{})
-		gate := notify.GateFunc(func(context.Context, notify.Attempt) (notify.Verdict, error) {
+		slow := gate.Func(func(context.Context, gate.Attempt) (gate.Verdict, error) {
 			if asked.Add(1) == 1 {
 				<-answer
 			}
-			return notify.Proceed(), nil
+			return gate.Proceed(), nil
 		})
-		out := notify.New(store, &notify.Options{Gates: []notify.Gate{gate}}, channel.Func("mail", func(context.Context, channel.Message) (channel.Receipt, error) {
+		out := notify.New(store, &notify.Options{Gates: []gate.Gate{slow}}, channel.Func("mail", func(context.Context, channel.Message) (channel.Receipt, error) {
 			sent.Add(1)
 			return channel.Receipt{ID: "1"}, nil
 		}))

@@ -89,7 +89,7 @@ type pipeline struct {
 	sent   chan struct{}
 }
 
-func newPipeline(b *testing.B, store storage.Store, opts *belfry.Options, gates ...notify.Gate) *pipeline {
+func newPipeline(b *testing.B, store storage.Store, opts *belfry.Options, gates ...gate.Gate) *pipeline {
 	b.StopTimer()
 	p := &pipeline{sent: make(chan struct{}, 1<<16)}
 	p.Notifier = notify.New(store, &notify.Options{Gates: gates}, channel.Func(channelKey, func(context.Context, channel.Message) (channel.Receipt, error) {

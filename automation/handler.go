@@ -16,6 +16,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -352,12 +353,12 @@ func (s *Scheduler) Revalidator() notify.Revalidator { return revalidator{s.core
 
 // Revalidate answers for each job in order. A job without a row behind it (an
 // immediate notification) proceeds.
-func (v revalidator) Revalidate(ctx context.Context, jobs []notify.Job) ([]notify.Verdict, error) {
+func (v revalidator) Revalidate(ctx context.Context, jobs []notify.Job) ([]gate.Verdict, error) {
 	rows, err := v.rows(ctx, jobs)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]notify.Verdict, len(jobs))
+	out := make([]gate.Verdict, len(jobs))
 	items := map[string][]work.Item[scheduleRow]{} // by type
 	places := map[*scheduleRow]int{}
 	for i, row := range rows {
@@ -375,7 +376,7 @@ func (v revalidator) Revalidate(ctx context.Context, jobs []notify.Job) ([]notif
 				return nil, t.err
 			}
 			if t.stop != "" {
-				out[places[t.row]] = notify.Skip(string(t.stop))
+				out[places[t.row]] = gate.Skip(string(t.stop))
 			}
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/belfry-go/belfry/automation/causes"
 	"github.com/belfry-go/belfry/automation/threshold"
 	"github.com/belfry-go/belfry/internal/storetest"
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -130,12 +130,12 @@ func TestI18_AReadingThatNoLongerMeetsEndsTheDueRow(t *testing.T) {
 				}
 				m.set(line{value: "10", reading: "9"}.under(policy))
 				verdicts, err := w.s.Revalidator().Revalidate(w.ctx, w.out.jobs)
-				if diff := cmp.Diff([]notify.Verdict{notify.Skip(string(reasons.ThresholdNoLongerMet))}, verdicts); diff != "" || err != nil {
+				if diff := cmp.Diff([]gate.Verdict{gate.Skip(string(reasons.ThresholdNoLongerMet))}, verdicts); diff != "" || err != nil {
 					w.t.Error(err, diff)
 				}
 				m.set(line{value: "10", reading: "10"}.under(policy))
 				verdicts, err = w.s.Revalidator().Revalidate(w.ctx, w.out.jobs)
-				if diff := cmp.Diff([]notify.Verdict{{}}, verdicts); diff != "" || err != nil {
+				if diff := cmp.Diff([]gate.Verdict{{}}, verdicts); diff != "" || err != nil {
 					w.t.Error(err, diff)
 				}
 			})

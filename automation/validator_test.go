@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/reasons"
 )
 
@@ -123,19 +124,19 @@ func TestAMessageThatWaitedIsRevalidated(t *testing.T) {
 		}))
 		w.ensure(candidate(nil), candidate(func(c *automation.Candidate) { c.Source.ID = "8" }))
 		w.pollAt(day(2026, 4, 1, 9))
-		ask := func() []notify.Verdict {
+		ask := func() []gate.Verdict {
 			got, askErr := w.s.Revalidator().Revalidate(w.ctx, append(w.out.jobs, notify.Job{SourceKey: "unknown"}, notify.Job{}))
 			if !errors.Is(askErr, err) {
 				w.t.Error(askErr)
 			}
 			return got
 		}
-		if diff := cmp.Diff(make([]notify.Verdict, 4), ask()); diff != "" {
+		if diff := cmp.Diff(make([]gate.Verdict, 4), ask()); diff != "" {
 			w.t.Error(diff)
 		}
 		valid = false
-		skip := notify.Skip(string(reasons.SourceNoLongerValid))
-		if diff := cmp.Diff([]notify.Verdict{skip, skip, {}, {}}, ask()); diff != "" {
+		skip := gate.Skip(string(reasons.SourceNoLongerValid))
+		if diff := cmp.Diff([]gate.Verdict{skip, skip, {}, {}}, ask()); diff != "" {
 			w.t.Error(diff)
 		}
 		err = errBoom
@@ -157,9 +158,9 @@ func TestAMessageWhoseReminderMovesIsRevalidated(t *testing.T) {
 		w.handle(changed(1))
 		w.pollAt(day(2026, 4, 1, 9))
 		p.candidates[0].SendAt = "18:00"
-		for _, want := range []notify.Verdict{{}, notify.Skip(string(reasons.SourceNoLongerValid))} {
+		for _, want := range []gate.Verdict{{}, gate.Skip(string(reasons.SourceNoLongerValid))} {
 			got, err := w.s.Revalidator().Revalidate(w.ctx, w.out.jobs)
-			if diff := cmp.Diff([]notify.Verdict{want}, got); diff != "" || err != nil {
+			if diff := cmp.Diff([]gate.Verdict{want}, got); diff != "" || err != nil {
 				w.t.Error(diff, err)
 			}
 			valid = false
@@ -167,7 +168,7 @@ func TestAMessageWhoseReminderMovesIsRevalidated(t *testing.T) {
 		p.set() // and is asked for no more
 		valid = true
 		got, err := w.s.Revalidator().Revalidate(w.ctx, w.out.jobs)
-		if diff := cmp.Diff([]notify.Verdict{notify.Skip(string(reasons.Superseded))}, got); diff != "" || err != nil {
+		if diff := cmp.Diff([]gate.Verdict{gate.Skip(string(reasons.Superseded))}, got); diff != "" || err != nil {
 			w.t.Error(diff, err)
 		}
 	})

@@ -18,6 +18,7 @@ import (
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -295,10 +296,10 @@ func TestI3_EachImmutableFieldThatDiffersIsAConflict(t *testing.T) {
 // Whatever is given up waits for a person, who finds it by its reason: a row that
 // has failed and is not held is one that nobody will ever see again.
 func TestI17_WhatIsGivenUpIsHeld(t *testing.T) {
-	unavailable := notify.GateFunc(func(context.Context, notify.Attempt) (notify.Verdict, error) {
-		return notify.Verdict{}, errors.New("no answer")
+	unavailable := gate.Func(func(context.Context, gate.Attempt) (gate.Verdict, error) {
+		return gate.Verdict{}, errors.New("no answer")
 	})
-	eachClinic(t, notify.Options{Gates: []notify.Gate{unavailable}}, func(c *clinic) {
+	eachClinic(t, notify.Options{Gates: []gate.Gate{unavailable}}, func(c *clinic) {
 		fails := func(err error) notify.Renderer {
 			return notify.RendererFunc(func(context.Context, notify.Job, notify.Recipient) (notify.Content, error) {
 				return notify.Content{}, err

@@ -15,6 +15,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -320,9 +321,9 @@ func TestI1_WhoIsInTheAudienceTwiceGetsOneMessage(t *testing.T) {
 func TestAMessageOfACampaignIsRevalidatedBeforeItsRetry(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		var asked []notify.Job
-		h.Register(notify.Type{Name: "offer", Renderer: visitTemplate, Revalidator: notify.RevalidatorFunc(func(_ context.Context, j notify.Job) (notify.Verdict, error) {
+		h.Register(notify.Type{Name: "offer", Renderer: visitTemplate, Revalidator: notify.RevalidatorFunc(func(_ context.Context, j notify.Job) (gate.Verdict, error) {
 			asked = append(asked, j)
-			return notify.Skip("Over"), nil
+			return gate.Skip("Over"), nil
 		})})
 		h.answer = func(context.Context, channel.Message) (channel.Receipt, error) {
 			return channel.Receipt{}, channel.Transient("busy", 0, nil)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -145,7 +146,7 @@ func (n Contacts) ChooseGroups(ctx context.Context, token string, wanted ...stri
 
 // decide stores what the recipient of a message has said about its method.
 func (n Contacts) decide(ctx context.Context, m *messageRow, choices ...Preference) error {
-	a := Attempt{RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash}
+	a := gate.Attempt{RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash}
 	rows := make([]preferenceRow, len(choices))
 	for i, p := range choices {
 		p.Scope, p.RecipientRef = m.Scope, m.RecipientRef
@@ -221,7 +222,7 @@ func (n Contacts) GroupChoices(ctx context.Context, token string, methods ...str
 	var places []driver.ScopedKey
 	for _, g := range n.choosable() {
 		for _, method := range methodsOf(m, methods...) {
-			a := Attempt{Scope: m.Scope, RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, Address: m.Address, Method: method, Group: g.Name}
+			a := gate.Attempt{Scope: m.Scope, RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, Address: m.Address, Method: method, Group: g.Name}
 			choices := n.choices(&a) // a stop of support is not the recipient's choice
 			asked, places = append(asked, choices), append(places, choices...)
 			out = append(out, GroupChoice{Group: g, Method: method, Asked: g.Name != "" && g.Name == m.ConsentGroup})

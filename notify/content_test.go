@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -101,7 +102,7 @@ func TestI27_CallbacksInAnyOrderAndMultiplicityGiveTheSameStatus(t *testing.T) {
 func TestMandatoryMessagesPassAnUnsubscriptionAndRequestedOnesAComplaint(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[channel.SuppressionReason][3]bool{"": {}, channel.HardBounce: {true, true, true}, channel.Complaint: {true, true, false}, channel.Unsubscribe: {true, false, false}} {
-		if got := [3]bool{stops(reason, &Attempt{}), stops(reason, &Attempt{Mandatory: true}), stops(reason, &Attempt{Mandatory: true, Requested: true})}; got != want {
+		if got := [3]bool{stops(reason, &gate.Attempt{}), stops(reason, &gate.Attempt{Mandatory: true}), stops(reason, &gate.Attempt{Mandatory: true, Requested: true})}; got != want {
 			t.Errorf("%q stops %v, want %v", reason, got, want)
 		}
 	}

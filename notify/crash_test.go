@@ -143,10 +143,10 @@ func TestAFailOverCostsNoTry(t *testing.T) {
 // proceeding is a revalidator that lets everything go out.
 type proceeding struct{}
 
-func (proceeding) Revalidate(_ context.Context, jobs []notify.Job) ([]notify.Verdict, error) {
-	out := make([]notify.Verdict, len(jobs))
+func (proceeding) Revalidate(_ context.Context, jobs []notify.Job) ([]gate.Verdict, error) {
+	out := make([]gate.Verdict, len(jobs))
 	for i := range out {
-		out[i].Action = notify.ActionProceed
+		out[i].Action = gate.ActionProceed
 	}
 	return out, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -252,9 +253,9 @@ func (n generator) sift(ctx context.Context, t Type, entries []*digestEntry, of 
 	}
 	for i, v := range verdicts {
 		switch v.Action {
-		case ActionSkip:
+		case gate.ActionSkip:
 			g.left = append(g.left, leftOut{about[i].Key, v.Reason})
-		case ActionProceed, ActionDefer: // the others do not wait for it
+		case gate.ActionProceed, gate.ActionDefer: // the others do not wait for it
 			g.told = append(g.told, asked[i])
 		default:
 			return channel.Transient(reasons.RevalidationFailed, 0, fmt.Errorf("notify: the verdict %v means nothing", v.Action))

@@ -17,6 +17,7 @@ import (
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -152,11 +153,11 @@ func TestADigestAsksAboutEachOfItsJobsAtItsEnd(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		gone := map[string]bool{}
 		h.news(func(n *notify.Type) {
-			n.Revalidator = notify.RevalidatorFunc(func(_ context.Context, j notify.Job) (notify.Verdict, error) {
+			n.Revalidator = notify.RevalidatorFunc(func(_ context.Context, j notify.Job) (gate.Verdict, error) {
 				if gone[string(j.EventData)] {
-					return notify.Skip("Gone"), nil
+					return gate.Skip("Gone"), nil
 				}
-				return notify.Proceed(), nil
+				return gate.Proceed(), nil
 			})
 		})
 		stale := item("stale", person("sam"))
@@ -184,11 +185,11 @@ func TestADigestThatCannotBeAskedAboutIsTriedAgain(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		broken := true
 		h.news(func(n *notify.Type) {
-			n.Revalidator = notify.RevalidatorFunc(func(context.Context, notify.Job) (notify.Verdict, error) {
+			n.Revalidator = notify.RevalidatorFunc(func(context.Context, notify.Job) (gate.Verdict, error) {
 				if broken {
-					return notify.Verdict{}, errLost
+					return gate.Verdict{}, errLost
 				}
-				return notify.Proceed(), nil
+				return gate.Proceed(), nil
 			})
 		})
 		h.dispatch(item("a", person("sam")))
@@ -217,15 +218,15 @@ func TestADigestThatWaitedIsAskedAboutByItsJobs(t *testing.T) {
 			visits(t, func(t *testing.T, h *host) {
 				sent := false
 				h.news(func(n *notify.Type) {
-					n.Revalidator = notify.RevalidatorFunc(func(_ context.Context, j notify.Job) (notify.Verdict, error) {
+					n.Revalidator = notify.RevalidatorFunc(func(_ context.Context, j notify.Job) (gate.Verdict, error) {
 						var of struct{ What string }
 						if err := json.Unmarshal(j.EventData, &of); err != nil || of.What == "" {
-							return notify.Verdict{}, fmt.Errorf("asked about %s: %w", j.EventData, errLost)
+							return gate.Verdict{}, fmt.Errorf("asked about %s: %w", j.EventData, errLost)
 						}
 						if sent && strings.Contains(c.gone, of.What) {
-							return notify.Skip("Gone"), nil
+							return gate.Skip("Gone"), nil
 						}
-						return notify.Proceed(), nil
+						return gate.Proceed(), nil
 					})
 				})
 				h.answer = func(context.Context, channel.Message) (channel.Receipt, error) {

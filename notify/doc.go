@@ -11,7 +11,7 @@
 // renders it once for each recipient into an [OutgoingMessage] or a
 // [UserMessage], and the distributor pass claims each outgoing message before
 // it calls the [channel.Channel]. Any number of processes may run the passes. A
-// [MessagingJob] is the same for very many recipients, a [Gate] may let a message
+// [MessagingJob] is the same for very many recipients, a [gate.Gate] may let a message
 // wait or end it before its call, callbacks move it on ([Notifier.Receive]), and a
 // [StatusSubscriber] hears what became of it.
 //

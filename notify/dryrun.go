@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -18,11 +19,11 @@ type Forecast struct {
 	Message OutgoingMessage // as it is stored, or would be
 	// Verdict is Proceed for a message that would be sent now, with To where it
 	// would go elsewhere. Otherwise it has the reason.
-	Verdict Verdict
+	Verdict gate.Verdict
 	// Copies says of each address that a message which would be sent names for a copy
 	// whether it would get one: not if it is skipped or would be redirected, nor anybody of
 	// a message that is redirected. Nil: it names none.
-	Copies map[string]Verdict
+	Copies map[string]gate.Verdict
 }
 
 // DryRun says of messages, in their order, what would become of each if it were due
@@ -53,7 +54,7 @@ func (n *Notifier) dryCopies(ctx context.Context, rows []messageRow, all []Forec
 	items := make([]sending, 0, len(rows))
 	at := map[*messageRow]*Forecast{}
 	for i := range rows {
-		if v := all[i].Verdict; v.Action == ActionProceed && v.To == "" {
+		if v := all[i].Verdict; v.Action == gate.ActionProceed && v.To == "" {
 			items = append(items, sending{Row: &rows[i]})
 			at[&rows[i]] = &all[i]
 		}
@@ -62,9 +63,9 @@ func (n *Notifier) dryCopies(ctx context.Context, rows []messageRow, all []Forec
 	for _, w := range wishes {
 		f := at[w.it.Row]
 		if f.Copies == nil {
-			f.Copies = map[string]Verdict{}
+			f.Copies = map[string]gate.Verdict{}
 		}
-		f.Copies[w.address] = Proceed()
+		f.Copies[w.address] = gate.Proceed()
 	}
 	for _, g := range n.gates {
 		if len(wishes) == 0 {
@@ -76,7 +77,7 @@ func (n *Notifier) dryCopies(ctx context.Context, rows []messageRow, all []Forec
 		}
 		var open []wish
 		for i, w := range wishes {
-			if verdicts[i].deniesCopy() {
+			if deniesCopy(verdicts[i]) {
 				at[w.it.Row].Copies[w.address] = verdicts[i]
 			} else {
 				open = append(open, w)
@@ -108,10 +109,10 @@ func (n *Notifier) forecasts(ctx context.Context, rows []messageRow) ([]Forecast
 		if s := stored[places[i]]; s != nil {
 			*m = *s
 			if m.DueOn.IsZero() || m.Status != StatusCreated && m.Status != StatusRetryReady {
-				out[i].Verdict = Skip(reasons.Exists)
+				out[i].Verdict = gate.Skip(reasons.Exists)
 			}
 		}
-		if m.UnlessRead != "" && out[i].Verdict.Action == ActionProceed {
+		if m.UnlessRead != "" && out[i].Verdict.Action == gate.ActionProceed {
 			out[i].Verdict = inboxes[m.inboxOf()].letsOut(m, driver.Now(n.store))
 		}
 		out[i].Message = m.view()
@@ -120,11 +121,11 @@ func (n *Notifier) forecasts(ctx context.Context, rows []messageRow) ([]Forecast
 }
 
 // dryAsk asks a gate about what those before it let through.
-func (n *Notifier) dryAsk(ctx context.Context, g Gate, rows []messageRow, all []Forecast) error {
+func (n *Notifier) dryAsk(ctx context.Context, g gate.Gate, rows []messageRow, all []Forecast) error {
 	var asked []int
-	var attempts []Attempt
+	var attempts []gate.Attempt
 	for i := range all {
-		if all[i].Verdict.Action == ActionProceed {
+		if all[i].Verdict.Action == gate.ActionProceed {
 			a := n.sender().attempt(&rows[i])
 			a.DryRun = true
 			asked, attempts = append(asked, i), append(attempts, a)
@@ -133,12 +134,12 @@ func (n *Notifier) dryAsk(ctx context.Context, g Gate, rows []messageRow, all []
 	if len(asked) == 0 {
 		return nil
 	}
-	verdicts, err := calls.AskGate(ctx, n.options.Logger, g, attempts, g.Ask, Verdict.known)
+	verdicts, err := calls.AskGate(ctx, n.options.Logger, g, attempts, g.Ask, gate.Verdict.Known)
 	if err != nil {
 		return err
 	}
 	for k, i := range asked {
-		if v := verdicts[k]; v.Action != ActionProceed || v.To != "" {
+		if v := verdicts[k]; v.Action != gate.ActionProceed || v.To != "" {
 			all[i].Verdict = v
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -34,17 +35,17 @@ func (m *messageRow) patience() time.Duration { return max(m.ScheduledOn.Sub(m.C
 
 // letsOut says whether a message goes out beside this one in an inbox, as it is now; nil:
 // it is there no more. One that comes back from a snooze is new, and has its time again.
-func (m *userMessageRow) letsOut(mail *messageRow, now time.Time) Verdict {
+func (m *userMessageRow) letsOut(mail *messageRow, now time.Time) gate.Verdict {
 	if m == nil || m.IsTombstone() || !m.ReadOn.IsZero() || !m.ArchivedOn.IsZero() {
-		return Skip(reasons.Read)
+		return gate.Skip(reasons.Read)
 	}
 	if m.SnoozedUntil.IsZero() {
-		return Proceed()
+		return gate.Proceed()
 	}
 	if ready := m.SnoozedUntil.Add(mail.patience()); ready.After(now) {
-		return Defer(ready, reasons.Snoozed)
+		return gate.Defer(ready, reasons.Snoozed)
 	}
-	return Proceed()
+	return gate.Proceed()
 }
 
 // inboxOf is where the message in the inbox is.
@@ -92,7 +93,7 @@ func (n sender) unreadOnly(ctx context.Context, items []sending) (open []sending
 	}
 	now := driver.Now(n.store)
 	for _, it := range items {
-		m, v := it.Row, Verdict{}
+		m, v := it.Row, gate.Verdict{}
 		if m.UnlessRead != "" {
 			v = found[m.inboxOf()].letsOut(m, now)
 		}
@@ -146,7 +147,7 @@ func (n sender) barRead(ctx context.Context, tx storage.Tx, rows []*messageRow) 
 			continue
 		}
 		user := found[m.inboxOf()]
-		if barred[i] = user.letsOut(m, now).Action != ActionProceed; barred[i] {
+		if barred[i] = user.letsOut(m, now).Action != gate.ActionProceed; barred[i] {
 			continue
 		}
 		if of[user] == nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
-	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/notify/notifytest"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/sqlite"
@@ -190,41 +189,6 @@ func ExampleChannelSource() {
 	// Unordered output:
 	// acme's account sends to ann@example.com
 	// our account sends to ann@example.com
-}
-
-// All gates that there are, with one of the host's own behind them.
-func ExampleGateFunc() {
-	ctx := context.Background()
-	store, _ := newStore()
-	hashKey := []byte("0123456789abcdef0123456789abcdef") // from the environment
-	gates := gate.New(store, &gate.Options{
-		Guard:  &gate.Guard{Allow: []string{"@school.example"}, Redirect: map[string]string{"email": "qa@school.example"}},
-		Caps:   []gate.Cap{{Limit: 3, Per: 24 * time.Hour}},
-		Window: &gate.Window{From: "08:00", To: "21:00", Zone: "Europe/Dublin"},
-		Rates:  []gate.Rate{{Channel: "email:sendgrid", Limit: 100, Per: time.Second}},
-	})
-	gates = append(gates, notify.GateFunc(func(_ context.Context, a notify.Attempt) (notify.Verdict, error) {
-		if a.NotificationType == "offer" && a.Now.Weekday() == time.Sunday {
-			return notify.Skip("NoOffersOnSundays"), nil
-		}
-		return notify.Proceed(), nil
-	}))
-	out := notify.New(store, &notify.Options{HashKey: hashKey, Gates: gates})
-
-	letter := notify.OutgoingMessage{ // 2026-03-01 is a Sunday
-		Channel: "email:sendgrid", PartitionKey: "1", NotificationType: "news",
-		RecipientRef: "17", Address: "sam@example.com",
-	}
-	offer := letter
-	offer.PartitionKey, offer.NotificationType = "2", "offer"
-	forecast, err := out.DryRun(ctx, letter, offer)
-	orPanic(err)
-	for _, f := range forecast {
-		fmt.Println(f.Message.NotificationType, f.Verdict.Action, f.Verdict.Reason, f.Verdict.To)
-	}
-	// Output:
-	// news   qa@school.example
-	// offer Skip NoOffersOnSundays
 }
 
 // The host hears what became of messages; what it could not take is told again.

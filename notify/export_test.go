@@ -9,6 +9,7 @@ import (
 	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -137,20 +138,20 @@ func (n *Notifier) TrackStale(ctx context.Context, tx storage.Tx, e channel.Stat
 func (m *messageRow) Calling(now time.Time) { m.calling(now) }
 
 // AskedGates are all that are asked, with the package's own.
-func (n *Notifier) AskedGates() []Gate { return n.gates }
+func (n *Notifier) AskedGates() []gate.Gate { return n.gates }
 
 // GateName is what logs call a gate.
-func GateName(g Gate) string { return calls.Name(g) }
+func GateName(g gate.Gate) string { return calls.Name(g) }
 
 // RecipientGate is the package's own.
-func (n *Notifier) RecipientGate() Gate { return recipientGate{n.core} }
+func (n *Notifier) RecipientGate() gate.Gate { return recipientGate{n.core} }
 
 // AttemptOf is what gates are asked about a message.
-func (n *Notifier) AttemptOf(m *messageRow) Attempt { return n.sender().attempt(m) }
+func (n *Notifier) AttemptOf(m *messageRow) gate.Attempt { return n.sender().attempt(m) }
 
 // StoppedFor says why messages are stopped, which the verdict of the gate does not.
 func (n *Notifier) StoppedFor(ctx context.Context, tx storage.Tx, messages []*messageRow) ([]channel.SuppressionReason, error) {
-	attempts := make([]Attempt, len(messages))
+	attempts := make([]gate.Attempt, len(messages))
 	for i, m := range messages {
 		attempts[i] = n.sender().attempt(m)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/gate"
 )
 
 // While the first is out, the next one sends at once, and no try is counted; when the
@@ -108,11 +109,11 @@ func TestTheBoundsOfAChainAreThoseOfItsChannels(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		b := &provider{}
 		var asked []string
-		gate := notify.GateFunc(func(_ context.Context, a notify.Attempt) (notify.Verdict, error) {
+		noting := gate.Func(func(_ context.Context, a gate.Attempt) (gate.Verdict, error) {
 			asked = append(asked, a.Channel)
-			return notify.Proceed(), nil
+			return gate.Proceed(), nil
 		})
-		h.with(&notify.Options{ChannelConcurrency: map[string]int{nextKey: 3}, Gates: []notify.Gate{gate}},
+		h.with(&notify.Options{ChannelConcurrency: map[string]int{nextKey: 3}, Gates: []gate.Gate{noting}},
 			notify.Failover(bounded{h.provider}, carrier{b, nextKey}))
 		begun, answer := make(chan struct{}, 12), make(chan struct{})
 		wait := func(err error) func(context.Context, channel.Message) (channel.Receipt, error) {

@@ -20,21 +20,21 @@ import (
 )
 
 // oneGate are options with one gate of the host.
-func oneGate(g notify.Gate) func(storage.Store) *notify.Options {
-	return func(storage.Store) *notify.Options { return &notify.Options{Gates: []notify.Gate{g}} }
+func oneGate(g gate.Gate) func(storage.Store) *notify.Options {
+	return func(storage.Store) *notify.Options { return &notify.Options{Gates: []gate.Gate{g}} }
 }
 
 func TestWhatAGateDefersWaitsAndWhatItSkipsEnds(t *testing.T) {
-	answer := func(a notify.Attempt) notify.Verdict {
+	answer := func(a gate.Attempt) gate.Verdict {
 		switch {
 		case a.RecipientRef == "late" && a.Now.Minute() == 0:
-			return notify.Defer(a.Now.Add(time.Minute), "NotYet")
+			return gate.Defer(a.Now.Add(time.Minute), "NotYet")
 		case a.RecipientRef == "never":
-			return notify.Skip("NotAtAll")
+			return gate.Skip("NotAtAll")
 		}
-		return notify.Proceed()
+		return gate.Proceed()
 	}
-	gated(t, oneGate(notify.GateFunc(func(_ context.Context, a notify.Attempt) (notify.Verdict, error) { return answer(a), nil })), func(t *testing.T, h *host) {
+	gated(t, oneGate(gate.Func(func(_ context.Context, a gate.Attempt) (gate.Verdict, error) { return answer(a), nil })), func(t *testing.T, h *host) {
 		h.ensure(letter("a", "late"), letter("b", "never"), letter("c", "sam"))
 		h.drain()
 		h.same("sent", map[string]int{"c": 1}, h.texts())
@@ -54,14 +54,14 @@ func TestWhatAGateDefersWaitsAndWhatItSkipsEnds(t *testing.T) {
 }
 
 func TestAGateThatFailsLetsNothingThrough(t *testing.T) {
-	for name, g := range map[string]notify.Gate{
-		"an error": notify.GateFunc(func(context.Context, notify.Attempt) (notify.Verdict, error) {
-			return notify.Proceed(), errors.New("away")
+	for name, g := range map[string]gate.Gate{
+		"an error": gate.Func(func(context.Context, gate.Attempt) (gate.Verdict, error) {
+			return gate.Proceed(), errors.New("away")
 		}),
-		"a panic":          notify.GateFunc(func(context.Context, notify.Attempt) (notify.Verdict, error) { panic("sam@example.com") }),
+		"a panic":          gate.Func(func(context.Context, gate.Attempt) (gate.Verdict, error) { panic("sam@example.com") }),
 		"too few verdicts": silentGate{},
-		"an unknown action": notify.GateFunc(func(context.Context, notify.Attempt) (notify.Verdict, error) {
-			return notify.Verdict{Action: "Perhaps"}, nil
+		"an unknown action": gate.Func(func(context.Context, gate.Attempt) (gate.Verdict, error) {
+			return gate.Verdict{Action: "Perhaps"}, nil
 		}),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -86,20 +86,20 @@ func TestAGateThatFailsLetsNothingThrough(t *testing.T) {
 
 type silentGate struct{}
 
-func (silentGate) Ask(context.Context, []notify.Attempt) ([]notify.Verdict, error) { return nil, nil }
+func (silentGate) Ask(context.Context, []gate.Attempt) ([]gate.Verdict, error) { return nil, nil }
 
 func TestAGateIsAskedOnlyAboutWhatThoseBeforeItLetThrough(t *testing.T) {
 	var asked []string
-	let := func(label string, stop string) notify.Gate {
-		return asks{label, &asked, func(a notify.Attempt) (notify.Verdict, error) {
+	let := func(label string, stop string) gate.Gate {
+		return asks{label, &asked, func(a gate.Attempt) (gate.Verdict, error) {
 			if a.RecipientRef == stop {
-				return notify.Skip("stopped"), nil
+				return gate.Skip("stopped"), nil
 			}
-			return notify.Proceed(), nil
+			return gate.Proceed(), nil
 		}}
 	}
 	gatedInMemory(t, func(storage.Store) *notify.Options {
-		return &notify.Options{Gates: []notify.Gate{let("first", "sam"), let("second", "kim"), let("third", "")}}
+		return &notify.Options{Gates: []gate.Gate{let("first", "sam"), let("second", "kim"), let("third", "")}}
 	}, func(h *host) {
 		h.ensure(letter("a", "sam"), letter("b", "kim"), letter("c", "ann"))
 		h.drain()
@@ -124,10 +124,10 @@ func TestTheBuiltInGatesStandInTheirOrder(t *testing.T) {
 
 // A gate sees what it has to decide about, and the number of the call.
 func TestAnAttemptSaysWhatTheGateHasToKnow(t *testing.T) {
-	var seen []notify.Attempt
-	gatedInMemory(t, oneGate(notify.GateFunc(func(_ context.Context, a notify.Attempt) (notify.Verdict, error) {
+	var seen []gate.Attempt
+	gatedInMemory(t, oneGate(gate.Func(func(_ context.Context, a gate.Attempt) (gate.Verdict, error) {
 		seen = append(seen, a)
-		return notify.Proceed(), nil
+		return gate.Proceed(), nil
 	})), func(h *host) {
 		h.Register(notify.Type{Name: "alarm", Mandatory: true, Urgent: true})
 		h.answer = failing(channel.Transient("busy", 0, nil))
@@ -138,7 +138,7 @@ func TestAnAttemptSaysWhatTheGateHasToKnow(t *testing.T) {
 		m := h.row("a")
 		h.clk.Set(m.DueOn)
 		h.drain()
-		want := notify.Attempt{
+		want := gate.Attempt{
 			Scope: "tenant", MessageID: m.MessageID, Number: 1, NotificationType: "alarm", BusinessUnit: "north", Channel: channelKey, Method: "email",
 			RecipientRef: "sam", RecipientHash: m.RecipientHash, Address: "sam@example.com", Zone: "Europe/Berlin",
 			Lane: storage.LaneUrgent, Mandatory: true, Urgent: true, Now: seen[0].Now,
@@ -160,7 +160,7 @@ func TestI10_ACrashBeforeTheCallIsNeverInDoubtAndCountsOnce(t *testing.T) {
 				h.ensure(letter("a", "sam"))
 				rows := h.claim([]string{notify.StatusCreated}, notify.StatusSending)
 				for _, g := range h.AskedGates()[:reserved] {
-					if v, err := g.Ask(t.Context(), []notify.Attempt{h.AttemptOf(rows[0])}); err != nil || v[0].Action != notify.ActionProceed {
+					if v, err := g.Ask(t.Context(), []gate.Attempt{h.AttemptOf(rows[0])}); err != nil || v[0].Action != gate.ActionProceed {
 						t.Fatal(v, err)
 					}
 				}
@@ -182,10 +182,10 @@ func TestI10_ACrashBeforeTheCallIsNeverInDoubtAndCountsOnce(t *testing.T) {
 // Whatever gates a host has configured, or none.
 func TestSuppressionsAndOptOutsHoldWithoutAnyGates(t *testing.T) {
 	t.Parallel()
-	for name, gates := range map[string]func(storage.Store) []notify.Gate{
-		"none": func(storage.Store) []notify.Gate { return nil },
-		"a host's own": func(storage.Store) []notify.Gate {
-			return []notify.Gate{notify.GateFunc(func(context.Context, notify.Attempt) (notify.Verdict, error) { return notify.Proceed(), nil })}
+	for name, gates := range map[string]func(storage.Store) []gate.Gate{
+		"none": func(storage.Store) []gate.Gate { return nil },
+		"a host's own": func(storage.Store) []gate.Gate {
+			return []gate.Gate{gate.Func(func(context.Context, gate.Attempt) (gate.Verdict, error) { return gate.Proceed(), nil })}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -282,11 +282,11 @@ func (h *host) row(text string) *notify.MessageRow {
 type asks struct {
 	label   string
 	asked   *[]string
-	answers func(a notify.Attempt) (notify.Verdict, error)
+	answers func(a gate.Attempt) (gate.Verdict, error)
 }
 
-func (g asks) Ask(_ context.Context, a []notify.Attempt) ([]notify.Verdict, error) {
-	out := make([]notify.Verdict, len(a))
+func (g asks) Ask(_ context.Context, a []gate.Attempt) ([]gate.Verdict, error) {
+	out := make([]gate.Verdict, len(a))
 	for i := range a {
 		*g.asked = append(*g.asked, g.label)
 		v, err := g.answers(a[i])
@@ -298,8 +298,8 @@ func (g asks) Ask(_ context.Context, a []notify.Attempt) ([]notify.Verdict, erro
 	return out, nil
 }
 
-func attemptOf(id, recipient string, now time.Time) notify.Attempt {
-	return notify.Attempt{
+func attemptOf(id, recipient string, now time.Time) gate.Attempt {
+	return gate.Attempt{
 		Scope: "tenant", MessageID: id, Number: 1, NotificationType: "visit", Channel: channelKey, Method: "email",
 		RecipientRef: recipient, RecipientHash: "hash of " + recipient, Address: recipient + "@example.com", Now: now,
 	}

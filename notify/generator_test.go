@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -311,10 +312,10 @@ func TestHashMismatchStopsTheSend(t *testing.T) {
 }
 
 // asking has a type whose revalidator answers with *v and *err.
-func (h *host) asking(v *notify.Verdict, err *error) *int {
+func (h *host) asking(v *gate.Verdict, err *error) *int {
 	h.t.Helper()
 	asked := new(int)
-	h.Register(notify.Type{Name: "asked", Renderer: visitTemplate, Revalidator: notify.RevalidatorFunc(func(_ context.Context, j notify.Job) (notify.Verdict, error) {
+	h.Register(notify.Type{Name: "asked", Renderer: visitTemplate, Revalidator: notify.RevalidatorFunc(func(_ context.Context, j notify.Job) (gate.Verdict, error) {
 		*asked++
 		if j.SourceKey != "visit:7" {
 			h.t.Errorf("asked about %q", j.SourceKey)
@@ -336,11 +337,11 @@ func (h *host) asking(v *notify.Verdict, err *error) *int {
 // A reminder may end while its message is in the queue.
 func TestAMessageInTheQueueGoesOutOnlyIfItIsStillWanted(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		h.Register(notify.Type{Name: "asked", Renderer: visitTemplate, Revalidator: notify.RevalidatorFunc(func(_ context.Context, j notify.Job) (notify.Verdict, error) {
+		h.Register(notify.Type{Name: "asked", Renderer: visitTemplate, Revalidator: notify.RevalidatorFunc(func(_ context.Context, j notify.Job) (gate.Verdict, error) {
 			if j.Entity == "7" {
-				return notify.Skip("SourceNoLongerValid"), nil
+				return gate.Skip("SourceNoLongerValid"), nil
 			}
-			return notify.Proceed(), nil
+			return gate.Proceed(), nil
 		})})
 		for _, id := range []string{"7", "8"} {
 			job := visit(id, person("p"+id))
@@ -401,21 +402,21 @@ func (h *host) nextTry() {
 
 func TestARetriedMessageGoesOutOnlyIfItIsStillWanted(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		var v notify.Verdict
+		var v gate.Verdict
 		var err error
 		asked := h.asking(&v, &err)
 
-		v = notify.Defer(h.clk.Now().Add(time.Hour), "QuietHours")
+		v = gate.Defer(h.clk.Now().Add(time.Hour), "QuietHours")
 		h.nextTry()
 		if m := h.status(notify.StatusRetryReady); m.ReasonCode != "QuietHours" || m.RetryCount != 1 || m.Calls != 1 {
 			t.Fatalf("deferred message is %+v", m)
 		}
-		v, err = notify.Verdict{}, errors.New("source away")
+		v, err = gate.Verdict{}, errors.New("source away")
 		h.nextTry()
 		if m := h.status(notify.StatusRetryReady); m.ReasonCode != reasons.RevalidationFailed || m.RetryCount != 2 || m.Calls != 1 {
 			t.Fatalf("unanswered message is %+v", m)
 		}
-		v, err = notify.Skip("SourceNoLongerValid"), nil
+		v, err = gate.Skip("SourceNoLongerValid"), nil
 		h.nextTry()
 		if m := h.status(notify.StatusSkipped); m.ReasonCode != "SourceNoLongerValid" || !m.DueOn.IsZero() || m.EndedOn.IsZero() {
 			t.Errorf("message is %+v", m)
@@ -428,7 +429,7 @@ func TestARetriedMessageGoesOutOnlyIfItIsStillWanted(t *testing.T) {
 
 func TestAMessageNobodyCanAskAboutIsHeldInTheEnd(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
-		var v notify.Verdict
+		var v gate.Verdict
 		var err error
 		h.asking(&v, &err)
 		err = errors.New("source away")
@@ -440,7 +441,7 @@ func TestAMessageNobodyCanAskAboutIsHeldInTheEnd(t *testing.T) {
 		if !m.DueOn.IsZero() || m.Calls != 1 {
 			t.Errorf("message is %+v", m)
 		}
-		v, err = notify.Skip("SourceNoLongerValid"), nil
+		v, err = gate.Skip("SourceNoLongerValid"), nil
 		if err := h.Support().Release(t.Context(), "tenant", notify.ArtifactOutgoingMessage, m.Key, support); err != nil {
 			t.Fatal(err)
 		}
@@ -464,4 +465,4 @@ func TestARevalidatorThatAnswersTooLittleIsAFailure(t *testing.T) {
 
 type mute struct{}
 
-func (mute) Revalidate(context.Context, []notify.Job) ([]notify.Verdict, error) { return nil, nil }
+func (mute) Revalidate(context.Context, []notify.Job) ([]gate.Verdict, error) { return nil, nil }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -29,8 +30,8 @@ func (h *host) beforeAsked(store storage.Store) *storetest.Spy {
 	spy := &storetest.Spy{Store: store}
 	h.store = spy
 	h.with(nil, h.provider)
-	h.Register(notify.Type{Name: "asked", Renderer: visitTemplate, Revalidator: notify.RevalidatorFunc(func(context.Context, notify.Job) (notify.Verdict, error) {
-		return notify.Proceed(), nil
+	h.Register(notify.Type{Name: "asked", Renderer: visitTemplate, Revalidator: notify.RevalidatorFunc(func(context.Context, notify.Job) (gate.Verdict, error) {
+		return gate.Proceed(), nil
 	})})
 	job := visit("7", person("sam"))
 	job.Type = "asked"
@@ -121,11 +122,11 @@ func TestWhatIsDeferredAsALossIsFoundIsInDoubt(t *testing.T) {
 		h.clk.Add(time.Hour)
 		now := h.clk.Now()
 		h.store = &forgetful{Store: h.store}
-		later := notify.GateFunc(func(context.Context, notify.Attempt) (notify.Verdict, error) {
+		later := gate.Func(func(context.Context, gate.Attempt) (gate.Verdict, error) {
 			h.store.Losses().Note(driver.Loss{From: now.Add(-time.Minute), Until: now, NoticedOn: now})
-			return notify.Defer(now.Add(time.Hour), "later"), nil
+			return gate.Defer(now.Add(time.Hour), "later"), nil
 		})
-		h.with(&notify.Options{Gates: []notify.Gate{later}}, h.provider)
+		h.with(&notify.Options{Gates: []gate.Gate{later}}, h.provider)
 		h.run("notify.distributor")
 		if m := h.row("old"); m.Status != notify.StatusOutcomeUnknown || m.ReasonCode != reasons.Forgotten {
 			t.Errorf("%+v", m)

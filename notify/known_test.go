@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -87,7 +88,7 @@ func TestAnotherHashKeyIsSaidOnce(t *testing.T) {
 // failingGate fails for a reason.
 type failingGate struct{ err error }
 
-func (g failingGate) Ask(context.Context, []notify.Attempt) ([]notify.Verdict, error) {
+func (g failingGate) Ask(context.Context, []gate.Attempt) ([]gate.Verdict, error) {
 	return nil, g.err
 }
 
@@ -106,7 +107,7 @@ func TestAGateThatFailsIsLoggedWithItsCause(t *testing.T) {
 	} {
 		h := hostInMemory(t)
 		var log strings.Builder
-		h.Notifier = notify.New(h.store, &notify.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Gates: []notify.Gate{failingGate{err}}}, h.provider)
+		h.Notifier = notify.New(h.store, &notify.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Gates: []gate.Gate{failingGate{err}}}, h.provider)
 		h.ensure(letter("a", "sam"))
 		h.run("notify.distributor")
 		if text := log.String(); !strings.Contains(text, want) || !strings.Contains(text, "failingGate") || strings.Contains(text, "canary") {

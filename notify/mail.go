@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -100,10 +101,10 @@ func wishesOf(items []sending, to redirects) (wishes []wish) {
 }
 
 // granted are the copies that a gate is not against.
-func (n sender) granted(ctx context.Context, g Gate, wishes []wish) (out []wish, err error) {
+func (n sender) granted(ctx context.Context, g gate.Gate, wishes []wish) (out []wish, err error) {
 	verdicts, err := n.askAbout(ctx, g, wishes, calls.Gate)
 	for i, v := range verdicts {
-		if err == nil && !v.deniesCopy() {
+		if err == nil && !deniesCopy(v) {
 			out = append(out, wishes[i])
 		}
 	}
@@ -111,19 +112,19 @@ func (n sender) granted(ctx context.Context, g Gate, wishes []wish) (out []wish,
 }
 
 // asks is how a gate is asked.
-type asks func(ctx context.Context, log *slog.Logger, gate any, attempts []Attempt, ask func(context.Context, []Attempt) ([]Verdict, error), known func(Verdict) bool) ([]Verdict, error)
+type asks func(ctx context.Context, log *slog.Logger, asked any, attempts []gate.Attempt, ask func(context.Context, []gate.Attempt) ([]gate.Verdict, error), known func(gate.Verdict) bool) ([]gate.Verdict, error)
 
 // askAbout asks a gate about copies.
-func (n sender) askAbout(ctx context.Context, g Gate, wishes []wish, how asks) ([]Verdict, error) {
-	attempts := make([]Attempt, len(wishes))
+func (n sender) askAbout(ctx context.Context, g gate.Gate, wishes []wish, how asks) ([]gate.Verdict, error) {
+	attempts := make([]gate.Attempt, len(wishes))
 	for i, w := range wishes {
 		attempts[i] = n.copyAttempt(w.it.Row, w.address)
 	}
-	return how(ctx, n.options.Logger, g, attempts, g.Ask, Verdict.known)
+	return how(ctx, n.options.Logger, g, attempts, g.Ask, gate.Verdict.Known)
 }
 
 // deniesCopy reports whether a gate's word about a copy means that there is none.
-func (v Verdict) deniesCopy() bool { return v.Action == ActionSkip || v.To != "" }
+func deniesCopy(v gate.Verdict) bool { return v.Action == gate.ActionSkip || v.To != "" }
 
 // withoutCopies settles the messages that have copies, about which a gate has not
 // answered, and returns the others.
@@ -155,7 +156,7 @@ func lettersOf(items []sending, granted []wish) letters {
 }
 
 // copyAttempt is a copy of m to address. Whoever gets one has asked for nothing.
-func (n sender) copyAttempt(m *messageRow, address string) Attempt {
+func (n sender) copyAttempt(m *messageRow, address string) gate.Attempt {
 	a := n.attempt(m)
 	a.RecipientRef, a.RecipientHash, a.Address = "", n.recipientHash("", m.Method, address), address
 	a.Requested, a.DryRun = false, true

@@ -93,7 +93,7 @@ func TestADryRunForecastsCopies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.same("copies", map[string]notify.Verdict{"kim@example.com": notify.Proceed(), "gone@example.com": notify.Skip(reasons.Suppressed)}, got[0].Copies)
+		h.same("copies", map[string]gate.Verdict{"kim@example.com": gate.Proceed(), "gone@example.com": gate.Skip(reasons.Suppressed)}, got[0].Copies)
 		h.same("of a redirected message", 0, len(got[1].Copies))
 		if _, err := h.EnsureOutgoingMessage(t.Context(), nil, letter); err != nil {
 			t.Fatal(err)
@@ -107,14 +107,14 @@ func TestADryRunForecastsCopies(t *testing.T) {
 func TestAGateThatFailsLetsNoCopyThrough(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		broken := errors.New("broken")
-		h.copying(notify.Options{Gates: []notify.Gate{notify.GateFunc(func(_ context.Context, a notify.Attempt) (notify.Verdict, error) {
+		h.copying(notify.Options{Gates: []gate.Gate{gate.Func(func(_ context.Context, a gate.Attempt) (gate.Verdict, error) {
 			if a.RecipientRef != "" {
-				return notify.Proceed(), nil
+				return gate.Proceed(), nil
 			}
 			if !a.DryRun || a.Requested {
 				h.t.Errorf("a copy is asked about as %+v", a)
 			}
-			return notify.Proceed(), broken
+			return gate.Proceed(), broken
 		})}}, channel.Mail{CC: []string{"kim@example.com"}})
 		h.dispatch(visit("7", person("sam")))
 		h.drain()

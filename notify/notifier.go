@@ -21,6 +21,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -59,7 +60,7 @@ type Options struct {
 	// Gates are asked, in order, about every message after its claim and before its
 	// call: those of package gate, and the host's own. A copied database, pauses,
 	// suppressions and preferences keep messages back before these are asked.
-	Gates []Gate
+	Gates []gate.Gate
 	// Channels chooses channels by scope; nil: every scope has the process's own.
 	Channels ChannelSource
 	// Unsubscribe has messages carry a link by which their recipient can
@@ -123,7 +124,7 @@ type core struct {
 
 	environment  *environment
 	watch        *watch
-	gates        []Gate // environment first
+	gates        []gate.Gate // environment first
 	hashKeyCheck *hashKeyCheck
 	erasedBefore *erasedMemory
 	strangers    *strangers

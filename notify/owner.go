@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/owned"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -132,14 +133,14 @@ func (n sender) askOwners(ctx context.Context, items []sending) (open []sending,
 	return open, out, nil
 }
 
-func verdictOf(a owned.Answer) Verdict {
+func verdictOf(a owned.Answer) gate.Verdict {
 	switch {
 	case a.Skip != "":
-		return Skip(a.Skip)
+		return gate.Skip(a.Skip)
 	case !a.Until.IsZero():
-		return Defer(a.Until, a.Reason)
+		return gate.Defer(a.Until, a.Reason)
 	}
-	return Proceed()
+	return gate.Proceed()
 }
 
 // complete adds to a message what is not stored with it.

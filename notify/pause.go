@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/internal/pause"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -52,7 +53,7 @@ func extentOf(p *pause.Row) Extent {
 }
 
 // covers reports whether the message of an attempt belongs to e.
-func (e Extent) covers(a *Attempt) bool {
+func (e Extent) covers(a *gate.Attempt) bool {
 	return (e.Everywhere || e.Scope == a.Scope) &&
 		(e.Type == "" || e.Type == a.NotificationType) && (e.Channel == "" || e.Channel == a.Channel)
 }
@@ -256,15 +257,15 @@ func (e *environment) except(ctx context.Context, from driver.Reader) (work.Exce
 
 // Ask gives back what was claimed before the database turned out to be a copy, or to have
 // forgotten: it is claimed again after the release.
-func (e *environment) Ask(ctx context.Context, a []Attempt) ([]Verdict, error) {
+func (e *environment) Ask(ctx context.Context, a []gate.Attempt) ([]gate.Verdict, error) {
 	held, err := e.held(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if !held {
-		return make([]Verdict, len(a)), nil
+		return make([]gate.Verdict, len(a)), nil
 	}
-	return allOf(len(a), Defer(a[0].Now, reasons.Quarantine)), nil
+	return allOf(len(a), gate.Defer(a[0].Now, reasons.Quarantine)), nil
 }
 
 // Quarantined reports whether the database is a copy of another environment's,

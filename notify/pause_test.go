@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -116,9 +117,9 @@ func TestAPauseStopsWhatIsClaimedAndNotCalled(t *testing.T) {
 func TestAMessageThatWasPausedForLongIsRevalidated(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		asked := 0
-		h.Register(notify.Type{Name: "asked", Renderer: visitTemplate, Revalidator: notify.RevalidatorFunc(func(context.Context, notify.Job) (notify.Verdict, error) {
+		h.Register(notify.Type{Name: "asked", Renderer: visitTemplate, Revalidator: notify.RevalidatorFunc(func(context.Context, notify.Job) (gate.Verdict, error) {
 			asked++
-			return notify.Skip("Cancelled"), nil
+			return gate.Skip("Cancelled"), nil
 		})})
 		job := visit("7", person("sam"))
 		job.Type = "asked"

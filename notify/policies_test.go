@@ -57,7 +57,7 @@ func TestOnlyWhoIsAllowedGetsAnythingAndTheRestIsRedirectedOrSkipped(t *testing.
 		h.same("went to", map[string]string{"domain": "sam@example.com", "address": "Ann@else.where", "elsewhere": qa, "subdomain": qa, "lookalike": qa}, got)
 		h.same("stored", "eve@else.where", h.row("elsewhere").Address)
 
-		guarding := func(g *gate.Guard) notify.Gate {
+		guarding := func(g *gate.Guard) gate.Gate {
 			return gate.New(h.store, &gate.Options{Guard: g})[0]
 		}
 		sms := attemptOf("id", "eve", h.clk.Now())
@@ -175,7 +175,7 @@ func TestProgrammersErrorsPanicWithAClearMessage(t *testing.T) {
 		"WithTx needs a transaction":               func() { n.WithTx(nil) },
 		"HashKey has 1 bytes":                      func() { notify.New(store, &notify.Options{HashKey: []byte("x")}) },
 		"channel 1 is nil (*notify_test.provider)": func() { notify.New(store, nil, (*provider)(nil)) },
-		"gate 2 is nil":                            func() { notify.New(store, &notify.Options{Gates: []notify.Gate{silentGate{}, nil}}) },
+		"gate 2 is nil":                            func() { notify.New(store, &notify.Options{Gates: []gate.Gate{silentGate{}, nil}}) },
 		"not an https address": func() {
 			notify.New(store, &notify.Options{Unsubscribe: &notify.UnsubscribeOptions{URL: "http://x.y", Key: make([]byte, 32)}})
 		},

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/owned"
+	"github.com/belfry-go/belfry/internal/storable"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -58,24 +60,30 @@ var preferences = driver.Define[preferenceRow]("recipient_preference").Grows(dri
 // preferenceKey is the key of a recipient's row. Empty means all of them.
 func preferenceKey(recipient, method, notificationType, group string) string {
 	if method != "" {
-		method = ":" + keyPart(method)
+		method = ":" + storable.KeyPart(method)
 	}
 	about := "type"
 	switch {
 	case notificationType != "":
-		about += ":" + keyPart(notificationType)
+		about += ":" + storable.KeyPart(notificationType)
 	case group != "":
-		about = "group:" + keyPart(group)
+		about = "group:" + storable.KeyPart(group)
 	}
 	return joined(recipient, "method"+method, about)
 }
+
+// recipientOf is Attempt.Recipient of one with a Ref.
+func recipientOf(ref string) string { return "ref:" + storable.KeyPart(ref) }
+
+// joined are parts of which each is fit for a key.
+func joined(parts ...string) string { return strings.Join(parts, "\x1f") }
 
 // stopKey is the key of a stop of support, of a group or of everything. It is among the
 // recipient's rows, and is not the key of a preference.
 func stopKey(recipient, group string) string {
 	about := "type"
 	if group != "" {
-		about = "group:" + keyPart(group)
+		about = "group:" + storable.KeyPart(group)
 	}
 	return joined(recipient, stopPart, about)
 }
@@ -183,7 +191,7 @@ func (p *preferenceRow) view() Preference {
 
 // unwanted gives for each attempt why stops and preferences let nothing through, or
 // nothing, in one statement. Mandatory types go out.
-func (n Contacts) unwanted(ctx context.Context, from driver.Reader, a []Attempt) ([]string, error) {
+func (n Contacts) unwanted(ctx context.Context, from driver.Reader, a []gate.Attempt) ([]string, error) {
 	asked := make([][]driver.ScopedKey, len(a))
 	var all []driver.ScopedKey
 	for i := range a {
@@ -207,7 +215,7 @@ func (n Contacts) unwanted(ctx context.Context, from driver.Reader, a []Attempt)
 
 // stopsOf are where stops of support about an attempt would be. Those are of recipients with
 // a Ref.
-func stopsOf(a *Attempt) (out []driver.ScopedKey) {
+func stopsOf(a *gate.Attempt) (out []driver.ScopedKey) {
 	if a.RecipientRef == "" {
 		return nil
 	}
@@ -219,10 +227,12 @@ func stopsOf(a *Attempt) (out []driver.ScopedKey) {
 
 // wishes are where the stops and preferences about an attempt would be, what counts most
 // first.
-func (n Contacts) wishes(a *Attempt) []driver.ScopedKey { return append(stopsOf(a), n.choices(a)...) }
+func (n Contacts) wishes(a *gate.Attempt) []driver.ScopedKey {
+	return append(stopsOf(a), n.choices(a)...)
+}
 
 // choices are where the preferences about an attempt would be, the most particular first.
-func (n Contacts) choices(a *Attempt) (out []driver.ScopedKey) {
+func (n Contacts) choices(a *gate.Attempt) (out []driver.ScopedKey) {
 	who := n.namesOf(a)
 	add := func(notificationType, group string) {
 		for _, method := range [2]string{a.Method, ""} {
@@ -243,7 +253,7 @@ func (n Contacts) choices(a *Attempt) (out []driver.ScopedKey) {
 
 // namesOf are those under which a recipient may be known. One without a Ref is known
 // by hashes, which a rotation of the key changes.
-func (n Contacts) namesOf(a *Attempt) []string {
+func (n Contacts) namesOf(a *gate.Attempt) []string {
 	names := []string{a.Recipient()}
 	if a.RecipientRef != "" {
 		return names

@@ -26,7 +26,7 @@ func (h *host) prefers(p ...notify.Preference) {
 }
 
 // answersOf asks one gate about attempts and gives the reasons, empty for Proceed.
-func (h *host) answersOf(g notify.Gate, a ...notify.Attempt) []string {
+func (h *host) answersOf(g gate.Gate, a ...gate.Attempt) []string {
 	h.t.Helper()
 	verdicts, err := g.Ask(h.t.Context(), a)
 	if err != nil {
@@ -34,7 +34,7 @@ func (h *host) answersOf(g notify.Gate, a ...notify.Attempt) []string {
 	}
 	out := make([]string, len(verdicts))
 	for i, v := range verdicts {
-		if v.Action != notify.ActionProceed {
+		if v.Action != gate.ActionProceed {
 			out[i] = string(v.Action) + " " + v.Reason
 		}
 	}
@@ -57,7 +57,7 @@ func TestTheMostParticularPreferenceDecides(t *testing.T) {
 		)
 		h.prefers(notify.Preference{Scope: "tenant", RecipientRef: "back", OptedOut: in})
 		now := h.clk.Now()
-		about := func(recipient, kind, method string, mandatory bool) notify.Attempt {
+		about := func(recipient, kind, method string, mandatory bool) gate.Attempt {
 			a := attemptOf("id", recipient, now)
 			a.NotificationType, a.Method, a.Mandatory = kind, method, mandatory
 			return a
@@ -109,7 +109,7 @@ func TestWhatHasToBeAskedForGoesToWhoHasAsked(t *testing.T) {
 			notify.Preference{Scope: "another", RecipientRef: "silent", Group: "offers"},
 		)
 		h.prefers(notify.Preference{Scope: "tenant", RecipientRef: "has left", Group: "offers", Method: "email", OptedOut: true})
-		about := func(who string) notify.Attempt {
+		about := func(who string) gate.Attempt {
 			a := attemptOf("id", who, h.clk.Now())
 			a.NotificationType, a.Group, a.OptIn = "visit", "offers", true
 			return a

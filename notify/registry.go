@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/internal/owned"
 	"github.com/belfry-go/belfry/internal/unserved"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -100,15 +101,15 @@ const (
 type Revalidator interface {
 	// Revalidate answers for each job in order. An error fails the try of all
 	// their messages.
-	Revalidate(ctx context.Context, jobs []Job) ([]Verdict, error)
+	Revalidate(ctx context.Context, jobs []Job) ([]gate.Verdict, error)
 }
 
 // RevalidatorFunc is a Revalidator that looks at one job.
-type RevalidatorFunc func(ctx context.Context, j Job) (Verdict, error)
+type RevalidatorFunc func(ctx context.Context, j Job) (gate.Verdict, error)
 
 // Revalidate calls f for each job.
-func (f RevalidatorFunc) Revalidate(ctx context.Context, jobs []Job) ([]Verdict, error) {
-	out := make([]Verdict, len(jobs))
+func (f RevalidatorFunc) Revalidate(ctx context.Context, jobs []Job) ([]gate.Verdict, error) {
+	out := make([]gate.Verdict, len(jobs))
 	for i, j := range jobs {
 		v, err := f(ctx, j)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -99,15 +100,15 @@ func TestEachAttemptHasANumber(t *testing.T) {
 // A retried message is asked about as one that waited.
 func TestARetryOfWhatIsNotWantedAnyMoreSendsNothing(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		wanted := notify.Proceed()
-		h.Register(notify.Type{Name: "asked", Renderer: visitTemplate, Revalidator: notify.RevalidatorFunc(func(context.Context, notify.Job) (notify.Verdict, error) {
+		wanted := gate.Proceed()
+		h.Register(notify.Type{Name: "asked", Renderer: visitTemplate, Revalidator: notify.RevalidatorFunc(func(context.Context, notify.Job) (gate.Verdict, error) {
 			return wanted, nil
 		})})
 		job := visit("7", person("sam"))
 		job.Type = "asked"
 		h.dispatch(job)
 		h.outage(always("503"))
-		wanted = notify.Skip("Over")
+		wanted = gate.Skip("Over")
 		got, err := h.Support().Retry(t.Context(), "tenant", h.status(notify.StatusFailedFinal).Key, support)
 		if err != nil {
 			t.Fatal(err)

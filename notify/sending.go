@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -279,23 +280,23 @@ func (n sender) notAsked(it sending, ended bool, err error, reason string) {
 	}
 }
 
-func (n sender) ask(ctx context.Context, t Type, asked []Job) ([]Verdict, error) {
-	verdicts, err := calls.Answers(asked, func(jobs []Job) ([]Verdict, error) { return t.Revalidator.Revalidate(ctx, jobs) }, anyVerdict)
+func (n sender) ask(ctx context.Context, t Type, asked []Job) ([]gate.Verdict, error) {
+	verdicts, err := calls.Answers(asked, func(jobs []Job) ([]gate.Verdict, error) { return t.Revalidator.Revalidate(ctx, jobs) }, anyVerdict)
 	n.logPanic("a revalidator panicked", err, slog.String("type", t.Name))
 	return verdicts, err
 }
 
 // anyVerdict leaves it to apply to tell what means nothing: the others stand.
-func anyVerdict(Verdict) bool { return true }
+func anyVerdict(gate.Verdict) bool { return true }
 
 // apply settles a message that does not go out now, and reports whether it does.
-func (n sender) apply(m *messageRow, v Verdict) bool {
+func (n sender) apply(m *messageRow, v gate.Verdict) bool {
 	switch v.Action {
-	case ActionSkip:
+	case gate.ActionSkip:
 		m.skip(driver.Now(n.store), v.Reason)
-	case ActionDefer:
+	case gate.ActionDefer:
 		m.deferTo(later(v.Until, driver.Now(n.store)), v.Reason)
-	case ActionProceed:
+	case gate.ActionProceed:
 		return true
 	default: // fail closed
 		m.unasked(driver.Now(n.store), reasons.RevalidationFailed)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -78,7 +79,7 @@ func (n Support) notTo(ctx context.Context, from driver.Reader, m, again *messag
 	case left:
 		return "its recipient wants no such messages", nil
 	}
-	reasons, err := n.contacts().suppressed(ctx, from, []Attempt{to})
+	reasons, err := n.contacts().suppressed(ctx, from, []gate.Attempt{to})
 	if err == nil && stops(reasons[0], &to) {
 		refused = "messages to that address are stopped"
 	}
@@ -87,7 +88,7 @@ func (n Support) notTo(ctx context.Context, from driver.Reader, m, again *messag
 
 // declined reports whether a recipient does not get what an attempt is about: they chose so,
 // have left or complained at its address, or support has stopped it.
-func (n Contacts) declined(ctx context.Context, from driver.Reader, a *Attempt) (bool, error) {
+func (n Contacts) declined(ctx context.Context, from driver.Reader, a *gate.Attempt) (bool, error) {
 	wishes, places := n.wishes(a), n.suppressionsOf(a.Scope, a.Method, a.Address)
 	known, err := preferences.GetMany(ctx, from, wishes)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -53,8 +54,8 @@ func TestAMessageGoesOnceMoreToAnotherAddress(t *testing.T) {
 
 func TestWhatIsNotSentToAnotherAddress(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		h.Register(notify.Type{Name: "over", Revalidator: notify.RevalidatorFunc(func(context.Context, notify.Job) (notify.Verdict, error) {
-			return notify.Skip("Over"), nil
+		h.Register(notify.Type{Name: "over", Revalidator: notify.RevalidatorFunc(func(context.Context, notify.Job) (gate.Verdict, error) {
+			return gate.Skip("Over"), nil
 		})})
 		h.ensure(letter("sent", "sam"))
 		h.drain()

@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/internal/spelling"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -20,7 +21,7 @@ import (
 var strongest = []channel.SuppressionReason{channel.HardBounce, channel.Complaint, channel.Unsubscribe}
 
 // stops reports whether a message is stopped for this reason.
-func stops(r channel.SuppressionReason, a *Attempt) bool {
+func stops(r channel.SuppressionReason, a *gate.Attempt) bool {
 	switch r {
 	case channel.Erased, channel.HardBounce:
 		return true
@@ -265,7 +266,7 @@ func (e *deliveryEvent) said(m *messageRow) said {
 
 // suppressed gives for each attempt the reason that stops most, or none, in one
 // statement.
-func (n Contacts) suppressed(ctx context.Context, from driver.Reader, attempts []Attempt) ([]channel.SuppressionReason, error) {
+func (n Contacts) suppressed(ctx context.Context, from driver.Reader, attempts []gate.Attempt) ([]channel.SuppressionReason, error) {
 	erased, err := n.erasure().anyErased(ctx, from)
 	if err != nil {
 		return nil, err

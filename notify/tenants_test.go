@@ -37,7 +37,7 @@ func (h *host) stages(t *testing.T, messages, tenants int) map[string][]string {
 		Rates: []gate.Rate{{Channel: channelKey, Limit: 10_000, Per: time.Second, PerScope: true}},
 	})}, p)
 	n.Register(notify.Type{Name: "visit", Renderer: visitTemplate, Revalidator: notify.RevalidatorFunc(
-		func(context.Context, notify.Job) (notify.Verdict, error) { return notify.Proceed(), nil })})
+		func(context.Context, notify.Job) (gate.Verdict, error) { return gate.Proceed(), nil })})
 	n.Subscribe(notify.StatusFunc("crm", func(context.Context, notify.StatusChange) error { return nil }))
 	of := &host{Notifier: n, store: spy, t: t, clk: h.clk, provider: p}
 	of.drain() // hash key, subscription, sweep

@@ -83,11 +83,11 @@ func newSchool(t *testing.T, store storage.Store, clk *clock.Mock) *school {
 	s.register(notify.Type{Name: "paused"})
 	s.register(notify.Type{Name: "patient", EscalateAfter: 15 * time.Minute, Validity: 60 * 24 * time.Hour})
 	s.register(notify.Type{Name: "offer", Group: "offers"})
-	s.register(notify.Type{Name: "invoice", Revalidator: notify.RevalidatorFunc(func(context.Context, notify.Job) (notify.Verdict, error) {
-		return notify.Skip("Paid"), nil
+	s.register(notify.Type{Name: "invoice", Revalidator: notify.RevalidatorFunc(func(context.Context, notify.Job) (gate.Verdict, error) {
+		return gate.Skip("Paid"), nil
 	})})
-	s.register(notify.Type{Name: "asked again", Validity: 60 * 24 * time.Hour, Revalidator: notify.RevalidatorFunc(func(context.Context, notify.Job) (notify.Verdict, error) {
-		return notify.Verdict{}, errors.New("nobody answers")
+	s.register(notify.Type{Name: "asked again", Validity: 60 * 24 * time.Hour, Revalidator: notify.RevalidatorFunc(func(context.Context, notify.Job) (gate.Verdict, error) {
+		return gate.Verdict{}, errors.New("nobody answers")
 	})})
 	s.reminders = automation.New(store, s.out, &automation.Options{Logger: quiet, Settings: s})
 	s.reminders.Register(automation.ReminderType{

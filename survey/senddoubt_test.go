@@ -14,6 +14,7 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/form"
@@ -313,12 +314,12 @@ var rated = survey.Response{Answers: json.RawMessage(`{"rate": 9}`)}
 // another one: the message is ended when the call is about to begin.
 func TestI26_WhoAnswersAfterTheClaimIsNotSentToAnyMore(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
-		h.gated(notify.GateFunc(func(ctx context.Context, a notify.Attempt) (notify.Verdict, error) {
+		h.gated(gate.Func(func(ctx context.Context, a gate.Attempt) (gate.Verdict, error) {
 			if a.Reminds != "" {
 				_, err := h.survey.Submit(ctx, tokenOf(linkIn(h.sent()[0])), rated)
-				return notify.Proceed(), err
+				return gate.Proceed(), err
 			}
-			return notify.Proceed(), nil
+			return gate.Proceed(), nil
 		}))
 		id := h.linked(definition("0d", []string{"1d", "1d"}))
 		h.drain()

@@ -158,14 +158,14 @@ func (f rendererFunc) Render(_ context.Context, d form.LinkData) (form.Parts, er
 
 // hostGate answers the same to all, and remembers what it was asked.
 type hostGate struct {
-	verdict notify.Verdict
+	verdict gate.Verdict
 	err     error
-	asked   []notify.Attempt
+	asked   []gate.Attempt
 }
 
-func (g *hostGate) Ask(_ context.Context, a []notify.Attempt) ([]notify.Verdict, error) {
+func (g *hostGate) Ask(_ context.Context, a []gate.Attempt) ([]gate.Verdict, error) {
 	g.asked = append(g.asked, a...)
-	out := make([]notify.Verdict, len(a))
+	out := make([]gate.Verdict, len(a))
 	for i := range out {
 		out[i] = g.verdict
 	}
@@ -173,7 +173,7 @@ func (g *hostGate) Ask(_ context.Context, a []notify.Attempt) ([]notify.Verdict,
 }
 
 // gated has the host ask gates.
-func (h *host) gated(gates ...notify.Gate) {
+func (h *host) gated(gates ...gate.Gate) {
 	h.sends.Gates = gates
 	h.use(survey.Options{}, h.memory())
 }
@@ -181,7 +181,7 @@ func (h *host) gated(gates ...notify.Gate) {
 // A send that is told to wait is due again then, and no try is counted.
 func TestAGateLetsASendWait(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
-		g := &hostGate{verdict: notify.Defer(start.Add(3*time.Hour), "Busy")}
+		g := &hostGate{verdict: gate.Defer(start.Add(3*time.Hour), "Busy")}
 		h.gated(g)
 		id := h.linked(csiGR)
 		h.at(0)
@@ -190,7 +190,7 @@ func TestAGateLetsASendWait(t *testing.T) {
 		if i.Tries != 0 || i.Calls != 0 || i.ReasonCode != "Busy" || !i.NextTryOn.Equal(start.Add(3*time.Hour)) || len(g.asked) != 1 {
 			h.t.Fatalf("asked %d times: %+v", len(g.asked), i)
 		}
-		g.verdict = notify.Proceed()
+		g.verdict = gate.Proceed()
 		h.at(3 * time.Hour)
 		h.status(id, survey.StatusSent)
 		a := g.asked[1]
@@ -227,7 +227,7 @@ func TestACapDoesNotSwallowTheReminderOfALink(t *testing.T) {
 // A send that is put off for longer than its grace expires unsent.
 func TestASendThatWaitsForTooLongExpires(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
-		g := &hostGate{verdict: notify.Defer(start.Add(40*day), "Busy")}
+		g := &hostGate{verdict: gate.Defer(start.Add(40*day), "Busy")}
 		h.gated(g)
 		id := h.linked(csiGR)
 		h.at(0)
@@ -241,7 +241,7 @@ func TestASendThatWaitsForTooLongExpires(t *testing.T) {
 // A send that is skipped is logged, stops the schedule, and expires later.
 func TestAGateSkipsASend(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
-		h.gated(&hostGate{verdict: notify.Skip("NotNow")})
+		h.gated(&hostGate{verdict: gate.Skip("NotNow")})
 		id := h.linked(csiGR)
 		h.at(0)
 		h.at(day)
@@ -265,7 +265,7 @@ func TestADatabaseThatIsAwayIsNoTry(t *testing.T) {
 		if i.Tries != 0 || i.ReasonCode != "" || !i.NextTryOn.Equal(h.clock.Now().Add(work.AwayWait)) || len(h.log(id)) != 0 {
 			h.t.Errorf("%q, %+v", h.log(id), i)
 		}
-		g.err, g.verdict = nil, notify.Proceed()
+		g.err, g.verdict = nil, gate.Proceed()
 		h.at(work.AwayWait)
 		if h.status(id, survey.StatusSent); len(h.sent()) != 1 {
 			h.t.Errorf("sent %d times", len(h.sent()))
@@ -275,10 +275,10 @@ func TestADatabaseThatIsAwayIsNoTry(t *testing.T) {
 
 // A gate that fails lets nothing through.
 func TestAGateThatFailsLetsNothingThrough(t *testing.T) {
-	for name, g := range map[string]notify.Gate{
+	for name, g := range map[string]gate.Gate{
 		"an error":          &hostGate{err: errors.New("away")},
-		"an unknown action": &hostGate{verdict: notify.Verdict{Action: "Perhaps"}},
-		"a panic":           notify.GateFunc(func(context.Context, notify.Attempt) (notify.Verdict, error) { panic("a gate") }),
+		"an unknown action": &hostGate{verdict: gate.Verdict{Action: "Perhaps"}},
+		"a panic":           gate.Func(func(context.Context, gate.Attempt) (gate.Verdict, error) { panic("a gate") }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, nil, func(h *host) {
@@ -366,7 +366,7 @@ func TestI29_TheLogHoldsNothingOfTheCustomer(t *testing.T) {
 			return through(nothingSent)
 		},
 		"a gate that fails": func(_ *survey.Options, n *notify.Options) channel.Channel {
-			n.Gates = []notify.Gate{&hostGate{err: errors.New(canary)}}
+			n.Gates = []gate.Gate{&hostGate{err: errors.New(canary)}}
 			return through(nothingSent)
 		},
 		"a channel that panics": func(*survey.Options, *notify.Options) channel.Channel {

@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -103,21 +104,21 @@ func cut(text string) string {
 // revalidate says whether a message is still wanted: not if
 // its subscription was deleted or deactivated. One that is paused delivers what it
 // has built.
-func (s *Service) revalidate(ctx context.Context, j notify.Job) (notify.Verdict, error) {
+func (s *Service) revalidate(ctx context.Context, j notify.Job) (gate.Verdict, error) {
 	var data eventData
 	if err := json.Unmarshal(j.EventData, &data); err != nil {
-		return notify.Verdict{}, fmt.Errorf("report: EventData: %w", err)
+		return gate.Verdict{}, fmt.Errorf("report: EventData: %w", err)
 	}
 	sub, err := s.Subscription(ctx, j.Scope, data.Report.Subscription)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
-		return notify.Skip(string(reasons.SourceNoLongerValid)), nil
+		return gate.Skip(string(reasons.SourceNoLongerValid)), nil
 	case err != nil:
-		return notify.Verdict{}, err
+		return gate.Verdict{}, err
 	case sub.Status == StatusDeactivated:
-		return notify.Skip(string(reasons.SubscriptionInactive)), nil
+		return gate.Skip(string(reasons.SubscriptionInactive)), nil
 	}
-	return notify.Proceed(), nil
+	return gate.Proceed(), nil
 }
 
 // maxParts bounds the files of a report, since a small row names them.

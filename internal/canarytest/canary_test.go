@@ -160,7 +160,7 @@ func (s *story) destinations() map[string]string {
 // open makes the host's program.
 func (s *story) open(store storage.Store) {
 	log, channels := s.ears.logger(), s.channels()
-	gates := append(gate.New(store, nil), notify.GateFunc(s.gate))
+	gates := append(gate.New(store, nil), gate.Func(s.gate))
 	s.out = notify.New(store, &notify.Options{Gates: gates, Logger: log}, channels...)
 	s.out.Register(notify.Type{Name: "news", InDoubt: notify.Resend, Renderer: notify.Template{Subject: "{{.Recipient.Name}}", Text: "zinnober-text {{.Code}}"}})
 	s.out.Register(notify.Type{Name: "fails", Renderer: notify.RendererFunc(func(_ context.Context, _ notify.Job, r notify.Recipient) (notify.Content, error) {
@@ -180,14 +180,14 @@ func (s *story) open(store storage.Store) {
 }
 
 // gate fails and panics about a few, with what it knows.
-func (s *story) gate(_ context.Context, a notify.Attempt) (notify.Verdict, error) {
+func (s *story) gate(_ context.Context, a gate.Attempt) (gate.Verdict, error) {
 	switch {
 	case a.Method == "email" && a.Number == 1 && s.clk.Now().Sub(storetest.Start) < time.Hour:
-		return notify.Verdict{}, errors.New("cannot tell about " + a.Address)
+		return gate.Verdict{}, errors.New("cannot tell about " + a.Address)
 	case a.Method == "email" && s.clk.Now().Sub(storetest.Start) < 2*time.Hour:
 		panic(a.Address)
 	}
-	return notify.Verdict{}, nil
+	return gate.Verdict{}, nil
 }
 
 func (s *story) remind(name string, fault func(automation.Due) error) {

@@ -297,7 +297,7 @@ func (d deaf) Send(ctx context.Context, m channel.Message) (channel.Receipt, err
 }
 
 // postGates are all gates that there are, and each has something to say.
-func postGates(store storage.Store) []notify.Gate {
+func postGates(store storage.Store) []gate.Gate {
 	return gate.New(store, &gate.Options{
 		Guard:  &gate.Guard{Allow: []string{"@example.com"}},
 		Caps:   []gate.Cap{{Limit: 1, Per: 10 * time.Minute}},

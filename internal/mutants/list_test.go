@@ -179,7 +179,7 @@ var mutants = []mutant{
 	{Name: "recovery: what is stale is released", File: "notify/bulk.go",
 		Old: "!m.stale(now)", New: "true", Test: "./notify TestWhatAnOutageHasLeft/memory"},
 	{Name: "copies: a suppressed address gets one", File: "notify/mail.go",
-		Old: "v.Action == ActionSkip || v.To", New: "v.To", Test: "./notify TestACopyReachesWhoever/memory"},
+		Old: "v.Action == gate.ActionSkip || v.To", New: "v.To", Test: "./notify TestACopyReachesWhoever/memory"},
 	{Name: "copies: a bounce of one hits the recipient", File: "notify/mail.go",
 		Old: "(m.Copies > 0 || m.Calls > 1 || e.AddressOnly)", New: "false", Test: "./notify TestACallbackAboutACopy/memory"},
 	{Name: "surveysend: a customer who was asked is asked again", File: "survey/contact.go",

@@ -3,8 +3,11 @@
 package storable
 
 import (
+	"encoding/hex"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/belfry-go/belfry/keys"
 )
 
 // MaxCode bounds a text from [Code], in bytes.
@@ -39,3 +42,13 @@ func Detail(text string) string {
 }
 
 const maxDetail = 500
+
+// KeyPart is text as a part of a key; one that no key can hold is hashed, so that
+// a strange name does not stop those beside it.
+func KeyPart(text string) string {
+	if _, err := keys.Join(text); err != nil || len(text) > keys.MaxPartLen {
+		sum := keys.Sum("belfry-key-part-1", text)
+		return "sum " + hex.EncodeToString(sum[:])
+	}
+	return text
+}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/frequency"
-	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -107,13 +106,13 @@ func newCapGate(store storage.Store, caps []Cap) *capGate {
 }
 
 // counts reports whether a message counts for any cap.
-func (g *capGate) counts(a *notify.Attempt) bool {
+func (g *capGate) counts(a *Attempt) bool {
 	return !a.Mandatory && slices.ContainsFunc(g.caps, func(c Cap) bool { return c.bounds(a.NotificationType) })
 }
 
 func (*capGate) Name() string { return "frequency" }
 
-func (g *capGate) Ask(ctx context.Context, a []notify.Attempt) (out []notify.Verdict, err error) {
+func (g *capGate) Ask(ctx context.Context, a []Attempt) (out []Verdict, err error) {
 	var changed map[*frequencyRow]bool
 	err = counting(ctx, g.store, a[0].DryRun, func(from driver.Reader) (err error) {
 		out, changed, err = g.count(ctx, from, a)
@@ -125,12 +124,12 @@ func (g *capGate) Ask(ctx context.Context, a []notify.Attempt) (out []notify.Ver
 }
 
 // count decides, with one statement to read the rows, and returns the changed rows.
-func (g *capGate) count(ctx context.Context, from driver.Reader, a []notify.Attempt) (out []notify.Verdict, changed map[*frequencyRow]bool, err error) {
+func (g *capGate) count(ctx context.Context, from driver.Reader, a []Attempt) (out []Verdict, changed map[*frequencyRow]bool, err error) {
 	rows, err := g.rows(ctx, from, a)
 	if err != nil {
 		return nil, nil, err
 	}
-	out, changed = make([]notify.Verdict, len(a)), map[*frequencyRow]bool{}
+	out, changed = make([]Verdict, len(a)), map[*frequencyRow]bool{}
 	for i := range a {
 		if !g.counts(&a[i]) {
 			continue
@@ -141,9 +140,9 @@ func (g *capGate) count(ctx context.Context, from driver.Reader, a []notify.Atte
 		case over == nil:
 			changed[r] = true
 		case over.Skip:
-			out[i] = notify.Skip(reasons.FrequencyCap)
+			out[i] = Skip(reasons.FrequencyCap)
 		default:
-			out[i] = notify.Defer(next, reasons.FrequencyCap)
+			out[i] = Defer(next, reasons.FrequencyCap)
 		}
 	}
 	for r := range changed {
@@ -153,7 +152,7 @@ func (g *capGate) count(ctx context.Context, from driver.Reader, a []notify.Atte
 }
 
 // rows loads the recipients' rows, or makes new ones.
-func (g *capGate) rows(ctx context.Context, from driver.Reader, a []notify.Attempt) (map[driver.ScopedKey]*frequencyRow, error) {
+func (g *capGate) rows(ctx context.Context, from driver.Reader, a []Attempt) (map[driver.ScopedKey]*frequencyRow, error) {
 	var places []driver.ScopedKey
 	for i := range a {
 		if g.counts(&a[i]) {
@@ -173,7 +172,7 @@ func (g *capGate) rows(ctx context.Context, from driver.Reader, a []notify.Attem
 }
 
 // placeOf is the key of a recipient's row.
-func placeOf(a *notify.Attempt) driver.ScopedKey {
+func placeOf(a *Attempt) driver.ScopedKey {
 	return driver.ScopedKey{Scope: a.Scope, Key: a.Recipient()}
 }
 

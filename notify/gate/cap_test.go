@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/reasons"
 )
 
@@ -28,7 +27,7 @@ func TestAMessageCountsOnceInACap(t *testing.T) {
 		for _, at := range []time.Duration{0, time.Minute, 10 * time.Hour} {
 			h.same("again", []string{""}, h.answersOf(g, attemptOf("a", "sam", start.Add(at))))
 		}
-		over, err := g.Ask(t.Context(), []notify.Attempt{attemptOf("b", "sam", start.Add(11*time.Hour))})
+		over, err := g.Ask(t.Context(), []Attempt{attemptOf("b", "sam", start.Add(11*time.Hour))})
 		if err != nil || !over[0].Until.Equal(start.Add(34*time.Hour)) {
 			t.Errorf("another: %+v, %v", over, err)
 		}
@@ -66,7 +65,7 @@ func TestAllCapsHold(t *testing.T) {
 func TestACapOfSomeTypesLeavesTheOthersAlone(t *testing.T) {
 	asked(t, func(t *testing.T, h *policies) {
 		tips := Cap{Limit: 2, Per: time.Hour, Skip: true, Types: []string{"tip", "offer"}}
-		of := func(kind, id string) notify.Attempt {
+		of := func(kind, id string) Attempt {
 			a := attemptOf(id, "sam", h.clk.Now())
 			a.NotificationType = kind
 			return a
@@ -103,7 +102,7 @@ func TestTwoProcessesShareACap(t *testing.T) {
 			g := newCapGate(h.store, caps)
 			for n := range 4 {
 				wg.Go(func() {
-					attempts := []notify.Attempt{}
+					attempts := []Attempt{}
 					for _, who := range []string{"sam", "kim", "ann"} {
 						attempts = append(attempts, attemptOf(fmt.Sprint(p, n, who), who, h.clk.Now()))
 					}
@@ -115,7 +114,7 @@ func TestTwoProcessesShareACap(t *testing.T) {
 					mu.Lock()
 					defer mu.Unlock()
 					for i, v := range verdicts {
-						if v.Action == notify.ActionProceed {
+						if v.Action == ActionProceed {
 							through[attempts[i].RecipientRef]++
 						}
 					}

@@ -42,7 +42,7 @@ func ExampleNew() {
 	forecast, err := n.DryRun(ctx, all...)
 	orPanic(err)
 	for _, f := range forecast {
-		if f.Verdict.Action == notify.ActionProceed {
+		if f.Verdict.Action == gate.ActionProceed {
 			fmt.Println(f.Message.RecipientRef, "gets it")
 		} else {
 			fmt.Println(f.Message.RecipientRef, f.Verdict.Action, f.Verdict.Reason)
@@ -113,6 +113,42 @@ func ExampleSupport_Pause() {
 	// Output:
 	// offer paused by ann
 	// sent to sam@example.com
+}
+
+// All gates that there are, with one of the host's own behind them.
+func ExampleFunc() {
+	ctx, clk := context.Background(), clock.NewMock()
+	clk.Set(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)) // a Sunday
+	store := memory.New(&memory.Options{Clock: clk})
+	hashKey := []byte("0123456789abcdef0123456789abcdef") // from the environment
+	gates := gate.New(store, &gate.Options{
+		Guard:  &gate.Guard{Allow: []string{"@school.example"}, Redirect: map[string]string{"email": "qa@school.example"}},
+		Caps:   []gate.Cap{{Limit: 3, Per: 24 * time.Hour}},
+		Window: &gate.Window{From: "08:00", To: "21:00", Zone: "Europe/Dublin"},
+		Rates:  []gate.Rate{{Channel: "email:sendgrid", Limit: 100, Per: time.Second}},
+	})
+	gates = append(gates, gate.Func(func(_ context.Context, a gate.Attempt) (gate.Verdict, error) {
+		if a.NotificationType == "offer" && a.Now.Weekday() == time.Sunday {
+			return gate.Skip("NoOffersOnSundays"), nil
+		}
+		return gate.Proceed(), nil
+	}))
+	out := notify.New(store, &notify.Options{HashKey: hashKey, Gates: gates})
+
+	letter := notify.OutgoingMessage{
+		Channel: "email:sendgrid", PartitionKey: "1", NotificationType: "news",
+		RecipientRef: "17", Address: "sam@example.com",
+	}
+	offer := letter
+	offer.PartitionKey, offer.NotificationType = "2", "offer"
+	forecast, err := out.DryRun(ctx, letter, offer)
+	orPanic(err)
+	for _, f := range forecast {
+		fmt.Println(f.Message.NotificationType, f.Verdict.Action, f.Verdict.Reason, f.Verdict.To)
+	}
+	// Output:
+	// news   qa@school.example
+	// offer Skip NoOffersOnSundays
 }
 
 func orPanic(err error) {

@@ -4,7 +4,6 @@
 package gate
 
 import (
-	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -30,14 +29,14 @@ type Options struct {
 // rates. A Notifier asks its own before them: quarantine, pauses, suppressed addresses,
 // opt-outs. Their state is in the store, which all processes share, so all processes need
 // the same options. A host may append or insert its own gates. It panics on invalid options.
-func New(store storage.Store, opts *Options) []notify.Gate {
+func New(store storage.Store, opts *Options) []Gate {
 	if store == nil {
 		panic("gate: New needs a store")
 	}
 	if opts == nil {
 		return nil
 	}
-	var gates []notify.Gate
+	var gates []Gate
 	if opts.Guard != nil {
 		gates = append(gates, newGuardGate(*opts.Guard))
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel"
 	"github.com/belfry-go/belfry/reasons"
 )
@@ -64,24 +63,24 @@ func spelling(entry string) string {
 
 func (*guardGate) Name() string { return "recipients" }
 
-func (g *guardGate) Ask(_ context.Context, a []notify.Attempt) ([]notify.Verdict, error) {
-	out := make([]notify.Verdict, len(a))
+func (g *guardGate) Ask(_ context.Context, a []Attempt) ([]Verdict, error) {
+	out := make([]Verdict, len(a))
 	for i := range a {
 		out[i] = g.about(&a[i])
 	}
 	return out, nil
 }
 
-func (g *guardGate) about(a *notify.Attempt) notify.Verdict {
+func (g *guardGate) about(a *Attempt) Verdict {
 	for _, entry := range g.allow {
 		if matches(entry, a.Address) {
-			return notify.Proceed()
+			return Proceed()
 		}
 	}
 	if to := g.redirect[a.Method]; to != "" {
-		return notify.Verdict{To: to}
+		return Verdict{To: to}
 	}
-	return notify.Skip(reasons.NotAllowed)
+	return Skip(reasons.NotAllowed)
 }
 
 func matches(entry, address string) bool {

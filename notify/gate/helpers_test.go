@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/internal/storetest"
-	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -41,15 +40,15 @@ func inMemory(t *testing.T) *policies {
 	return &policies{t, memory.New(&memory.Options{Clock: clk}), clk}
 }
 
-func attemptOf(id, recipient string, now time.Time) notify.Attempt {
-	return notify.Attempt{
+func attemptOf(id, recipient string, now time.Time) Attempt {
+	return Attempt{
 		Scope: "tenant", MessageID: id, Number: 1, NotificationType: "visit", Channel: channelKey, Method: "email",
 		RecipientRef: recipient, RecipientHash: "hash of " + recipient, Address: recipient + "@example.com", Now: now,
 	}
 }
 
 // answersOf asks a gate about attempts and gives the reasons, empty for Proceed.
-func (h *policies) answersOf(g notify.Gate, a ...notify.Attempt) []string {
+func (h *policies) answersOf(g Gate, a ...Attempt) []string {
 	h.t.Helper()
 	verdicts, err := g.Ask(h.t.Context(), a)
 	if err != nil {
@@ -57,7 +56,7 @@ func (h *policies) answersOf(g notify.Gate, a ...notify.Attempt) []string {
 	}
 	out := make([]string, len(verdicts))
 	for i, v := range verdicts {
-		if v.Action != notify.ActionProceed {
+		if v.Action != ActionProceed {
 			out[i] = string(v.Action) + " " + v.Reason
 		}
 	}
@@ -65,14 +64,14 @@ func (h *policies) answersOf(g notify.Gate, a ...notify.Attempt) []string {
 }
 
 // through counts what was let through, and gives the moments of the rest.
-func (h *policies) through(g notify.Gate, a []notify.Attempt) (n int, until []time.Time) {
+func (h *policies) through(g Gate, a []Attempt) (n int, until []time.Time) {
 	h.t.Helper()
 	verdicts, err := g.Ask(h.t.Context(), a)
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	for _, v := range verdicts {
-		if v.Action == notify.ActionProceed {
+		if v.Action == ActionProceed {
 			n++
 		} else {
 			until = append(until, v.Until)
@@ -107,7 +106,7 @@ func TestTheGuardKnowsADomainInEitherScript(t *testing.T) {
 	for address, want := range map[string]bool{
 		"kim@xn--bcher-kva.example": true, "sam@xn--mnchen-3ya.example": true, "+353871234567": true, "kim@xn--mnchen-3ya.example": false, "kim@buecher.example": false,
 	} {
-		if got := g.about(&notify.Attempt{Address: address}).Action == notify.ActionProceed; got != want {
+		if got := g.about(&Attempt{Address: address}).Action == ActionProceed; got != want {
 			t.Errorf("%s is let through: %t", address, got)
 		}
 	}

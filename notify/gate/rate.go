@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -131,8 +130,8 @@ func newRateGate(store storage.Store, limits []Rate) *rateGate {
 
 func (*rateGate) Name() string { return "rate" }
 
-func (g *rateGate) Ask(ctx context.Context, a []notify.Attempt) (out []notify.Verdict, err error) {
-	out = make([]notify.Verdict, len(a))
+func (g *rateGate) Ask(ctx context.Context, a []Attempt) (out []Verdict, err error) {
+	out = make([]Verdict, len(a))
 	var limited []int
 	for i := range a {
 		if _, ok := g.limits[a[i].Channel]; ok {
@@ -160,7 +159,7 @@ func (g *rateGate) Ask(ctx context.Context, a []notify.Attempt) (out []notify.Ve
 }
 
 // count decides, with two statements to read the rows.
-func (g *rateGate) count(ctx context.Context, from driver.Reader, a []notify.Attempt, limited []int, out []notify.Verdict) (*rateRound, error) {
+func (g *rateGate) count(ctx context.Context, from driver.Reader, a []Attempt, limited []int, out []Verdict) (*rateRound, error) {
 	round := &rateRound{limits: g.limits, waiting: g.waiting}
 	if err := round.load(ctx, from, a, limited); err != nil {
 		return nil, err
@@ -186,7 +185,7 @@ type scopesWaiting struct {
 const maxScopes = 1000
 
 // countWaiting counts the scopes that wait for a shared channel, once a second.
-func (g *rateGate) countWaiting(ctx context.Context, from driver.Reader, a *notify.Attempt) error {
+func (g *rateGate) countWaiting(ctx context.Context, from driver.Reader, a *Attempt) error {
 	since := a.Now.Sub(g.waiting[a.Channel].on)
 	if g.limits[a.Channel].PerScope || since >= 0 && since < time.Second {
 		return nil
@@ -209,7 +208,7 @@ type rateRound struct {
 	made     []*rateReservation
 }
 
-func (r *rateRound) load(ctx context.Context, from driver.Reader, a []notify.Attempt, limited []int) (err error) {
+func (r *rateRound) load(ctx context.Context, from driver.Reader, a []Attempt, limited []int) (err error) {
 	var buckets []driver.ScopedKey
 	for _, i := range limited {
 		r.attempts = append(r.attempts, driver.ScopedKey{Scope: a[i].Scope, Key: a[i].Key()})
@@ -231,7 +230,7 @@ func (r *rateRound) load(ctx context.Context, from driver.Reader, a []notify.Att
 }
 
 // bucketOf is the key of an attempt's bucket.
-func (r *rateRound) bucketOf(a *notify.Attempt) driver.ScopedKey {
+func (r *rateRound) bucketOf(a *Attempt) driver.ScopedKey {
 	if r.limits[a.Channel].PerScope {
 		return ofScope(a)
 	}
@@ -240,24 +239,24 @@ func (r *rateRound) bucketOf(a *notify.Attempt) driver.ScopedKey {
 
 // ofScope is the key of the row that stores how long the messages of an attempt's scope
 // wait.
-func ofScope(a *notify.Attempt) driver.ScopedKey {
+func ofScope(a *Attempt) driver.ScopedKey {
 	return driver.ScopedKey{Scope: a.Scope, Key: a.Channel}
 }
 
-func (r *rateRound) answer(a *notify.Attempt, at driver.ScopedKey) notify.Verdict {
+func (r *rateRound) answer(a *Attempt, at driver.ScopedKey) Verdict {
 	if r.reserved[at] != nil {
-		return notify.Proceed()
+		return Proceed()
 	}
 	l, b := r.limits[a.Channel], r.buckets[r.bucketOf(a)]
 	r.touched[b] = true
 	if !b.take(l, a.Now, a.Urgent) {
 		own := r.buckets[ofScope(a)]
 		r.touched[own] = true
-		return notify.Defer(own.promise(l, b, r.waiting[a.Channel].n, a.Now, a.MessageID), reasons.RateLimit)
+		return Defer(own.promise(l, b, r.waiting[a.Channel].n, a.Now, a.MessageID), reasons.RateLimit)
 	}
 	made := &rateReservation{Record: storage.Record{Scope: at.Scope, Key: at.Key}, ReservedOn: a.Now}
 	r.reserved[at], r.made = made, append(r.made, made)
-	return notify.Proceed()
+	return Proceed()
 }
 
 // write stores the changed buckets and reservations, in at most three statements.

@@ -9,13 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
 // attempts makes n of them, numbered from first on.
-func attempts(first, n int, now time.Time) (out []notify.Attempt) {
+func attempts(first, n int, now time.Time) (out []Attempt) {
 	for i := range n {
 		out = append(out, attemptOf(fmt.Sprintf("id %04d", first+i), "sam", now))
 	}
@@ -133,7 +132,7 @@ func TestTwoProcessesShareARate(t *testing.T) {
 					mu.Lock()
 					defer mu.Unlock()
 					for _, v := range verdicts {
-						if v.Action == notify.ActionProceed {
+						if v.Action == ActionProceed {
 							total++
 						}
 					}
@@ -149,19 +148,19 @@ func TestTwoProcessesShareARate(t *testing.T) {
 // comeback plays messages that come back when a gate has told them to.
 type comeback struct {
 	*policies
-	gate    notify.Gate
+	gate    Gate
 	now     time.Time
-	waiting map[string]notify.Attempt // by id; Now is until when
+	waiting map[string]Attempt // by id; Now is until when
 	asked   int
 	let     map[storage.Scope]int
 }
 
 func newComeback(h *policies, l Rate) *comeback {
-	return &comeback{h, newRateGate(h.store, []Rate{l}), h.clk.Now(), map[string]notify.Attempt{}, 0, map[storage.Scope]int{}}
+	return &comeback{h, newRateGate(h.store, []Rate{l}), h.clk.Now(), map[string]Attempt{}, 0, map[storage.Scope]int{}}
 }
 
 func (c *comeback) ask(scope storage.Scope, ids ...string) {
-	var all []notify.Attempt
+	var all []Attempt
 	for _, id := range ids {
 		all = append(all, attemptOf(id, "sam", c.now))
 		all[len(all)-1].Scope = scope
@@ -169,7 +168,7 @@ func (c *comeback) ask(scope storage.Scope, ids ...string) {
 	c.askFor(all)
 }
 
-func (c *comeback) askFor(all []notify.Attempt) {
+func (c *comeback) askFor(all []Attempt) {
 	c.t.Helper()
 	verdicts, err := c.gate.Ask(c.t.Context(), all)
 	if err != nil {
@@ -177,7 +176,7 @@ func (c *comeback) askFor(all []notify.Attempt) {
 	}
 	c.asked += len(all)
 	for i, v := range verdicts {
-		if delete(c.waiting, all[i].MessageID); v.Action == notify.ActionProceed {
+		if delete(c.waiting, all[i].MessageID); v.Action == ActionProceed {
 			c.let[all[i].Scope]++
 			continue
 		}
@@ -192,13 +191,13 @@ func (c *comeback) pass(d time.Duration) {
 	for end := c.now.Add(d); c.now.Before(end); {
 		c.now = c.now.Add(50 * time.Millisecond)
 		c.clk.Set(c.now)
-		var back []notify.Attempt
+		var back []Attempt
 		for _, a := range c.waiting {
 			if !a.Now.After(c.now) {
 				back = append(back, a)
 			}
 		}
-		slices.SortFunc(back, func(a, b notify.Attempt) int {
+		slices.SortFunc(back, func(a, b Attempt) int {
 			return cmp.Or(a.Now.Compare(b.Now), strings.Compare(a.MessageID, b.MessageID))
 		})
 		for i := range back {

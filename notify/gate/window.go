@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/civil"
-	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -65,8 +64,8 @@ func set[V any](to *V, parse func(string) (V, error), text string) (err error) {
 
 func (*windowGate) Name() string { return "send window" }
 
-func (g *windowGate) Ask(_ context.Context, a []notify.Attempt) ([]notify.Verdict, error) {
-	out := make([]notify.Verdict, len(a))
+func (g *windowGate) Ask(_ context.Context, a []Attempt) ([]Verdict, error) {
+	out := make([]Verdict, len(a))
 	for i := range a {
 		if a[i].Urgent || len(g.methods) > 0 && !slices.Contains(g.methods, a[i].Method) {
 			continue
@@ -77,14 +76,14 @@ func (g *windowGate) Ask(_ context.Context, a []notify.Attempt) ([]notify.Verdic
 		}
 		if opens.After(a[i].Now) {
 			wait := spread(a[i].MessageID, min(g.spread, closes.Sub(opens)))
-			out[i] = notify.Defer(driver.Time(opens.Add(wait)), reasons.QuietHours)
+			out[i] = Defer(driver.Time(opens.Add(wait)), reasons.QuietHours)
 		}
 	}
 	return out, nil
 }
 
 // zoneOf is the recipient's zone, or Zone if that is empty or unknown.
-func (g *windowGate) zoneOf(a *notify.Attempt) *time.Location {
+func (g *windowGate) zoneOf(a *Attempt) *time.Location {
 	if a.Zone == "" {
 		return g.zone
 	}

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/reasons"
 )
 
@@ -50,12 +49,12 @@ func TestTheSendWindowOpensByTheRecipientsClock(t *testing.T) {
 	} {
 		a := attemptOf("id", "sam", mustTime(t, c.now))
 		a.Zone = c.zone
-		v, err := newWindowGate(c.w).Ask(t.Context(), []notify.Attempt{a})
+		v, err := newWindowGate(c.w).Ask(t.Context(), []Attempt{a})
 		if err != nil {
 			t.Fatal(name, err)
 		}
 		if c.want == "" {
-			if v[0].Action != notify.ActionProceed {
+			if v[0].Action != ActionProceed {
 				t.Errorf("%s: %+v", name, v[0])
 			}
 			continue
