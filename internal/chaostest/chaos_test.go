@@ -62,6 +62,12 @@ func TestI12_ResendAndPostmarkEndTheirDoubtsByThemselves(t *testing.T) {
 	Each(t, testlevel.Nightly, Mails, drivers...)
 }
 
+// I-8 to I-13: see [Surveys].
+func TestI12_KilledWorkersSendEachLinkAndItsReminderOnce(t *testing.T) {
+	t.Parallel()
+	Each(t, testlevel.Nightly, Surveys, drivers...)
+}
+
 // See [Erasures].
 func TestKilledErasuresLeaveNothingAndTouchNobodyElse(t *testing.T) {
 	t.Parallel()

@@ -56,6 +56,7 @@ var Stories = map[string]Story{
 	"a server that restarts": Restarts,
 	"killed erasures":        Erasures,
 	"mails":                  Mails,
+	"surveys":                Surveys,
 }
 
 // Each plays a story on drivers, in parallel, in runs of a level.

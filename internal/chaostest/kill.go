@@ -68,7 +68,7 @@ func Workers(t *testing.T, d Driver) {
 	a.ensure(a.deliveries)
 	for a.kills < a.minKills {
 		a.flow()
-		a.round()
+		a.round("run")
 		a.offset += pastEverything
 	}
 	a.finish(fmt.Sprint(a.kills, " kills"))
@@ -139,15 +139,35 @@ func (a *arena) ensure(n int) {
 	})
 }
 
-// round starts two workers and kills each at a random moment.
-func (a *arena) round() {
-	workers := []*exec.Cmd{a.start("run"), a.start("run")}
+// round starts two workers of a role and kills each at a random moment.
+func (a *arena) round(role string) {
+	workers := []*exec.Cmd{a.start(role), a.start(role)}
 	for _, w := range workers {
 		a.wait()
 		if err := w.Process.Kill(); err != nil { // SIGKILL
 			a.t.Fatal(err)
 		}
 		_ = w.Wait()
+		a.kills++
+	}
+}
+
+// cutRound is a round in which every other worker is killed while the provider leaves calls
+// without an answer.
+func (a *arena) cutRound(role string, more ...string) {
+	workers := []*exec.Cmd{a.start(role, more...), a.start(role, more...)}
+	for _, w := range workers {
+		a.wait()
+		unmute := func() {}
+		if a.rnd.IntN(2) == 0 {
+			unmute = a.provider.mute()
+			a.pause()
+		}
+		if err := w.Process.Kill(); err != nil { // SIGKILL
+			a.t.Fatal(err)
+		}
+		_ = w.Wait()
+		unmute()
 		a.kills++
 	}
 }

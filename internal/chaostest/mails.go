@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -165,7 +164,7 @@ func Mails(t *testing.T, d Driver) {
 	m.messages = messages - messages%len(m.channels)
 	m.write()
 	for m.kills < m.minKills {
-		m.round()
+		m.cutRound("mails")
 		m.passes()
 	}
 	flowing := m.made()
@@ -234,26 +233,6 @@ func (m *mailing) write() {
 	})
 	if n := m.query("SELECT 'all', count(*) FROM outgoing_message WHERE due_on IS NOT NULL")["all"]; n != m.messages {
 		m.t.Fatalf("%d messages are due, want %d", n, m.messages)
-	}
-}
-
-// round starts two workers, and kills each at a random moment, every other time while the
-// providers leave calls without an answer.
-func (m *mailing) round() {
-	workers := []*exec.Cmd{m.start("mails"), m.start("mails")}
-	for _, w := range workers {
-		m.wait()
-		unmute := func() {}
-		if m.rnd.IntN(2) == 0 {
-			unmute = m.provider.mute()
-			m.pause()
-		}
-		if err := w.Process.Kill(); err != nil { // SIGKILL
-			m.t.Fatal(err)
-		}
-		_ = w.Wait()
-		unmute()
-		m.kills++
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 
 // What a worker process is told through its environment.
 const (
-	// run, post and mails, each with drain behind it as well; erase.
+	// run, post, mails and surveys, each with drain behind it as well; drain; erase.
 	roleVariable     = "BELFRY_CHAOS_ROLE"
 	driverVariable   = "BELFRY_CHAOS_DRIVER"
 	dsnVariable      = "BELFRY_CHAOS_DSN"
@@ -70,29 +70,42 @@ func work(d Driver) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	role, program := os.Getenv(roleVariable), services
+	role, drains := strings.CutSuffix(os.Getenv(roleVariable), "drain")
+	provider := os.Getenv(providerVariable)
 	if role == "erase" {
-		return erasing(ctx, h.Store, os.Getenv(providerVariable))
+		return erasing(ctx, h.Store, provider)
 	}
-	if strings.HasPrefix(role, "post") {
-		program = post
-	}
-	if strings.HasPrefix(role, "mails") {
-		program = mails
-	}
-	reminders, out := program(h.Store, os.Getenv(providerVariable))
+	program, tells := programs(role, h.Store, provider)
 	poller := belfry.NewPoller(h.Store, &belfry.Options{
 		Batch: 40, Interval: 20 * time.Millisecond, Concurrency: 4,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
-	}, reminders, out)
+	}, program...)
 	fmt.Println("ready")
-	if strings.HasSuffix(role, "drain") {
-		return poller.Drain(ctx)
+	if drains {
+		return errors.Join(tells(ctx), poller.Drain(ctx))
 	}
+	go func() {
+		if err := tells(ctx); err != nil && ctx.Err() == nil {
+			fmt.Fprintln(os.Stderr, "worker:", err)
+		}
+	}()
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
 	_ = poller.Run(ctx)
 	return nil
+}
+
+// programs are the services of a role, and what it does beside polling.
+func programs(role string, store storage.Store, provider string) ([]belfry.Service, func(context.Context) error) {
+	if role == "surveys" {
+		surveys, out := asks(store, provider)
+		return []belfry.Service{surveys, out}, func(ctx context.Context) error { return tell(ctx, surveys) }
+	}
+	program := map[string]func(storage.Store, string) (*automation.Scheduler, *notify.Notifier){
+		"run": services, "": services, "post": post, "mails": mails,
+	}[role]
+	reminders, out := program(store, provider)
+	return []belfry.Service{reminders, out}, func(context.Context) error { return nil }
 }
