@@ -109,8 +109,12 @@ const (
 	hangs           = 2 * time.Second // a pass takes no longer behind its grace
 )
 
-// wired checks that no needed service is missing and that all have the same store.
+// wired checks that there are services, that none that is needed is missing, and that all
+// have the same store.
 func (p *Poller) wired() error {
+	if len(p.services) == 0 {
+		return errors.New("belfry: NewPoller: no service is given, so that nothing would be sent: give it a notify.Notifier, an automation.Scheduler or a survey.Service")
+	}
 	all := make([]wiring.Service, len(p.services))
 	for i, s := range p.services {
 		all[i] = s.Wiring()

@@ -200,6 +200,7 @@ func TestAPollerRefusesServicesThatDoNotWorkTogether(t *testing.T) {
 		services []belfry.Service
 		want     string
 	}{
+		"nothing":                             {nil, "no service is given"},
 		"reminders alone":                     {[]belfry.Service{reminders}, none},
 		"reminders, and another notifier":     {[]belfry.Service{reminders, notify.New(store, nil)}, none},
 		"reminders, and a notifier elsewhere": {[]belfry.Service{with(notify.New(other, nil), nil), out}, none},

@@ -83,16 +83,37 @@ func (s *Service) faults(ctx context.Context, sub Subscription) (faults, error) 
 	f.template(s.types, sub)
 	f.recipients(sub.Recipients)
 	f.parameters(sub.Parameters)
-	if f.cadence(sub); len(f.Faults) > 0 {
-		return f, nil // when it runs is tried out for what is right so far
+	f.cadence(sub)
+	return f, f.tryOut(ctx, s.scheduler, sub.candidate())
+}
+
+// tryOut asks when the subscription would run, if its parts allow that. A field that is
+// refused is left out of the next try, so that the faults of the others are found.
+func (f *faults) tryOut(ctx context.Context, scheduler *automation.Scheduler, c automation.Candidate) error {
+	if f.Has("Scope", "GUID", "Type", "BusinessUnit", "Cadence", "Cadence.Cron", "Cadence.RRule", "Cadence.Start", "Cadence.End") {
+		return nil
 	}
-	_, err := s.scheduler.Preview(ctx, sub.candidate(), 1)
-	var refused *automation.CandidateError
-	if errors.As(err, &refused) {
-		f.refused(refused)
-		err = nil
+	for range 4 { // three fields, and the rest
+		_, err := scheduler.Preview(ctx, c, 1)
+		var refused *automation.CandidateError
+		if !errors.As(err, &refused) {
+			return err
+		}
+		if !f.Has(refused.Field) {
+			f.refused(refused)
+		}
+		switch refused.Field {
+		case "Zone":
+			c.Zone = "UTC"
+		case "SendAt":
+			c.SendAt = ""
+		case "Gap, Overlap":
+			c.Gap, c.Overlap = "", ""
+		default:
+			return nil
+		}
 	}
-	return f, err
+	return nil
 }
 
 // refused says in the words of a subscription what is wrong with its candidate.

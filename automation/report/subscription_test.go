@@ -3,9 +3,11 @@ package report_test
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/report"
@@ -173,6 +175,12 @@ func TestASubscriptionIsSavedOrRefusedWithEveryFault(t *testing.T) {
 			"Cadence.Start", "Cadence.End",
 		}
 		if diff := cmp.Diff(want, paths(err)); diff != "" {
+			w.Error(diff)
+		}
+		_, err = w.reports.Create(w.ctx, weekly(func(s *report.Subscription) {
+			s.Name, s.SendAt, s.Zone, s.Gap, s.Recipients = "\x00", "09:00", "Mars/Olympus", "sideways", nil
+		}))
+		if diff := cmp.Diff([]string{"Name", "Recipients", "Zone", "SendAt", "Gap, Overlap"}, paths(err), cmpopts.SortSlices(strings.Compare)); diff != "" {
 			w.Error(diff)
 		}
 		for path, change := range map[string]func(*report.Subscription){

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -188,17 +189,21 @@ type By struct {
 
 // Check refuses a By without an actor or a reason.
 func (b By) Check() error {
-	return errors.Join(check("actor", b.Actor, 200), check("reason", b.Reason, 1000))
+	problems := append(problemsOf("actor", b.Actor, 200), problemsOf("reason", b.Reason, 1000)...)
+	if len(problems) == 0 {
+		return nil
+	}
+	return errors.New("audit: " + strings.Join(problems, "; "))
 }
 
-func check(field, text string, most int) error {
+func problemsOf(field, text string, most int) []string {
 	switch {
 	case text == "":
-		return fmt.Errorf("audit: no %s is given", field)
+		return []string{"no " + field + " is given"}
 	case len(text) > most:
-		return fmt.Errorf("audit: the %s has %d bytes, more than %d", field, len(text), most)
+		return []string{fmt.Sprintf("the %s has %d bytes, more than %d", field, len(text), most)}
 	case !utf8.ValidString(text):
-		return fmt.Errorf("audit: the %s is not valid UTF-8", field)
+		return []string{"the " + field + " is not valid UTF-8"}
 	}
 	return nil
 }

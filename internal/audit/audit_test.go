@@ -151,10 +151,11 @@ func TestAVersionHasOneEntry(t *testing.T) {
 func TestByNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	for want, by := range map[string]audit.By{
-		"no actor is given":                         {Reason: "r"},
-		"no reason is given":                        {Actor: "a"},
-		"the actor is not valid UTF-8":              {Actor: "\xff", Reason: "r"},
-		"the reason has 1001 bytes, more than 1000": {Actor: "a", Reason: strings.Repeat("r", 1001)},
+		"no actor is given":                            {Reason: "r"},
+		"no reason is given":                           {Actor: "a"},
+		"audit: no actor is given; no reason is given": {},
+		"the actor is not valid UTF-8":                 {Actor: "\xff", Reason: "r"},
+		"the reason has 1001 bytes, more than 1000":    {Actor: "a", Reason: strings.Repeat("r", 1001)},
 	} {
 		if err := by.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", by, err, want)

@@ -104,6 +104,38 @@ func TestTheAuditIsAppendOnlyByRole(t *testing.T) {
 	}
 }
 
+// A role without rights is told which it needs, to make the tables and to use them.
+func TestARoleThatLacksAGrantIsToldWhich(t *testing.T) {
+	t.Parallel()
+	ctx, dsn := t.Context(), ownServer(t, nil).Database(t)
+	opened := func(role string) error {
+		s, err := Open(ctx, asRole(t, dsn, role), &Options{Schema: "belfry", MaxOpenConns: 3})
+		if s != nil {
+			t.Cleanup(func() { _ = s.Close() })
+		}
+		return err
+	}
+	owner, err := Open(ctx, dsn, &Options{Schema: "another"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = owner.Close() })
+	exec(t, owner.DB(), "CREATE ROLE stranger LOGIN")
+	lacks := func(grant string) {
+		t.Helper()
+		if err := opened("stranger"); err == nil || !strings.Contains(err.Error(), grant) {
+			t.Error(err)
+		}
+	}
+	lacks("GRANT CREATE ON DATABASE")
+	if err := opened("postgres"); err != nil {
+		t.Fatal(err)
+	}
+	lacks("GRANT USAGE ON SCHEMA belfry TO stranger")
+	exec(t, owner.DB(), "GRANT USAGE ON SCHEMA belfry TO stranger")
+	lacks("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA belfry TO stranger")
+}
+
 func sender(s *Store) *notify.Notifier {
 	out := notify.New(s, nil, notifytest.NewRecorder())
 	out.Register(notify.Type{Name: "welcome", Renderer: notify.Template{Subject: "Welcome"}})

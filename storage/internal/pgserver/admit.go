@@ -1,9 +1,12 @@
 package pgserver
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 )
 
 // WhoSQL asks a server who it is, for [Following.Admit]: the digits of its timeline, or
@@ -58,6 +61,26 @@ const believed = 30 * time.Second
 // replaced since.
 func (f *Following) Outdated(timeline int64) bool {
 	return timeline != 0 && timeline < f.timeline.Load()
+}
+
+// granting adds to an error of opening which rights the role lacks.
+func granting(ctx context.Context, pool sqlstore.Pool, schema string, err error) error {
+	if state, _ := sqlState(err); state != "42501" {
+		return err
+	}
+	var role, database, in string
+	var known bool
+	asked := On(ctx, pool, func(c sqlstore.Runner) error {
+		return row(ctx, c, "SELECT quote_ident(current_user), quote_ident(current_database()), quote_ident($1::text), to_regnamespace(quote_ident($1::text)) IS NOT NULL", []any{schema}, &role, &database, &in, &known)
+	})
+	switch {
+	case asked != nil:
+		return err
+	case !known:
+		return fmt.Errorf("%w; to make the tables the role needs: GRANT CREATE ON DATABASE %s TO %s; or let another role make them, with the command belfry migrate", err, database, role)
+	}
+	return fmt.Errorf("%w; the role needs: GRANT USAGE ON SCHEMA %[2]s TO %[3]s; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %[2]s TO %[3]s; "+
+		"and to change the tables GRANT CREATE ON SCHEMA %[2]s TO %[3]s, or another role that does", err, in, role)
 }
 
 // notAllowed says that a role may not call a function, or that there is none.

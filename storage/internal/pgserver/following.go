@@ -56,7 +56,7 @@ func (f *Following) Store(ctx context.Context, o Options, outer driver.Store, po
 		Committed:        f.committed, Grace: CommitGrace, Prepare: prepare,
 	})
 	f.store.Store(s)
-	return s, err
+	return s, granting(ctx, pool, o.Schema, err)
 }
 
 // clock follows that of the server.
