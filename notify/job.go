@@ -181,13 +181,15 @@ func (j *jobRow) conflicted() {
 // waits until its [Schedule] is due. Immutable are its type, business unit,
 // entity and InputHash.
 func (n *Notifier) EnsureNotificationJob(ctx context.Context, tx storage.Tx, want ...Job) ([]Ensured, error) {
-	var asked []string
+	var asked, types []string
 	for i := range want {
+		types = append(types, want[i].Type)
 		for _, r := range want[i].Recipients {
 			asked = append(asked, r.Channel)
 		}
 	}
 	n.warnOfStrangers(ctx, asked)
+	n.warnOfTypes(ctx, types...)
 	return ensure(ctx, n.core, tx, jobKind, want, (*Job).row)
 }
 

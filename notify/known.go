@@ -24,10 +24,11 @@ func (n *core) transports() []string {
 	return slices.Compact(all)
 }
 
-// maxStrangers bounds how many channels a process warns of.
+// maxStrangers bounds how many names a process warns of.
 const maxStrangers = 100
 
-// strangers are the channels that messages were made for and this process does not have.
+// strangers are the channels and types that something was made for and this process does
+// not have.
 type strangers struct {
 	mu   sync.Mutex
 	said map[string]bool
@@ -56,9 +57,24 @@ func (n *core) warnOfStrangers(ctx context.Context, asked []string) {
 		return
 	}
 	for _, key := range asked {
-		if key != "" && !slices.Contains(here, key) && n.strangers.first(key) {
+		if key != "" && !slices.Contains(here, key) && n.strangers.first("channel "+key) {
 			n.options.Logger.WarnContext(loglimit.Always(ctx), "belfry: a message is for a channel that this process does not have: it is misspelt, or another process sends it",
 				slog.String("channel", key), slog.String("registered", strings.Join(here, ", ")))
+		}
+	}
+}
+
+// warnOfTypes does the same for types of jobs: here nothing is made of them. A process that
+// has neither types nor channels leaves all of them to others.
+func (n *core) warnOfTypes(ctx context.Context, asked ...string) {
+	here := n.registry.typeNames()
+	if len(here) == 0 && len(n.transports()) == 0 {
+		return
+	}
+	for _, name := range asked {
+		if name != "" && !slices.Contains(here, name) && n.strangers.first("type "+name) {
+			n.options.Logger.WarnContext(loglimit.Always(ctx), "belfry: a job is of a type that is not registered in this process: it is misspelt, or another process makes its messages; after UnclaimedAfter it is on hold",
+				slog.String("type", name), slog.String("registered", strings.Join(here, ", ")))
 		}
 	}
 }

@@ -22,6 +22,7 @@ func TestAChannelThatIsNotHereIsNamedOnce(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		var log strings.Builder
 		h.Notifier = notify.New(h.store, &notify.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, h.provider)
+		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
 		another := func(m *notify.OutgoingMessage) { m.Channel = "email:later" }
 		p := person("sam")
 		p.Channel = "email:later"
@@ -39,6 +40,36 @@ func TestAChannelThatIsNotHereIsNamedOnce(t *testing.T) {
 		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet}, channel.Func("email:later", h.provider.Send))
 		h.drain()
 		h.same("sent", map[string]int{"a": 1, "b": 1, "c": 1}, h.texts())
+	})
+}
+
+// The same of a type: nothing is made of its jobs here.
+func TestATypeThatIsNotHereIsNamedOnce(t *testing.T) {
+	visitsInMemory(t, func(h *host) {
+		var log strings.Builder
+		logger := slog.New(slog.NewTextHandler(&log, nil))
+		job := func(id, name string) notify.Job {
+			j := visit(id, person("sam"))
+			j.Type = name
+			return j
+		}
+		ensure := func(n *notify.Notifier) string {
+			log.Reset()
+			for i := range 2 {
+				if _, err := n.EnsureNotificationJob(t.Context(), nil, job(fmt.Sprint("x", i), "vist"), job(fmt.Sprint("y", i), "visit")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return log.String()
+		}
+		sends := notify.New(h.store, &notify.Options{Logger: logger}, h.provider)
+		sends.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
+		if text := ensure(sends); strings.Count(text, "\n") != 1 || !strings.Contains(text, "level=WARN") || !strings.Contains(text, "type=vist registered=visit") {
+			t.Errorf("it says %q", text)
+		}
+		if text := ensure(notify.New(h.store, &notify.Options{Logger: logger})); text != "" {
+			t.Errorf("a process that makes jobs for others says %q", text)
+		}
 	})
 }
 

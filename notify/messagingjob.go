@@ -339,6 +339,9 @@ func (m *messageRow) ended(now, on time.Time, reason string) bool {
 // ContentHash. A conflict puts the campaign on hold, and what it has not sent yet waits
 // until a person releases it.
 func (n *Notifier) EnsureMessagingJob(ctx context.Context, tx storage.Tx, want ...MessagingJob) ([]Ensured, error) {
+	for i := range want {
+		n.warnOfTypes(ctx, want[i].Type)
+	}
 	return ensure(ctx, n.core, tx, messagingKind, want, (*MessagingJob).row)
 }
 
