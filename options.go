@@ -45,9 +45,11 @@ type Options struct {
 
 	// Logger gets warnings and errors, without payloads; default slog.Default().
 	Logger *slog.Logger
-	// MeterProvider and TracerProvider default to OpenTelemetry's global ones,
-	// which do nothing until a host sets them.
-	MeterProvider  metric.MeterProvider
+	// MeterProvider gets the metrics; default OpenTelemetry's global one, which does nothing
+	// until a host sets it.
+	MeterProvider metric.MeterProvider
+	// TracerProvider gets the spans; default OpenTelemetry's global one, which does nothing
+	// until a host sets it.
 	TracerProvider trace.TracerProvider
 	// Store names the database in metrics and logs, as their attribute store, and in Health,
 	// where a process has pollers on several. If empty, the first poller to run has no such

@@ -200,8 +200,8 @@ type Options struct {
 	// [reasons.Unserved], and goes on when such a process is there.
 	UnclaimedAfter time.Duration
 
-	Logger        *slog.Logger         // default slog.Default()
-	MeterProvider metric.MeterProvider // default: the global one
+	Logger        *slog.Logger         // gets warnings and errors; default slog.Default()
+	MeterProvider metric.MeterProvider // gets the metrics; default the global one
 }
 
 func (o *Options) withDefaults() Options {

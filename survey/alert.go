@@ -16,9 +16,10 @@ import (
 type AlertOptions struct {
 	// Key is that of the subscriber; empty: "alert".
 	Key string
-	// Channel sends the alert to the address To, both required.
+	// Channel sends the alert; required.
 	Channel channel.Channel
-	To      string
+	// To is the address that gets it, as the channel takes it; required.
+	To string
 	// URL is where a response is handled, such as
 	// "https://desk.example/support/story?key={publicId}"; empty: the alert names none.
 	URL string

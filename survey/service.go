@@ -40,10 +40,11 @@ type Options struct {
 	Group string
 	// LinkKey makes the tokens of links: at least 32 random bytes, the same in every
 	// process. Empty: the store makes one for each tenant and keeps it, so that
-	// a reader of the database can make links. OldLinkKeys, and the store's, still
-	// make the links of instances that were created with them, so that a reminder
-	// months later has the link of the first send; what was sent is found without.
-	LinkKey     []byte
+	// a reader of the database can make links.
+	LinkKey []byte
+	// OldLinkKeys are the LinkKeys of before. They, and the store's, make the links of
+	// instances that were created with them, so that a reminder months later has the link of
+	// the first send; what was sent is found without.
 	OldLinkKeys [][]byte
 	// Renderer makes the text of sends; nil: the definition's messages, else the
 	// texts that come with the package.

@@ -97,8 +97,8 @@ type list struct {
 
 // Options are the settings of a [Registry]; every zero value is useful.
 type Options struct {
-	Logger        *slog.Logger         // default slog.Default()
-	MeterProvider metric.MeterProvider // default: the global one
+	Logger        *slog.Logger         // gets warnings and errors; default slog.Default()
+	MeterProvider metric.MeterProvider // gets the metrics; default the global one
 }
 
 // New returns an empty registry. opts may be nil.

@@ -34,9 +34,10 @@ type Options struct {
 	BlobDir string
 
 	// Schema holds the tables; empty is the connection's search path. MigrateAuto
-	// creates it if it is missing. TablePrefix is put in front of the name of every
-	// table. Both match ^[a-z_][a-z0-9_]{0,40}$ or are empty.
-	Schema, TablePrefix string
+	// creates it if it is missing. It matches ^[a-z_][a-z0-9_]{0,40}$ or is empty.
+	Schema string
+	// TablePrefix is put in front of the name of every table, and matches the same.
+	TablePrefix string
 	// Migrate says what to do about missing tables. Empty is MigrateAuto for Open
 	// and MigrateVerify for New.
 	Migrate Migrate

@@ -31,9 +31,13 @@ type FormOptions struct {
 	// that come with the package.
 	Texts map[string]Texts
 	// Logo is the address of a picture above the pages, of the same origin as they, such as
-	// "/logo.svg"; LogoText says what it shows. Privacy is the address of a page that says
-	// what becomes of the answers. Empty: there is none.
-	Logo, LogoText, Privacy string
+	// "/logo.svg"; empty: there is none.
+	Logo string
+	// LogoText says what the picture shows, for those who cannot see it.
+	LogoText string
+	// Privacy is the address of a page that says what becomes of the answers; empty: there is
+	// none.
+	Privacy string
 	// Contact says on pages without a form, such as that of a link that has expired, how to
 	// reach you; nil: nothing.
 	Contact form.Text

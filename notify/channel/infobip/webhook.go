@@ -27,8 +27,10 @@ type Webhook struct {
 // (Infobip documentation, "Subscriptions Management"): BASIC, HMAC, or both, in
 // which case a report must hold both proofs.
 type WebhookOptions struct {
-	// Username and Password are those of the type BASIC.
-	Username, Password string
+	// Username is that of the type BASIC; empty: reports need not have it.
+	Username string
+	// Password is that of the Username.
+	Password string
 	// HMACKey is the secret key of the type HMAC, with SHA-256 over the raw body.
 	HMACKey string
 	// HMACHeader is the header in which the subscription sends the signature, in

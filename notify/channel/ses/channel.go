@@ -27,8 +27,9 @@ type Options struct {
 	// Key is the key of the channel; empty means "email:ses".
 	Key string
 	// From is the sender, with or without a display name: an identity of the account.
+	From string
 	// ReplyTo is where answers go unless a message says so; empty: to From.
-	From, ReplyTo string
+	ReplyTo string
 	// ConfigurationSet is the one that publishes events to the webhook's topic. Empty:
 	// there are no callbacks.
 	ConfigurationSet string

@@ -29,11 +29,13 @@ type Options struct {
 	// ReturnPath has reports of failed deliveries come back to where they are understood;
 	// nil: they go to From, and who is not reached is written to again.
 	ReturnPath *ReturnPath
-	// Username and Password log in; with an empty Username the channel does
-	// not. The mechanism is the first that the server offers of SCRAM-SHA-256,
-	// PLAIN and LOGIN, or CRAM-MD5. Where the connection is not encrypted, PLAIN
-	// and LOGIN are used with this very machine only.
-	Username, Password string
+	// Username logs in, with the Password; empty: the channel does not log in. The
+	// mechanism is the first that the server offers of SCRAM-SHA-256, PLAIN and LOGIN, or
+	// CRAM-MD5. Where the connection is not encrypted, PLAIN and LOGIN are used with this
+	// very machine only.
+	Username string
+	// Password is that of the Username.
+	Password string
 	// TLS is how the connection is encrypted; the zero value is StartTLS.
 	TLS TLS
 	// TLSConfig is cloned, and gets the ServerName if it has none. Nil means the
