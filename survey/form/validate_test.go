@@ -91,9 +91,11 @@ func TestWarnings(t *testing.T) {
 			"questions[3].when.all[3].op: compares a list of options, which equals nothing; contains looks into it", `questions[3].when.all[4].value: is not an answer to m: ["a"] are`,
 			`triggers[0].subscribers[1].filter.not.value[0]: is not an answer to ask: ["yes" "no"] are`,
 		},
-		`{"triggers": [` + oneTrigger(``) + `], "messages": [{"ordinal": 0, "subject": "Hello", "text": {"en": "{{if .Value \"x\"}}{{.URL}}{{end}}", "ar": "a"}, "html": "<p>"}, {"ordinal": 1, "text": "b", "html": "<a href='{{.URL}}'>a</a>"}]}`: {
+		`{"triggers": [` + oneTrigger(`"schedule": {"initialDelay": "0d", "reminders": ["1d"]}`) + `], "messages": [{"ordinal": 0, "subject": "Hello", "text": {"en": "{{if .Value \"x\"}}{{.URL}}{{end}}", "ar": "a"}, "html": "<p>"}, {"ordinal": 1, "text": "b", "html": "<a href='{{.URL}}'>a</a>"}]}`: {
 			"messages[0].text.ar: has no {{.URL}}: customers get no link", "messages[0].html: has no {{.URL}}: customers get no link", "messages[1].text: has no {{.URL}}: customers get no link", asks,
 		},
+		`{"questions": [` + askJSON + `], "triggers": [` + oneTrigger(`"schedule": {"initialDelay": "0d", "reminders": ["1d", "2d"]}`) + `, ` + oneTrigger(`"id": "u", "eventKind": "sale"`) + `],
+			"messages": [{"ordinal": 2, "text": "{{.URL}}"}, {"ordinal": 3, "text": "{{.URL}}"}]}`: {"messages[1].ordinal: is never used: triggers have 2 reminders at most"},
 		triggersJSON(oneTrigger(``), oneTrigger(`"id": "u", "dedupRecipe": ["candidate.wip", "templateId", "recipient.address"]`)): {"triggers[1]: " + shared},
 		triggersJSON(oneTrigger(``), oneTrigger(`"id": "u", "dedupRecipe": ["templateId", "recipient.address", "candidate.vin"]`)): nil,
 		triggerJSON(`"filter": {"any": [{"questionId": "candidate.jobtype", "op": "==", "value": "GR"}, {"questionId": "candidate.wip", "op": "exists"}, {"not": {"questionId": "candidate.WIP", "op": "exists"}}]},

@@ -42,6 +42,7 @@ func (d *Definition) Warnings() []Fault {
 		}
 	}
 	d.withoutLink(&f)
+	d.neverSent(&f)
 	if len(d.Questions) == 0 {
 		f.Add("questions", "has none: the form is kept elsewhere, and a link that leads to a page of this package shows nothing")
 	}
@@ -233,4 +234,17 @@ func (c runCounter) list(in *parse.Tree, l *parse.ListNode) (sum int, err error)
 func place(in *parse.Tree, node parse.Node) string {
 	at, _ := in.ErrorContext(node)
 	return at
+}
+
+// neverSent warns of messages for reminders that no trigger has.
+func (d *Definition) neverSent(f *strictjson.Faults) {
+	most := 0
+	for _, t := range d.Triggers {
+		most = max(most, len(t.Schedule.Reminders))
+	}
+	for i, m := range d.Messages {
+		if m.Ordinal > most && len(d.Triggers) > 0 {
+			f.Add(strictjson.Member(strictjson.Element("messages", i), "ordinal"), "is never used: triggers have %d reminders at most", most)
+		}
+	}
 }
