@@ -117,6 +117,20 @@ func (s Support) Held(ctx context.Context, scope Scope, reason Reason, p storage
 	})
 }
 
+// Withheld lists the work of a scope that was planned from one moment until before another
+// and has ended without a delivery, the last moment first, and says where the next page
+// begins; empty after the last. Each row has the reason. What waits for a person is in
+// [Support.Held].
+func (s Support) Withheld(ctx context.Context, scope Scope, from, until time.Time, p storage.Page) (rows []Schedule, next string, err error) {
+	if !from.Before(until) {
+		return nil, "", errors.New("automation: Withheld: until is not after from")
+	}
+	return s.page(ctx, "Withheld", scope, p, driver.Query{OrderBy: "scheduled_on", Desc: true, Where: []driver.Cond{
+		driver.NotNull("ended_on"), driver.Greater("reason_code", ""),
+		driver.AtLeast("scheduled_on", from), driver.Less("scheduled_on", until), driver.NotNull("scheduled_on"), // for the order of the index, as in ReportRuns
+	}})
+}
+
 func (s Support) page(ctx context.Context, what string, scope Scope, p storage.Page, q driver.Query) ([]Schedule, string, error) {
 	return s.list(ctx, what, func(from driver.Reader) ([]*scheduleRow, string, error) {
 		return schedules.Page(ctx, from, scope, p, q)

@@ -94,3 +94,43 @@ func TestUpcomingNamesPeopleAndSaysWhatIsExpected(t *testing.T) {
 		}
 	})
 }
+
+// Who got no reminder on a day is listed with the reason, apart from those who got one.
+func TestWithheldListsWhoGotNoneOnADay(t *testing.T) {
+	schools(t, func(s *school) {
+		s.remind("kim", nil)
+		for _, person := range []string{"sam", "ann"} {
+			s.remind(person, nil)
+			s.reminded[person] = nil
+		}
+		s.remind("eve", func(c *automation.Candidate) { c.TargetDate.Day++ })
+		s.at(due)
+		from := time.Date(2026, 4, 17, 0, 0, 0, 0, time.UTC)
+		on := func(scope storage.Scope, day int) (out []string) {
+			for p := (storage.Page{Limit: 1}); ; {
+				got, after, err := s.desk.Withheld(s.Context(), scope, from.AddDate(0, 0, day), from.AddDate(0, 0, day+1), true, p)
+				s.must(err)
+				for _, e := range got {
+					out = append(out, e.Name+": "+e.Reason)
+					if e.Outcome != support.Withheld || !e.On.Equal(due.AddDate(0, 0, day)) {
+						s.Errorf("%+v", e)
+					}
+				}
+				if p.After = after; after == "" {
+					return out
+				}
+			}
+		}
+		for name, c := range map[string]struct {
+			scope storage.Scope
+			day   int
+			want  []string
+		}{
+			"today": {tenant, 0, []string{": Superseded", "Samantha Jones: Superseded"}}, "tomorrow": {tenant, 1, nil}, "another tenant": {"west", 0, nil},
+		} {
+			if diff := cmp.Diff(c.want, on(c.scope, c.day)); diff != "" {
+				s.Errorf("%s: %s", name, diff)
+			}
+		}
+	})
+}

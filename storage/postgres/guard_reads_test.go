@@ -183,6 +183,23 @@ func TestGuardWhatSupportLooksUpIsCheapHoweverMuchThereIs(t *testing.T) {
 	}
 }
 
+// What was planned for some days and ended without a message, beside as many that sent one.
+func TestGuardWhatSentNothingIsFoundByTheDay(t *testing.T) {
+	t.Parallel()
+	s, r := migrated(t)
+	n := sized(t, 40_000, 1_000_000)
+	scheduled(t, s, n, "certificate", "NULL", "0", "false", "")
+	exec(t, s.DB(), "UPDATE automation_scheduler SET scope = 'tenant', reason_code = CASE WHEN id % 10 = 0 THEN 'Superseded' ELSE '' END, scheduled_on = scheduled_on + id * interval '1 second'",
+		"VACUUM (ANALYZE) automation_scheduler")
+	work := automation.New(s, notify.New(s, nil), nil).Support()
+	if rows := r.pages(t, s, "withheld", 2, storage.Page{Limit: 50}, func(p storage.Page) (int, string, error) {
+		rows, next, err := work.Withheld(t.Context(), "tenant", noon, noon.AddDate(1, 0, 0), p)
+		return len(rows), next, err
+	}); rows != 100 {
+		t.Errorf("%d rows", rows)
+	}
+}
+
 // Runs of reports of a tenant, of which the two hundred oldest wait for a person, beside
 // reminders to come, and others' reminders on hold.
 func TestGuardAListOfRunsIsCheapHoweverManyRunsThereAre(t *testing.T) {

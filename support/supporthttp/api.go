@@ -96,12 +96,19 @@ func (s *site) apiList(c *call, of support.List) {
 		p.Limit = n
 	}
 	list := func() ([]support.Entry, string, error) { return s.desk.List(c.r.Context(), c.scope, of, p) }
-	if of == support.Messages && (c.query.Has("from") || c.query.Has("to")) {
-		_, made, ok := c.filter()
-		if !ok {
-			return
+	if of == support.Messages || of == support.Reminders {
+		if c.query.Has("from") || c.query.Has("to") {
+			_, made, ok := c.filter()
+			if !ok {
+				return
+			}
+			list = func() ([]support.Entry, string, error) { return s.desk.Messages(c.r.Context(), c.scope, made, p) }
+			if of == support.Reminders {
+				list = func() ([]support.Entry, string, error) {
+					return s.desk.Withheld(c.r.Context(), c.scope, made.From, made.Until, c.caller.Personal, p)
+				}
+			}
 		}
-		list = func() ([]support.Entry, string, error) { return s.desk.Messages(c.r.Context(), c.scope, made, p) }
 	}
 	all, next, err := list()
 	if err != nil {

@@ -103,7 +103,7 @@ func (s *site) messages(c *call) {
 	if f.Channel != "" && !slices.Contains(v.Channels, f.Channel) {
 		v.Channels = append(v.Channels, f.Channel)
 	}
-	v.Spans = v.spansOf(f, of.Until.Location(), s.desk.Now())
+	v.Spans = v.spansOf(f, of.Until.Location())
 	if next != "" {
 		v.Next = v.Link("messages", append(f.pairs(), "after", s.seal.close(c.scope, next))...)
 	}
@@ -154,9 +154,9 @@ func number(n int, more bool) string {
 	return strconv.Itoa(n)
 }
 
-// spansOf are the usual days, as links.
-func (v view) spansOf(f filter, zone *time.Location, now time.Time) (out []count) {
-	today := now.In(zone)
+// spansOf are the usual days, as links to the same page.
+func (v view) spansOf(f filter, zone *time.Location) (out []count) {
+	today := v.Now.In(zone)
 	day := func(before int) string { return today.AddDate(0, 0, -before).Format(dateOnly) }
 	for _, span := range []struct{ name, from, to string }{
 		{"Today", day(0), day(0)}, {"Yesterday", day(1), day(1)}, {"7 days", day(6), day(0)}, {"30 days", day(29), day(0)},
@@ -164,9 +164,34 @@ func (v view) spansOf(f filter, zone *time.Location, now time.Time) (out []count
 		here := f.From == span.from && f.To == span.to
 		to := f
 		to.From, to.To = span.from, span.to
-		out = append(out, count{Name: span.name, Link: v.Link("messages", to.pairs()...), Here: here})
+		out = append(out, count{Name: span.name, Link: v.Link(v.Page, to.pairs()...), Here: here})
 	}
 	return out
+}
+
+// reminders shows the reminders of some days that sent nothing.
+func (s *site) reminders(c *call) {
+	f, of, ok := c.filter()
+	if !ok {
+		return
+	}
+	in, ok := c.opened("after")
+	if !ok {
+		return
+	}
+	rows, next, err := s.desk.Withheld(c.r.Context(), c.scope, of.From, of.Until, c.caller.Personal, storage.Page{After: in[0], Limit: pageRows})
+	if err != nil {
+		c.refuse("the reminders could not be listed", err)
+		return
+	}
+	f = filter{From: f.From, To: f.To}
+	v := c.view("reminders", "Reminders that sent nothing")
+	v.Filter, v.Days, v.Back, v.List = f, c.byDay(c.entriesOf(rows)), c.r.URL.RawQuery, support.Reminders
+	v.Spans = v.spansOf(f, c.zone())
+	if next != "" {
+		v.Next = v.Link("reminders", append(f.pairs(), "after", s.seal.close(c.scope, next))...)
+	}
+	c.show(http.StatusOK, v)
 }
 
 // dayRows are the rows of one day.

@@ -195,7 +195,7 @@ func (o *office) requests() map[string]string {
 	}
 	waiting := q("kind", "Hold", "domain", "automation", "table", "automation_scheduler", "reason", "HeldBySupport")
 	all := map[string]string{
-		"GET openapi.json": "", "GET calendar": "", "GET api/v1/calendar": "", "GET api/v1/upcoming": q("from", "2026-03-01", "to", "2026-03-31"), "GET list": "?of=reminders",
+		"GET openapi.json": "", "GET calendar": "", "GET api/v1/calendar": "", "GET api/v1/upcoming": q("from", "2026-03-01", "to", "2026-03-31"), "GET list": "?of=reminders", "GET reminders": "?from=2026-05-01&to=2026-05-02",
 		"GET ": "", "GET search": "", "POST search": url.Values{"q": {person}}.Encode(), "GET story": q("person", person), "GET needs": waiting, "GET reasons": "", "GET style.css": "",
 		"GET unhappy": "?from=2026-03-01", "GET messages": "?from=2026-03-01&to=2026-03-02", "GET messages.csv": "?from=2026-03-01&to=2026-03-02", "GET message": q("id", o.messageID), "GET mail": q("id", o.messageID),
 		"GET api/v1/story": q("key", o.reminder), "GET api/v1/verdict": q("person", person, "type", "news"), "POST api/v1/search": `{"q":"` + person + `"}`,

@@ -28,8 +28,8 @@ import (
 
 // BenchmarkPages asks for each page of the console, beside so many messages with their jobs,
 // schedules and inbox rows, and as many reminders: ten thousand, a million of each at level
-// nightly. Half of them are another tenant's, one in a hundred is on hold, and one has
-// failed. A third tenant has ten of each, older than all others.
+// nightly. Half of them are another tenant's, one in a hundred is on hold, one has failed,
+// and one has ended without a message. A third tenant has ten of each, older than all others.
 func BenchmarkPages(b *testing.B) {
 	rows := 10_000
 	if testlevel.Has(b, testlevel.Nightly) {
@@ -84,7 +84,7 @@ func (o crowd) pages(b *testing.B, scope storage.Scope, who string) map[string]f
 	}
 	for name, path := range map[string]string{
 		"home": "", "person": "story?person=" + who, "message": "message?id=" + messages[0].MessageID, "messages": "messages?from=2026-03-01&to=2026-03-02",
-		"failed messages": "messages?from=2026-03-01&to=2026-03-02&state=Failed", "reminders": "list?of=reminders", "audit": "list?of=audit", "holds": "list?of=holds",
+		"failed messages": "messages?from=2026-03-01&to=2026-03-02&state=Failed", "reminders": "list?of=reminders", "reminders that sent nothing": "reminders?from=2026-03-01&to=2026-03-31", "audit": "list?of=audit", "holds": "list?of=holds",
 		"messages on hold": "needs?kind=Doubt&domain=notify&table=outgoing_message&reason=OutcomeUnknown", "entity": "story?type=employee&id=" + who, "what goes out": "calendar",
 	} {
 		out[name] = func(t testing.TB) { send(t, httptest.NewRequest(http.MethodGet, "/support/"+path, nil)) }
@@ -148,6 +148,8 @@ func crowded(b *testing.B, open func(testing.TB, clock.Clock) storage.Store, row
 		must(b, err)
 		for i := 0; i < len(got); i += 100 {
 			must(b, reminders.Support().Hold(b.Context(), scope, got[i].Key, automation.By{Actor: "kim", Reason: "a call"}))
+			_, err := reminders.Type("certificate").For(scope).Clear(b.Context(), automation.About{ID: wishes[(i+1)%len(wishes)].Source.ID, SourceType: "employee"})
+			must(b, err)
 		}
 	}
 	fill("west", "west", 0, 10)

@@ -306,6 +306,26 @@ func TestMessagesAreThereForASpreadsheet(t *testing.T) {
 	}
 }
 
+// The reminders of a day that sent nothing are found by the day, on the page and in the API.
+func TestWhoGotNoReminderOnADay(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	h := o.site(everything)
+	for day, there := range map[string]bool{"2026-05-02": true, "2026-05-01": false} {
+		_, page := o.ask(h, "GET", "/reminders?from="+day, "")
+		if strings.Contains(page, "30 days before 2026-06-01") != there || strings.Contains(page, `scope="rowgroup">Saturday, 2 May 2026</th>`) != there {
+			t.Errorf("%s: %s", day, page)
+		}
+		_, list := o.ask(h, "GET", "/api/v1/reminders?from="+day, "")
+		if strings.Contains(list, "2026-05-02T09:00:00Z") != there {
+			t.Errorf("%s: %s", day, list)
+		}
+	}
+	if answer, body := o.ask(h, "GET", "/reminders?from=yesterday", ""); answer.StatusCode != http.StatusUnprocessableEntity {
+		t.Error(answer.StatusCode, body)
+	}
+}
+
 // Nothing is chosen in a table before somebody does, and an action without a row says so.
 func TestNothingIsTickedBeforehand(t *testing.T) {
 	t.Parallel()

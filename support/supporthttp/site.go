@@ -48,6 +48,7 @@ func (s *site) routes() []route {
 		{method: "GET", path: "story", serve: s.story},
 		{method: "GET", path: "messages", serve: s.messages},
 		{method: "GET", path: "messages.csv", serve: s.sheet},
+		{method: "GET", path: "reminders", serve: s.reminders},
 		{method: "GET", path: "unhappy", serve: s.unhappy},
 		{method: "GET", path: "message", serve: s.message},
 		{method: "GET", path: "mail", serve: s.mail},
@@ -92,9 +93,14 @@ func (s *site) routes() []route {
 		if l == support.Messages {
 			takes = append(takes, "from", "to", "state", "type", "channel")
 		}
+		says := "A page of the " + strings.ReplaceAll(string(l), "-", " ") + " of the tenant."
+		if l == support.Reminders {
+			takes = append(takes, "from", "to")
+			says += " With from or to: those that were planned for these days and ended without a message, the last first."
+		}
 		out = append(out, route{
 			method: "GET", path: api + string(l), gives: rows{}, takes: takes,
-			says:  "A page of the " + strings.ReplaceAll(string(l), "-", " ") + " of the tenant.",
+			says:  says,
 			serve: func(c *call) { s.apiList(c, l) },
 		})
 	}

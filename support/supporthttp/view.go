@@ -269,16 +269,14 @@ func effects(a acted) (out []string) {
 	return out
 }
 
-// navPage is a list in the navigation. The others are reached from their causes.
-type navPage struct {
-	Of   support.List
-	Name string
-}
-
-// Nav are the lists in the navigation.
-func (view) Nav() (out []navPage) {
+// Nav are the lists in the navigation. The others are reached from their causes.
+func (v view) Nav() (out []count) {
 	for _, l := range []support.List{support.Reminders, support.Links, support.Reports, support.Audit} {
-		out = append(out, navPage{l, listed(l)})
+		link := v.Link("list", "of", string(l))
+		if l == support.Reminders {
+			link = v.Link("reminders")
+		}
+		out = append(out, count{Name: listed(l), Link: link, Here: v.List == l})
 	}
 	return out
 }

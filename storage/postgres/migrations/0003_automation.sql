@@ -73,6 +73,10 @@ CREATE INDEX {index:automation_scheduler_person} ON {automation_scheduler} (scop
 CREATE INDEX {index:automation_scheduler_holds} ON {automation_scheduler} (hold_reason, id) WHERE is_on_support_hold;
 CREATE INDEX {index:automation_scheduler_scope_holds} ON {automation_scheduler} (scope, hold_reason, id) WHERE is_on_support_hold;
 
+-- What has ended without a delivery, by its moment: few rows, and no claim writes these columns.
+CREATE INDEX {index:automation_scheduler_withheld} ON {automation_scheduler} (scope, scheduled_on, id)
+	WHERE ended_on IS NOT NULL AND reason_code COLLATE "C" > '';
+
 -- How far the events of each entity have come: the row that every event of the
 -- entity writes first, so that an older one cannot undo a newer one.
 CREATE TABLE {automation_source} (

@@ -148,7 +148,7 @@ func TestSupportSettlesADoubtByKeyboard(t *testing.T) {
 				}
 				do(c.ctx, t, chromedp.Navigate(url+"needs?kind=Hold&domain=automation&table=automation_scheduler&reason=HeldBySupport"))
 				see("-5-rows")
-				for _, list := range []string{"messages", "list?of=pauses", "list?of=audit", "calendar", "reasons", "search"} {
+				for _, list := range []string{"messages", "reminders", "list?of=pauses", "list?of=audit", "calendar", "reasons", "search"} {
 					do(c.ctx, t, chromedp.Navigate(url+list))
 					see("-6-" + strings.NewReplacer("?", "-", "=", "-").Replace(list))
 				}
