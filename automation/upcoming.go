@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/automation/cutover"
 	"github.com/belfry-go/belfry/internal/backlog"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -20,19 +22,27 @@ type Upcoming struct {
 	// Expected says that it is a later occurrence of a series. It gets a row, with this
 	// Key, when the occurrence before it has ended.
 	Expected bool
+	// OldScheduler says that the old scheduler owns the run at the stage of its part: unless
+	// the roll-out moves on, nothing goes out here.
+	OldScheduler bool
 }
 
 // maxExpected is how many occurrences of a series one page has.
 const maxExpected = 31
 
-// expectedPages begins the place of a page of expected occurrences, which follow the rows.
-const expectedPages = "expected "
+// What begins the place of a page of the old scheduler's rows, which follow those of this
+// side, and of expected occurrences, which come last.
+const (
+	oldPages      = "old "
+	expectedPages = "expected "
+)
 
 // Upcoming lists what is planned in a scope from one moment until before another: who gets
-// what, and when. First come the rows, the next due first, then the later occurrences of
-// series, of each at most the first 31 of the span. Rows on hold are in [Support.Held]. A
-// page has p.Limit rows, and the occurrences of as many series; it says where the next one
-// begins; empty after the last. A row that is new or moves between two pages may be missed
+// what, and when. First come the rows, the next due first, then those that the old scheduler
+// owns ([Upcoming].OldScheduler), then the later occurrences of series, of each at most the
+// first 31 of the span. Rows on hold are in [Support.Held]. A page has at most p.Limit rows of
+// each side, and the occurrences of as many series; it says where the next one begins; empty
+// after the last. A row that is new or moves between two pages may be missed
 // or come twice. An After of the caller's own making is [storage.ErrPage].
 func (s Support) Upcoming(ctx context.Context, scope Scope, from, until time.Time, p storage.Page) (out []Upcoming, next string, err error) {
 	if !from.Before(until) {
@@ -40,12 +50,14 @@ func (s Support) Upcoming(ctx context.Context, scope Scope, from, until time.Tim
 	}
 	err = s.read(ctx, func(r driver.Reader) (err error) {
 		out, next, err = upcomingRows(ctx, r, scope, from, until, p)
-		if err != nil || next != "" {
-			return err
+		for _, list := range []listUpcoming{oldRows, expectedIn} {
+			if err != nil || next != "" {
+				return err
+			}
+			var more []Upcoming
+			more, next, err = list(ctx, r, scope, from, until, p)
+			out = append(out, more...)
 		}
-		var expected []Upcoming
-		expected, next, err = expectedIn(ctx, r, scope, from, until, p)
-		out = append(out, expected...)
 		return err
 	})
 	if err != nil {
@@ -54,15 +66,18 @@ func (s Support) Upcoming(ctx context.Context, scope Scope, from, until time.Tim
 	return out, next, nil
 }
 
+// listUpcoming lists one kind of what is planned; nothing where the page is of another kind.
+type listUpcoming func(ctx context.Context, r driver.Reader, scope Scope, from, until time.Time, p storage.Page) ([]Upcoming, string, error)
+
 // upcomingRows reads each lane in the order of the index that polls walk: an index of its own
 // would cost each reminder that is made.
 func upcomingRows(ctx context.Context, r driver.Reader, scope Scope, from, until time.Time, p storage.Page) (out []Upcoming, next string, err error) {
-	if strings.HasPrefix(p.After, expectedPages) {
+	if strings.HasPrefix(p.After, oldPages) || strings.HasPrefix(p.After, expectedPages) {
 		return nil, "", nil
 	}
-	after, err := driver.ParsePosition(p.After)
-	if err != nil || after != nil && after.Value == nil {
-		return nil, "", driver.ErrPage
+	after, err := placeInTime(p.After)
+	if err != nil {
+		return nil, "", err
 	}
 	lanes, _, err := backlog.LanesOf(ctx, r, &schedules.Schema)
 	if err != nil {
@@ -79,16 +94,92 @@ func upcomingRows(ctx context.Context, r driver.Reader, scope Scope, from, until
 		}
 		rows = append(rows, some...)
 	}
-	slices.SortFunc(rows, func(a, b *scheduleRow) int { return cmp.Or(a.DueOn.Compare(b.DueOn), cmp.Compare(a.ID, b.ID)) })
-	if len(rows) > p.Size() {
-		rows = rows[:p.Size()]
-		last := rows[len(rows)-1]
-		next = driver.Position{Value: last.DueOn, ID: last.ID}.String()
-	}
+	rows, next = firstInTime(rows, p.Size(), func(r *scheduleRow) (time.Time, int64) { return r.DueOn, r.ID })
 	for _, row := range views(rows) {
 		out = append(out, Upcoming{Schedule: row})
 	}
 	return out, next, nil
+}
+
+// placeInTime is the place behind a row that a page ordered by time ended with; nil: the first page.
+func placeInTime(text string) (*driver.Position, error) {
+	after, err := driver.ParsePosition(text)
+	if err != nil || after != nil && after.Value == nil {
+		return nil, driver.ErrPage
+	}
+	return after, nil
+}
+
+// firstInTime gives the first rows of several lists by time, and where the next page begins;
+// empty: these are all.
+func firstInTime[R any](rows []*R, size int, place func(*R) (time.Time, int64)) ([]*R, string) {
+	slices.SortFunc(rows, func(a, b *R) int {
+		aOn, aID := place(a)
+		bOn, bID := place(b)
+		return cmp.Or(aOn.Compare(bOn), cmp.Compare(aID, bID))
+	})
+	if len(rows) <= size {
+		return rows, ""
+	}
+	on, id := place(rows[size-1])
+	return rows[:size], driver.Position{Value: on, ID: id}.String()
+}
+
+// oldRows lists the rows whose runs the old scheduler owns. They are never due here, so the
+// guard's index by type and time finds them.
+func oldRows(ctx context.Context, r driver.Reader, scope Scope, from, until time.Time, p storage.Page) (out []Upcoming, next string, err error) {
+	if strings.HasPrefix(p.After, expectedPages) {
+		return nil, "", nil
+	}
+	var after *driver.Position
+	if place, begun := strings.CutPrefix(p.After, oldPages); begun {
+		if after, err = placeInTime(place); err != nil || after == nil {
+			return nil, "", driver.ErrPage
+		}
+	}
+	types, err := guardedTypes(ctx, r, scope)
+	if err != nil {
+		return nil, "", err
+	}
+	var runs []*ownership
+	for _, kind := range types {
+		some, err := ownerships.Find(ctx, r, scope, driver.Query{
+			Where: []driver.Cond{
+				driver.Eq("kind", kind), driver.AtLeast("run_on", from), driver.Less("run_on", until),
+				driver.Eq("owner_type", cutover.OldScheduler), driver.Eq("status", cutover.Owned),
+			},
+			OrderBy: "run_on", After: after, Limit: p.Size() + 1,
+		})
+		if err != nil {
+			return nil, "", err
+		}
+		runs = append(runs, some...)
+	}
+	runs, next = firstInTime(runs, p.Size(), func(o *ownership) (time.Time, int64) { return o.RunOn, o.ID })
+	if next != "" {
+		next = oldPages + next
+	}
+	rows, err := rowsOfRuns(ctx, r, scope, runs)
+	for _, o := range runs {
+		if row := rows[o.Key]; row != nil && row.inShadow() {
+			out = append(out, Upcoming{Schedule: row.view(), OldScheduler: true})
+		}
+	}
+	return out, next, err
+}
+
+// guardedTypes are the types with runs under the ownership guard. The process that asks need
+// not have them registered.
+func guardedTypes(ctx context.Context, r driver.Reader, scope Scope) (types []string, err error) {
+	for last := ""; ; last = types[len(types)-1] {
+		got, err := ownerships.CountBy(ctx, r, scope, driver.CountBy{
+			By: []string{"kind"}, Where: []driver.Cond{driver.Greater("kind", last)}, OrderBy: "kind", Limit: 1,
+		})
+		if err != nil || len(got) == 0 {
+			return types, err
+		}
+		types = append(types, got[0].Row.Kind)
+	}
 }
 
 func expectedIn(ctx context.Context, r driver.Reader, scope Scope, from, until time.Time, p storage.Page) (out []Upcoming, next string, err error) {
@@ -102,14 +193,41 @@ func expectedIn(ctx context.Context, r driver.Reader, scope Scope, from, until t
 	if next != "" {
 		next = expectedPages + next
 	}
+	if err != nil {
+		return nil, "", err
+	}
+	old, err := oldSeries(ctx, r, scope, page)
 	for _, d := range page {
 		if err == nil {
 			var more []Upcoming
 			more, err = d.expected(driver.Now(r.Store()), from, until)
+			for i := range more {
+				more[i].OldScheduler = old[d]
+			}
 			out = append(out, more...)
 		}
 	}
 	return out, next, err
+}
+
+// oldSeries says whose occurrences are the old scheduler's at the stage of their part.
+func oldSeries(ctx context.Context, r driver.Reader, scope Scope, page []*series) (map[*series]bool, error) {
+	types, err := guardedTypes(ctx, r, scope)
+	if err != nil {
+		return nil, err
+	}
+	parts := map[*series]cutover.Part{}
+	for _, d := range page {
+		if slices.Contains(types, d.Kind) {
+			parts[d] = cutover.Part{Scope: d.Scope, Type: d.Kind, BusinessUnit: d.BusinessUnit, Source: d.Source}
+		}
+	}
+	stages, err := loadStages(ctx, r, slices.Collect(maps.Values(parts)))
+	old := map[*series]bool{}
+	for d, part := range parts {
+		old[d] = !stageRuns(stages.of(part), "")
+	}
+	return old, err
 }
 
 // expected are the occurrences behind the current one. There are none where this version
