@@ -66,6 +66,9 @@ func (d *Desk) List(ctx context.Context, scope Scope, of List, p storage.Page) (
 	if err == nil && (of == Reminders || of == Runs) {
 		err = filler{d.core}.outcomes(ctx, scope, out)
 	}
+	if err == nil {
+		err = filler{d.core}.surveys(ctx, scope, out)
+	}
 	if err != nil {
 		return nil, "", fmt.Errorf("support: List: %w", err)
 	}

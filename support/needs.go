@@ -319,6 +319,9 @@ func (d *Desk) Waiting(ctx context.Context, scope Scope, n Need, p storage.Page)
 	if out, next, err = list(ctx, p); err == nil {
 		err = filler{d.core}.audited(ctx, scope, out)
 	}
+	if err == nil {
+		err = filler{d.core}.surveys(ctx, scope, out)
+	}
 	if err != nil {
 		return nil, "", fmt.Errorf("support: Waiting: %w", err)
 	}

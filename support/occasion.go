@@ -11,6 +11,9 @@ import (
 
 // occasions finds the reminders of messages, for a whole page at once.
 func (f filler) occasions(ctx context.Context, scope Scope, page []Entry) error {
+	if err := f.surveys(ctx, scope, page); err != nil {
+		return err
+	}
 	if f.o.Automation == nil || f.o.Notify == nil {
 		return nil
 	}
@@ -41,9 +44,37 @@ func (f filler) occasions(ctx context.Context, scope Scope, page []Entry) error 
 		if row == nil || row.Type != e.Type || !row.ForgottenOn.IsZero() {
 			continue
 		}
-		before := e.Title()
-		e.Occasion = occasion(row)
-		e.What = e.Title() + strings.TrimPrefix(e.What, before)
+		e.entitle(occasion(row))
+	}
+	return nil
+}
+
+// entitle gives an entry its occasion, in its sentence too.
+func (e *Entry) entitle(occasion string) {
+	before := e.Title()
+	e.Occasion = occasion
+	e.What = e.Title() + strings.TrimPrefix(e.What, before)
+}
+
+// surveys names the surveys of links.
+func (f filler) surveys(ctx context.Context, scope Scope, page []Entry) error {
+	var ids []int64
+	for _, e := range page {
+		if e.link != nil && !slices.Contains(ids, e.link.SurveyID) {
+			ids = append(ids, e.link.SurveyID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	names, err := f.o.Survey.Support().Names(ctx, scope, ids...)
+	if err != nil {
+		return err
+	}
+	for i := range page {
+		if l := page[i].link; l != nil && names[l.SurveyID] != "" {
+			page[i].entitle(names[l.SurveyID])
+		}
 	}
 	return nil
 }

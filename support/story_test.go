@@ -101,7 +101,7 @@ func TestAStoryTellsAllOfAPerson(t *testing.T) {
 		want = []string{
 			"Reminder Withheld NoRecipients certificate, 7 days before 2026-04-24",
 			"Reminder Withheld CancelledBySupport certificate, 30 days before 2026-04-24",
-			"Link Sent survey 7, event:visit-closed",
+			"Link Sent survey 7, Visit",
 			"Message Sent news",
 			"Inbox Reached news",
 			"Message Sent certificate, 40 days before 2026-04-24",
@@ -188,7 +188,7 @@ func TestARowIsFoundByWhateverIsKnownOfIt(t *testing.T) {
 			"by what it is about":    {support.About{Entity: employee("sam")}, []string{"Reminder Sent certificate, 7 days before 2026-04-24"}},
 			"by a message's id":      {support.About{MessageID: message.MessageID}, []string{"Message Sent certificate, 7 days before 2026-04-24"}},
 			"by the provider's id":   {support.About{ProviderID: message.ProviderID}, []string{"Message Sent certificate, 7 days before 2026-04-24"}},
-			"by a link's public id":  {support.About{Key: link}, []string{"Link Sent survey 7, event:visit-closed"}},
+			"by a link's public id":  {support.About{Key: link}, []string{"Link Sent survey 7, Visit"}},
 			"by an unknown person":   {support.About{Person: "nobody"}, nil},
 			"by nobody's address":    {support.About{Address: notify.Destination{Method: "email", Address: "sam@example.com"}}, nil},
 			"another source's id":    {support.About{Entity: automation.Source{Type: "car", ID: "sam"}}, nil},

@@ -47,6 +47,27 @@ func (s Support) Instances(ctx context.Context, scope Scope, of Selection, p sto
 	return out, next, err
 }
 
+// Names are what surveys are called, by their ids, as in their latest versions. Those that
+// there are not are left out.
+func (s Support) Names(ctx context.Context, scope Scope, surveyIDs ...int64) (map[int64]string, error) {
+	places := make([]driver.ScopedKey, len(surveyIDs))
+	for i, id := range surveyIDs {
+		places[i] = driver.ScopedKey{Scope: scope, Key: surveyKey(id)}
+	}
+	out := map[int64]string{}
+	err := s.read(ctx, func(from driver.Reader) error {
+		found, err := surveys.GetMany(ctx, from, places)
+		for _, row := range found {
+			out[row.SurveyID] = row.Name
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("survey: Names: %w", err)
+	}
+	return out, nil
+}
+
 func (of Selection) where() (where []driver.Cond, err error) {
 	if of.CustomerRef == "" && of.SurveyID == 0 && len(of.PublicIDs) == 0 && !of.Held && !of.All {
 		return nil, errors.New("neither a customer nor a survey is named")

@@ -523,6 +523,7 @@ func (w *world) survey(ctx context.Context, scope storage.Scope) []room {
 			"Worklist":    func() error { return second(support.Worklist(ctx, scope, survey.WorklistQuery{SurveyID: 1})) },
 			"Hold":        func() error { return support.Hold(ctx, scope, w.instance, by) },
 			"Instance":    func() error { return third(support.Instance(ctx, scope, w.instance)) },
+			"Names":       func() error { return second(support.Names(ctx, scope, 1)) },
 			"Instances": func() error {
 				return third(support.Instances(ctx, scope, survey.Selection{SurveyID: 1}, storage.Page{}))
 			},

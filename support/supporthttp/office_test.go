@@ -133,7 +133,7 @@ func (o *office) fill(scope storage.Scope) {
 		})
 		o.must(err)
 	}
-	_, err = o.surveys.Publish(ctx, survey.Version{Scope: scope, SurveyID: 1, Name: canary, Definition: json.RawMessage(visit)})
+	_, err = o.surveys.Publish(ctx, survey.Version{Scope: scope, SurveyID: 1, Name: "Your visit", Definition: json.RawMessage(visit)})
 	o.must(err)
 	links, err := o.surveys.Ingest(ctx, survey.Batch{Scope: scope, EventKind: "visit-closed", Items: []survey.Item{{
 		Payload: json.RawMessage(`{}`), Recipient: survey.Recipient{Address: address, CustomerRef: person},
