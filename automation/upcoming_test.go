@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/cutover"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -108,6 +109,9 @@ func TestUpcomingNamesWhatTheOldSchedulerOwns(t *testing.T) {
 			w.s = s
 			is("03-01T09:00 7 old", "03-02T10:00 1 old", "03-03T10:00 2 old", "03-02T09:00 7 expected old", "03-03T09:00 7 expected old")
 		}
+		w.s = automation.New(w.store, &recorder{Notifier: notify.New(w.store, nil)}, &w.opts)
+		w.s.Register(certificates(nil)) // the host has given the roll-out up
+		is("03-02T09:00 7 expected", "03-03T09:00 7 expected")
 		w.s = guarding
 		w.to(cutover.Part{Type: "certificate", Source: "2"}, cutover.StageScheduled)
 		is("03-03T10:00 2", "03-01T09:00 7 old", "03-02T10:00 1 old", "03-02T09:00 7 expected old", "03-03T09:00 7 expected old")
