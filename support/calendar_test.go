@@ -104,6 +104,8 @@ func TestWithheldListsWhoGotNoneOnADay(t *testing.T) {
 			s.reminded[person] = nil
 		}
 		s.remind("eve", func(c *automation.Candidate) { c.TargetDate.Day++ })
+		s.noAddress["ben"] = true
+		s.remind("ben", nil)
 		s.at(due)
 		from := time.Date(2026, 4, 17, 0, 0, 0, 0, time.UTC)
 		on := func(scope storage.Scope, day int) (out []string) {
@@ -126,7 +128,7 @@ func TestWithheldListsWhoGotNoneOnADay(t *testing.T) {
 			day   int
 			want  []string
 		}{
-			"today": {tenant, 0, []string{": Superseded", "Samantha Jones: Superseded"}}, "tomorrow": {tenant, 1, nil}, "another tenant": {"west", 0, nil},
+			"today": {tenant, 0, []string{": NoRecipients", ": Superseded", "Samantha Jones: Superseded"}}, "tomorrow": {tenant, 1, nil}, "another tenant": {"west", 0, nil},
 		} {
 			if diff := cmp.Diff(c.want, on(c.scope, c.day)); diff != "" {
 				s.Errorf("%s: %s", name, diff)
