@@ -40,12 +40,13 @@ var (
 
 var messagesCommand = &command{
 	name: "messages", does: "messages of the last day, or of another span, the newest first",
-	says: `Lists the messages that were made in a period, by state, type and channel. A page looks at
+	says: `Lists the messages that were made in a period, by state, type, unit and channel. A page looks at
 up to 10,000 messages of all tenants, so it may be short.`,
 	flags: func(f *flags, s *flag.FlagSet) {
 		s.StringVar(&f.since, "since", "24h", "made in this `duration` before now (24h), or since a time")
 		s.StringVar(&f.state, "state", "", "in this `state`: "+strings.ToLower(strings.Join(stages(), ", ")))
 		s.StringVar(&f.typ, "type", "", "of this `type`")
+		s.StringVar(&f.unit, "unit", "", "of this business `unit`")
 		s.StringVar(&f.channel, "channel", "", "by this `channel`")
 		f.inScope(s)
 		f.pages(s)
@@ -57,7 +58,7 @@ up to 10,000 messages of all tenants, so it may be short.`,
 		if err != nil {
 			return err
 		}
-		of := notify.Made{From: from, Until: now.Add(time.Microsecond), Type: c.flags.typ, Channel: c.flags.channel}
+		of := notify.Made{From: from, Until: now.Add(time.Microsecond), Type: c.flags.typ, BusinessUnit: c.flags.unit, Channel: c.flags.channel}
 		if c.flags.state != "" {
 			at := slices.IndexFunc(notify.Stages(), func(s notify.Stage) bool { return strings.EqualFold(string(s), c.flags.state) })
 			if at < 0 {

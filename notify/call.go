@@ -125,7 +125,7 @@ func (n sender) callBatch(items []sending, p parcel) {
 	}
 }
 
-// wholly is an error of a batch for each of its messages: nobody knows which of them was
+// wholly is an error of a batch for each of its messages: it is unknown which of them was
 // refused for good.
 func wholly(e *channel.Error) *channel.Error {
 	if e.Class != channel.ClassPermanent {

@@ -204,7 +204,7 @@ func (n Campaigns) List(ctx context.Context, scope Scope, p storage.Page) ([]Mes
 
 const (
 	cancelPage   = 1000 // messages that one transaction looks at
-	cancelRounds = 8    // after which nobody waits for a provider any more
+	cancelRounds = 8    // after which no worker waits for a provider any more
 )
 
 // cancelSpec is the pass over cancelled campaigns: it cancels the messages that

@@ -109,7 +109,7 @@ const anyHashKey = "*"
 
 var errHashKey = errors.New("notify: the campaign began under another key for the hashes of recipients")
 
-// unrenderedError says that nobody in a chunk could be rendered, which speaks
+// unrenderedError says that no recipient of a chunk could be rendered, which speaks
 // against the renderer and not against the recipients.
 type unrenderedError struct{ first error }
 

@@ -133,7 +133,7 @@ func (m *chunkMaker) addressee(ctx context.Context, r Recipient) (a addressee, e
 	return a, err
 }
 
-// judge fails a chunk as a whole if nobody in it could be rendered.
+// judge fails a chunk as a whole if none of its recipients could be rendered.
 func (m *chunkMaker) judge() error {
 	if m.failed > 0 && m.failed == m.asked {
 		return &unrenderedError{m.first}

@@ -130,7 +130,7 @@ var monday = civil.Date{Year: 1, Month: time.January, Day: 1}
 // isDigest reports whether the job is a digest: one that tells what others are about.
 func (j *jobRow) isDigest() bool { return !j.DigestOn.IsZero() }
 
-// takesEntries reports whether nobody has begun with the digest. Whoever adds to it
+// takesEntries reports whether no worker has begun with the digest. Who adds to it
 // raises its version in the same transaction, so that a claim which comes between makes
 // the one of them fail that comes later.
 func (j *jobRow) takesEntries() bool {
@@ -384,7 +384,7 @@ func (n sender) digestWanted(ctx context.Context, it sending, j *jobRow) bool {
 	return false
 }
 
-// errBegun says that somebody has begun with a digest, or begun one, since it was read.
+// errBegun says that a worker has begun with a digest, or begun one, since it was read.
 var errBegun = fmt.Errorf("notify: a digest has changed meanwhile: %w", storage.ErrStale)
 
 // alone is a job without those that it tells.

@@ -82,7 +82,7 @@ type joining struct {
 	at      driver.ScopedKey
 }
 
-// enter puts entries into digests that nobody has begun with. It begins those that do
+// enter puts entries into digests that no worker has begun with. It begins those that do
 // not exist, and writes the others, so that no claim comes between: whoever loses an
 // entry or a digest to another transaction begins his own again, since in it he would
 // wait for rows in an order that is not everybody's.
@@ -166,7 +166,7 @@ func (g *joining) take(e *digestEntry) {
 }
 
 // maxWindows is how many windows ahead an open digest is looked for: the next is,
-// unless somebody has cancelled it.
+// unless it was cancelled.
 const maxWindows = 50
 
 // openDigests finds the digest of each group: one that is to be begun, or one that takes

@@ -20,7 +20,7 @@ func (p *Progress) resolved(now time.Time, how Resolution) {
 
 // absent is the provider's word that the call did not reach it. The first time
 // the message is due at once; from then on it counts as a failed try, as a refusal does
-// of which nobody says whose fault it is. Where our workers died, nobody has refused the
+// of which it is unknown whose fault it is. Where our workers died, no provider has refused the
 // message: a person decides after the last try.
 func (m *messageRow) absent(now time.Time) {
 	died := m.ReasonCode == reasons.LeaseLost
@@ -263,7 +263,7 @@ func (n resolver) resolveUnasked(m *messageRow, c channel.Channel) bool {
 	return false
 }
 
-// mergeSent brings the result of a finished call into a row that somebody else
+// mergeSent brings the result of a finished call into a row that another worker
 // wrote meanwhile, as a webhook would: it is never dropped, and no status goes
 // backwards.
 func (n sender) mergeSent(stored, mine *messageRow, held bool) bool {
@@ -283,7 +283,7 @@ func (n sender) mergeSent(stored, mine *messageRow, held bool) bool {
 	return false
 }
 
-// mergeResolved brings a resolver's decision, if nobody has decided meanwhile.
+// mergeResolved brings a resolver's decision, if no decision came meanwhile.
 func (n resolver) mergeResolved(stored, mine *messageRow, held bool) bool {
 	switch {
 	case held && stored.Status == StatusOutcomeUnknown && !stored.IsOnSupportHold:
@@ -350,7 +350,7 @@ func (p *Progress) resolvedLate(now time.Time) {
 // Resolution is how a doubt was settled.
 type Resolution string
 
-// doubted is a call of which nobody knows whether it delivered: visible, due
+// doubted is a call of which it is unknown whether it delivered: visible, due
 // now for the resolve pass, and not yet on hold.
 func (m *messageRow) doubted(now time.Time, reason string) {
 	m.become(StatusOutcomeUnknown)

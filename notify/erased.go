@@ -69,7 +69,7 @@ func (n erasure) mark(ctx context.Context, tx storage.Tx, s sweep.Subject) error
 	return err
 }
 
-// erasedMemory spares asking for marks where nobody was ever erased.
+// erasedMemory spares asking for marks where no person was ever erased.
 type erasedMemory struct {
 	mu    sync.Mutex
 	some  bool
@@ -89,7 +89,7 @@ func (e *erasedMemory) remembers(now time.Time) (some, recent bool) {
 	return e.some, e.some || !e.asked.IsZero() && now.Sub(e.asked) < marksFor
 }
 
-// anyErased reports whether anybody was ever erased here.
+// anyErased reports whether a person was ever erased here.
 func (n erasure) anyErased(ctx context.Context, from driver.Reader) (bool, error) {
 	now := driver.Now(n.store)
 	if some, recent := n.erasedBefore.remembers(now); recent {

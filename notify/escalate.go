@@ -16,7 +16,7 @@ import (
 // ordinary outgoing message, made in the transaction that makes the one in the inbox, and
 // due when its time is over. It names that one (UnlessRead). Each claim looks at it, since
 // gates may keep the message for hours; and the transaction that notes the call writes it,
-// by its version, so that either whoever reads it at that moment comes first, or the call.
+// by its version, so that either the reader of that moment comes first, or the call.
 
 // escalates has a message of a recipient who has an inbox, too, wait for as long as its
 // type says.
@@ -130,7 +130,7 @@ func (m *messageRow) livesFrom(on time.Time, j *jobRow, t Type) {
 	}
 }
 
-// barRead keeps calls from beginning whose messages somebody reads at this moment: the
+// barRead keeps calls from beginning whose messages are read at this moment: the
 // next claim finds out what became of them. Of the others it notes in the inbox that they
 // go out.
 func (n sender) barRead(ctx context.Context, tx storage.Tx, rows []*messageRow) ([]bool, error) {
@@ -163,7 +163,7 @@ func (n sender) barRead(ctx context.Context, tx storage.Tx, rows []*messageRow) 
 	})
 }
 
-// saveOr saves rows, and tells of those that somebody else has written.
+// saveOr saves rows, and tells of those that another has written.
 func saveOr[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], rows []*R, stale func(*R)) error {
 	err := t.Save(ctx, tx, rows...)
 	if e := (*storage.StaleError)(nil); errors.As(err, &e) {

@@ -255,7 +255,7 @@ func transport(key string) string {
 	return name
 }
 
-// tells reports whether an event is of the channel in use, as far as anybody can tell.
+// tells reports whether an event is of the channel in use, as far as can be told.
 // A message that never had another needs no proof.
 func (n tracker) tells(m *messageRow, e *deliveryEvent) bool {
 	if m.Via == "" {

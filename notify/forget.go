@@ -108,13 +108,13 @@ func (n retention) forgetting() []sweep.Rule {
 	}, outbox.Rules()...)
 }
 
-// atRest describes rows that nobody holds and nothing is due for, that a column dates
+// atRest describes rows that are not on hold and not due, that a column dates
 // back to before a moment.
 func atRest(column string, before time.Time) []driver.Cond {
 	return []driver.Cond{driver.AtMost(column, before), driver.Null("due_on"), driver.Null("lease_expires_on")}
 }
 
-// endedBy describes rows that ended before a moment, and wait for nobody.
+// endedBy describes rows that ended before a moment, and wait for no person.
 func endedBy(before time.Time) []driver.Cond {
 	return append(atRest("ended_on", before), driver.Eq("is_on_support_hold", false))
 }

@@ -254,9 +254,9 @@ func (b *batch) add(d work.Done[jobRow, generated]) {
 	}
 }
 
-// render makes what is open. One recipient who cannot be rendered costs nobody else
+// render makes what is open. One recipient who cannot be rendered costs no other
 // anything: it is tried again like a job, and then, or at once where that is of no use,
-// given up. Where nobody can be rendered the error speaks against the job. later is an
+// given up. Where none can be rendered the error speaks against the job. later is an
 // error that is tried again.
 func (n generator) render(ctx context.Context, j *jobRow, f *frozen) (later, err error) {
 	renderer := n.registry.lookup(j.Kind).Renderer
@@ -339,7 +339,7 @@ func (n generator) rowsOf(j *jobRow, hashKey string, d delivery) (user *userMess
 }
 
 func (d delivery) userMessage(j *jobRow) *userMessageRow {
-	d.Content.Mail = channel.Mail{} // whoever else gets the mail is not for an inbox to show
+	d.Content.Mail = channel.Mail{} // an inbox does not show who else gets the mail
 	d.Content.Text, d.Content.HTML = linked(d.Content.Text, d.Content.HTML, "")
 	return &userMessageRow{
 		Record: storage.Record{Scope: j.Scope, Kind: j.Kind}, Lane: j.Lane,

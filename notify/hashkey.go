@@ -96,8 +96,8 @@ func (n *core) storedKeyFits(ctx context.Context, from driver.Reader) error {
 }
 
 // prepareLookup is done before recipients are looked up by their hashes. Without a
-// key it leaves nothing behind where none is stored: nobody has been hashed, and
-// whoever begins with a key may.
+// key it leaves nothing behind where none is stored: no recipient has been hashed, and
+// a process may begin with a key.
 func (n *core) prepareLookup(ctx context.Context) error {
 	if len(n.options.HashKey) > 0 {
 		return n.prepareHashKey(ctx)
@@ -140,7 +140,7 @@ func (n *core) rightLookup(ctx context.Context, from driver.Reader) error {
 	return err
 }
 
-// knownBy says whether recipients are hashed under key, as an [ErrHashKey]. Where nobody was
+// knownBy says whether recipients are hashed under key, as an [ErrHashKey]. Where none was
 // hashed yet it begins with a key; with none only if it has to.
 func knownBy(ctx context.Context, tx storage.Tx, key []byte, has bool) error {
 	n := &core{hashKey: keys.Fingerprint(key)}

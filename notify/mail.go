@@ -155,7 +155,7 @@ func lettersOf(items []sending, granted []wish) letters {
 	return out
 }
 
-// copyAttempt is a copy of m to address. Whoever gets one has asked for nothing.
+// copyAttempt is a copy of m to address. Its reader has asked for nothing.
 func (n sender) copyAttempt(m *messageRow, address string) gate.Attempt {
 	a := n.attempt(m)
 	a.RecipientRef, a.RecipientHash, a.Address = "", n.recipientHash("", m.Method, address), address
@@ -163,7 +163,7 @@ func (n sender) copyAttempt(m *messageRow, address string) gate.Attempt {
 	return a
 }
 
-// ofCopy reports whether an event is about somebody who got a copy of the message, with
+// ofCopy reports whether an event is about a reader of a copy of the message, with
 // its last call or an earlier one, or about another person whom its provider names for certain.
 func (n tracker) ofCopy(m *messageRow, e *deliveryEvent) bool {
 	return !m.Redirected && (m.Copies > 0 || m.Calls > 1 || e.AddressOnly) && e.AddressHash != "" && !slices.Contains(n.addressHashes("email", m.Address), e.AddressHash)

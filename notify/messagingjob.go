@@ -33,7 +33,7 @@ type MessagingJob struct {
 	// InputHash says what the job stands for; empty means the content alone does.
 	InputHash string
 	// AudienceSize is how many recipients the payload has, as PutAudience tells.
-	// Zero means that nobody knows; then no time left is estimated.
+	// Zero means that it is unknown; then no time left is estimated.
 	AudienceSize int
 	// ValidUntil is from when on its messages are not sent any more; zero: what the type
 	// says.
@@ -107,7 +107,7 @@ func (j *messagingJobRow) view() MessagingJob {
 type generation struct {
 	StartedOn time.Time `db:"started_on"` // when its schedule fell due
 	// HashKey is the fingerprint of the key that hashes the recipients, from the
-	// first chunk on: under another one nobody could tell who had a message.
+	// first chunk on: under another one it could not be told who had a message.
 	HashKey string `db:"hash_key,plain"`
 	// Offset is the cursor: so many bytes of the payload are done. The recipients
 	// in front of it are Done, and each of them is Generated, Skipped or Repeated.
@@ -152,7 +152,7 @@ func smoothed(before, last int) int {
 	return (3*before + last) / 4
 }
 
-// left is how long the rest takes at the present rate; zero: nobody knows.
+// left is how long the rest takes at the present rate; zero: unknown.
 func (g *generation) left(size int) time.Duration {
 	if g.Hourly == 0 || size <= g.Done {
 		return 0
@@ -210,7 +210,7 @@ func (j *messagingJobRow) stopped(now time.Time, reason string) {
 	j.SupportHold = onHold(reasons.Conflict)
 }
 
-// conflicted puts a campaign on hold for which somebody asked with another payload. Its
+// conflicted puts a campaign on hold that was asked for with another payload. Its
 // messages wait, too; a chunk under way is dropped.
 func (j *messagingJobRow) conflicted(now time.Time) bool {
 	switch {

@@ -216,7 +216,7 @@ func (e *environment) prepare(ctx context.Context) error {
 }
 
 // quarantined is what a claim asks in its transaction. While the database is held it
-// looks whether somebody has released it meanwhile, in any process.
+// looks whether it was released meanwhile, in any process.
 func (e *environment) quarantined(ctx context.Context, from driver.Reader) (bool, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -236,7 +236,7 @@ func (e *environment) quarantined(ctx context.Context, from driver.Reader) (bool
 }
 
 // loss is what the database has forgotten, if the host wants it to stop then: released or
-// not, nobody knows of what was due by then whether it was sent.
+// not, it is unknown of what was due by then whether it was sent.
 func (e *environment) loss() driver.Loss {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -123,7 +123,7 @@ func (p Preference) row(now time.Time) (preferenceRow, error) {
 	return p.rowOf(recipientOf(p.RecipientRef), now), nil
 }
 
-// rowOf is the row of somebody who is known by a name.
+// rowOf is the row of a person who is known by a name.
 func (p Preference) rowOf(recipient string, now time.Time) preferenceRow {
 	return preferenceRow{
 		Record:       storage.Record{Scope: p.Scope, Key: preferenceKey(recipient, p.Method, p.Type, p.Group)},
@@ -319,11 +319,11 @@ func (o *UnsubscribeOptions) check() {
 }
 
 // canLeave reports whether recipients can leave messages of a group, or of none: where there
-// are groups, what has none is not an offer that somebody could leave.
+// are groups, what has none is not an offer that a person could leave.
 func (n *core) canLeave(group string) bool { return group != "" || len(n.options.Groups) == 0 }
 
 // unsubscribeURL is the link of a message; of a mandatory type there is none, since
-// nobody can unsubscribe from it.
+// a person cannot unsubscribe from it.
 func (n Contacts) unsubscribeURL(m *messageRow) string {
 	o := n.options.Unsubscribe
 	if o == nil || m.Mandatory || n.registry.lookup(m.NotificationType).Mandatory || !n.canLeave(m.ConsentGroup) {
@@ -345,7 +345,7 @@ func (o *UnsubscribeOptions) block() cipher.Block {
 }
 
 // seal is the part of a token that stands for a MessageID, which callbacks know messages
-// by, so that whoever sees a link cannot name its message.
+// by, so that a link does not give its message away.
 func (o *UnsubscribeOptions) seal(id string) string {
 	var raw [aes.BlockSize]byte
 	if n, err := hex.Decode(raw[:], []byte(id)[:min(len(id), 2*len(raw))]); err != nil || n != len(raw) {
@@ -365,7 +365,7 @@ func (o *UnsubscribeOptions) open(sealed string) string {
 	return hex.EncodeToString(raw)
 }
 
-// sign makes the part of a token that nobody else can make. It covers all that
+// sign makes the part of a token that others cannot make. It covers all that
 // unsubscribing depends on.
 func (o *UnsubscribeOptions) sign(m *messageRow) string {
 	mac := hmac.New(sha256.New, o.Key)

@@ -74,7 +74,7 @@ func (r Recipient) check() error {
 	return checkMethod(channel.Method(r.Channel))
 }
 
-// usable reports whether a recipient whom nobody has checked can be stored, and told.
+// usable reports whether an unchecked recipient can be stored, and told.
 func (r Recipient) usable() bool {
 	_, err := keys.Join(cmp.Or(r.Inbox, "none"))
 	return err == nil && r.check() == nil && r.valid()
@@ -180,7 +180,7 @@ func (j *jobRow) question() Question {
 	return Question{j.Scope, j.Kind, j.BusinessUnit, j.EntityType, j.Entity, string(j.EventData)}
 }
 
-// unwanted says which of the schedules are for nobody, and why.
+// unwanted says which of the schedules have no recipient, and why.
 func (n generator) unwanted(ctx context.Context, items []work.Item[scheduleRow], found []woken) (map[int]string, error) {
 	if n.options.Catalogue == nil {
 		return nil, nil
@@ -269,7 +269,7 @@ func (n Support) MessagesOf(ctx context.Context, scope Scope, r Recipient, p sto
 const maxJobsRead = 10_000
 
 // JobsOf lists the jobs that name a person and have made no messages yet, the newest first:
-// those that wait, that cannot be rendered, that nobody serves. From then on
+// those that wait, that cannot be rendered, that no process serves. From then on
 // [Support.MessagesOf] has the messages. r is as there, or its Inbox counts. It looks
 // through the 10,000 newest that have none.
 func (n Support) JobsOf(ctx context.Context, scope Scope, r Recipient, p storage.Page) (out []Job, next string, err error) {

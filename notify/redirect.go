@@ -17,7 +17,7 @@ import (
 // show it. The subject begins with whom the mail was for, the header
 // X-Belfry-Redirected says that it was redirected; copies are left out, and so is the
 // link that would unsubscribe the recipient. Rows, gates and inboxes know the recipient as ever; what
-// becomes of the mail suppresses nobody.
+// becomes of the mail suppresses no address.
 //
 // Keys, capabilities, look-ups, idempotency and bounds are those of c; mails go one by
 // one. It panics on a channel of

@@ -321,14 +321,14 @@ func (n *core) unservedPass() unserved.Pass {
 	}
 }
 
-// unserved is the hold of a row whose type nobody has.
+// unserved is the hold of a row whose type no process has.
 func (t *tried[M]) unserved(now time.Time) {
 	t.end(now, StatusFailed)
 	t.ReasonCode = reasons.Unserved
 	t.SupportHold = onHold(reasons.Unserved)
 }
 
-// unserved is the hold of a message whose channel nobody has.
+// unserved is the hold of a message whose channel no process has.
 func (m *messageRow) unserved() {
 	m.ReasonCode = reasons.Unserved
 	m.putOnHold(reasons.Unserved)

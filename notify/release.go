@@ -49,7 +49,7 @@ func (n Support) ReleaseHeld(ctx context.Context, scope Scope, h HeldMessages, b
 	})
 }
 
-// releaseAmongOthers ends the hold of a message that nobody has named: one that is stale
+// releaseAmongOthers ends the hold of a message that was not named: one that is stale
 // stays.
 func (m *messageRow) releaseAmongOthers(now time.Time) (refused string) {
 	if refused := m.tooLate(now); refused != "" {

@@ -80,7 +80,7 @@ func (n Support) ResolveHeld(ctx context.Context, scope Scope, d Doubts, decisio
 	return report, err
 }
 
-// decidedAmongOthers is a person's word about a message that nobody has named: one that is
+// decidedAmongOthers is a person's word about a message that was not named: one that is
 // stale is not sent.
 func (m *messageRow) decidedAmongOthers(d Decision, now time.Time) (refused string) {
 	if refused = m.tooLate(now); d == DecideSendAgain && refused != "" {

@@ -305,7 +305,7 @@ func wakeJobs(ctx context.Context, tx storage.Tx, done []work.Done[scheduleRow, 
 	return wakeAll(ctx, tx, messagingJobs, func(j *messagingJobRow, now time.Time) bool { return j.wake(now, unwanted[j.ID]) }, ofMessaging)
 }
 
-// wakeAll saves the rows that are still Created. One that somebody wrote since
+// wakeAll saves the rows that are still Created. One that was written since
 // it was loaded is loaded again.
 func wakeAll[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], wake func(*R, time.Time) bool, loaded []*R) error {
 	now := driver.Now(tx.Store())

@@ -115,10 +115,11 @@ type Made struct {
 	// From and Until are when they were made: From is among it, Until is not. Both are
 	// required.
 	From, Until time.Time
-	// Type, Channel, Stage and Address, in its normal form, leave out all others; empty: none.
-	// The Channel is the Via of a message or, without one, the channel that it asks for.
-	Type, Channel, Address string
-	Stage                  Stage
+	// Type, BusinessUnit, Channel, Stage and Address, in its normal form, leave out all others;
+	// empty: none. The Channel is the Via of a message or, without one, the channel that it
+	// asks for.
+	Type, BusinessUnit, Channel, Address string
+	Stage                                Stage
 }
 
 func (m Made) check() error {
@@ -135,6 +136,9 @@ func (m Made) conds() []driver.Cond {
 	out := []driver.Cond{driver.AtLeast("created_on", m.From), driver.Less("created_on", m.Until)}
 	if m.Type != "" {
 		out = append(out, driver.Eq("notification_type", m.Type))
+	}
+	if m.BusinessUnit != "" {
+		out = append(out, driver.Eq("business_unit", m.BusinessUnit))
 	}
 	if m.Channel != "" { // by Via, or where there is none by what was asked for
 		via := driver.Eq("via", m.Channel)

@@ -146,7 +146,7 @@ func newChange(m *messageRow, kind ChangeKind, now time.Time) StatusChange {
 }
 
 // movedFrom is what a callback has made of a message that had another status:
-// whoever opened it got it.
+// a person who opened it got it.
 func movedFrom(m *messageRow, before string, now time.Time) []StatusChange {
 	delivered := heights[StatusDelivered]
 	switch {
@@ -172,7 +172,7 @@ func returnOf(m *messageRow, e *deliveryEvent) StatusChange {
 	return c
 }
 
-// emitChanges stores nothing while nobody has subscribed.
+// emitChanges stores nothing while there is no subscriber.
 func emitChanges(ctx context.Context, tx storage.Tx, changes []StatusChange) error {
 	if len(changes) == 0 {
 		return nil

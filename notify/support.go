@@ -32,7 +32,7 @@ type Decision string
 
 // The decisions about a message in doubt.
 const (
-	DecideSent      Decision = "Sent"      // it arrived, as far as anybody can tell
+	DecideSent      Decision = "Sent"      // it arrived, as far as can be told
 	DecideSendAgain Decision = "SendAgain" // it did not, or a second one is better than none
 )
 
@@ -357,7 +357,7 @@ func listFrom[P, R any](ctx context.Context, from driver.Reader, t *driver.Table
 	return out, next, err
 }
 
-// all reads the first maxPage rows, where nobody has more.
+// all reads the first maxPage rows, where no list has more.
 func all[P, R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, where []driver.Cond, view func(*R) P) ([]P, error) {
 	rows, _, err := list(ctx, n, t, scope, storage.Page{Limit: maxPage}, where, view)
 	return rows, err

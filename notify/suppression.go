@@ -312,7 +312,7 @@ func strongestOf(found map[driver.ScopedKey]*suppressionRow, asked []driver.Scop
 
 // Suppressed lists the suppressions of a scope that are in force, in the order of
 // their keys. What is stored under another key than Options.HashKey and
-// Options.FormerHashKeys is not among them: it matches nobody.
+// Options.FormerHashKeys is not among them: it matches no address.
 func (n Contacts) Suppressed(ctx context.Context, scope Scope, p storage.Page) ([]Suppression, string, error) {
 	return list(ctx, n.core, suppressions, scope, p, []driver.Cond{driver.Eq("status", statusActive), driver.In("hash_key", n.fingerprints)}, (*suppressionRow).view)
 }
@@ -363,7 +363,7 @@ func (n Contacts) suppressBy(ctx context.Context, tx storage.Tx, scope Scope, re
 	for i, d := range list {
 		rows[i] = n.suppression(scope, d, reason, said{Source: sourceSupport, Against: true, On: now})
 	}
-	if _, err := n.beginHashKey(ctx, tx); err != nil { // a gate without this key is to fail, not to find nobody
+	if _, err := n.beginHashKey(ctx, tx); err != nil { // a gate without this key is to fail, not to find nothing
 		return err
 	}
 	done, err := suppressions.Ensure(ctx, tx, renew, rows...)

@@ -186,7 +186,7 @@ func byMessage(events []*deliveryEvent, found map[*deliveryEvent]*messageRow) []
 	return all
 }
 
-// raise writes the messages. One that somebody else wrote meanwhile is read again,
+// raise writes the messages. One that another worker wrote meanwhile is read again,
 // and the events are brought into what it has become.
 func (n tracker) raise(ctx context.Context, tx storage.Tx, all []*reports) (changes []StatusChange, err error) {
 	for range 5 {

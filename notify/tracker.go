@@ -180,7 +180,7 @@ func (n tracker) findMessages(ctx context.Context, from driver.Reader, events []
 const maxNamesakes = 10
 
 // findByProvider adds the messages of events of one account that bring only the provider's
-// id. Where several messages have it, it is none of them: nobody can tell which.
+// id. Where several messages have it, it is none of them: it cannot be told which.
 func (n tracker) findByProvider(ctx context.Context, from driver.Reader, account Scope, events []*deliveryEvent, found map[*deliveryEvent]*messageRow) error {
 	asked := map[string][]*deliveryEvent{}
 	for _, e := range events {

@@ -126,7 +126,7 @@ func (t *tried[M]) cancel(now time.Time) string {
 }
 
 // dropLease takes the row from the worker that has it: what that one decides is stale
-// by the row's version, and whoever comes next need not wait for the end of its lease.
+// by the row's version, and the next worker need not wait for the end of its lease.
 func dropLease(r *driver.Due) { r.LeaseExpiresOn, r.Abandoned = time.Time{}, false }
 
 // isItsOwn reports whether a fault is the message's, or its address's. A policy is taken to

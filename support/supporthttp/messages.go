@@ -21,18 +21,18 @@ const dateOnly = "2006-01-02"
 
 // filter is which messages a page shows, as its address says. Nothing in it is personal.
 type filter struct {
-	From, To             string // days in the caller's zone, both among it
-	State, Type, Channel string
+	From, To                   string // days in the caller's zone, both among it
+	State, Type, Unit, Channel string
 }
 
 // pairs are the parameters of a link to it.
 func (f filter) pairs() []string {
-	return []string{"from", f.From, "to", f.To, "state", f.State, "type", f.Type, "channel", f.Channel}
+	return []string{"from", f.From, "to", f.To, "state", f.State, "type", f.Type, "unit", f.Unit, "channel", f.Channel}
 }
 
 // made is what it leaves, by the clock of a zone.
 func (f filter) made(zone *time.Location) (of notify.Made, err error) {
-	of = notify.Made{Type: f.Type, Channel: f.Channel, Stage: notify.Stage(f.State)}
+	of = notify.Made{Type: f.Type, BusinessUnit: f.Unit, Channel: f.Channel, Stage: notify.Stage(f.State)}
 	first, err := civil.ParseDate(f.From)
 	if err != nil {
 		return of, err
@@ -55,7 +55,7 @@ func (f filter) made(zone *time.Location) (of notify.Made, err error) {
 func (c *call) filter() (f filter, of notify.Made, ok bool) {
 	q := c.query
 	today := c.s.desk.Now().In(c.zone()).Format(dateOnly)
-	f = filter{From: cmp.Or(q.Get("from"), q.Get("to"), today), State: q.Get("state"), Type: q.Get("type"), Channel: q.Get("channel")}
+	f = filter{From: cmp.Or(q.Get("from"), q.Get("to"), today), State: q.Get("state"), Type: q.Get("type"), Unit: q.Get("unit"), Channel: q.Get("channel")}
 	f.To = cmp.Or(q.Get("to"), f.From)
 	of, err := f.made(c.zone())
 	if err != nil {

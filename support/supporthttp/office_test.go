@@ -126,9 +126,9 @@ func (o *office) fill(scope storage.Scope) {
 	o.must(o.reminders.Support().Hold(ctx, scope, got[0].Key, automation.By{Actor: "zinnober-actor", Reason: hostile}))
 	o.must(o.out.Support().Pause(ctx, notify.Extent{Scope: scope, Type: "leaflet"}, time.Time{}, automation.By{Actor: "zinnober-actor", Reason: hostile}))
 	o.must(o.reminders.Support().Replan(ctx, automation.Replan{Scope: scope, Type: "leaflet"}, automation.By{Actor: "zinnober-actor", Reason: hostile}))
-	for _, subject := range []string{"doubt", hostile} {
+	for i, subject := range []string{"doubt", hostile} {
 		_, err := o.out.EnsureOutgoingMessage(ctx, nil, notify.OutgoingMessage{
-			Scope: scope, Channel: "email:test", PartitionKey: canary + subject[:5], NotificationType: "news", RecipientRef: person, RecipientName: hostile,
+			Scope: scope, BusinessUnit: []string{"harbour", ""}[i], Channel: "email:test", PartitionKey: canary + subject[:5], NotificationType: "news", RecipientRef: person, RecipientName: hostile,
 			Address: address, Content: notify.Content{Subject: strings.ReplaceAll(subject, "\u202e", ""), Text: hostile, HTML: hostile},
 		})
 		o.must(err)

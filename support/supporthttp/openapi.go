@@ -67,7 +67,7 @@ func content(media string, schema object) object { return object{media: object{"
 // said are the parameters in words.
 var said = map[string]string{
 	"tenant": "another tenant than the caller's own, for callers who may name one", "after": "where the page begins: after of the previous page", "limit": "at most so many rows, 1 to 100",
-	"from": "of messages: those made on this day of the caller's zone and later, as 2026-04-17, the newest first", "to": "of messages: the last day", "channel": "of messages: the key of their channel",
+	"from": "of messages: those made on this day of the caller's zone and later, as 2026-04-17, the newest first; of reminders: those planned for it and later", "to": "the last day", "channel": "of messages: the key of their channel", "unit": "of messages: their business unit",
 	"state":      "of messages: Arrived, Sent, Sending, Waiting, Failed, Unknown, OnHold, Blocked, Expired or Skipped, or Missing for those that their recipient should have got and did not",
 	"everywhere": "true: of all tenants, for callers who may see them", "person": "the host's id of a person", "method": "with address: email, sms", "address": "with method: what went there and names no recipient; sealed, as a search gives it",
 	"type": "of an entity; of a verdict, what the person should have got; of messages", "id": "with type: an entity", "key": "of a reminder, or of a survey's link", "message": "our id of a message", "provider": "the provider's id of a message",

@@ -41,7 +41,7 @@ func TestMessagesAreListedByDayAndState(t *testing.T) {
 	}
 	for query, want := range map[string]int{
 		"": 3, "?from=2026-03-01": 3, "?from=2026-02-28": 0, "?from=2026-02-28&to=2026-03-01": 3, "?state=Unknown": 1, "?state=Missing": 1, "?state=Sent": 2, "?state=Arrived": 0,
-		"?type=news": 2, "?type=survey": 1, "?type=other": 0, "?channel=email:test": 3, "?channel=sms:test": 0, "?state=Sent&channel=email:test&type=news": 1,
+		"?unit=harbour": 1, "?unit=hill": 0, "?type=news": 2, "?type=survey": 1, "?type=other": 0, "?channel=email:test": 3, "?channel=sms:test": 0, "?state=Sent&channel=email:test&type=news": 1,
 	} {
 		if _, body := o.ask(h, "GET", "/messages"+query, ""); strings.Count(body, `<td class="at">`) != want {
 			t.Errorf("%q: %d rows, not %d", query, strings.Count(body, `<td class="at">`), want)
@@ -55,7 +55,7 @@ func TestMessagesAreListedByDayAndState(t *testing.T) {
 	if _, body := o.ask(o.site(irish), "GET", "/messages", ""); !strings.Contains(body, `title="2026-03-01T08:00:00Z">08:00</time>`) {
 		t.Error(body)
 	}
-	for query, want := range map[string]int{"?from=2026-03-01": 3, "?from=2026-02-28&to=2026-02-28": 0, "?from=2026-03-01&state=Missing": 1} {
+	for query, want := range map[string]int{"?from=2026-03-01": 3, "?from=2026-02-28&to=2026-02-28": 0, "?from=2026-03-01&state=Missing": 1, "?from=2026-03-01&unit=harbour": 1} {
 		if _, body := o.ask(h, "GET", "/api/v1/messages"+query, ""); strings.Count(body, `"messageId"`) != want {
 			t.Errorf("%q: not %d: %s", query, want, body)
 		}

@@ -91,7 +91,7 @@ func (s *site) routes() []route {
 	for _, l := range support.Lists() {
 		takes := []string{"after", "limit"}
 		if l == support.Messages {
-			takes = append(takes, "from", "to", "state", "type", "channel")
+			takes = append(takes, "from", "to", "state", "type", "unit", "channel")
 		}
 		says := "A page of the " + strings.ReplaceAll(string(l), "-", " ") + " of the tenant."
 		if l == support.Reminders {
