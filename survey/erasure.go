@@ -71,7 +71,7 @@ func instancesOf(p sweep.Subject) (out []sweep.Way[instanceRow]) {
 	return out
 }
 
-// hashOf is by what a link is found that names nobody but an address. It goes with the
+// hashOf is by what a link is found that names only an address. It goes with the
 // address, and so needs no key.
 func hashOf(method, address string) string {
 	normal, err := spelling.Of(method, address)

@@ -192,8 +192,8 @@ const (
 )
 
 // Ingest makes an instance for each item and each trigger that wants it (Triggers &
-// Scheduler, "A worked example"). An event that has been told before, by anybody
-// and at any time, is Skipped and makes none. An item that cannot be taken is
+// Scheduler, "A worked example"). An event that has been told before, by any
+// caller and at any time, is Skipped and makes none. An item that cannot be taken is
 // Failed with a reason and stops no other. Nothing is sent here.
 //
 // The error is about the batch as a whole, or the store's. It may be ingested

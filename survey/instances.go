@@ -128,10 +128,10 @@ func readInstance(ctx context.Context, from driver.Reader, scope Scope, publicID
 	return rows[0], nil
 }
 
-// finder reads the instance that somebody speaks of, as it is now.
+// finder reads the instance that is asked about, as it is now.
 type finder func(ctx context.Context, from driver.Reader) (*instanceRow, error)
 
-// byToken finds the instance of a link, whose tenant nobody knows before. Whatever
+// byToken finds the instance of a link, whose tenant is unknown before. Whatever
 // is no link of ours is looked for all the same, so that it takes as long.
 func byToken(token string) finder {
 	hash := linkHash(token)

@@ -75,7 +75,7 @@ func (s *core) linkWith(r *instanceRow, token string) (link, leave string) {
 }
 
 // standIn stands for the token of a link in the stored text of its messages. It has the length
-// and the letters of a token, so that no escaping changes it, and is of no use to anybody.
+// and the letters of a token, so that no escaping changes it, and is of no use.
 func standIn(publicID string) string {
 	sum := sha256.Sum256([]byte("belfry-link-stand-in-1\x1f" + publicID))
 	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:keys.LinkTokenLen]
@@ -196,7 +196,7 @@ func (s *core) readLinkKey(ctx context.Context, scope Scope) (row *linkKeyRow, e
 	return row, err
 }
 
-// makeLinkKey stores a key unless somebody is quicker, and returns the one that is
+// makeLinkKey stores a key unless another is quicker, and returns the one that is
 // stored.
 func (s *core) makeLinkKey(ctx context.Context, scope Scope) (row *linkKeyRow, err error) {
 	secret := make([]byte, minLinkKey)

@@ -29,7 +29,7 @@ func (r *triggerRow) openToken(key keys.LinkKey) string {
 	return key.Token("open\x1f" + string(r.Scope) + "\x1f" + r.Key)
 }
 
-// OpenLink is the address of the form of a [form.OpenLink], for a poster or a page: anybody
+// OpenLink is the address of the form of a [form.OpenLink], for a poster or a page: any person
 // answers by it, any number of times. It is the same in every version. The error wraps
 // storage.ErrNotFound where scope has no such link that is published and enabled, and
 // [ErrLinkKey].

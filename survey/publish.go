@@ -205,7 +205,7 @@ func (p *publication) triggers(number int64) []*triggerRow {
 	return out
 }
 
-// changeSurvey changes the row of a survey, again if somebody else writes it
+// changeSurvey changes the row of a survey, again if another writes it
 // meanwhile. change gets the stored row, or a new one whose Version is zero, and says
 // whether to write it. The row that was written locks out others until the end of the
 // transaction; nil: there was nothing to write.
@@ -249,7 +249,7 @@ func triggerKey(surveyID int64, triggerID string) string {
 
 // setTriggers makes the rows of a survey's triggers those wanted; the others have no
 // kind of event any more. The survey's row has been written in the same transaction,
-// so that nobody else does this now.
+// so that no other does this now.
 func setTriggers(ctx context.Context, tx storage.Tx, scope Scope, surveyID int64, wanted []*triggerRow) error {
 	missing := map[string]*triggerRow{}
 	for _, w := range wanted {

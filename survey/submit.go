@@ -49,7 +49,7 @@ type Receipt struct {
 }
 
 // ErrNoSurvey says that nothing can be answered there: no such link or instance, or a
-// deleted one. Which of them it does not say, so that nobody learns anything by trying
+// deleted one. Which of them it does not say, so that trying tells nothing
 // links. Of one that has expired it is [ErrExpired].
 var ErrNoSurvey = errors.New("survey: no survey can be answered by this link or id")
 

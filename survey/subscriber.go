@@ -17,7 +17,7 @@ import (
 // Subscriber is a system that hears of responses (Triggers & Scheduler, "Subscriber
 // wire-up"). It is called from several goroutines, at least once for each response,
 // and again until it returns nil: after waits that grow from a minute to a day,
-// eight times, and then no more until somebody replays the dead letter. A
+// eight times, and then no more until a person replays the dead letter. A
 // [Permanent] error makes it a dead letter at once; see [RetryAfter] too. One that takes long, or panics, delays no other.
 type Subscriber interface {
 	// Key names the subscriber for ever, such as "servicebus:csi-tickets": events

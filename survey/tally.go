@@ -15,7 +15,7 @@ import (
 
 // resultRow is what was counted under one value of a dimension in a day or a month; Key
 // is resultKey. One row more of each survey, with the key of headKey, has no counts:
-// whoever changes the others of the survey writes it too, so that one at a time does. It
+// a change of the others of the survey writes it too, so that one at a time does. It
 // is never due.
 type resultRow struct {
 	storage.Record
@@ -184,7 +184,7 @@ func (s *core) count(ctx context.Context, ref surveyRef, some []*entryRow) error
 	})
 }
 
-// writeRow stores a row that was read, or made; an ErrStale if somebody else has since.
+// writeRow stores a row that was read, or made; an ErrStale if another has since.
 func writeRow(ctx context.Context, tx storage.Tx, rows ...*resultRow) error {
 	var old, add []*resultRow
 	for _, r := range rows {

@@ -253,7 +253,7 @@ const versionOverhead = 1 << 10
 
 // versionCache keeps the versions that were used last (Triggers & Scheduler, "Schema
 // cache"). Scope and content hash are part of what they are found by: no tenant gets
-// another's, and what was read in a transaction that was rolled back harms nobody.
+// another's, and what was read in a transaction that was rolled back does no harm.
 type versionCache struct {
 	limit int
 

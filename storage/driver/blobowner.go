@@ -140,10 +140,10 @@ func (b *blobStore) date(ctx context.Context, tx Tx, refs []Ref, change func(*bl
 }
 
 // Release says that rows own their blobs no more, in the transaction that deletes or
-// empties them: a day later Collect removes those that nobody owns by then. It may be
+// empties them: a day later Collect removes those that have no owner by then. It may be
 // told twice, and of blobs that are gone.
 //
-// The day is for whoever keeps a blob at the same time, and has read its header before.
+// The day is for a writer that keeps a blob at the same time, and has read its header before.
 func Release(ctx context.Context, tx Tx, owned ...Owned) error {
 	rows := ownerRows(owned)
 	if len(rows) == 0 {

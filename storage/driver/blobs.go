@@ -29,8 +29,8 @@ type Blobs interface {
 	KeepUntil(ctx context.Context, tx Tx, until time.Time, refs ...Ref) error
 	// Delete removes a blob; one that is gone is not an error.
 	Delete(ctx context.Context, ref Ref) error
-	// Collect looks at at most limit blobs that nobody kept within a day, or whose time
-	// is over, or that lost an owner a day ago, and removes those that nobody owns. It
+	// Collect looks at at most limit blobs that were not kept within a day, or whose time
+	// is over, or that lost an owner a day ago, and removes those without an owner. It
 	// tells how many it removed or found an owner of.
 	Collect(ctx context.Context, limit int) (int, error)
 }
@@ -46,7 +46,7 @@ type Ref struct {
 func (r Ref) IsZero() bool { return r.Name == "" }
 
 // blobHeader is the row of one blob; its key is the blob's name. DueOn is the
-// moment at which it may be collected if nobody owns it then, and zero once it is kept.
+// moment at which it may be collected if it has no owner then, and zero once it is kept.
 type blobHeader struct {
 	Due
 	Size     int64  `db:"size"`
@@ -72,7 +72,7 @@ var (
 
 const (
 	chunkSize   = 1 << 20        // bytes of every chunk but the last
-	keepBlobsBy = 24 * time.Hour // what nobody kept by then is collected
+	keepBlobsBy = 24 * time.Hour // what was not kept by then is collected
 )
 
 // chunkKey sorts the chunks of a blob in order.
@@ -311,8 +311,8 @@ func (b *blobStore) Collect(ctx context.Context, limit int) (int, error) {
 	return collected, nil
 }
 
-// remove takes a blob away unless somebody wrote its header since it was read; or, if it
-// spares what is owned and somebody owns it, it leaves it alone from now on.
+// remove takes a blob away unless its header was written since it was read; or, if it
+// spares what is owned and it has an owner, it leaves it alone from now on.
 // The header goes first out of sight and last for good, so that Collect finds
 // what a crash in between leaves.
 func (b *blobStore) remove(ctx context.Context, header *blobHeader, spare bool) (done bool, err error) {
@@ -342,7 +342,7 @@ func (b *blobStore) remove(ctx context.Context, header *blobHeader, spare bool) 
 	return err == nil, err
 }
 
-// removeMarked removes content, owners and header of a blob that nobody can keep any more.
+// removeMarked removes content, owners and header of a blob that cannot be kept any more.
 func (b *blobStore) removeMarked(ctx context.Context, marked *blobHeader) error {
 	if err := b.content.remove(ctx, marked.Key); err != nil {
 		return err

@@ -32,7 +32,7 @@ type Ensured[R any] struct {
 // Decide compares a stored row with the wanted one. It may change stored and
 // then asks for it to be written; it never changes want. It is asked again, about
 // the whole row, before one is written of which only the deciding columns were
-// read, and about a row that somebody else wrote in the meantime.
+// read, and about a row that another writer wrote in the meantime.
 type Decide[R any] func(stored, want *R) (outcome Outcome, write bool)
 
 // Ensure makes each wanted row exist once: it inserts it, or asks decide about

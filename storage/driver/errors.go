@@ -36,7 +36,7 @@ var (
 )
 
 // StaleError lists which rows of a call of Save or Delete had been written by
-// somebody else. The other rows of the call were written. It is an ErrStale.
+// another writer. The other rows of the call were written. It is an ErrStale.
 type StaleError struct {
 	Table string
 	Rows  []int // indices of the arguments

@@ -76,7 +76,7 @@ func loadIdentity(ctx context.Context, store Store, given, present string) (Iden
 		return err
 	})
 	switch {
-	case errors.Is(err, ErrNotFound): // nobody has asked yet
+	case errors.Is(err, ErrNotFound): // it was not asked for yet
 	case err != nil, id.Environment != "", given == "":
 		return id, err
 	}

@@ -177,7 +177,7 @@ func staleError(table string, stale []bool) error {
 }
 
 // Settle is Save for rows of a claim: columns with the tag option "planned" stay
-// as they are stored. They say what a row stands for, which whoever handles it
+// as they are stored. They say what a row stands for, which its handler
 // does not change, so that a worker neither sends them back nor overwrites them.
 func (t *Table[R]) Settle(ctx context.Context, tx Tx, rows ...*R) error {
 	return t.save(ctx, tx, t.worked(), rows)

@@ -184,7 +184,7 @@ func readAnswers(raw json.RawMessage) (submitted, *AnswerFault) {
 	return out, nil
 }
 
-// excerpt is the beginning of what somebody wrote.
+// excerpt is the beginning of what a person wrote.
 func excerpt(s string) string {
 	const most = 100
 	if len(s) > most {
@@ -193,7 +193,7 @@ func excerpt(s string) string {
 	return strings.ToValidUTF8(s, "")
 }
 
-// Asked lists, in the order of the form, the questions that are asked of whoever
+// Asked lists, in the order of the form, the questions that are asked of a person who
 // has given these answers so far, a JSON object by question id: all whose condition
 // the answers to the questions before them satisfy. Answers that are wrong count as
 // not given. It is how a page knows what to show next.

@@ -109,7 +109,7 @@ func (f *flattener) value(path string, token json.Token, depth int) error {
 
 var errDepth = fmt.Errorf("more than %d levels", maxDepth)
 
-// array reads the rest of an array. Objects in it have no paths, so nobody can ask
+// array reads the rest of an array. Objects in it have no paths, so no filter can ask
 // for what they hold.
 func (f *flattener) array(depth int) ([]any, error) {
 	if depth > maxDepth {

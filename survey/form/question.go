@@ -40,7 +40,7 @@ type Question struct {
 	// Metric is what results count of a rating beside its mean; empty: nothing.
 	Metric Metric `json:"metric,omitempty"`
 	// Prefill is a path of the event, such as candidate.name, whose value the form begins
-	// with, if it is an answer: whoever has the link sees it. Not of a multiple choice or a
+	// with, if it is an answer: a reader of the link sees it. Not of a multiple choice or a
 	// ranking.
 	Prefill string `json:"prefill,omitempty"`
 	// When hides the question unless the answers so far match. An answer to a
@@ -124,7 +124,7 @@ type Choice struct {
 // mostOther is the most characters that the text beside an option may have.
 const mostOther = 500
 
-// other asks what somebody means who has chosen the option that is [Choice.Other]; nil:
+// other asks what a person means who has chosen the option that is [Choice.Other]; nil:
 // there is none.
 func (q *Question) other() *Question {
 	i := slices.IndexFunc(q.Options, func(c Choice) bool { return c.Other })

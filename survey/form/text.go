@@ -20,7 +20,7 @@ func (t Text) For(locale string) string { return t[t.Locale(locale)] }
 
 // Locale is the locale of t that is nearest to the one given: itself, else its
 // parents by BCP 47 (pt-BR, then pt; zh-TW, then zh-Hant), else the empty one, else
-// English, else the first in alphabetical order, so that nobody is shown nothing. The
+// English, else the first in alphabetical order, so that there is always a text. The
 // texts of messages are found in the same way. How a locale is
 // written makes no difference (AR_iq is ar-IQ), and one that is none is passed over.
 func (t Text) Locale(locale string) string {

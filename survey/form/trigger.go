@@ -150,7 +150,7 @@ type OpenLink struct {
 // OpenChannel is the Channel of an open link as a trigger.
 const OpenChannel = "open"
 
-// handed checks such a trigger: nobody sends its links.
+// handed checks such a trigger: its links are not sent.
 func (c *checker) handed(at string, t *Trigger) {
 	const needs = "needs a channel that sends"
 	path := strictjson.Member(at, "schedule")

@@ -25,7 +25,7 @@ type wrongAnswers struct {
 	Errors []form.AnswerFault `json:"errors,omitempty"`
 }
 
-// wantsJSON says whether whoever calls is a program.
+// wantsJSON says whether the caller is a program.
 func wantsJSON(r *http.Request) bool { return httpapi.Media(r) == "application/json" }
 
 // answer answers without a form, a program as well as a customer.

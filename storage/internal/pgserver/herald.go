@@ -117,7 +117,7 @@ func (h *Herald) tell(ctx context.Context, hints driver.Hints) error {
 }
 
 // hear wakes the pollers of this process. What is not a hint for it is passed
-// over: anybody may NOTIFY.
+// over: any session may NOTIFY.
 func (h *Herald) hear(payload string) {
 	var in hint
 	if json.Unmarshal([]byte(payload), &in) != nil || in.From == h.self || in.Tables != h.tables {

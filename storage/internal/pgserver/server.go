@@ -178,7 +178,7 @@ var errTwoStep = &ServerError{"the connection goes through a transaction pooler,
 func Mislaid(err error) bool {
 	state, _ := sqlState(err)
 	return state == "26000" || // invalid_sql_statement_name: it was prepared elsewhere
-		state == "42P05" // duplicate_prepared_statement: somebody else has it here
+		state == "42P05" // duplicate_prepared_statement: another connection has it here
 }
 
 // behindPooler reports whether a pooler lends one backend to several connections: a

@@ -24,7 +24,7 @@ type Database struct {
 	*sql.DB
 	watch Watch
 	// turns are given in the order of asking, as many as the pool has connections:
-	// database/sql serves anybody who waits, so that of ten who keep asking one may wait
+	// database/sql serves waiters in no order, so that of ten who keep asking one may wait
 	// for seconds. Nil: the pool has no bound.
 	turns *semaphore.Weighted
 }

@@ -55,7 +55,7 @@ func (n naming) indexesOf(table string) statement {
 	return statement{n.Dialect.rebind(n.Dialect.indexes()), []any{n.live(table)}}
 }
 
-// invalid answers with the quoted name of an index of a table (PostgreSQL) if whoever made
+// invalid answers with the quoted name of an index of a table (PostgreSQL) if the process that made
 // it concurrently did not end.
 func (n naming) invalid(index, table string) statement {
 	return statement{n.Dialect.rebind(`SELECT format('%I.%I', s.nspname, i.relname) FROM pg_index AS x

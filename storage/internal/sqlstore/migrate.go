@@ -114,7 +114,7 @@ func files(all []migration) string {
 	return strings.Join(names, ", ")
 }
 
-// rest is how long a migration leaves a table alone that somebody was at. While it waits
+// rest is how long a migration leaves a table alone that was in use. While it waits
 // for the table itself, those who come later wait behind it.
 const rest = time.Second
 

@@ -38,8 +38,8 @@ func (s *Store) applyConcurrently(ctx context.Context, m migration, text string)
 	return s.transact(ctx, func(db *session) error { return s.applyOne(ctx, db, m, text) })
 }
 
-// makeIndex waits for whoever makes the same index, since both lock the table against each
-// other (and against nobody who reads or writes it). So what is invalid then was left
+// makeIndex waits for another that makes the same index, since both lock the table against each
+// other (and against no reader or writer of it). So what is invalid then was left
 // behind, or is dropped by another process for the same reason, and made again by both.
 func (s *Store) makeIndex(ctx context.Context, m migration, text string, invalid statement) error {
 	db, err := s.open(ctx, s.cfg.Writer)

@@ -54,7 +54,7 @@ func (sqlite) table(n naming, schema *driver.Schema) table {
 		}
 	}
 
-	// Whoever sees it fail rolls back, so SQLite need not keep the pages of the
+	// A caller that sees it fail rolls back, so SQLite need not keep the pages of the
 	// rows before, in a file, to undo the statement alone.
 	t.holding = "UPDATE OR FAIL " + t.name + claimSet + " WHERE " + sqlite{}.in(`"id"`, driver.Int)
 	return t

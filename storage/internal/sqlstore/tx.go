@@ -43,7 +43,7 @@ func (x *tx) changed(r *driver.Record) {
 
 // restore makes the structs what they were before a transaction that did not
 // happen. With the versions that it raised, the same rows saved by a second run
-// would count as stale, or pass for those of somebody who wrote in between.
+// would count as stale, or pass for those of a writer in between.
 func (x *tx) restore() {
 	for i := len(x.before) - 1; i >= 0; i-- {
 		m := x.before[i]
