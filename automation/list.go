@@ -117,18 +117,63 @@ func (s Support) Held(ctx context.Context, scope Scope, reason Reason, p storage
 	})
 }
 
-// Withheld lists the work of a scope that was planned from one moment until before another
-// and has ended without a delivery, the last moment first, and says where the next page
-// begins; empty after the last. Each row has the reason. What waits for a person is in
-// [Support.Held].
-func (s Support) Withheld(ctx context.Context, scope Scope, from, until time.Time, p storage.Page) (rows []Schedule, next string, err error) {
-	if !from.Before(until) {
+// PlannedFor says which work a list has.
+type PlannedFor struct {
+	// From and Until are the moments for which it was planned: From is among them, Until is
+	// not. Both are required.
+	From, Until time.Time
+	// Type and BusinessUnit leave out all others; empty: none.
+	Type, BusinessUnit string
+}
+
+func (f PlannedFor) has(r *scheduleRow) bool {
+	return (f.Type == "" || f.Type == r.Kind) && (f.BusinessUnit == "" || f.BusinessUnit == r.BusinessUnit)
+}
+
+// withheldWindow is how many rows a page of Withheld looks at.
+const withheldWindow = 10_000
+
+// Withheld lists the work of a scope that was planned for a period and has ended without a
+// delivery, the last moment first, and says where the next page begins; empty after the last.
+// Each row has the reason. What waits for a person is in [Support.Held]. A page looks at up
+// to 10,000 rows: with a Type or BusinessUnit it may be short or empty and still have a next
+// one.
+func (s Support) Withheld(ctx context.Context, scope Scope, of PlannedFor, p storage.Page) (rows []Schedule, next string, err error) {
+	if !of.From.Before(of.Until) {
 		return nil, "", errors.New("automation: Withheld: until is not after from")
 	}
-	return s.page(ctx, "Withheld", scope, p, driver.Query{OrderBy: "scheduled_on", Desc: true, Where: []driver.Cond{
-		driver.NotNull("ended_on"), driver.Greater("reason_code", ""),
-		driver.AtLeast("scheduled_on", from), driver.Less("scheduled_on", until), driver.NotNull("scheduled_on"), // for the order of the index, as in ReportRuns
-	}})
+	return s.list(ctx, "Withheld", func(from driver.Reader) ([]*scheduleRow, string, error) { return of.withheld(ctx, from, scope, p) })
+}
+
+func (f PlannedFor) withheld(ctx context.Context, from driver.Reader, scope Scope, p storage.Page) (rows []*scheduleRow, next string, err error) {
+	size := p.Size()
+	if f.Type != "" || f.BusinessUnit != "" {
+		p.Limit = driver.MaxPage
+	}
+	for looked := 0; len(rows) < size && looked < withheldWindow; p.After = next {
+		var all []*scheduleRow
+		all, next, err = schedules.Page(ctx, from, scope, p, driver.Query{OrderBy: "scheduled_on", Desc: true, Where: []driver.Cond{
+			driver.NotNull("ended_on"), driver.Greater("reason_code", ""),
+			driver.AtLeast("scheduled_on", f.From), driver.Less("scheduled_on", f.Until), driver.NotNull("scheduled_on"), // for the order of the index, as in ReportRuns
+		}})
+		if err != nil {
+			return nil, "", err
+		}
+		for _, r := range all {
+			switch {
+			case !f.has(r):
+			case len(rows) == size: // it is the first of the next page
+				last := rows[size-1]
+				return rows, driver.Position{Value: last.ScheduledOn, ID: last.ID}.String(), nil
+			default:
+				rows = append(rows, r)
+			}
+		}
+		if looked += len(all); next == "" {
+			break
+		}
+	}
+	return rows, next, nil
 }
 
 func (s Support) page(ctx context.Context, what string, scope Scope, p storage.Page, q driver.Query) ([]Schedule, string, error) {

@@ -127,16 +127,19 @@ func TestUpcomingSaysWhatTheOldSchedulerSends(t *testing.T) {
 func TestWithheldListsWhoGotNoneOnADay(t *testing.T) {
 	schools(t, func(s *school) {
 		s.remind("kim", nil)
-		for _, person := range []string{"sam", "ann"} {
-			s.remind(person, nil)
-			s.reminded[person] = nil
-		}
+		harbour := func(c *automation.Candidate) { c.BusinessUnit = "harbour" }
+		s.remind("sam", harbour)
+		s.remind("ann", nil)
+		s.reminded["sam"], s.reminded["ann"] = nil, nil
 		s.remind("eve", func(c *automation.Candidate) { c.TargetDate.Day++ })
+		s.noAddress["ben"] = true
+		s.remind("ben", harbour)
 		s.at(due)
 		from := time.Date(2026, 4, 17, 0, 0, 0, 0, time.UTC)
-		on := func(scope storage.Scope, day int) (out []string) {
+		on := func(scope storage.Scope, day int, of automation.PlannedFor) (out []string) {
+			of.From, of.Until = from.AddDate(0, 0, day), from.AddDate(0, 0, day+1)
 			for p := (storage.Page{Limit: 1}); ; {
-				got, after, err := s.desk.Withheld(s.Context(), scope, from.AddDate(0, 0, day), from.AddDate(0, 0, day+1), true, p)
+				got, after, err := s.desk.Withheld(s.Context(), scope, of, true, p)
 				s.must(err)
 				for _, e := range got {
 					out = append(out, e.Name+": "+e.Reason)
@@ -152,11 +155,18 @@ func TestWithheldListsWhoGotNoneOnADay(t *testing.T) {
 		for name, c := range map[string]struct {
 			scope storage.Scope
 			day   int
+			of    automation.PlannedFor
 			want  []string
 		}{
-			"today": {tenant, 0, []string{": Superseded", "Samantha Jones: Superseded"}}, "tomorrow": {tenant, 1, nil}, "another tenant": {"west", 0, nil},
+			"today":           {tenant, 0, automation.PlannedFor{}, []string{": NoRecipients", ": Superseded", "Samantha Jones: Superseded"}},
+			"of a type":       {tenant, 0, automation.PlannedFor{Type: "certificate"}, []string{": NoRecipients", ": Superseded", "Samantha Jones: Superseded"}},
+			"of another type": {tenant, 0, automation.PlannedFor{Type: "crowded"}, nil},
+			"of a unit":       {tenant, 0, automation.PlannedFor{Type: "certificate", BusinessUnit: "harbour"}, []string{": NoRecipients", "Samantha Jones: Superseded"}},
+			"of another unit": {tenant, 0, automation.PlannedFor{BusinessUnit: "hill"}, nil},
+			"tomorrow":        {tenant, 1, automation.PlannedFor{}, nil},
+			"another tenant":  {"west", 0, automation.PlannedFor{}, nil},
 		} {
-			if diff := cmp.Diff(c.want, on(c.scope, c.day)); diff != "" {
+			if diff := cmp.Diff(c.want, on(c.scope, c.day, c.of)); diff != "" {
 				s.Errorf("%s: %s", name, diff)
 			}
 		}

@@ -159,6 +159,27 @@ func (e Entry) Title() string {
 	return e.Type + ", " + e.Occasion
 }
 
+// Redact is the entry for somebody: each key goes through key, and without the right to see
+// personal data what else is personal is left out. It leaves e as it is.
+func (e Entry) Redact(key func(string) string, personal bool) Entry {
+	e.Key, e.Person, e.Entity.ID = key(e.Key), key(e.Person), key(e.Entity.ID)
+	e.Messages, e.Steps, e.Parts = slices.Clone(e.Messages), slices.Clone(e.Steps), slices.Clone(e.Parts)
+	for i := range e.Messages {
+		e.Messages[i].Person = key(e.Messages[i].Person)
+	}
+	for i := range e.Parts {
+		e.Parts[i] = e.Parts[i].Redact(key, personal)
+	}
+	if personal {
+		return e
+	}
+	e.Address, e.Name, e.Subject, e.Text, e.HTML, e.Detail, e.Ticket, e.Said, e.Letter = "", "", "", "", "", "", "", "", nil
+	for i := range e.Steps {
+		e.Steps[i].Actor, e.Steps[i].Detail = "", ""
+	}
+	return e
+}
+
 // settle fills the fields that follow from the outcome and its reason.
 func (e *Entry) settle() {
 	if e.ToDo = ""; e.Reason == "" {

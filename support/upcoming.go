@@ -33,16 +33,17 @@ func (d *Desk) Upcoming(ctx context.Context, scope Scope, from, until time.Time,
 	return out, next, nil
 }
 
-// Withheld lists the reminders and reports of a scope that were planned in a period and have
-// ended without a message, the last first, like [automation.Support.Withheld]. With names the
-// Directory is asked for each person of the page.
-func (d *Desk) Withheld(ctx context.Context, scope Scope, from, until time.Time, names bool, p storage.Page) ([]Entry, string, error) {
+// Withheld lists the reminders and reports of a scope that were planned for a period and have
+// ended without a message, the last first. A page may be short or empty and still have a next
+// one: see [automation.Support.Withheld]. With names the Directory is asked for each person of
+// the page.
+func (d *Desk) Withheld(ctx context.Context, scope Scope, of automation.PlannedFor, names bool, p storage.Page) ([]Entry, string, error) {
 	if d.o.Automation == nil {
 		return nil, "", nil
 	}
 	p.Limit = cmp.Or(max(p.Limit, 0), DefaultPage)
 	out, next, err := paged(func(ctx context.Context, p storage.Page) ([]automation.Schedule, string, error) {
-		return d.o.Automation.Support().Withheld(ctx, scope, from, until, p)
+		return d.o.Automation.Support().Withheld(ctx, scope, of, p)
 	}, d.reminder)(ctx, p)
 	if err == nil {
 		err = d.name(ctx, scope, out, names)

@@ -208,10 +208,12 @@ func (w *world) desk(ctx context.Context, scope storage.Scope) room {
 		"Act": func() error {
 			return second(d.Act(ctx, scope, support.Order{Action: support.Cancel, Targets: []support.Target{{Kind: support.KindReminder, Key: w.reminder}}, By: by}))
 		},
-		"Health":        func() error { return second(d.Health(ctx, storage.Within(scope))) },
-		"Calendar":      func() error { return third(d.Calendar(ctx, scope, time.UTC, 14)) },
-		"Upcoming":      func() error { return third(d.Upcoming(ctx, scope, lately.From, lately.Until, false, storage.Page{})) },
-		"Withheld":      func() error { return third(d.Withheld(ctx, scope, lately.From, lately.Until, false, storage.Page{})) },
+		"Health":   func() error { return second(d.Health(ctx, storage.Within(scope))) },
+		"Calendar": func() error { return third(d.Calendar(ctx, scope, time.UTC, 14)) },
+		"Upcoming": func() error { return third(d.Upcoming(ctx, scope, lately.From, lately.Until, false, storage.Page{})) },
+		"Withheld": func() error {
+			return third(d.Withheld(ctx, scope, automation.PlannedFor{From: lately.From, Until: lately.Until}, false, storage.Page{}))
+		},
 		"List":          func() error { return third(d.List(ctx, scope, support.Messages, storage.Page{})) },
 		"Search":        func() error { return third(d.Search(ctx, scope, "17", false)) },
 		"Story":         func() error { return second(d.Story(ctx, scope, support.About{Person: "17"}, storage.Page{})) },
@@ -260,16 +262,18 @@ func (w *world) automation(ctx context.Context, scope storage.Scope) []room {
 			"Bulk": func() error {
 				return second(support.Bulk(ctx, scope, automation.ActionCancel, automation.Selection{Setting: "certificate"}, by, nil))
 			},
-			"Cancel":         func() error { return support.Cancel(ctx, scope, w.reminder, by) },
-			"History":        func() error { return third(support.History(ctx, scope, employee, storage.Page{})) },
-			"Coming":         func() error { return third(support.Coming(ctx, scope, time.Time{}, time.Time{})) },
-			"Held":           func() error { return third(support.Held(ctx, scope, reasons.HeldBySupport, storage.Page{})) },
-			"Hold":           func() error { return support.Hold(ctx, scope, w.reminder, by) },
-			"Pause":          func() error { return support.Pause(ctx, automation.Extent{Scope: scope}, time.Time{}, by) },
-			"Pauses":         func() error { return second(support.Pauses(ctx, scope)) },
-			"Planned":        func() error { return third(support.Planned(ctx, scope, "ada", storage.Page{})) },
-			"Upcoming":       func() error { return third(support.Upcoming(ctx, scope, window.From, window.Until, storage.Page{})) },
-			"Withheld":       func() error { return third(support.Withheld(ctx, scope, window.From, window.Until, storage.Page{})) },
+			"Cancel":   func() error { return support.Cancel(ctx, scope, w.reminder, by) },
+			"History":  func() error { return third(support.History(ctx, scope, employee, storage.Page{})) },
+			"Coming":   func() error { return third(support.Coming(ctx, scope, time.Time{}, time.Time{})) },
+			"Held":     func() error { return third(support.Held(ctx, scope, reasons.HeldBySupport, storage.Page{})) },
+			"Hold":     func() error { return support.Hold(ctx, scope, w.reminder, by) },
+			"Pause":    func() error { return support.Pause(ctx, automation.Extent{Scope: scope}, time.Time{}, by) },
+			"Pauses":   func() error { return second(support.Pauses(ctx, scope)) },
+			"Planned":  func() error { return third(support.Planned(ctx, scope, "ada", storage.Page{})) },
+			"Upcoming": func() error { return third(support.Upcoming(ctx, scope, window.From, window.Until, storage.Page{})) },
+			"Withheld": func() error {
+				return third(support.Withheld(ctx, scope, automation.PlannedFor{From: window.From, Until: window.Until}, storage.Page{}))
+			},
 			"Release":        func() error { return support.Release(ctx, scope, w.reminder, by) },
 			"AllSchedules":   func() error { return third(support.AllSchedules(ctx, scope, storage.Page{})) },
 			"SchedulesByKey": func() error { return second(support.SchedulesByKey(ctx, scope, w.reminder)) },

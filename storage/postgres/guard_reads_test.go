@@ -193,7 +193,7 @@ func TestGuardWhatSentNothingIsFoundByTheDay(t *testing.T) {
 		"VACUUM (ANALYZE) automation_scheduler")
 	work := automation.New(s, notify.New(s, nil), nil).Support()
 	if rows := r.pages(t, s, "withheld", 2, storage.Page{Limit: 50}, func(p storage.Page) (int, string, error) {
-		rows, next, err := work.Withheld(t.Context(), "tenant", noon, noon.AddDate(1, 0, 0), p)
+		rows, next, err := work.Withheld(t.Context(), "tenant", automation.PlannedFor{From: noon, Until: noon.AddDate(1, 0, 0)}, p)
 		return len(rows), next, err
 	}); rows != 100 {
 		t.Errorf("%d rows", rows)

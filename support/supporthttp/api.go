@@ -105,7 +105,7 @@ func (s *site) apiList(c *call, of support.List) {
 			list = func() ([]support.Entry, string, error) { return s.desk.Messages(c.r.Context(), c.scope, made, p) }
 			if of == support.Reminders {
 				list = func() ([]support.Entry, string, error) {
-					return s.desk.Withheld(c.r.Context(), c.scope, made.From, made.Until, c.caller.Personal, p)
+					return s.desk.Withheld(c.r.Context(), c.scope, planned(made), c.caller.Personal, p)
 				}
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -169,6 +170,11 @@ func (v view) spansOf(f filter, zone *time.Location) (out []count) {
 	return out
 }
 
+// planned is what a filter leaves of reminders, which have no channel.
+func planned(of notify.Made) automation.PlannedFor {
+	return automation.PlannedFor{From: of.From, Until: of.Until, Type: of.Type, BusinessUnit: of.BusinessUnit}
+}
+
 // reminders shows the reminders of some days that sent nothing.
 func (s *site) reminders(c *call) {
 	f, of, ok := c.filter()
@@ -179,12 +185,12 @@ func (s *site) reminders(c *call) {
 	if !ok {
 		return
 	}
-	rows, next, err := s.desk.Withheld(c.r.Context(), c.scope, of.From, of.Until, c.caller.Personal, storage.Page{After: in[0], Limit: pageRows})
+	rows, next, err := s.desk.Withheld(c.r.Context(), c.scope, planned(of), c.caller.Personal, storage.Page{After: in[0], Limit: pageRows})
 	if err != nil {
 		c.refuse("the reminders could not be listed", err)
 		return
 	}
-	f = filter{From: f.From, To: f.To}
+	f.State, f.Channel = "", ""
 	v := c.view("reminders", "Reminders that sent nothing")
 	v.Filter, v.Days, v.Back, v.List = f, c.byDay(c.entriesOf(rows)), c.r.URL.RawQuery, support.Reminders
 	v.Spans = v.spansOf(f, c.zone())

@@ -321,6 +321,13 @@ func TestWhoGotNoReminderOnADay(t *testing.T) {
 			t.Errorf("%s: %s", day, list)
 		}
 	}
+	for query, there := range map[string]bool{"": true, "&type=certificate": true, "&type=other": false, "&unit=hill": false} {
+		for _, at := range []string{"/reminders", "/api/v1/reminders"} {
+			if _, body := o.ask(h, "GET", at+"?from=2026-05-02"+query, ""); strings.Contains(body, "30 days before 2026-06-01") != there {
+				t.Errorf("%s%s: %s", at, query, body)
+			}
+		}
+	}
 	if answer, body := o.ask(h, "GET", "/reminders?from=yesterday", ""); answer.StatusCode != http.StatusUnprocessableEntity {
 		t.Error(answer.StatusCode, body)
 	}

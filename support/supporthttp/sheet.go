@@ -52,8 +52,9 @@ func (s *site) sheet(c *call) {
 
 // line is a message as the caller may see it.
 func (c *call) line(e support.Entry) []string {
+	e = c.redacted(e)
 	out := []string{
-		c.at(e.On).Format(time.RFC3339), c.handle(e.Person), c.hide(e.Name), c.hide(e.Address), e.Type, e.Occasion, e.Channel, word(e.State()), c.because(e), e.MessageID,
+		c.at(e.On).Format(time.RFC3339), e.Person, e.Name, e.Address, e.Type, e.Occasion, e.Channel, word(e.State()), because(e), e.MessageID,
 	}
 	for i, text := range out {
 		out[i] = spreadsheet.Defused(text)

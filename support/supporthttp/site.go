@@ -95,7 +95,7 @@ func (s *site) routes() []route {
 		}
 		says := "A page of the " + strings.ReplaceAll(string(l), "-", " ") + " of the tenant."
 		if l == support.Reminders {
-			takes = append(takes, "from", "to")
+			takes = append(takes, "from", "to", "type", "unit")
 			says += " With from or to: those that were planned for these days and ended without a message, the last first."
 		}
 		out = append(out, route{

@@ -91,8 +91,8 @@ type file struct {
 	Bytes     int    `json:"bytes"`
 }
 
-func (c *call) letterOf(l *support.Letter) *letter {
-	if l == nil || !c.caller.Personal {
+func letterOf(l *support.Letter) *letter {
+	if l == nil {
 		return nil
 	}
 	out := &letter{Locale: l.Locale, ReplyTo: l.Mail.ReplyTo, CC: l.Mail.CC, BCC: l.Mail.BCC}
@@ -153,23 +153,28 @@ type step struct {
 	Detail string    `json:"detail,omitempty"`
 }
 
-func (c *call) entryOf(e support.Entry) entry {
+// entryOf is an entry as the caller may see it.
+func (c *call) entryOf(e support.Entry) entry { return c.wired(c.redacted(e)) }
+
+func (c *call) redacted(e support.Entry) support.Entry { return e.Redact(c.handle, c.caller.Personal) }
+
+// wired is a redacted entry with the actions and the zone of the caller.
+func (c *call) wired(e support.Entry) entry {
 	out := entry{
-		On: c.at(e.On), Kind: e.Kind, Outcome: e.Outcome, State: e.State(), Because: c.because(e), Type: e.Type, Occasion: e.Occasion, Channel: e.Channel, Status: e.Status,
+		On: c.at(e.On), Kind: e.Kind, Outcome: e.Outcome, State: e.State(), Because: because(e), Type: e.Type, Occasion: e.Occasion, Channel: e.Channel, Status: e.Status,
 		Reason: e.Reason, ReasonBy: e.ReasonBy, What: e.What, ToDo: e.ToDo, NextOn: c.at(e.NextOn), Can: c.can(e.Can), Part: partOf(e.Part), Version: e.Version,
-		Key: c.handle(e.Key), MessageID: e.MessageID, ProviderID: e.ProviderID, Person: c.handle(e.Person),
-		EntityType: e.Entity.Type, Entity: c.handle(e.Entity.ID),
-		Address: c.hide(e.Address), Name: c.hide(e.Name), Subject: c.hide(e.Subject), Text: c.hide(e.Text), HTML: c.hide(e.HTML), Detail: c.hide(e.Detail), Ticket: c.hide(e.Ticket), More: e.More,
+		Key: e.Key, MessageID: e.MessageID, ProviderID: e.ProviderID, Person: e.Person, EntityType: e.Entity.Type, Entity: e.Entity.ID,
+		Address: e.Address, Name: e.Name, Subject: e.Subject, Text: e.Text, HTML: e.HTML, Detail: e.Detail, Ticket: e.Ticket, More: e.More,
+		Campaign: campaignOf(e.Campaign), Letter: letterOf(e.Letter),
 	}
-	out.Campaign, out.Letter = campaignOf(e.Campaign), c.letterOf(e.Letter)
 	for _, p := range e.Parts {
-		out.Parts = append(out.Parts, c.entryOf(p))
+		out.Parts = append(out.Parts, c.wired(p))
 	}
 	for _, m := range e.Messages {
-		out.Messages = append(out.Messages, message{m.MessageID, m.Channel, m.Outcome, m.State(), m.Status, m.Reason, c.at(m.On), c.handle(m.Person)})
+		out.Messages = append(out.Messages, message{m.MessageID, m.Channel, m.Outcome, m.State(), m.Status, m.Reason, c.at(m.On), m.Person})
 	}
 	for _, s := range e.Steps {
-		out.Steps = append(out.Steps, step{c.at(s.On), s.What, s.Reason, c.hide(s.Actor), c.hide(s.Detail)})
+		out.Steps = append(out.Steps, step{c.at(s.On), s.What, s.Reason, s.Actor, s.Detail})
 	}
 	return out
 }
@@ -262,9 +267,8 @@ type verdict struct {
 	Entry   *entry          `json:"entry,omitempty"`
 }
 
-// because says why an entry is in its state, in the host's own words where there are such and
-// the caller may see them.
-func (c *call) because(e support.Entry) string { return or(c.hide(e.Said), e.Because()) }
+// because says why a redacted entry is in its state, in the host's own words where it has such.
+func because(e support.Entry) string { return or(e.Said, e.Because()) }
 
 func (c *call) verdictOf(v support.Verdict) verdict {
 	out := verdict{Person: c.handle(v.Person), Type: v.Type, Outcome: v.Outcome, Reason: v.Reason, On: c.at(v.On), Text: or(c.hide(v.Told), v.Text), ToDo: v.ToDo}
