@@ -159,7 +159,7 @@ func (e Entry) Title() string {
 	return e.Type + ", " + e.Occasion
 }
 
-// Redact is the entry for somebody: each key goes through key, and without the right to see
+// Redact is the entry for a reader: each key goes through key, and without the right to see
 // personal data what else is personal is left out. It leaves e as it is.
 func (e Entry) Redact(key func(string) string, personal bool) Entry {
 	e.Key, e.Person, e.Entity.ID = key(e.Key), key(e.Person), key(e.Entity.ID)
