@@ -1,6 +1,7 @@
 package support_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/support"
@@ -91,6 +94,31 @@ func TestUpcomingNamesPeopleAndSaysWhatIsExpected(t *testing.T) {
 		}
 		if got, _, err := s.desk.Upcoming(s.Context(), "west", from, from.AddDate(0, 0, 1), true, storage.Page{}); err != nil || len(got) > 0 {
 			s.Errorf("the west: %v %v", got, err)
+		}
+	})
+}
+
+// What the old scheduler still sends is listed as planned, and says who sends it.
+func TestUpcomingSaysWhatTheOldSchedulerSends(t *testing.T) {
+	schools(t, func(s *school) {
+		s.reminders.Register(automation.ReminderType{Name: "handover", Zone: "UTC", Guarded: true, Recipients: automation.RecipientFunc(
+			func(context.Context, automation.Due) ([]notify.Recipient, error) { return nil, nil },
+		)})
+		_, err := s.reminders.Ensure(s.Context(), automation.Candidate{
+			Scope: tenant, Type: "handover", Source: automation.Source{Type: "employee", ID: "9"}, Person: "sam", Zone: "UTC",
+			Recurrence: &automation.Recurrence{Cron: "30 6 * * *"},
+		})
+		s.must(err)
+		from := s.desk.Now()
+		got, _, err := s.desk.Upcoming(s.Context(), tenant, from, from.AddDate(0, 0, 2), true, storage.Page{})
+		s.must(err)
+		if len(got) != 2 || got[0].Key == "" || got[1].Key != "" {
+			s.Fatalf("%+v", got)
+		}
+		for _, e := range got {
+			if e.Outcome != support.Planned || e.Reason != reasons.Shadow || len(e.Can) > 0 || !strings.Contains(e.What, ": the previous scheduler sends it on ") {
+				s.Errorf("%+v", e)
+			}
 		}
 	})
 }

@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/reasons"
 	"github.com/belfry-go/belfry/storage"
 )
 
 // Upcoming lists the reminders and reports of a scope that are planned in a period, like
 // [automation.Support.Upcoming], and returns where the next page begins; empty after the
-// last. Later occurrences of a series have no Key yet. With names the Directory is asked
-// for each person of the page.
+// last. Later occurrences of a series have no Key yet. What the old scheduler owns has the
+// reason [reasons.Shadow] and no action. With names the Directory is asked for each person of
+// the page.
 func (d *Desk) Upcoming(ctx context.Context, scope Scope, from, until time.Time, names bool, p storage.Page) (out []Entry, next string, err error) {
 	if d.o.Automation == nil {
 		return nil, "", nil
@@ -78,6 +80,11 @@ func (c *core) upcoming(u *automation.Upcoming) Entry {
 	if u.Expected {
 		e.Key, e.Can = "", nil
 		e.What = e.Title() + ": planned once the previous one has gone out"
+	}
+	if u.OldScheduler { // its row has ended here
+		e.Outcome, e.Reason, e.Can, e.NextOn, e.withdrawn = Planned, reasons.Shadow, nil, time.Time{}, time.Time{}
+		e.settle()
+		e.What = e.Title() + ": the previous scheduler sends it on " + moment(e.On)
 	}
 	return e
 }
