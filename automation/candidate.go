@@ -104,8 +104,8 @@ type Candidate struct {
 	// BusinessUnit is the part of the tenant that the work belongs to; it may be
 	// empty. An open row moves with it; what was sent keeps the one it had.
 	BusinessUnit string
-	// Person is whom the work is about, an id of the host's; empty: nobody, or nobody
-	// says. It stands in no key and no InputHash, and moves with an open row as
+	// Person is whom the work is about, an id of the host's; empty: none, or it is
+	// unknown. It stands in no key and no InputHash, and moves with an open row as
 	// BusinessUnit does. See [Support.Planned] and [Selection].
 	Person string
 
@@ -116,7 +116,7 @@ type Candidate struct {
 	// At is the instant of the event itself, such as the start of a lesson, of which a
 	// fraction of a second is dropped, and Before how long earlier the reminder falls, in
 	// whole seconds; negative: later. They stand instead of TargetDate, DaysBefore and SendAt. Hours are real ones, which
-	// no change of clocks shortens; Zone is for texts, and UTC where nobody names one.
+	// no change of clocks shortens; Zone is for texts, and UTC where none is given.
 	// An At that moves is another occasion, and [Reminders.Set] or an event ends the old one.
 	At     time.Time
 	Before time.Duration

@@ -214,7 +214,7 @@ func (s ensurer) ensure(ctx context.Context, tx storage.Tx, plans []plan, origin
 	return s.ensureBy(ctx, tx, plans, origin, actor(origin.Type, origin.ID))
 }
 
-// ensureBy is ensure with the name of whoever asks, for the history.
+// ensureBy is ensure with the name of the requester, for the history.
 func (s ensurer) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, origin Event, by author) ([]Ensured, error) {
 	now := s.now()
 	out := make([]Ensured, len(plans))

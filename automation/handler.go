@@ -184,7 +184,7 @@ type Due struct {
 	Type           string // the reminder type, or the host's automation type
 	TriggerType    TriggerType
 	BusinessUnit   string
-	Person         string // whom it is about; empty: nobody has said
+	Person         string // whom it is about; empty: unknown
 	Setting        Setting
 	Source         Source
 	TriggerKey     string        // the host's own, in a rerun too

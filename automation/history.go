@@ -187,7 +187,7 @@ func tell(ctx context.Context, tx storage.Tx, by author, notes []note) error {
 }
 
 // saveAndTell writes the rows of notes, and the notes into the history. It gives
-// apart those of rows that somebody else wrote meanwhile, of which neither was
+// apart those of rows that another transaction wrote meanwhile, of which neither was
 // written.
 func (s *core) saveAndTell(ctx context.Context, tx storage.Tx, by author, notes []note) (saved, stale []note, err error) {
 	rows := make([]*scheduleRow, len(notes))
@@ -211,7 +211,7 @@ func (s *core) saveAndTell(ctx context.Context, tx storage.Tx, by author, notes 
 	return saved, stale, tell(ctx, tx, by, saved)
 }
 
-// saveAllAndTell is saveAndTell where the caller begins again if somebody else wrote a
+// saveAllAndTell is saveAndTell where the caller begins again if another transaction wrote a
 // row meanwhile: the error is storage.ErrStale then.
 func (s *core) saveAllAndTell(ctx context.Context, tx storage.Tx, by author, notes []note) error {
 	_, stale, err := s.saveAndTell(ctx, tx, by, notes)
@@ -221,7 +221,7 @@ func (s *core) saveAllAndTell(ctx context.Context, tx storage.Tx, by author, not
 	return err
 }
 
-// again reads the rows of notes that somebody else wrote meanwhile, those of them
+// again reads the rows of notes that another transaction wrote meanwhile, those of them
 // that are where.
 func again(ctx context.Context, from driver.Reader, stale []note, where ...driver.Cond) ([]*scheduleRow, error) {
 	if len(stale) == 0 {

@@ -17,8 +17,8 @@ import (
 // about a lesson that is booked for this afternoon.
 const instantCatchUp = 15 * time.Minute
 
-// instantZone is that of the texts of a reminder before an instant, where nobody
-// names one.
+// instantZone is that of the texts of a reminder before an instant, where none
+// is given.
 const instantZone = "UTC"
 
 // isInstant reports whether the candidate is before an instant.

@@ -59,7 +59,7 @@ func (l Lateness) verdict(late time.Duration, overtaken bool) Reason {
 	return ""
 }
 
-// worthless are the plans, by their place, that nobody should make a row of any more, and
+// worthless are the plans, by their place, for which it is too late to make a row, and
 // what they come too late for.
 func worthless(now time.Time, plans []plan) map[int]string {
 	latest := map[occasion]time.Time{}

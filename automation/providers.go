@@ -88,7 +88,7 @@ func (f RecipientFunc) Recipients(ctx context.Context, d Due) ([]notify.Recipien
 }
 
 // DeliveryPolicy decides how, at the moment the row is due: it may choose other
-// channels, add inboxes, and leave recipients out. Nobody left over ends the row
+// channels, add inboxes, and leave recipients out. If it leaves out all, the row ends
 // as Deactivated, SkippedByPolicy. Otherwise it is as RecipientProvider.
 type DeliveryPolicy interface {
 	Deliver(ctx context.Context, d Due, to []notify.Recipient) ([]notify.Recipient, error)

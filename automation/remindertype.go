@@ -97,7 +97,7 @@ func (t *ReminderType) notificationType() string {
 // its providers hear of events. On a dispatcher that is a [notify.Registrar] it
 // also registers a notify.Type of the same name, unless t.NotificationType names
 // one. It panics on what only a programmer can get wrong: no name or one that no
-// key can hold, a name that is taken, nobody to send to, an unknown zone or
+// key can hold, a name that is taken, no source of recipients, an unknown zone or
 // policy, a template that does not parse, a Scan without bounds. It logs if the
 // template names what no reminder has. What it returns asks for reminders of the type.
 func (s *Scheduler) Register(t ReminderType) Reminders {

@@ -236,7 +236,7 @@ func (s planner) planManual(ctx context.Context, c Candidate, t ReminderType, ke
 }
 
 // RunReport is Ensure for a candidate with a Run, and tells the history who asked
-// for it and why. A row that exists already stays whoever's it is. While the old
+// for it and why. A row that exists already keeps its owner. While the old
 // scheduler has the runs of the report it is [ErrActionRefused], and nothing is written:
 // the run would never come.
 func (s Support) RunReport(ctx context.Context, c Candidate, by By) (out Ensured, err error) {

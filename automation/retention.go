@@ -24,12 +24,12 @@ const minRetention = 24 * time.Hour
 // hold always stay. The audit of what support did, and the history by source
 // (automation_job), have their own.
 //
-// A row is the memory that keeps its work from happening twice. It is deleted once nobody
-// can ask for its key again:
+// A row is the memory that keeps its work from happening twice. It is deleted once its
+// key can no longer be requested:
 //
 //   - a date-based one once its moment is further back than CatchUp under every
 //     zone and time of day, and two weeks longer where there is a BusinessDay:
-//     from then on whoever asks is told OffsetPassed
+//     from then on a request is answered OffsetPassed
 //   - a recurring one once its occurrence is further back than CatchUp, and two days
 //   - a threshold under OncePerDay once its day is over, in every zone, for
 //     longer than CatchUp
@@ -37,7 +37,7 @@ const minRetention = 24 * time.Hour
 //   - any other threshold, and the types that hosts add, after ForgetAfter
 //
 // Until then a stub stays of what was sent or is over: its key, its state, and where its
-// delivery is. Whoever asks for it gets the same answer, and nothing is sent. Of rows
+// delivery is. A request for it gets the same answer, and nothing is sent. Of rows
 // that ended unsent nothing has to stay where the key may be asked for for ever: made
 // again, they are due for the first time.
 //
@@ -69,7 +69,7 @@ func (r Retention) check() error {
 
 // RetentionReport counts what a walk over all rows did.
 type RetentionReport struct {
-	// Deleted rows are gone. Rows that somebody wrote meanwhile are not among them.
+	// Deleted rows are gone. Rows that were written meanwhile are not among them.
 	Deleted int
 	// Tombstones are left of rows whose key may still be asked for.
 	Tombstones int
@@ -85,7 +85,7 @@ var errBound = errors.New("not in a bound transaction")
 
 // Retain forgets what the [Retention] of the types that are registered here
 // allows, in small transactions, without announcing it. A Poller does it once a day, in
-// one process; this is for whoever does not want to wait, and may run at any time beside
+// one process; this is for a caller that does not want to wait, and may run at any time beside
 // it. What the Poller's Retention says is not looked at.
 // The report tells what was done also where there is an error: that of an
 // Archive, or one that ended the walk.
@@ -195,7 +195,7 @@ const (
 )
 
 // outrun tells which rows stand for a rise of their condition that is not the
-// last one, by id: whoever asks for one now is given the number of a later rise.
+// last one, by id: a request for one now is given the number of a later rise.
 func outrun(ctx context.Context, from driver.Reader, rows []*scheduleRow) (map[int64]bool, error) {
 	type rise struct {
 		row *scheduleRow

@@ -32,7 +32,7 @@ type Schedule struct {
 	AutomationType string
 	TriggerType    TriggerType
 	BusinessUnit   string
-	Person         string // whom it is about; empty: nobody has said
+	Person         string // whom it is about; empty: unknown
 	Setting        string
 	SourceType     string
 	Source         string
@@ -218,7 +218,7 @@ func (r *scheduleRow) IsOpen() bool {
 	return r.Status == StatusPending || r.Status == StatusProcessing
 }
 
-// dueOn is the next moment anybody should look at the row.
+// dueOn is the next moment at which a worker looks at the row.
 func (r *scheduleRow) dueOn() time.Time {
 	switch {
 	case !r.IsOpen() || r.IsOnSupportHold:
@@ -306,7 +306,7 @@ func (r *scheduleRow) reactivate(now time.Time) {
 }
 
 // dropExpiredLease keeps the next claim from counting a loss that was none: the
-// lease was left by a worker whose row somebody else ended.
+// lease was left by a worker whose row was ended meanwhile.
 func (r *scheduleRow) dropExpiredLease(now time.Time) {
 	if !r.LeaseExpiresOn.After(now) {
 		r.LeaseExpiresOn, r.Abandoned = time.Time{}, false
@@ -338,7 +338,7 @@ func (r *scheduleRow) fail(now time.Time, err error, longRunning bool) {
 	r.retry(now, why, longRunning)
 }
 
-// lose records that the lease ran out in somebody else's hands.
+// lose records that the lease of another worker ran out.
 func (r *scheduleRow) lose(now time.Time, longRunning bool) {
 	r.LeaseLossCount++
 	r.retry(now, reasons.LeaseExpired, longRunning)

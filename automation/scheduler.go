@@ -223,7 +223,7 @@ type txKey struct{}
 // TxOf returns the transaction inside which a provider, a [SettingsSource],
 // [Options].Zone or [ReminderType].BusinessDay is asked, and false outside of
 // one. They are asked inside one for an event without a Version, and by a
-// scheduler that is bound to one. Whoever keeps data in the scheduler's own
+// scheduler that is bound to one. A provider with data in the scheduler's own
 // store has to read through it then: a second transaction would wait for the
 // first on a store with one writer, and would not see what the host has changed
 // in it. It is over when the call returns.

@@ -56,7 +56,7 @@ func (s ensurer) deactivate(ctx context.Context, tx storage.Tx, e Event, where [
 	return s.deactivateBy(ctx, tx, e, actor(e.Type, e.ID), where, why)
 }
 
-// deactivateBy is deactivate with the name of whoever ends the rows, for the
+// deactivateBy is deactivate with the name of the requester, for the
 // history.
 func (s ensurer) deactivateBy(ctx context.Context, tx storage.Tx, e Event, by author, where []driver.Cond, why func(*scheduleRow) (Reason, bool)) ([]Deactivation, error) {
 	return s.deactivateSome(ctx, tx, e, by, where, math.MaxInt, why)
@@ -149,7 +149,7 @@ func (r *scheduleRow) mayEnd() bool {
 	return r.inShadow() || r.Status != StatusDeactivated && machine.Legal(r.Status, StatusDeactivated)
 }
 
-// save writes rows and returns those to look at again, since somebody wrote them
+// save writes rows and returns those to look at again, since they were written
 // meanwhile: a claim does not keep a row from an event.
 func (d *ending) save(ctx context.Context, notes []note) ([]*scheduleRow, error) {
 	saved, stale, err := d.s.saveAndTell(ctx, d.tx, d.by, notes)
@@ -277,7 +277,7 @@ type Pause struct {
 	Extent
 	By    By        // who paused it, and why
 	Since time.Time // UTC
-	Until time.Time // UTC, when it ends by itself; zero: when somebody resumes it
+	Until time.Time // UTC, when it ends by itself; zero: only when it is resumed
 }
 
 // pauses has one row for each Extent that was ever paused.

@@ -246,7 +246,7 @@ type Acted struct {
 const keepsChanging = "it keeps changing"
 
 // actOn acts on rows of one scope, in few statements for any number of them, and
-// answers in their order. A row that somebody wrote since it was read (a claim
+// answers in their order. A row that was written since it was read (a claim
 // does) is read and decided about again; lease and token stay the worker's.
 func (s Support) actOn(ctx context.Context, tx storage.Tx, rows []*scheduleRow, a acting) ([]Acted, error) {
 	out := make([]Acted, len(rows))

@@ -39,7 +39,7 @@ type Trace struct {
 	Setting       string
 	SettingActive bool
 	// Validity is what the Validator answered: StillValid, or the reason
-	// for which the row is no longer valid. Empty: nobody was asked.
+	// for which the row is no longer valid. Empty: it was not called.
 	Validity string `json:",omitempty"`
 	// Resolved is how many recipients there were, Recipients how many the policy
 	// left, and RecipientHashes stand for the first hundred of those.
@@ -55,7 +55,7 @@ type Trace struct {
 	Steps   []TraceStep
 	EndedAt string
 	// Status, Reason, NextRetryOn and Hold are the row's afterwards, unless
-	// somebody else wrote it meanwhile.
+	// it was written meanwhile.
 	Status      string
 	Reason      Reason    `json:",omitempty"`
 	NextRetryOn time.Time `json:",omitzero"`
@@ -120,7 +120,7 @@ type Traces struct {
 	// Keep is for how long; default 30 days. Then a Poller deletes them, and the
 	// rows stay as they are.
 	Keep time.Duration
-	// HashKey keys the hash that stands for a recipient, so that nobody who reads
+	// HashKey keys the hash that stands for a recipient, so that no reader of
 	// a trace can find one by trying all of them; as notify.Options.HashKey.
 	// Empty: a plain hash.
 	HashKey []byte

@@ -63,7 +63,7 @@ func (s planner) current(ctx context.Context, plans []plan) ([]plan, error) {
 }
 
 // sourceState is a row of automation_source: how far the events of an entity
-// have come. Whoever derives rows from the state of an entity writes it first,
+// have come. A transaction that derives rows from the state of an entity writes it first,
 // so that an event that loaded an old state cannot undo a newer one. It is never
 // due.
 type sourceState struct {

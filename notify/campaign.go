@@ -152,8 +152,8 @@ func (n Campaigns) Content(ctx context.Context, scope Scope, guid string, allow 
 	return c, nil
 }
 
-// Recipients yields the audience as it is stored, in its order and with whoever
-// is in it twice. An error ends it.
+// Recipients yields the audience as it is stored, in its order; a recipient
+// who is in it twice comes twice. An error ends it.
 func (c *CampaignContent) Recipients(ctx context.Context) iter.Seq2[Recipient, error] {
 	return func(yield func(Recipient, error) bool) {
 		p, err := openPayload(ctx, c.n.store.Blobs(), c.blob, 0)

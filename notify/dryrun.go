@@ -21,7 +21,7 @@ type Forecast struct {
 	// would go elsewhere. Otherwise it has the reason.
 	Verdict gate.Verdict
 	// Copies says of each address that a message which would be sent names for a copy
-	// whether it would get one: not if it is skipped or would be redirected, nor anybody of
+	// whether it would get one: not if it is skipped or would be redirected, and no copy of
 	// a message that is redirected. Nil: it names none.
 	Copies map[string]gate.Verdict
 }

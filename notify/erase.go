@@ -75,9 +75,9 @@ func (s dataSubject) is(r Recipient) bool {
 	return slices.Contains(s.addresses, Destination{id.method, id.address})
 }
 
-// IsPerson tells which recipients are a person, for whoever else keeps recipients: those
-// who name the Ref and, of those who name none, whoever has the inbox or the address, in
-// any spelling.
+// IsPerson tells which recipients are a person, for other packages that keep recipients:
+// those who name the Ref and, of those who name none, those with the inbox or the address,
+// in any spelling.
 func IsPerson(p sweep.Person) func(Recipient) bool {
 	return erasure{}.dataSubject(sweep.Subject{Person: p}).is
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// jobs are those of the person's messages, those that nobody's message leads to yet, and
+// jobs are those of the person's messages, those that have no message yet, and
 // those about what is the person's.
 func (s dataSubject) jobs() (out []sweep.Way[jobRow]) {
 	for _, way := range s.messages() {
@@ -52,8 +52,8 @@ func (s dataSubject) entries() (out []sweep.Way[digestEntry]) {
 	return out
 }
 
-// judgeJob takes the person out of a job, and cancels and empties one that nobody else is
-// in, or that is about the person alone.
+// judgeJob takes the person out of a job, and cancels and redacts one that no other person
+// is in, or that is about the person alone.
 func (s dataSubject) judgeJob(ctx context.Context, at sweep.At, j *jobRow) (sweep.Fate, error) {
 	if j.IsTombstone() {
 		return sweep.Fate{}, nil

@@ -37,7 +37,7 @@ func isStub(row any) bool {
 }
 
 // forgetting says how the tables of this package forget. A job goes first, once nothing
-// of it is to go out: whoever adds to one that is whole has all its messages looked for.
+// of it is to go out: a later call that adds to a complete one looks for all its messages.
 // Then what it led to goes for good, since its stub leads to nothing.
 func (n retention) forgetting() []sweep.Rule {
 	return append([]sweep.Rule{

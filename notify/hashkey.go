@@ -199,7 +199,7 @@ func (n *core) unknown(fingerprints []string) (out []string) {
 }
 
 // RotateOptions are the settings of [Contacts.RotateHashKey]; nil and the zero value
-// forget nobody.
+// forget nothing.
 type RotateOptions struct {
 	// Forget gives up what is stored under former keys that Options.FormerHashKeys
 	// does not have: the addresses suppressed under them get mail again, unless

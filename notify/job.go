@@ -371,7 +371,7 @@ func fillAutomationJob(_ *core, now time.Time, j *automationJobRow) error {
 }
 
 // AutomationJobs lists the runs of due work about one entity in the order of
-// their keys, which is not the order of time: a page is sorted by whoever shows
+// their keys, which is not the order of time: a page is sorted by the caller that shows
 // it. With a transaction it reads there, with nil in the bound one if there is one.
 func (n *Notifier) AutomationJobs(ctx context.Context, tx storage.Tx, scope Scope, sourceType, source string, p storage.Page) ([]AutomationJob, string, error) {
 	within, err := under(source)

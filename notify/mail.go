@@ -16,8 +16,7 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// usualHeaders may always be set: they say something about a mail, and have nobody do
-// anything.
+// usualHeaders may always be set: they describe a mail, and request no action.
 var usualHeaders = []string{"Feedback-ID", "Importance", "Keywords", "List-ID", "Organization", "Precedence", "Priority", "Sensitivity",
 	"X-Auto-Response-Suppress", "X-Entity-Ref-ID", "X-Priority"}
 
@@ -69,7 +68,7 @@ type wish struct {
 
 // askCopies asks the gates about those who get a copy, each as an attempt of its own
 // that counts nothing: whom a gate skips or redirects gets none. The recipient of the
-// message gets no copy, and nobody one of a redirected message.
+// message gets no copy, and a redirected message has none.
 func (n sender) askCopies(ctx context.Context, items []sending, p parcel) ([]sending, letters) {
 	wishes := wishesOf(items, p.to)
 	for _, g := range n.gates {

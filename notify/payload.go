@@ -30,8 +30,8 @@ type PayloadOptions struct {
 
 // Payload is a stored audience.
 type Payload struct {
-	// Blob goes into the messaging job that is ensured next. Nobody keeps it until
-	// then for longer than a day.
+	// Blob goes into the messaging job that is ensured next. A blob that no job has after
+	// a day may be removed.
 	Blob storage.Ref
 	// Recipients goes into its AudienceSize.
 	Recipients int

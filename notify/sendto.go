@@ -14,7 +14,7 @@ import (
 )
 
 // sendable are the stages of messages that SendTo takes: what is still to go out, and what
-// nobody knows of, would come twice.
+// has an unknown outcome, would come twice.
 var sendable = []Stage{StageSent, StageArrived, StageFailed, StageBlocked, StageExpired}
 
 // SendTo sends a message once more, to another address of its recipient: since the first

@@ -16,9 +16,9 @@
 //
 // # What is promised
 //
-// At most one call of a channel for each claim of an instance. A send of which nobody
-// knows whether it happened is settled by the channel, if it can tell, or by
-// Options.InDoubt; so this is not exactly-once. A subscriber hears of a response at
+// At most one call of a channel for each claim of an instance. A send whose outcome is
+// unknown is settled by the channel, if it can tell, or by Options.InDoubt; so this is not
+// exactly-once. A subscriber hears of a response at
 // least once, and the event's id is the same each time.
 //
 // # Secrets and personal data

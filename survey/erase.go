@@ -92,8 +92,8 @@ func forgetKey(ctx context.Context, tx storage.Tx, scope Scope, publicID string)
 }
 
 // replace puts a row in the place of another, for what Save does not write since
-// it never changes: writing that with every send would cost too much. Whoever holds
-// the old row loses it.
+// it never changes: writing that with every send would cost too much. A reader of
+// the old row cannot write it any more.
 func replace(ctx context.Context, tx storage.Tx, old, by *instanceRow) error {
 	if err := instances.Delete(ctx, tx, old); err != nil {
 		return err

@@ -22,7 +22,7 @@ import (
 var errNoSurveyURL = errors.New("survey: Options.SurveyURL is not set")
 
 // Link is the address of the form of an instance, with its secret token, for a host
-// that sends it by a way of its own. It is the same as in every send. Whoever has
+// that sends it by a way of its own. It is the same as in every send. Everyone who has
 // it can answer for the customer, so it belongs in no log. The error wraps
 // storage.ErrNotFound where scope has no such instance or it was deleted, and
 // [ErrLinkKey].
@@ -94,7 +94,7 @@ func checkSurveyURL(template string) error {
 	case u.Scheme != "https" && u.Scheme != "http" || u.Host == "":
 		return errors.New("it is not an absolute http or https address")
 	case strings.ContainsAny(filled, "{} \t"):
-		return errors.New("it holds a space or a brace that is no {token} or {publicId}")
+		return errors.New("it holds a space, or a brace that is not part of {token} or {publicId}")
 	}
 	return nil
 }

@@ -162,14 +162,14 @@ func TestNewRefusesOptionsThatMakeNoLinks(t *testing.T) {
 	store := memory.New(nil)
 	mail := channel.Func("email:test", (&host{}).send)
 	for want, o := range map[string]*survey.Options{
-		`SurveyURL "": it does not have {token}`:        nil,
-		"it does not have {token}":                      {SurveyURL: "https://host.example/s/{publicId}"},
-		"it is not an absolute http or https address":   {SurveyURL: "/s/{token}"},
-		"it is not an absolute http or https address: ": {SurveyURL: "javascript:{token}"},
-		"a brace that is no {token} or {publicId}":      {SurveyURL: "https://host.example/s/{token}?{id}"},
-		"invalid control character":                     {SurveyURL: "https://host.example/s/{token}\n"},
-		"a link key of 31 bytes":                        {SurveyURL: "https://host.example/s/{token}", LinkKey: hostsKey[:31]},
-		"a link key of 5 bytes":                         {SurveyURL: "https://host.example/s/{token}", OldLinkKeys: [][]byte{hostsKey[:5]}},
+		`SurveyURL "": it does not have {token}`:            nil,
+		"it does not have {token}":                          {SurveyURL: "https://host.example/s/{publicId}"},
+		"it is not an absolute http or https address":       {SurveyURL: "/s/{token}"},
+		"it is not an absolute http or https address: ":     {SurveyURL: "javascript:{token}"},
+		"a brace that is not part of {token} or {publicId}": {SurveyURL: "https://host.example/s/{token}?{id}"},
+		"invalid control character":                         {SurveyURL: "https://host.example/s/{token}\n"},
+		"a link key of 31 bytes":                            {SurveyURL: "https://host.example/s/{token}", LinkKey: hostsKey[:31]},
+		"a link key of 5 bytes":                             {SurveyURL: "https://host.example/s/{token}", OldLinkKeys: [][]byte{hostsKey[:5]}},
 	} {
 		func() {
 			defer func() {

@@ -217,8 +217,8 @@ func (p *Registry) Process(ctx context.Context, e automation.Event) ([]Processed
 	return out, errors.Join(all...)
 }
 
-// handlers binds the handlers to the transaction, if there is one. Nobody is
-// asked if one of them cannot be bound.
+// handlers binds the handlers to the transaction, if there is one. None is
+// called if one of them cannot be bound.
 func (p *Registry) handlers(asked []Processor) ([]EventHandler, error) {
 	out := make([]EventHandler, len(asked))
 	for i, one := range asked {

@@ -1,4 +1,4 @@
-// Package report runs reports that somebody has subscribed to: built in a cadence
+// Package report runs the reports of subscriptions: built in a cadence
 // or at once, and delivered to whom the subscription names (Report Subscription).
 //
 // It is a thin path over package automation. A [Subscription] is a row of its own;

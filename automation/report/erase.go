@@ -30,7 +30,7 @@ func erasures() []sweep.Rule {
 		Show: func(_ context.Context, p sweep.Subject, r *row) (bool, error) {
 			is := notify.IsPerson(p.Person)
 			r.Document.Recipients = slices.DeleteFunc(r.Document.Recipients, func(o notify.Recipient) bool { return !is(o) })
-			r.Document.Parameters = nil // whom they tell of nobody knows
+			r.Document.Parameters = nil // it is unknown whom they name
 			return len(r.Document.Recipients) > 0, nil
 		},
 	}.Rule()}

@@ -33,7 +33,7 @@ func (s *Service) handle(ctx context.Context, due []automation.Due) ([]automatio
 }
 
 // run builds a report and says what delivers it. It writes nothing but blobs,
-// which nobody keeps unless the transaction that settles the run does.
+// which are removed unless the transaction that settles the run keeps them.
 func (s *Service) run(ctx context.Context, d automation.Due) (automation.Outcome, error) {
 	run, stop, err := s.load(ctx, d)
 	if err != nil || stop != "" {
@@ -131,7 +131,7 @@ type file struct {
 }
 
 // write streams the parts into blobs. What an earlier part has stored when a later
-// one fails is collected in its time, as nobody keeps it.
+// one fails is collected in its time, as it has no owner.
 func (t Type) write(ctx context.Context, blobs storage.Blobs, parts []Part) ([]file, error) {
 	if len(parts) > maxParts {
 		return nil, automation.Permanent(fmt.Errorf("%w: %d parts, more than %d", channel.ErrContent, len(parts), maxParts))

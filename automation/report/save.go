@@ -207,7 +207,7 @@ func (s *Service) Create(ctx context.Context, sub Subscription) (Subscription, e
 
 // Update writes a subscription that was read, and brings its next run in line: a
 // new cadence moves it, everything else is looked at when it is due. Errors are
-// those of Create; one that somebody else wrote meanwhile is storage.ErrStale, one
+// those of Create; one that was written meanwhile is storage.ErrStale, one
 // that is not there storage.ErrNotFound. What is stored already as it is wanted is
 // not written. A subscription that is paused stays so, one that is deactivated
 // cannot be changed.

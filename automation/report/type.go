@@ -33,8 +33,8 @@ type Type struct {
 	// elsewhere; nil: those. It is asked before the report is built.
 	Recipients func(ctx context.Context, run Run) ([]notify.Recipient, error)
 	// Link makes the URL of a file, for subscriptions with Delivery.Link; what it
-	// leads to can be read by [Service.OpenFile]. It is asked before anybody keeps
-	// the file, so it only names it.
+	// leads to can be read by [Service.OpenFile]. It is called before
+	// the file is kept, so it only names it.
 	Link func(ctx context.Context, run Run, file notify.AttachmentRef) (string, error)
 
 	// MaxBytes bounds the parts of a report together; default notify.MaxAttachments,
@@ -44,7 +44,7 @@ type Type struct {
 	// LongRunning types are tried again every 24 h after the usual steps, at most
 	// seven times, before they are put on hold.
 	LongRunning bool
-	// Lateness is about runs that nobody came to in time; default: each one runs,
+	// Lateness is about runs that no worker began in time; default: each one runs,
 	// however late.
 	Lateness automation.Lateness
 	// Guarded runs may be done by an old scheduler as well: which of the two delivers

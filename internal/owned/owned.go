@@ -79,8 +79,8 @@ type Leaver struct {
 	MessageID    string // whose link said so
 }
 
-// Sender is what an owner asks of package notify. Whoever writes a message and the row that
-// it is of writes the message first.
+// Sender is what an owner asks of package notify. A transaction that writes a message and
+// the row that owns it writes the message first.
 type Sender interface {
 	// Ready is an error where messages cannot be made: the recipients of this database are
 	// known under another key.

@@ -92,9 +92,9 @@ type IdempotentSend interface {
 }
 
 // BatchSend is a channel whose provider takes several messages by one request and
-// answers for each. What is claimed together and has no files goes together; nobody
-// waits for more. A process that is killed leaves all messages of a call in doubt, so it
-// is for providers that end a doubt by themselves: one whose [IdempotentSend] knows
+// answers for each. What is claimed together and has no files goes together; a call never
+// waits for more messages. A process that is killed leaves all messages of a call in doubt,
+// so it is for providers that end a doubt by themselves: one whose [IdempotentSend] knows
 // requests and not messages must not have it.
 type BatchSend interface {
 	// MaxBatch is how many messages one call may have; below 2 there are no batches. It

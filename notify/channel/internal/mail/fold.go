@@ -60,7 +60,7 @@ func letter(text []byte) bool {
 }
 
 // ended closes a single part with a soft line break where its text has no line break
-// at the end: whoever transports a mail would add one, and the reader see it.
+// at the end: a mail server would add one, and the reader see it.
 func ended(mail []byte) []byte {
 	if bytes.HasSuffix(mail, []byte("\r\n")) {
 		return mail

@@ -87,8 +87,8 @@ func Credential(text string) bool {
 }
 
 // BaseURL returns the address of an API without a slash at its end. It must be
-// https, or http to this very machine, where tests have their servers: whoever
-// calls shows credentials.
+// https, or http to this very machine, where tests have their servers: a
+// request carries credentials.
 func (f *Faults) BaseURL(name, text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
