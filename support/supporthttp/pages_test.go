@@ -333,6 +333,31 @@ func TestWhoGotNoReminderOnADay(t *testing.T) {
 	}
 }
 
+// Where all messages to a person are stopped, their page says what becomes of what is still
+// listed as to come.
+func TestAPersonsPageSaysThatAllMessagesAreStopped(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	h := o.site(everything)
+	const says = "ends without a message when its time comes"
+	page := func() string {
+		_, body := o.ask(h, "GET", "/story?person="+url.QueryEscape(person), "")
+		return body
+	}
+	if body := page(); strings.Contains(body, says) {
+		t.Error("before: ", body)
+	}
+	by := notify.By{Actor: "kim", Reason: "a call"}
+	o.must(o.out.Contacts().Stop(o.Context(), "north", person, "", by))
+	if body := page(); !strings.Contains(body, says) {
+		t.Error("stopped: ", body)
+	}
+	o.must(o.out.Contacts().Allow(o.Context(), "north", person, "", by))
+	if body := page(); strings.Contains(body, says) {
+		t.Error("allowed again: ", body)
+	}
+}
+
 // Nothing is chosen in a table before somebody does, and an action without a row says so.
 func TestNothingIsTickedBeforehand(t *testing.T) {
 	t.Parallel()
