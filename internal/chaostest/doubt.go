@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,7 +53,10 @@ func Doubts(t *testing.T, d Driver) {
 	p.plan()
 	p.watch()
 	for p.kills < kills {
-		p.round()
+		p.round("post", func() func() {
+			p.callbacks()
+			return p.cut()
+		})
 		p.offset += pastEverything
 	}
 	flowing := len(p.provider.log())
@@ -164,27 +166,6 @@ func (p *posting) watch() {
 		}
 		return nil
 	})
-}
-
-// round starts two workers, and kills each at a random moment, every other time
-// while the provider leaves calls without an answer.
-func (p *posting) round() {
-	workers := []*exec.Cmd{p.start("post"), p.start("post")}
-	for _, w := range workers {
-		p.wait()
-		p.callbacks()
-		unmute := func() {}
-		if p.rnd.IntN(2) == 0 {
-			unmute = p.provider.mute()
-			p.pause() // no more calls come than workers make at once
-		}
-		if err := w.Process.Kill(); err != nil { // SIGKILL
-			p.t.Fatal(err)
-		}
-		_ = w.Wait()
-		unmute()
-		p.kills++
-	}
 }
 
 // isTold says of half of the messages that the provider calls back about them.

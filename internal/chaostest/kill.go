@@ -68,7 +68,7 @@ func Workers(t *testing.T, d Driver) {
 	a.ensure(a.deliveries)
 	for a.kills < a.minKills {
 		a.flow()
-		a.round("run")
+		a.round("run", nil)
 		a.offset += pastEverything
 	}
 	a.finish(fmt.Sprint(a.kills, " kills"))
@@ -139,37 +139,32 @@ func (a *arena) ensure(n int) {
 	})
 }
 
-// round starts two workers of a role and kills each at a random moment.
-func (a *arena) round(role string) {
-	workers := []*exec.Cmd{a.start(role), a.start(role)}
+// round starts two workers of a role and kills each at a random moment. before, if there is
+// one, is called before each kill, and what it returns behind it.
+func (a *arena) round(role string, before func() (after func()), more ...string) {
+	workers := []*exec.Cmd{a.start(role, more...), a.start(role, more...)}
 	for _, w := range workers {
 		a.wait()
+		after := func() {}
+		if before != nil {
+			after = before()
+		}
 		if err := w.Process.Kill(); err != nil { // SIGKILL
 			a.t.Fatal(err)
 		}
 		_ = w.Wait()
+		after()
 		a.kills++
 	}
 }
 
-// cutRound is a round in which every other worker is killed while the provider leaves calls
-// without an answer.
-func (a *arena) cutRound(role string, more ...string) {
-	workers := []*exec.Cmd{a.start(role, more...), a.start(role, more...)}
-	for _, w := range workers {
-		a.wait()
-		unmute := func() {}
-		if a.rnd.IntN(2) == 0 {
-			unmute = a.provider.mute()
-			a.pause()
-		}
-		if err := w.Process.Kill(); err != nil { // SIGKILL
-			a.t.Fatal(err)
-		}
-		_ = w.Wait()
-		unmute()
-		a.kills++
+// cut has the provider leave calls without an answer for every other kill.
+func (a *arena) cut() (after func()) {
+	if a.rnd.IntN(2) != 0 {
+		return func() {}
 	}
+	defer a.pause() // no more calls come than workers make at once
+	return a.provider.mute()
 }
 
 // wait lets a random number of calls, or a random short time, pass; every other kill

@@ -164,7 +164,7 @@ func Mails(t *testing.T, d Driver) {
 	m.messages = messages - messages%len(m.channels)
 	m.write()
 	for m.kills < m.minKills {
-		m.cutRound("mails")
+		m.round("mails", m.cut)
 		m.passes()
 	}
 	flowing := m.made()

@@ -53,7 +53,7 @@ func Surveys(t *testing.T, d Driver) {
 		return err
 	})
 	for a.kills < kills {
-		a.cutRound("surveys", a.told())
+		a.round("surveys", a.cut, a.told())
 		a.offset += pastEverything
 	}
 	flowing := len(a.provider.log())

@@ -65,6 +65,18 @@ func (c *call) filter() (f filter, of notify.Made, ok bool) {
 	return f, of, err == nil
 }
 
+// page reads the filter of a page, and where it begins. It answers for itself unless ok is true.
+func (c *call) page() (f filter, of notify.Made, after string, ok bool) {
+	if f, of, ok = c.filter(); !ok {
+		return f, of, "", false
+	}
+	in, ok := c.opened("after")
+	if !ok {
+		return f, of, "", false
+	}
+	return f, of, in[0], true
+}
+
 // count is a state, with how many messages are in it.
 type count struct {
 	Name, State, Text, Link string
@@ -73,15 +85,11 @@ type count struct {
 
 // messages shows the messages of some days.
 func (s *site) messages(c *call) {
-	f, of, ok := c.filter()
+	f, of, after, ok := c.page()
 	if !ok {
 		return
 	}
-	in, ok := c.opened("after")
-	if !ok {
-		return
-	}
-	rows, next, err := s.desk.Messages(c.r.Context(), c.scope, of, storage.Page{After: in[0], Limit: pageRows})
+	rows, next, err := s.desk.Messages(c.r.Context(), c.scope, of, storage.Page{After: after, Limit: pageRows})
 	if err != nil {
 		c.refuse("the messages could not be listed", err)
 		return
@@ -177,15 +185,11 @@ func planned(of notify.Made) automation.PlannedFor {
 
 // reminders shows the reminders of some days that sent nothing.
 func (s *site) reminders(c *call) {
-	f, of, ok := c.filter()
+	f, of, after, ok := c.page()
 	if !ok {
 		return
 	}
-	in, ok := c.opened("after")
-	if !ok {
-		return
-	}
-	rows, next, err := s.desk.Withheld(c.r.Context(), c.scope, planned(of), c.caller.Personal, storage.Page{After: in[0], Limit: pageRows})
+	rows, next, err := s.desk.Withheld(c.r.Context(), c.scope, planned(of), c.caller.Personal, storage.Page{After: after, Limit: pageRows})
 	if err != nil {
 		c.refuse("the reminders could not be listed", err)
 		return

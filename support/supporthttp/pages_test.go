@@ -333,6 +333,24 @@ func TestWhoGotNoReminderOnADay(t *testing.T) {
 	}
 }
 
+// The next try of what is overdue has no moment in the past.
+func TestAMomentThatHasPassedIsNotTheNext(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	h := o.site(everything)
+	page := func() string {
+		_, body := o.ask(h, "GET", "/list?of=reminders", "")
+		return body
+	}
+	if body := page(); !strings.Contains(body, "Next: ") {
+		t.Error("while it waits: ", body)
+	}
+	o.clk.Add(30 * 24 * time.Hour)
+	if body := page(); strings.Contains(body, "Next: ") {
+		t.Error("overdue: ", body)
+	}
+}
+
 // Where all messages to a person are stopped, their page says what becomes of what is still
 // listed as to come.
 func TestAPersonsPageSaysThatAllMessagesAreStopped(t *testing.T) {
